@@ -1,0 +1,38 @@
+/**
+ * System programs that a suite needs, installed where that is allowed (root on Debian), named in one line where it is not.
+ * With CI=true a missing program is a failure: a suite that is skipped proves nothing.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+interface Program {
+  readonly command: string
+  readonly debianPackage: string
+  readonly neededBy: string
+}
+
+/** Grows with the suites: a part that uses chromium, bubblewrap, PostgreSQL or Redis adds its line here. */
+const programs: readonly Program[] = [{ command: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' }]
+
+const onPath = (command: string) => (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)))
+const missing = () => programs.filter(({ command }) => !onPath(command))
+
+const wanted = missing()
+if (wanted.length > 0 && process.getuid?.() === 0 && onPath('apt-get')) {
+  const packages = wanted.map(({ debianPackage }) => debianPackage)
+  console.log(`installing ${packages.join(', ')} …`)
+  const quiet = {
+    stdio: ['ignore', 'ignore', 'inherit'] as ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  }
+  execFileSync('apt-get', ['update', '-qq'], quiet)
+  execFileSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], quiet)
+}
+
+const stillMissing = missing()
+if (stillMissing.length > 0) {
+  const list = stillMissing.map(({ debianPackage, neededBy }) => `${debianPackage} (${neededBy})`).join(', ')
+  console.error(`missing system programs: ${list}. Install them with your package manager; their suites are skipped.`)
+  if (process.env.CI === 'true') process.exitCode = 1
+}

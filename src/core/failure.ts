@@ -1,0 +1,34 @@
+/** What can go wrong badly enough to end a turn. `noun.problem`, stable: clients may match on it. */
+export type FailureCode =
+  | 'block.invalid'
+  | 'blob.missing'
+  | 'blob.damaged'
+  | 'bundle.invalid'
+  | 'change.invalid'
+  | 'conversation.busy'
+  | 'conversation.exists'
+  | 'conversation.missing'
+  | 'conversation.superseded'
+  | 'store.closed'
+  | 'store.damaged'
+  | 'store.failed'
+  | 'store.newer'
+  | 'store.outdated'
+
+/**
+ * Three kinds of wrong, three homes:
+ *   a bug or a broken disk   -> throw Failure; it ends the turn
+ *   a tool that could not    -> return { ok: false, error }; the agent reads it next round
+ *   a model that broke rules -> append a react.notice; the agent corrects itself
+ */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly code: FailureCode
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(code: FailureCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}

@@ -1,0 +1,1 @@
+export { Failure, type FailureCode } from './core/failure.ts'
