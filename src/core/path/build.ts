@@ -1,0 +1,36 @@
+import { type Area, formatPath, type ToolRecord } from './logical.ts'
+
+/** The addresses that blocks are written at, in canonical form. Ids are the runtime's own: `[A-Za-z0-9_-]+`. */
+
+const record = (turn: string, name: string) => formatPath({ space: 'ar', kind: 'record', turn, record: name })
+
+export const promptPath = (turn: string) => record(turn, 'user.prompt')
+
+/** Without a number it is always the turn's latest; earlier ones are numbered from 1. */
+export const completionPath = (turn: string, n?: number) =>
+  record(turn, n === undefined ? 'assistant.completion' : `assistant.completion.${n}`)
+
+export const notesPath = (turn: string, call: string) => record(turn, `react.notes.${call}`)
+export const thinkingPath = (turn: string, iteration: number) => record(turn, `react.thinking.${iteration}`)
+export const toolPath = (turn: string, call: string, name: ToolRecord) => formatPath({ space: 'tc', turn, call, record: name })
+
+export const planPath = (turn: string, planId: string) => record(turn, `react.plan.${planId}`)
+export const planAckPath = (turn: string, iteration: number) => record(turn, `react.plan.ack.${iteration}`)
+export const latestPlanPath = (planId: string) => formatPath({ space: 'ar', kind: 'latest-plan', planId })
+
+export const stagePath = (turn: string, name: string) => record(turn, `stage.${name}`)
+export const externalPath = (turn: string, kind: string, messageId: string) => record(turn, `external.${kind}.${messageId}`)
+export const feedbackPath = (turn: string) => record(turn, 'feedback.latest')
+export const systemMessagePath = (turn: string, key: string) => record(turn, `system.message.${key}`)
+
+/** Computed when read, never stored. */
+export const turnIndexPath = (turn: string) => record(turn, 'react.turn.index')
+
+export const summaryPath = (turn: string) => formatPath({ space: 'su', kind: 'record', turn, record: 'conv.range.summary' })
+export const midTurnPath = (turn: string, k: number) => record(turn, `react.mid_turn.compaction.${k}`)
+export const preservedNotePath = (turn: string, i: number) => record(turn, `react.note.preserved.${i}`)
+
+export const filePath = (turn: string, area: Area, rel: string) =>
+  formatPath({ space: 'fi', kind: 'file', turn, area, rel: rel.normalize('NFC') })
+
+export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so', sids: [...sids] })

@@ -1,0 +1,240 @@
+import { isId } from './id.ts'
+import { unsafeReason } from './safety.ts'
+import { formatSelector, parseSelector } from './selector.ts'
+import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
+
+/**
+ * The address of everything the agent can name:
+ *
+ *   ar:<turn>.<record>                     what was said and done       fi:<turn>.files/<rel>             the turn's files
+ *   ar:plan.latest:<plan id>               the newest plan snapshot     fi:<turn>.outputs/<rel>           what it produced
+ *   tc:<turn>.<call>.call|result|…         a tool call's records        fi:<turn>.user.attachments/<name> what the user gave
+ *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           source rows
+ *   ks:<rel>                               knowledge                    sk:<namespace>.<id>               skills
+ *
+ * A body may begin with `conv_<id>.`: the same address in another conversation. A turn id therefore never begins with `conv_`.
+ */
+export type LogicalPath =
+  | RecordPath
+  | LatestPlanPath
+  | ToolPath
+  | FilePath
+  | FolderPath
+  | CodePath
+  | SourcesPath
+  | KnowledgePath
+  | SkillPath
+
+interface InConversation {
+  /** Set only for a path into another conversation. */
+  readonly conversation?: string
+}
+
+export interface RecordPath extends InConversation {
+  readonly space: 'ar' | 'su' | 'ws'
+  readonly kind: 'record'
+  readonly turn: string
+  /** Dotted and whole: `user.prompt`, `react.plan.plan:turn_1:ab12`. Ids inside it may hold dots and colons. */
+  readonly record: string
+}
+
+export interface LatestPlanPath extends InConversation {
+  readonly space: 'ar'
+  readonly kind: 'latest-plan'
+  readonly planId: string
+}
+
+export const toolRecords = ['call', 'result', 'notice', 'code'] as const
+export type ToolRecord = (typeof toolRecords)[number]
+
+export interface ToolPath extends InConversation {
+  readonly space: 'tc'
+  readonly turn: string
+  readonly call: string
+  readonly record: ToolRecord
+}
+
+export type Area = 'files' | 'outputs' | 'attachments'
+
+export interface FilePath extends InConversation {
+  readonly space: 'fi'
+  readonly kind: 'file'
+  readonly turn: string
+  readonly area: Area
+  /** NFC, and safe by `unsafeReason`: parsing refuses anything else. */
+  readonly rel: string
+}
+
+/** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area: what may be pulled or checked out, never one artifact. */
+export interface FolderPath extends InConversation {
+  readonly space: 'fi'
+  readonly kind: 'folder'
+  readonly turn: string
+  readonly area: Area
+  /** Without its closing slash; empty for the whole area. */
+  readonly rel: string
+}
+
+/** The older spelling of a call's program, `fi:<turn>.code.<call>`. Read, never written: its canonical form is `tc:<turn>.<call>.code`. */
+export interface CodePath extends InConversation {
+  readonly space: 'fi'
+  readonly kind: 'code'
+  readonly turn: string
+  readonly call: string
+}
+
+export interface SourcesPath extends InConversation {
+  readonly space: 'so'
+  readonly sids: readonly number[]
+  /** The selector asked for more rows than one selection may hold. */
+  readonly truncated?: true
+}
+
+export interface KnowledgePath {
+  readonly space: 'ks'
+  readonly rel: string
+}
+
+/** The longest selector that `parseSelector` reads whole, with room to spare. Nothing longer is a path. */
+export const maximumPathLength = 200_000
+
+/** Total: any text gives a path or undefined, in time linear in its length. Reads every alias; see `formatPath` for the one form written. */
+export function parsePath(text: string): LogicalPath | undefined {
+  if (text.length > maximumPathLength) return undefined
+  const plain = text.startsWith('conv:') ? text.slice('conv:'.length) : text
+  if (plain.startsWith('skills.')) return parseSkill(plain.slice('skills.'.length))
+  const colon = plain.indexOf(':')
+  const reader = readers.get(plain.slice(0, Math.max(0, colon)))
+  return reader?.(plain.slice(colon + 1))
+}
+
+/** The canonical short form. */
+export function formatPath(path: LogicalPath): string {
+  switch (path.space) {
+    case 'ar':
+      return path.kind === 'latest-plan' ? `ar:${prefix(path)}${latestPlan}${path.planId}` : formatRecord(path)
+    case 'su':
+    case 'ws':
+      return formatRecord(path)
+    case 'tc':
+      return `tc:${prefix(path)}${path.turn}.${path.call}.${path.record}`
+    case 'fi':
+      return formatFile(path)
+    case 'so':
+      return `so:${prefix(path)}sources_pool[${formatSelector(path.sids)}]`
+    case 'ks':
+      return `ks:${path.rel}`
+    case 'sk':
+      return formatSkill(path)
+    default:
+      return path satisfies never
+  }
+}
+
+/** One spelling per address: what an index is keyed by. Undefined when the text is no logical path. */
+export function canonicalPath(text: string): string | undefined {
+  const path = parsePath(text)
+  return path === undefined ? undefined : formatPath(path)
+}
+
+const latestPlan = 'plan.latest:'
+const areaNames = { files: 'files', outputs: 'outputs', attachments: 'user.attachments' } as const satisfies Record<Area, string>
+const areas = Object.entries(areaNames) as readonly (readonly [Area, string])[]
+
+const prefix = ({ conversation }: InConversation) => (conversation === undefined ? '' : `conv_${conversation}.`)
+const formatRecord = (path: RecordPath) => `${path.space}:${prefix(path)}${path.turn}.${path.record}`
+
+function formatFile(path: FilePath | FolderPath | CodePath): string {
+  if (path.kind === 'code') return `tc:${prefix(path)}${path.turn}.${path.call}.code`
+  const slash = path.kind === 'folder' && path.rel !== '' ? '/' : ''
+  return `fi:${prefix(path)}${path.turn}.${areaNames[path.area]}/${path.rel}${slash}`
+}
+
+type Reader = (body: string) => LogicalPath | undefined
+
+const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ['ar', inConversation((body) => readLatestPlan(body) ?? readRecord('ar', body))],
+  ['su', inConversation((body) => readRecord('su', body))],
+  ['ws', inConversation((body) => readRecord('ws', body))],
+  ['tc', inConversation(readTool)],
+  ['fi', inConversation(readFile)],
+  ['so', inConversation(readSources)],
+  ['ks', readKnowledge],
+  ['sk', parseSkill],
+  ['skill', parseSkill],
+])
+
+function inConversation(read: (body: string) => Exclude<LogicalPath, KnowledgePath | SkillPath> | undefined): Reader {
+  return (body) => {
+    if (!body.startsWith('conv_')) return read(body)
+    const { id, rest } = takeId(body.slice('conv_'.length)) ?? {}
+    const path = rest === undefined ? undefined : read(rest)
+    return id === undefined || path === undefined ? undefined : { ...path, conversation: id }
+  }
+}
+
+/** The id before the first dot, and what follows it. */
+function takeId(body: string): { readonly id: string; readonly rest: string } | undefined {
+  const dot = body.indexOf('.')
+  const id = body.slice(0, Math.max(0, dot))
+  return isId(id) ? { id, rest: body.slice(dot + 1) } : undefined
+}
+
+// Anything visible: plan and message ids come from elsewhere. An address stands inside one line of the prompt, so no white space.
+const recordShape = /^[^\s\p{Cc}\p{Cf}\p{Cs}]+$/u
+const isRecord = (text: string) => recordShape.test(text) && !text.startsWith('.') && !text.endsWith('.')
+
+function readLatestPlan(body: string): LatestPlanPath | undefined {
+  const planId = body.startsWith(latestPlan) ? body.slice(latestPlan.length) : ''
+  return isRecord(planId) ? { space: 'ar', kind: 'latest-plan', planId } : undefined
+}
+
+function readRecord(space: RecordPath['space'], body: string): RecordPath | undefined {
+  const turn = takeId(body)
+  return turn !== undefined && isRecord(turn.rest) ? { space, kind: 'record', turn: turn.id, record: turn.rest } : undefined
+}
+
+const olderToolRecords = new Map<string, ToolRecord>([
+  ['in.json', 'call'],
+  ['out.json', 'result'],
+  ['notice.json', 'notice'],
+])
+
+function readTool(body: string): ToolPath | undefined {
+  const turn = takeId(body)
+  if (turn === undefined) return undefined
+  const older = turn.rest.startsWith('tool_calls.') ? takeId(turn.rest.slice('tool_calls.'.length)) : undefined
+  const olderRecord = older === undefined ? undefined : olderToolRecords.get(older.rest)
+  if (older !== undefined && olderRecord !== undefined) return { space: 'tc', turn: turn.id, call: older.id, record: olderRecord }
+  const call = takeId(turn.rest)
+  const record = toolRecords.find((name) => name === call?.rest)
+  return call === undefined || record === undefined ? undefined : { space: 'tc', turn: turn.id, call: call.id, record }
+}
+
+function readFile(body: string): FilePath | FolderPath | CodePath | undefined {
+  const taken = takeId(body)
+  if (taken === undefined) return undefined
+  const { id: turn, rest } = taken
+  const call = rest.startsWith('code.') ? rest.slice('code.'.length) : ''
+  if (isId(call)) return { space: 'fi', kind: 'code', turn, call }
+  for (const [area, name] of areas) {
+    if (rest === name || rest === `${name}/`) return { space: 'fi', kind: 'folder', turn, area, rel: '' }
+    if (!rest.startsWith(`${name}/`)) continue
+    const given = rest.slice(name.length + 1).normalize('NFC')
+    const rel = given.endsWith('/') ? given.slice(0, -1) : given
+    if (unsafeReason(`${turn}/${area}/${rel}`) !== undefined) return undefined
+    return { space: 'fi', kind: rel === given ? 'file' : 'folder', turn, area, rel }
+  }
+  return undefined
+}
+
+function readSources(body: string): SourcesPath | undefined {
+  if (!body.startsWith('sources_pool[') || !body.endsWith(']')) return undefined
+  const { sids, truncated } = parseSelector(body.slice('sources_pool['.length, -1))
+  return { space: 'so', sids, ...(truncated ? { truncated } : {}) }
+}
+
+function readKnowledge(body: string): KnowledgePath | undefined {
+  const rel = body.normalize('NFC')
+  return unsafeReason(rel) === undefined ? { space: 'ks', rel } : undefined
+}

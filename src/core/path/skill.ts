@@ -1,0 +1,35 @@
+import { isId } from './id.ts'
+
+/** A skill by its full id, by its number in the catalogue the agent was shown, or by the key that stands for one it may not see named. */
+export type SkillPath =
+  | { readonly space: 'sk'; readonly kind: 'named'; readonly namespace: string; readonly id: string }
+  | { readonly space: 'sk'; readonly kind: 'listed'; readonly number: number }
+  | { readonly space: 'sk'; readonly kind: 'hidden'; readonly key: string }
+
+const listed = /^(?:SK)?0*([1-9][0-9]{0,8})$/i
+const hidden = /^hidden-guidance-([0-9a-f]{10})$/
+
+/** Reads what follows `sk:`, `skill:` or `skills.`; a bare id is a public one. */
+export function parseSkill(body: string): SkillPath | undefined {
+  const number = listed.exec(body)?.[1]
+  if (number !== undefined) return { space: 'sk', kind: 'listed', number: Number(number) }
+  const key = hidden.exec(body)?.[1]
+  if (key !== undefined) return { space: 'sk', kind: 'hidden', key }
+  const dot = body.indexOf('.')
+  const namespace = dot === -1 ? 'public' : body.slice(0, dot)
+  const id = body.slice(dot + 1)
+  return isId(namespace) && id.split('.').every(isId) ? { space: 'sk', kind: 'named', namespace, id } : undefined
+}
+
+export function formatSkill(path: SkillPath): string {
+  switch (path.kind) {
+    case 'named':
+      return `sk:${path.namespace}.${path.id}`
+    case 'listed':
+      return `sk:SK${path.number}`
+    case 'hidden':
+      return `sk:hidden-guidance-${path.key}`
+    default:
+      return path satisfies never
+  }
+}
