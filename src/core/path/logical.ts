@@ -153,7 +153,7 @@ function formatFile(path: FilePath | FolderPath | CodePath): string {
 type Reader = (body: string) => LogicalPath | undefined
 
 const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['ar', inConversation((body) => readLatestPlan(body) ?? readRecord('ar', body))],
+  ['ar', inConversation((body) => (body.startsWith(latestPlan) ? readLatestPlan(body) : readRecord('ar', body)))],
   ['su', inConversation((body) => readRecord('su', body))],
   ['ws', inConversation((body) => readRecord('ws', body))],
   ['tc', inConversation(readTool)],
@@ -185,7 +185,7 @@ const recordShape = /^[^\s\p{Cc}\p{Cf}\p{Cs}]+$/u
 const isRecord = (text: string) => recordShape.test(text) && !text.startsWith('.') && !text.endsWith('.')
 
 function readLatestPlan(body: string): LatestPlanPath | undefined {
-  const planId = body.startsWith(latestPlan) ? body.slice(latestPlan.length) : ''
+  const planId = body.slice(latestPlan.length)
   return isRecord(planId) ? { space: 'ar', kind: 'latest-plan', planId } : undefined
 }
 
