@@ -1,0 +1,165 @@
+import { expect, it } from 'vitest'
+import { entered, minute, place } from '../../testing/blocks.ts'
+import { Failure } from '../failure.ts'
+import {
+  artifactContent,
+  artifactDigest,
+  assistantCompletion,
+  attachmentBlocks,
+  type Block,
+  completeBlock,
+  digestText,
+  noteSegments,
+  noteTags,
+  notice,
+  parseBlock,
+  planSnapshot,
+  readDigest,
+  readNotice,
+  readPlan,
+  readToolCall,
+  toolCall,
+} from './index.ts'
+
+const blob = { sha256: 'a'.repeat(64), size: 9 }
+const only = (drafts: readonly Parameters<typeof entered>[0][number][]): Block => entered(drafts)[0] as Block
+
+it('timeline 11.1: fills time, turn and author of an entry that lacks them', () => {
+  const block = completeBlock({ type: 'react.note', text: 'x' }, { number: 7, turnId: 't1', now: minute(0) })
+  expect(block).toEqual({ id: 'b_7', type: 'react.note', text: 'x', author: 'agent', turn_id: 't1', ts: minute(0) })
+})
+
+it('accepts epoch seconds and milliseconds as time, and stores ISO text with Z', () => {
+  const ts = (value: number | string) => completeBlock({ type: 'x', ts: value }, { number: 1, turnId: 't', now: minute(0) }).ts
+  expect([ts(1_700_000_000), ts(1_700_000_000_000), ts('2026-01-01T01:00:00+01:00'), ts('nonsense')]).toEqual([
+    '2023-11-14T22:13:20.000Z',
+    '2023-11-14T22:13:20.000Z',
+    '2026-01-01T00:00:00.000Z',
+    minute(0),
+  ])
+})
+
+it('timeline 11.2: keeps call_id, tool_id, payload and a field it does not know', () => {
+  const loose = { type: 'react.tool.call', call_id: 'c1', tool_id: 'x.y', payload: { whole: true }, x: [1] }
+  expect(completeBlock(loose, { number: 1, turnId: 't', now: minute(0) })).toMatchObject(loose)
+  expect(parseBlock({ id: 'b_1', author: 'a', turn_id: 't', ts: minute(0), ...loose })).toMatchObject(loose)
+})
+
+it('timeline 11.8: an xlsx attachment is one metadata block, a PDF is two blocks at one path', () => {
+  const xlsx = attachmentBlocks('t1', minute(0), { name: 'a.xlsx', mime: 'application/vnd.ms-excel', size_bytes: 5 })
+  const pdf = attachmentBlocks('t1', minute(0), { name: 'menu.pdf', mime: 'application/pdf', size_bytes: 9, blob })
+  expect(xlsx.map(({ type }) => type)).toEqual(['user.attachment.meta'])
+  expect(pdf.map(({ type, path }) => [type, path])).toEqual([
+    ['user.attachment.meta', 'fi:t1.user.attachments/menu.pdf'],
+    ['user.attachment', 'fi:t1.user.attachments/menu.pdf'],
+  ])
+  expect(pdf[1]?.blob).toEqual(blob)
+})
+
+it('never lets a hosting handle into a digest', () => {
+  const hosted = { artifact_path: 'fi:t1.files/a.md', hosted_uri: 's3://x', rn: 'ef:1', key: 'k', local_path: '/tmp/a', managed: true }
+  expect(JSON.parse(digestText(hosted))).toEqual({ artifact_path: 'fi:t1.files/a.md' })
+  const attached = attachmentBlocks('t1', minute(0), {
+    name: 'a.txt',
+    mime: 'text/plain',
+    size_bytes: 1,
+    rn: 'ef:1',
+    hosted_uri: 's3://x',
+    key: 'k',
+  })
+  expect(attached[0]?.text).not.toMatch(/hosted_uri|ef:1|s3:/)
+  expect(attached[0]?.meta).toMatchObject({ rn: 'ef:1', hosted_uri: 's3://x', key: 'k' })
+})
+
+it('tools 18.11: the call says tool, id, params and time, and no notes', () => {
+  const block = only([toolCall(place('c1'), { toolId: 'react.read', params: { paths: ['ar:t1.user.prompt'] } })])
+  expect(JSON.parse(block.text ?? '')).toEqual({
+    tool_id: 'react.read',
+    tool_call_id: 'c1',
+    params: { paths: ['ar:t1.user.prompt'] },
+    ts: minute(0),
+  })
+  expect(readToolCall(block)?.tool_id).toBe('react.read')
+  expect(block.path).toBe('tc:t1.c1.call')
+})
+
+it('tools 18.14: every result and content block names its call', () => {
+  const digest = { artifact_path: 'fi:t1.files/a.md' }
+  const blocks = [
+    artifactDigest(place('c1'), digest),
+    artifactContent(place('c1'), { path: 'fi:t1.files/a.md', mime: 'text/markdown', text: 'hi', digest }),
+    notice(place('c1'), { code: 'x', message: 'y' }),
+  ]
+  expect(blocks.map(({ meta }) => meta?.tool_call_id)).toEqual(['c1', 'c1', 'c1'])
+  expect(readDigest(only([artifactDigest(place('c1'), digest)]))).toMatchObject({ artifact_path: 'fi:t1.files/a.md', tool_call_id: 'c1' })
+})
+
+it('a reader gives undefined, and never throws, on a payload that is not its own', () => {
+  const odd = (type: string, text?: string): Block => ({
+    id: 'b_1',
+    type,
+    author: 'a',
+    turn_id: 't',
+    ts: minute(0),
+    ...(text !== undefined && { text }),
+  })
+  for (const text of [undefined, '', 'oops', '[]', 'null', '{"code":1}', '{"plan_id":2}']) {
+    expect([
+      readToolCall(odd('react.tool.call', text)),
+      readNotice(odd('react.notice', text)),
+      readPlan(odd('react.plan', text)),
+      readDigest(odd('react.tool.result', text)),
+    ]).toEqual([undefined, undefined, undefined, undefined])
+  }
+})
+
+it('parses a block once, however often it is read', () => {
+  const block = only([notice(place('c1'), { code: 'x', message: 'y' })])
+  expect(readNotice(block)).toBe(readNotice(block))
+})
+
+it('reads a plan in both shapes of the seeds', () => {
+  const status = { '1': 'done' as const }
+  const ours = only([planSnapshot('t1', minute(0), { plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })])
+  const theirs: Block = {
+    ...ours,
+    text: JSON.stringify({
+      plan_id: 'plan:t1:ab',
+      steps: [
+        { n: 2, label: 'Write', status: 'pending' },
+        { n: 1, label: 'Search', status: 'done' },
+      ],
+    }),
+  }
+  expect(readPlan(ours)).toEqual({ plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })
+  expect(readPlan(theirs)).toEqual(readPlan(ours))
+})
+
+it('timeline 11.100: a note falls into tagged segments, lines without a tag continue the one before', () => {
+  expect(noteTags('[D] a\nmore\n[P] b')).toEqual(['D', 'P'])
+  expect(noteSegments('[D] a\nmore\n[P] b')).toEqual([
+    { tag: 'D', text: 'a\nmore' },
+    { tag: 'P', text: 'b' },
+  ])
+  expect(noteSegments('just words')).toEqual([{ tag: undefined, text: 'just words' }])
+})
+
+it('the completion without a number is the latest of its turn', () => {
+  const paths = [1, 2].map((index) => assistantCompletion('t1', minute(0), { text: 'x', index, count: 2 }).path)
+  expect(paths).toEqual(['ar:t1.assistant.completion.1', 'ar:t1.assistant.completion'])
+})
+
+it('refuses an envelope with a field of the wrong type, and says which', () => {
+  const good = { id: 'b_1', type: 'x', author: 'a', turn_id: 't', ts: minute(0) }
+  const wrong = [
+    null,
+    [],
+    'x',
+    { ...good, id: 4 },
+    { ...good, text: 5 },
+    { ...good, meta: [] },
+    { ...good, blob: { sha256: '../x', size: 1 } },
+  ]
+  for (const value of wrong) expect(() => parseBlock(value)).toThrow(Failure)
+  expect(() => parseBlock({ ...good, text: 5 })).toThrow('block.text must be a string')
+})

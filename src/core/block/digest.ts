@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import type { Block } from './envelope.ts'
+import { oncePerBlock, parseAs } from './once.ts'
+
+/** What may be told about an artifact: to the model, to a log, to anyone. Never hosting handles, never an absolute path. */
+export const Digest = z.looseObject({
+  artifact_path: z.string(),
+  physical_path: z.string().optional(),
+  mime: z.string().optional(),
+  kind: z.enum(['file', 'display']).optional(),
+  visibility: z.enum(['external', 'internal']).optional(),
+  channel: z.string().optional(),
+  tool_call_id: z.string().optional(),
+  edited: z.boolean().optional(),
+  ts: z.string().optional(),
+  size_bytes: z.number().optional(),
+  text_symbols: z.number().optional(),
+  line_count: z.number().optional(),
+  tokens: z.number().optional(),
+  description: z.string().optional(),
+  sources_used: z.array(z.number()).optional(),
+  write_warning: z.string().optional(),
+  status: z.string().optional(),
+  error: z.union([z.string(), z.looseObject({ code: z.string().optional(), message: z.string().optional() })]).nullish(),
+})
+export type Digest = z.infer<typeof Digest>
+
+/** Seeds 001 and 003: these never leave `meta`. */
+const forbidden = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
+
+/** The digest as it is stored: empty values and hosting handles dropped. */
+export function digestText(digest: Digest): string {
+  const entries = Object.entries(digest).filter(
+    ([key, value]) => !forbidden.has(key) && value !== undefined && value !== null && value !== '',
+  )
+  return JSON.stringify(Object.fromEntries(entries))
+}
+
+/** The digest of a metadata block; undefined for every other block. */
+export const readDigest = oncePerBlock((block: Block): Digest | undefined => {
+  const jsonLike = block.mime === undefined || block.mime === 'application/json'
+  const carriesDigest = block.type === 'react.tool.result' || block.type === 'user.attachment.meta'
+  return carriesDigest && jsonLike && block.text?.includes('"artifact_path"') ? parseAs(Digest, block.text) : undefined
+})

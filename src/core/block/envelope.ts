@@ -1,0 +1,76 @@
+/**
+ * The one shape of an entry: in memory, in the store, on the wire. Keys are snake_case because they are stored.
+ * Fields and types that we do not know survive: a block is spread, never rebuilt.
+ */
+export interface Block {
+  /** `b_<n>`, given once, in order, per conversation; what hiding, expiry and compaction act on. */
+  readonly id: string
+  readonly type: string
+  readonly author: string
+  readonly turn_id: string
+  /** ISO 8601, UTC, `Z`. */
+  readonly ts: string
+  readonly mime?: string
+  /** Logical address. Not unique: blocks that share a path are one path group. */
+  readonly path?: string
+  readonly text?: string
+  /** Only until the block is stored: then `blob` stands for the bytes. */
+  readonly base64?: string
+  readonly blob?: BlobRef
+  readonly call_id?: string
+  readonly tool_id?: string
+  /** The whole payload where `text` holds a shortened form of it. Never rendered. */
+  readonly payload?: unknown
+  readonly meta?: Meta
+}
+
+/** Bytes kept elsewhere, by content. */
+export interface BlobRef {
+  readonly sha256: string
+  readonly size: number
+}
+
+export type HiddenReason = 'hide' | 'cache_ttl' | 'cache_ttl_light' | 'compaction'
+export type HiddenScope = 'old_turn' | 'recent'
+export type Visibility = 'external' | 'internal'
+export type ArtifactKind = 'file' | 'display'
+
+export interface Meta {
+  readonly tool_call_id?: string
+  readonly tool_id?: string
+  /** Zero-based decision of the turn that this block belongs to: with the turn id, its round. */
+  readonly iteration?: number
+  readonly artifact_path?: string
+  readonly physical_path?: string
+  readonly hosted_uri?: string
+  readonly rn?: string
+  readonly key?: string
+  /** The safe digest, again, so that a metadata block can be rebuilt from the file block. */
+  readonly digest?: string
+  readonly kind?: string
+  readonly visibility?: Visibility
+  readonly channel?: string
+  readonly edited?: boolean
+  readonly sources_used?: readonly number[]
+  readonly hidden?: boolean
+  readonly replacement_text?: string
+  readonly hidden_reason?: HiddenReason
+  readonly hidden_scope?: HiddenScope
+  readonly [key: string]: unknown
+}
+
+/** A block that has not been entered yet: everything but its number. */
+export type Draft<T extends string = string> = Omit<Block, 'id' | 'type'> & { readonly type: T }
+
+export const blockId = (number: number): string => `b_${number}`
+
+/** The number inside an id of ours; imported blocks may carry ids of any shape. */
+export function blockNumber(id: string): number | undefined {
+  const digits = /^b_(\d{1,15})$/.exec(id)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+export const isHidden = (block: Block): boolean => block.meta?.hidden === true
+
+/** The call a block belongs to, wherever it says so. */
+export const callOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined => block.call_id ?? block.meta?.tool_call_id

@@ -1,0 +1,22 @@
+import type { z } from 'zod'
+import { parseJson } from '../json.ts'
+
+/** A reader that parses a block once: blocks never change, so neither does what they say. */
+export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block: B) => T {
+  const seen = new WeakMap<B, { readonly value: T }>()
+  return (block) => {
+    const known = seen.get(block)
+    if (known) return known.value
+    const value = read(block)
+    seen.set(block, { value })
+    return value
+  }
+}
+
+/** Undefined when the text is not what the schema says: the reader of a block never throws. */
+export function parseAs<S extends z.ZodType>(schema: S, text: string | undefined): z.output<S> | undefined {
+  const value = parseJson(text)
+  if (value === undefined) return undefined
+  const parsed = schema.safeParse(value)
+  return parsed.success ? parsed.data : undefined
+}

@@ -1,0 +1,27 @@
+import { Failure } from '../failure.ts'
+import { isObject } from '../json.ts'
+import type { Block } from './envelope.ts'
+
+const optionalStrings = ['mime', 'path', 'text', 'base64', 'call_id', 'tool_id'] as const
+const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
+
+/** The envelope of a stored or imported block, checked; its payload is its reader's business. Unknown fields stay. */
+export function parseBlock(value: unknown): Block {
+  if (!isObject(value)) throw invalid('a block must be an object', value)
+  for (const field of requiredStrings) if (typeof value[field] !== 'string') throw invalid(`block.${field} must be a string`, value)
+  for (const field of optionalStrings) {
+    if (value[field] !== undefined && typeof value[field] !== 'string') throw invalid(`block.${field} must be a string`, value)
+  }
+  if (value.meta !== undefined && !isObject(value.meta)) throw invalid('block.meta must be an object', value)
+  if (value.blob !== undefined && !isBlobRef(value.blob)) throw invalid('block.blob must be { sha256, size }', value)
+  return value as unknown as Block // every field of the envelope was just checked
+}
+
+function isBlobRef(value: unknown): boolean {
+  return isObject(value) && typeof value.sha256 === 'string' && /^[0-9a-f]{64}$/.test(value.sha256) && typeof value.size === 'number'
+}
+
+function invalid(message: string, value: unknown): Failure {
+  const id = isObject(value) && typeof value.id === 'string' ? value.id : undefined
+  return new Failure('block.invalid', message, { details: id === undefined ? {} : { id } })
+}

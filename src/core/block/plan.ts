@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { parseJson } from '../json.ts'
+import { planAckPath, planPath } from '../path/build.ts'
+import type { Block, Draft } from './envelope.ts'
+import { oncePerBlock } from './once.ts'
+
+export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
+export type StepStatus = z.infer<typeof StepStatus>
+
+/** One snapshot of a plan; the newest snapshot of a plan is the plan. Steps are numbered from "1"; an absent status is pending. */
+export const Plan = z.looseObject({
+  plan_id: z.string(),
+  steps: z.array(z.string()),
+  status: z.record(z.string(), StepStatus).default({}),
+  current: z.boolean().optional(),
+  created_ts: z.string().optional(),
+  last_ts: z.string().optional(),
+  origin_turn_id: z.string().optional(),
+  last_turn_id: z.string().optional(),
+  last_ack_turn_id: z.string().optional(),
+  last_ack_ts: z.string().optional(),
+  closed_ts: z.string().optional(),
+  closed_turn_id: z.string().optional(),
+  superseded_ts: z.string().optional(),
+  superseded_turn_id: z.string().optional(),
+  superseded_by_plan_id: z.string().optional(),
+})
+export type Plan = z.infer<typeof Plan>
+
+/** Seed 004 writes steps as objects that carry their own status. */
+const NumberedSteps = z.looseObject({
+  plan_id: z.string(),
+  steps: z.array(z.looseObject({ n: z.number(), label: z.string(), status: z.string().optional() })),
+})
+
+export function planSnapshot(turnId: string, ts: string, plan: Plan, iteration?: number): Draft<'react.plan'> {
+  const { steps: _steps, status: _status, ...scalars } = plan
+  return {
+    type: 'react.plan',
+    author: 'react',
+    turn_id: turnId,
+    ts,
+    mime: 'application/json',
+    path: planPath(turnId, plan.plan_id),
+    text: JSON.stringify(plan),
+    meta: iteration === undefined ? scalars : { ...scalars, iteration },
+  }
+}
+
+export const readPlan = oncePerBlock((block: Block): Plan | undefined => {
+  if (block.type !== 'react.plan' && block.type !== 'react.plan.preserved') return undefined
+  const payload = parseJson(block.text)
+  const plain = Plan.safeParse(payload)
+  if (plain.success) return plain.data
+  const numbered = NumberedSteps.safeParse(payload)
+  return numbered.success ? fromNumberedSteps(numbered.data) : undefined
+})
+
+function fromNumberedSteps({ steps, ...rest }: z.infer<typeof NumberedSteps>): Plan | undefined {
+  const ordered = [...steps].sort((a, b) => a.n - b.n)
+  const status = ordered.flatMap(({ status: said }, index) => {
+    const known = StepStatus.safeParse(said)
+    return known.success && known.data !== 'pending' ? [[String(index + 1), known.data]] : []
+  })
+  const plan = Plan.safeParse({ ...rest, steps: ordered.map(({ label }) => label), status: Object.fromEntries(status) })
+  return plan.success ? plan.data : undefined
+}
+
+/** What changed in the plan this round, in words the user reads. */
+export function planAck(
+  turnId: string,
+  ts: string,
+  ack: { readonly iteration: number; readonly text: string; readonly planId: string },
+): Draft<'react.plan.ack'> {
+  return {
+    type: 'react.plan.ack',
+    author: 'react',
+    turn_id: turnId,
+    ts,
+    mime: 'text/markdown',
+    path: planAckPath(turnId, ack.iteration),
+    text: ack.text,
+    meta: { iteration: ack.iteration, plan_id: ack.planId },
+  }
+}

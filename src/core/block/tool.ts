@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { defined, type Json } from '../json.ts'
+import { toolPath } from '../path/build.ts'
+import { type Digest, digestText } from './digest.ts'
+import type { BlobRef, Block, Draft, Meta } from './envelope.ts'
+import { oncePerBlock, parseAs } from './once.ts'
+
+/** A round's place: which turn, which decision of it, which call. Every block of a round carries it. */
+export interface Place {
+  readonly turnId: string
+  readonly callId: string
+  readonly iteration: number
+  readonly ts: string
+}
+
+const roundMeta = ({ callId, iteration }: Place): Meta => ({ tool_call_id: callId, iteration })
+
+/** The agent asked for a tool. Appended before the tool runs, so a crash leaves a trace. */
+export const ToolCall = z.looseObject({
+  tool_id: z.string(),
+  tool_call_id: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  ts: z.string().optional(),
+})
+export type ToolCall = z.infer<typeof ToolCall>
+
+export function toolCall(
+  place: Place,
+  call: { readonly toolId: string; readonly params: { readonly [name: string]: Json }; readonly payload?: Json },
+): Draft<'react.tool.call'> {
+  const body = { tool_id: call.toolId, tool_call_id: place.callId, params: call.params, ts: place.ts }
+  return defined({
+    type: 'react.tool.call' as const,
+    author: 'react',
+    turn_id: place.turnId,
+    ts: place.ts,
+    mime: 'application/json',
+    path: toolPath(place.turnId, place.callId, 'call'),
+    call_id: place.callId,
+    tool_id: call.toolId,
+    text: JSON.stringify(body),
+    payload: call.payload,
+    meta: { ...roundMeta(place), tool_id: call.toolId },
+  })
+}
+
+/** Undefined when the text is not a call: imported timelines may hold anything. */
+export const readToolCall = oncePerBlock((block: Block): ToolCall | undefined =>
+  block.type === 'react.tool.call' ? parseAs(ToolCall, block.text) : undefined,
+)
+
+export function toolCode(place: Place, code: string): Draft<'react.tool.code'> {
+  return {
+    type: 'react.tool.code',
+    author: 'react',
+    turn_id: place.turnId,
+    ts: place.ts,
+    mime: 'text/plain',
+    path: toolPath(place.turnId, place.callId, 'code'),
+    call_id: place.callId,
+    text: code,
+    meta: roundMeta(place),
+  }
+}
+
+/** What a tool gave back that is not an artifact: a report, rows, a status, or the one JSON error of a failed call. */
+export function toolResult(
+  place: Place,
+  result: { readonly mime: string; readonly text: string; readonly meta?: Meta },
+): Draft<'react.tool.result'> {
+  return {
+    type: 'react.tool.result',
+    author: 'tool',
+    turn_id: place.turnId,
+    ts: place.ts,
+    mime: result.mime,
+    path: toolPath(place.turnId, place.callId, 'result'),
+    call_id: place.callId,
+    text: result.text,
+    meta: { ...roundMeta(place), ...result.meta },
+  }
+}
+
+/** What is known of an artifact, at the call's result path. Its content block follows under the artifact's own path. */
+export function artifactDigest(place: Place, digest: Digest): Draft<'react.tool.result'> {
+  const text = digestText(defined({ ...digest, tool_call_id: place.callId, ts: place.ts }))
+  return toolResult(place, { mime: 'application/json', text })
+}
+
+/** The artifact itself: text, a reference to bytes, or neither (then it only anchors the hosting handles). */
+export function artifactContent(
+  place: Place,
+  artifact: {
+    readonly path: string
+    readonly mime: string
+    readonly text?: string
+    readonly blob?: BlobRef
+    readonly digest: Digest
+    readonly meta?: Meta
+  },
+): Draft<'react.tool.result'> {
+  return defined({
+    type: 'react.tool.result' as const,
+    author: 'tool',
+    turn_id: place.turnId,
+    ts: place.ts,
+    mime: artifact.mime,
+    path: artifact.path,
+    call_id: place.callId,
+    text: artifact.text,
+    blob: artifact.blob,
+    meta: { ...roundMeta(place), ...artifact.meta, digest: digestText({ ...artifact.digest, tool_call_id: place.callId }) },
+  })
+}

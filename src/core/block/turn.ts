@@ -1,0 +1,92 @@
+import { defined } from '../json.ts'
+import { feedbackPath, summaryPath, systemMessagePath } from '../path/build.ts'
+import type { Draft } from './envelope.ts'
+
+/** The first block of a turn. Empty: it only says when the turn began. */
+export function turnHeader(turnId: string, ts: string): Draft<'turn.header'> {
+  return { type: 'turn.header', author: 'system', turn_id: turnId, ts, text: '' }
+}
+
+export function logHeader(turnId: string, ts: string, text: string): Draft<'agent.log.header'> {
+  return { type: 'agent.log.header', author: 'system', turn_id: turnId, ts, mime: 'text/markdown', text }
+}
+
+/** A word from the runtime to the agent, for example that old content was folded away. */
+export function systemMessage(
+  turnId: string,
+  ts: string,
+  message: { readonly key: string; readonly text: string; readonly kind?: string; readonly ttlSeconds?: number },
+): Draft<'system.message'> {
+  return {
+    type: 'system.message',
+    author: 'system',
+    turn_id: turnId,
+    ts,
+    mime: 'text/markdown',
+    path: systemMessagePath(turnId, message.key),
+    text: message.text,
+    meta: defined({ kind: message.kind, ttl_seconds: message.ttlSeconds }),
+  }
+}
+
+export type Reaction = 'ok' | 'not_ok' | 'neutral'
+
+/** What someone thought of a turn. There is one per turn: a later one replaces the earlier one's text. */
+export function turnFeedback(
+  turnId: string,
+  ts: string,
+  feedback: {
+    readonly text: string
+    readonly origin?: 'user' | 'machine'
+    readonly reaction?: Reaction
+    readonly confidence?: number
+    readonly fromTurnId?: string
+  },
+): Draft<'turn.feedback'> {
+  return {
+    type: 'turn.feedback',
+    author: feedback.origin === 'user' ? 'user' : 'system',
+    turn_id: turnId,
+    ts,
+    mime: 'text/markdown',
+    path: feedbackPath(turnId),
+    text: feedback.text,
+    meta: defined({
+      origin: feedback.origin,
+      reaction: feedback.reaction,
+      confidence: feedback.confidence,
+      from_turn_id: feedback.fromTurnId,
+    }),
+  }
+}
+
+/** What stands for everything before it. `turnId` is the turn of the block at the cut. */
+export function rangeSummary(
+  turnId: string,
+  ts: string,
+  summary: {
+    readonly text: string
+    readonly coveredTurnIds: readonly string[]
+    readonly digest?: unknown
+    readonly startTs?: string
+    readonly endTs?: string
+    readonly firstMessageTs?: string
+  },
+): Draft<'conv.range.summary'> {
+  return {
+    type: 'conv.range.summary',
+    author: 'system',
+    turn_id: turnId,
+    ts,
+    mime: 'text/markdown',
+    path: summaryPath(turnId),
+    text: summary.text,
+    meta: defined({
+      covered_turn_ids: summary.coveredTurnIds,
+      compaction_digest: summary.digest,
+      compacted_range_start_ts: summary.startTs,
+      compacted_range_end_ts: summary.endTs,
+      conversation_first_message_ts: summary.firstMessageTs,
+    }),
+  }
+}

@@ -1,0 +1,131 @@
+import { type Block, isHidden } from '../block/envelope.ts'
+import { markUsed, putSources, removeSource } from '../sources/merge.ts'
+import { type BlocksHidden, type Change, changeTime, type ResponseReceived } from './change.ts'
+import { fromPayload } from './payload.ts'
+import { extended, spineOf } from './spine.ts'
+import { blocksOf, numberAfter, positionOf, type Timeline } from './timeline.ts'
+
+/** Pure and total: an id that is not there (compacted away, or never was) is not an error, it is simply not changed. */
+export function applyChange(timeline: Timeline, change: Change): Timeline {
+  const changed = transition(timeline, change)
+  const ts = changeTime(change)
+  if (ts === undefined) return changed
+  return { ...changed, lastTs: ts, startedAt: changed.startedAt ?? ts }
+}
+
+function transition(timeline: Timeline, change: Change): Timeline {
+  switch (change.type) {
+    case 'blocks.appended':
+      return append(timeline, change.blocks)
+    case 'blocks.inserted':
+      return insertAfter(timeline, change.after_id, change.blocks)
+    case 'range.compacted':
+      return compact(timeline, change.after_id, change.blocks)
+    case 'blocks.hidden':
+      return rewrite(timeline, change.ids, hide(change, firstOf(timeline, change.ids)))
+    case 'blocks.revealed':
+      return rewrite(timeline, change.ids, reveal)
+    case 'turn.opened':
+      return { ...timeline, openTurn: { turn_id: change.turn_id, ts: change.ts } }
+    case 'turn.closed':
+      return timeline.openTurn?.turn_id === change.turn_id ? without(timeline, 'openTurn') : timeline
+    case 'response.received':
+      return respond(timeline, change)
+    case 'sources.merged':
+      return { ...timeline, sources: putSources(timeline.sources, change) }
+    case 'sources.used':
+      return { ...timeline, sources: markUsed(timeline.sources, change.sids) }
+    case 'source.removed':
+      return { ...timeline, sources: removeSource(timeline.sources, change.sid) }
+    case 'title.set':
+      return { ...timeline, title: change.title }
+    case 'event.accepted': {
+      const { event } = change
+      const known = timeline.inbox.some(({ event_id }) => event_id === event.event_id)
+      return known
+        ? timeline
+        : { ...timeline, inbox: [...timeline.inbox, event], lastEvent: { event_id: event.event_id, sequence: event.sequence } }
+    }
+    case 'event.folded':
+      return { ...timeline, inbox: timeline.inbox.filter(({ event_id }) => !change.event_ids.includes(event_id)) }
+    case 'feedback.seen':
+      return { ...timeline, feedbackSeen: change.until }
+    case 'timeline.imported':
+      return fromPayload(timeline, change.timeline, change.next_block)
+    default:
+      return change satisfies never
+  }
+}
+
+/** Costs what is new, not what is there. */
+function append(timeline: Timeline, blocks: readonly Block[]): Timeline {
+  if (blocks.length === 0) return timeline
+  const spine = extended(timeline.spine, timeline.size, blocks)
+  return { ...timeline, spine, size: timeline.size + blocks.length, nextBlock: numberAfter(blocks, timeline.nextBlock) }
+}
+
+function insertAfter(timeline: Timeline, afterId: string, blocks: readonly Block[]): Timeline {
+  const nextBlock = numberAfter(blocks, timeline.nextBlock)
+  const position = positionOf(timeline, afterId)
+  if (position === undefined) return { ...timeline, nextBlock } // its place was compacted away
+  const present = blocksOf(timeline)
+  return { ...replaceBlocks(timeline, [...present.slice(0, position + 1), ...blocks, ...present.slice(position + 1)]), nextBlock }
+}
+
+function compact(timeline: Timeline, afterId: string, blocks: readonly Block[]): Timeline {
+  const nextBlock = numberAfter(blocks, timeline.nextBlock)
+  const position = positionOf(timeline, afterId)
+  const kept = position === undefined ? blocksOf(timeline) : blocksOf(timeline, position + 1)
+  return { ...replaceBlocks(timeline, [...blocks, ...kept]), nextBlock }
+}
+
+function rewrite(timeline: Timeline, ids: readonly string[], edit: (block: Block) => Block): Timeline {
+  const positions = ids.flatMap((id) => positionOf(timeline, id) ?? [])
+  if (positions.length === 0) return timeline
+  const blocks = [...blocksOf(timeline)]
+  for (const position of positions) blocks[position] = edit(blocks[position] as Block)
+  return replaceBlocks(timeline, blocks)
+}
+
+function replaceBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
+  return { ...timeline, spine: spineOf(blocks), size: blocks.length }
+}
+
+function firstOf(timeline: Timeline, ids: readonly string[]): string | undefined {
+  const placed = ids.flatMap((id) => {
+    const position = positionOf(timeline, id)
+    return position === undefined ? [] : [{ id, position }]
+  })
+  return placed.sort((a, b) => a.position - b.position)[0]?.id
+}
+
+function hide(change: BlocksHidden, bearer: string | undefined): (block: Block) => Block {
+  return (block) => ({
+    ...block,
+    meta: {
+      ...reveal(block).meta,
+      hidden: true,
+      hidden_reason: change.reason,
+      ...(change.scope && { hidden_scope: change.scope }),
+      ...(block.id === bearer && { replacement_text: change.replacement_text }),
+    },
+  })
+}
+
+function reveal(block: Block): Block {
+  if (!isHidden(block)) return block
+  const { hidden: _hidden, replacement_text: _text, hidden_reason: _reason, hidden_scope: _scope, ...rest } = block.meta ?? {}
+  const { meta: _meta, ...bare } = block
+  return Object.keys(rest).length === 0 ? bare : { ...block, meta: rest }
+}
+
+function respond(timeline: Timeline, response: ResponseReceived): Timeline {
+  const { raw: _raw, ...lastResponse } = response
+  const ttl = response.prompt?.cache_ttl_seconds
+  return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: ttl ?? null } }
+}
+
+function without<K extends keyof Timeline>(timeline: Timeline, key: K): Timeline {
+  const { [key]: _dropped, ...rest } = timeline
+  return rest as unknown as Timeline // only optional fields are dropped: `openTurn`
+}

@@ -1,0 +1,84 @@
+import { type Digest, readDigest } from '../block/digest.ts'
+import { type ArtifactKind, type BlobRef, type Block, callOf, type Meta } from '../block/envelope.ts'
+import { readToolCall } from '../block/tool.ts'
+import { canonicalPath } from '../path/logical.ts'
+import { toLogical } from '../path/physical.ts'
+import { blocksAtPath, blocksOfCall, digestsOf, type Timeline } from './timeline.ts'
+import { knownTurns } from './turns.ts'
+
+/** What blocks say of one artifact: its newest metadata and its newest content. Hidden blocks speak too. */
+export interface Artifact {
+  readonly path: string
+  readonly kind: ArtifactKind
+  /** Digest first, then the metadata block's meta, then the content blocks': the first to name a key decides it. */
+  readonly about: Meta & Partial<Digest>
+  readonly callId?: string
+  readonly toolId?: string
+  readonly text?: string
+  readonly blob?: BlobRef
+  readonly base64?: string
+}
+
+/** The artifact at a logical or physical path; undefined when the timeline does not hold it. */
+export function findArtifact(timeline: Timeline, path: string): Artifact | undefined {
+  const logical = canonicalPath(path) ?? toLogical(path, knownTurns(timeline))
+  if (logical === undefined) return undefined
+  const content = blocksAtPath(timeline, logical)
+  const described = digestsOf(timeline, logical).at(-1)
+  return artifactFrom(logical, described, content, (callId) => toolOf(timeline, callId))
+}
+
+/** The same from any list of blocks, oldest first: a turn log, the answer of a store. */
+export function artifactIn(blocks: readonly Block[], logical: string): Artifact | undefined {
+  const described = blocks.findLast((block) => describes(block, logical))
+  const content = blocks.filter(({ path }) => path === logical)
+  const tool = (callId: string) => blocks.find((block) => callOf(block) === callId && readToolCall(block))
+  return artifactFrom(logical, described, content, (callId) => readToolCallId(tool(callId)))
+}
+
+/** True when another call made this artifact before: then the version at hand is an edit. */
+export function editedBefore(timeline: Timeline, logical: string, callId: string): boolean {
+  const others = (block: Block) => callOf(block) !== callId
+  return blocksAtPath(timeline, logical).some(others) || digestsOf(timeline, logical).some(others)
+}
+
+function artifactFrom(
+  path: string,
+  described: Block | undefined,
+  content: readonly Block[],
+  toolIdOf: (callId: string) => string | undefined,
+): Artifact | undefined {
+  if (!described && content.length === 0) return undefined
+  const text = content.findLast((block) => block.text !== undefined && !readDigest(block))
+  const binary = content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
+  const digest = described && readDigest(described)
+  const metas = [...content].reverse().map(({ meta }) => meta ?? {})
+  const about: Meta & Partial<Digest> = firstWins([digest ?? {}, described?.meta ?? {}, ...metas])
+  const callId = digest?.tool_call_id ?? (described && callOf(described)) ?? content.map(callOf).findLast((call) => call !== undefined)
+  const toolId = callId === undefined ? undefined : toolIdOf(callId)
+  return {
+    path,
+    kind: about.kind === 'file' || about.kind === 'display' ? about.kind : binary ? 'file' : 'display',
+    about,
+    ...(callId !== undefined && { callId }),
+    ...(toolId !== undefined && { toolId }),
+    ...(text?.text !== undefined && { text: text.text }),
+    ...(binary?.blob && { blob: binary.blob }),
+    ...(binary?.base64 !== undefined && { base64: binary.base64 }),
+  }
+}
+
+function describes(block: Block, logical: string): boolean {
+  const digest = readDigest(block)
+  return digest !== undefined && (digest.artifact_path === logical || canonicalPath(digest.artifact_path) === logical)
+}
+
+function toolOf(timeline: Timeline, callId: string): string | undefined {
+  return readToolCallId(blocksOfCall(timeline, callId).find(readToolCall))
+}
+
+const readToolCallId = (block: Block | undefined) => (block ? readToolCall(block)?.tool_id : undefined)
+
+function firstWins(objects: readonly object[]): Meta & Partial<Digest> {
+  return Object.assign({}, ...[...objects].reverse())
+}

@@ -1,0 +1,161 @@
+import { completeBlock, type LooseBlock } from '../block/complete.ts'
+import type { Block } from '../block/envelope.ts'
+import { parseBlock } from '../block/parse.ts'
+import { Failure } from '../failure.ts'
+import { isObject } from '../json.ts'
+import { emptyPool, mergeSources, putSources, type SourcePool } from '../sources/merge.ts'
+import { isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
+import type { Change } from './change.ts'
+import { parsePayload, type TimelinePayload } from './payload.ts'
+import { numberAfter } from './timeline.ts'
+import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
+import { turnIdsOf } from './turns.ts'
+
+/** A whole conversation in one file: its three views, what they leave out, and the bytes they refer to. */
+export interface Bundle {
+  readonly format: 'daybook.bundle'
+  readonly version: 1
+  readonly conversation_id: string
+  readonly timeline: TimelinePayload
+  readonly sources_pool: { readonly sources_pool: readonly SourceRow[]; readonly next_sid: number }
+  readonly turn_logs: readonly TurnLog[]
+  /** Blocks that no turn entered and that are no longer visible: older summaries, feedback on compacted turns. */
+  readonly archive: readonly Block[]
+  /** Bytes by their hash, in base64. */
+  readonly blobs: { readonly [sha256: string]: string }
+}
+
+/** The entries that rebuild a bundle. The visible slice comes last and decides; what stands before it is history. */
+export function importChanges(bundle: Bundle): readonly Change[] {
+  const { timeline, sources_pool: pool } = bundle
+  const history = [...bundle.turn_logs.flatMap(({ blocks }) => blocks), ...bundle.archive, ...timeline.blocks]
+  const ts = timeline.ts ?? timeline.last_activity_at ?? timeline.conversation_started_at ?? new Date(0).toISOString()
+  return [
+    ...bundle.turn_logs.flatMap((log) => turnChanges(log, ts)),
+    ...(bundle.archive.length > 0 ? [{ type: 'blocks.inserted' as const, after_id: '', blocks: bundle.archive }] : []),
+    { type: 'sources.merged', ts, rows: pool.sources_pool, next_sid: pool.next_sid },
+    { type: 'timeline.imported', timeline, next_block: numberAfter(history, 1) },
+  ]
+}
+
+function turnChanges(log: TurnLog, ts: string): readonly Change[] {
+  const started = log.ts ?? ts
+  return [
+    { type: 'turn.opened', turn_id: log.turn_id, ts: started },
+    ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
+    {
+      type: 'turn.closed',
+      turn_id: log.turn_id,
+      ts: log.end_ts ?? started,
+      exit_reason: log.end_ts === null ? IMPORTED_OPEN : 'imported',
+      sources_used: log.sources_used,
+      ...(log.tokens !== null && { tokens: log.tokens }),
+    },
+  ]
+}
+
+/** A bundle of ours, or a bare `conv.timeline.v1` from anywhere. Anything else is refused by name. */
+export function parseBundle(value: unknown): Bundle {
+  if (!isObject(value)) throw invalid('a bundle must be a JSON object')
+  if (value.format === undefined && value.version === 1 && Array.isArray(value.blocks)) return fromBareTimeline(value)
+  if (value.format !== 'daybook.bundle') throw invalid('not a Daybook bundle and not a conv.timeline.v1 payload')
+  if (value.version !== 1) throw invalid(`bundle version ${JSON.stringify(value.version)} is not supported; this Daybook reads version 1`)
+  if (typeof value.conversation_id !== 'string' || value.conversation_id === '') throw invalid('bundle.conversation_id must be text')
+  if (!Array.isArray(value.turn_logs)) throw invalid('bundle.turn_logs must be a list')
+  if (!Array.isArray(value.archive)) throw invalid('bundle.archive must be a list')
+  if (!isObject(value.blobs) || Object.values(value.blobs).some((bytes) => typeof bytes !== 'string')) {
+    throw invalid('bundle.blobs must map hashes to base64 text')
+  }
+  const bundle: Bundle = {
+    format: 'daybook.bundle',
+    version: 1,
+    conversation_id: value.conversation_id,
+    timeline: parsePayload(value.timeline),
+    sources_pool: parsePool(value.sources_pool),
+    turn_logs: value.turn_logs.map(parseTurnLog),
+    archive: value.archive.map(parseBlock),
+    blobs: value.blobs as Bundle['blobs'],
+  }
+  refuseDuplicates(bundle)
+  return bundle
+}
+
+function parsePool(value: unknown): Bundle['sources_pool'] {
+  if (!isObject(value) || !Array.isArray(value.sources_pool) || typeof value.next_sid !== 'number') {
+    throw invalid('bundle.sources_pool must hold sources_pool and next_sid')
+  }
+  const rows = value.sources_pool as readonly unknown[]
+  const sids = rows.map((row) => (isObject(row) && isSid(row.sid) ? row.sid : undefined))
+  if (sids.includes(undefined)) throw invalid('every row of the sources pool needs a positive sid')
+  if (new Set(sids).size !== sids.length) throw invalid('the sources pool names a sid twice')
+  const highest = Math.max(0, ...(sids as number[]))
+  if (!Number.isSafeInteger(value.next_sid) || value.next_sid <= highest) throw invalid(`next_sid must be greater than ${highest}`)
+  return { sources_pool: rows as readonly SourceRow[], next_sid: value.next_sid }
+}
+
+function parseTurnLog(value: unknown): TurnLog {
+  if (!isObject(value) || typeof value.turn_id !== 'string' || !Array.isArray(value.blocks)) {
+    throw invalid('a turn log needs turn_id and blocks')
+  }
+  const blocks = value.blocks.map(parseBlock)
+  if (blocks.some(({ turn_id }) => turn_id !== value.turn_id)) throw invalid(`the log of ${value.turn_id} holds a block of another turn`)
+  const text = (field: unknown) => (typeof field === 'string' ? field : null)
+  const sids = Array.isArray(value.sources_used) ? value.sources_used.filter((sid): sid is number => Number.isSafeInteger(sid)) : []
+  return {
+    turn_id: value.turn_id,
+    ts: text(value.ts),
+    blocks,
+    end_ts: text(value.end_ts),
+    sources_used: sids,
+    blocks_count: blocks.length,
+    tokens: typeof value.tokens === 'number' ? value.tokens : null,
+  }
+}
+
+function refuseDuplicates({ turn_logs, archive, timeline }: Bundle): void {
+  const entered = [...turn_logs.flatMap(({ blocks }) => blocks), ...archive]
+  for (const [where, blocks] of [
+    ['the history', entered],
+    ['the timeline', timeline.blocks],
+  ] as const) {
+    const seen = new Set<string>()
+    for (const { id } of blocks) {
+      if (seen.has(id)) throw invalid(`${where} holds block ${id} twice`)
+      seen.add(id)
+    }
+  }
+}
+
+/** The seeds' payload carries no ids, no logs and only a snapshot of the pool: they are made from what is there. */
+function fromBareTimeline(value: { readonly [key: string]: unknown }): Bundle {
+  const now = typeof value.ts === 'string' ? value.ts : new Date(0).toISOString()
+  const numbered = (value.blocks as readonly unknown[]).map((block, index) => {
+    if (!isObject(block) || typeof block.type !== 'string') throw invalid('every block of a timeline needs a type')
+    return completeBlock(block as unknown as LooseBlock, { number: index + 1, turnId: 'turn_imported', now })
+  })
+  const timeline = parsePayload({ ...value, blocks: numbered })
+  const pool = poolFromSnapshot(timeline.sources_pool)
+  const entered = timeline.blocks.filter(({ type }) => type !== 'conv.range.summary')
+  const turnLogs = turnIdsOf(entered).flatMap((turnId) => turnLogOf(turnId, [{ type: 'blocks.appended', blocks: entered }]) ?? [])
+  const conversationId = typeof value.conversation_id === 'string' ? value.conversation_id : 'imported'
+  return {
+    format: 'daybook.bundle',
+    version: 1,
+    conversation_id: conversationId,
+    timeline,
+    sources_pool: { sources_pool: pool.rows, next_sid: pool.next_sid },
+    turn_logs: turnLogs,
+    archive: [],
+    blobs: {},
+  }
+}
+
+/** Rows that carry a SID keep it: citations in the text name it. */
+function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
+  const rows = snapshot.flatMap((row) => parseSourceRow(row) ?? [])
+  const named = rows.flatMap((row) => (isSid(row.sid) ? [{ ...row, sid: row.sid }] : []))
+  const distinct = new Set(named.map(({ sid }) => sid)).size === rows.length
+  return distinct ? putSources(emptyPool, { rows: named, next_sid: 1 }) : mergeSources(emptyPool, rows).pool
+}
+
+const invalid = (message: string) => new Failure('bundle.invalid', message)

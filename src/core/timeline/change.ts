@@ -1,0 +1,127 @@
+import type { Block, HiddenReason, HiddenScope } from '../block/envelope.ts'
+import type { SourceRow } from '../sources/source.ts'
+import type { TimelinePayload } from './payload.ts'
+
+/** Every way a timeline may change. The journal is a list of these, one per row. */
+export type Change =
+  | TurnOpened
+  | TurnClosed
+  | { readonly type: 'blocks.appended'; readonly blocks: readonly Block[] }
+  /** Into the past: feedback on an old turn, a checkpoint in the middle of this one. Not part of a turn log. */
+  | { readonly type: 'blocks.inserted'; readonly after_id: string; readonly blocks: readonly Block[] }
+  /** Everything up to and with `after_id` leaves the visible slice; `blocks` (the summary and what it preserves) stand for it. */
+  | { readonly type: 'range.compacted'; readonly after_id: string; readonly blocks: readonly Block[]; readonly covered: readonly string[] }
+  | BlocksHidden
+  | { readonly type: 'blocks.revealed'; readonly ids: readonly string[] }
+  | ResponseReceived
+  /** Rows as they now are, new or grown. `next_sid` never goes back. */
+  | { readonly type: 'sources.merged'; readonly ts: string; readonly rows: readonly SourceRow[]; readonly next_sid: number }
+  | { readonly type: 'sources.used'; readonly ts: string; readonly sids: readonly number[] }
+  | { readonly type: 'source.removed'; readonly ts: string; readonly sid: number }
+  | { readonly type: 'title.set'; readonly ts: string; readonly title: string }
+  | { readonly type: 'event.accepted'; readonly event: InboxEvent }
+  /** The events became part of a turn, or expired: either way they wait no longer. */
+  | { readonly type: 'event.folded'; readonly ts: string; readonly event_ids: readonly string[]; readonly turn_id: string | null }
+  | { readonly type: 'feedback.seen'; readonly ts: string; readonly until: string }
+  /** The visible slice of another conversation, taken over whole. Only ever into an empty timeline or over imported turns. */
+  | { readonly type: 'timeline.imported'; readonly timeline: TimelinePayload; readonly next_block: number }
+
+export interface TurnOpened {
+  readonly type: 'turn.opened'
+  readonly turn_id: string
+  readonly ts: string
+}
+
+export interface TurnClosed {
+  readonly type: 'turn.closed'
+  readonly turn_id: string
+  readonly ts: string
+  readonly exit_reason: string
+  /** SIDs cited by the turn's completions and artifacts. */
+  readonly sources_used?: readonly number[]
+  readonly tokens?: number
+}
+
+/** One path group folded away. The text is shown once, at the first of the blocks. */
+export interface BlocksHidden {
+  readonly type: 'blocks.hidden'
+  readonly ids: readonly string[]
+  readonly replacement_text: string
+  readonly reason: HiddenReason
+  readonly scope?: HiddenScope
+}
+
+/** The model's raw output with its bill and the prompt it answered. Never rendered; the source of replay and recovery. */
+export interface ResponseReceived {
+  readonly type: 'response.received'
+  readonly turn_id: string
+  readonly ts: string
+  readonly iteration: number
+  readonly call_id: string
+  readonly raw: string
+  readonly finish_reason: string
+  readonly usage?: Usage
+  readonly prompt?: PromptRecord
+}
+
+/** Tokens as the provider billed them, in four buckets that do not overlap; `reasoning` is a part of `output`. */
+export interface Usage {
+  readonly uncached: number
+  readonly cache_read: number
+  readonly cache_write: number
+  readonly output: number
+  readonly reasoning?: number
+}
+
+/** What was sent, by hash: enough to say why a cache was missed, without storing the prompt again. */
+export interface PromptRecord {
+  readonly model?: string
+  readonly segments?: readonly string[]
+  readonly marks?: readonly number[]
+  readonly estimated_tokens?: number
+  readonly cache_ttl_seconds?: number | null
+}
+
+/** Something from outside that a turn has yet to take notice of. */
+export interface InboxEvent {
+  readonly event_id: string
+  readonly sequence: number
+  readonly kind: 'followup' | 'steer' | 'feedback' | 'external'
+  readonly ts: string
+  readonly text: string
+  readonly target_turn_id?: string
+  readonly payload?: unknown
+}
+
+/** When a change happened, by its own word. */
+export function changeTime(change: Change): string | undefined {
+  switch (change.type) {
+    case 'blocks.appended':
+    case 'blocks.inserted':
+    case 'range.compacted':
+      return change.blocks.at(-1)?.ts
+    case 'blocks.hidden':
+    case 'blocks.revealed':
+      return undefined // never alone: what caused it is in the same append
+    case 'event.accepted':
+      return change.event.ts
+    case 'timeline.imported':
+      return change.timeline.ts ?? undefined
+    default:
+      return change.ts
+  }
+}
+
+/** The blocks a change brings along, whatever it does with them. */
+export function blocksIn(change: Change): readonly Block[] {
+  switch (change.type) {
+    case 'blocks.appended':
+    case 'blocks.inserted':
+    case 'range.compacted':
+      return change.blocks
+    case 'timeline.imported':
+      return change.timeline.blocks
+    default:
+      return []
+  }
+}

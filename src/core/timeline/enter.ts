@@ -1,0 +1,17 @@
+import { completeBlock, type LooseBlock } from '../block/complete.ts'
+import { type Block, blockId, type Draft } from '../block/envelope.ts'
+import type { Timeline } from './timeline.ts'
+
+/** Numbers drafts in the order they are entered. */
+export function enter(timeline: Pick<Timeline, 'nextBlock'>, drafts: readonly Draft[]): readonly Block[] {
+  return drafts.map((draft, index) => ({ id: blockId(timeline.nextBlock + index), ...draft }))
+}
+
+/** The same for blocks that a stranger hands in: what they lack is filled from the turn at hand. */
+export function enterLoose(
+  timeline: Pick<Timeline, 'nextBlock'>,
+  blocks: readonly LooseBlock[],
+  turn: { readonly turnId: string; readonly now: string },
+): readonly Block[] {
+  return blocks.map((block, index) => completeBlock(block, { ...turn, number: timeline.nextBlock + index }))
+}

@@ -1,0 +1,145 @@
+import type { Block } from '../block/envelope.ts'
+import { parseBlock } from '../block/parse.ts'
+import { Failure } from '../failure.ts'
+import { isObject } from '../json.ts'
+import { compactSnapshot } from '../sources/snapshot.ts'
+import type { SourceRow } from '../sources/source.ts'
+import { spineOf } from './spine.ts'
+import { blockAt, blocksOf, numberAfter, type Timeline } from './timeline.ts'
+import { turnIdsOf } from './turns.ts'
+
+/** `conv.timeline.v1`: the visible slice as others read it. A view; the journal is the truth. */
+export interface TimelinePayload {
+  readonly version: 1
+  readonly ts: string | null
+  readonly blocks: readonly Block[]
+  readonly turn_ids: readonly string[]
+  readonly sources_pool: readonly Partial<SourceRow>[]
+  readonly conversation_title: string | null
+  readonly conversation_started_at: string | null
+  readonly last_activity_at: string | null
+  /** Epoch seconds. */
+  readonly cache_last_touch_at: number | null
+  readonly cache_last_ttl_seconds: number | null
+  readonly last_known_feedback_ts: string | null
+  readonly last_external_event_id: string | null
+  readonly last_external_event_seq: number | null
+  readonly forked_from: { readonly conversation_id: string; readonly turn_id: string } | null
+}
+
+export function toPayload(timeline: Timeline): TimelinePayload {
+  return {
+    version: 1,
+    ts: timeline.lastTs ?? null,
+    blocks: blocksOf(timeline),
+    turn_ids: turnIdsOf(blocksOf(timeline)),
+    sources_pool: compactSnapshot(timeline.sources),
+    conversation_title: timeline.title ?? null,
+    conversation_started_at: timeline.startedAt ?? null,
+    last_activity_at: blockAt(timeline, timeline.size - 1)?.ts ?? null,
+    cache_last_touch_at: timeline.cache ? Date.parse(timeline.cache.touched_at) / 1000 : null,
+    cache_last_ttl_seconds: timeline.cache?.ttl_seconds ?? null,
+    last_known_feedback_ts: timeline.feedbackSeen ?? null,
+    last_external_event_id: timeline.lastEvent?.event_id ?? null,
+    last_external_event_seq: timeline.lastEvent?.sequence ?? null,
+    forked_from: timeline.forkedFrom ?? null,
+  }
+}
+
+/** The value that the payload describes. The pool comes by its own changes; nothing is open or waiting in an import. */
+export function fromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
+  const { sources } = timeline
+  return {
+    spine: spineOf(payload.blocks),
+    size: payload.blocks.length,
+    nextBlock: numberAfter(payload.blocks, Math.max(nextBlock, timeline.nextBlock)),
+    sources,
+    inbox: [],
+    ...(payload.conversation_title !== null && { title: payload.conversation_title }),
+    ...(payload.conversation_started_at !== null && { startedAt: payload.conversation_started_at }),
+    ...(payload.ts !== null && { lastTs: payload.ts }),
+    ...(payload.cache_last_touch_at !== null && {
+      cache: {
+        touched_at: new Date(Math.round(payload.cache_last_touch_at * 1000)).toISOString(),
+        ttl_seconds: payload.cache_last_ttl_seconds,
+      },
+    }),
+    ...(payload.last_known_feedback_ts !== null && { feedbackSeen: payload.last_known_feedback_ts }),
+    ...(payload.last_external_event_id !== null && {
+      lastEvent: { event_id: payload.last_external_event_id, sequence: payload.last_external_event_seq ?? 0 },
+    }),
+    ...(payload.forked_from !== null && { forkedFrom: payload.forked_from }),
+  }
+}
+
+/** For load and import: what is wrong is named, and nothing is guessed. */
+export function parsePayload(value: unknown): TimelinePayload {
+  if (!isObject(value)) throw invalid('a timeline must be an object')
+  if (value.version !== 1) throw invalid(`timeline.version must be 1, not ${JSON.stringify(value.version)}`)
+  if (!Array.isArray(value.blocks)) throw invalid('timeline.blocks must be a list')
+  if (value.sources_pool !== undefined && !Array.isArray(value.sources_pool)) throw invalid('timeline.sources_pool must be a list')
+  for (const key of texts) if (!isOptional(value[key], 'string')) throw invalid(`timeline.${key} must be text or null`)
+  for (const key of numbers) if (!isOptional(value[key], 'number')) throw invalid(`timeline.${key} must be a number or null`)
+  return assemble(value, value.blocks.map(parseBlock))
+}
+
+/** For whoever looks at a file of unknown origin: wrong parts are read as absent, never refused. */
+export function parsePayloadLeniently(value: unknown): TimelinePayload {
+  const fields = isObject(value) ? value : {}
+  const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(blockOrNothing) : []
+  const clean = Object.fromEntries(
+    [...texts.map((key) => [key, 'string'] as const), ...numbers.map((key) => [key, 'number'] as const)].map(([key, type]) => [
+      key,
+      isOptional(fields[key], type) ? fields[key] : null,
+    ]),
+  )
+  return assemble({ ...fields, ...clean }, blocks)
+}
+
+const texts = [
+  'ts',
+  'conversation_title',
+  'conversation_started_at',
+  'last_activity_at',
+  'last_known_feedback_ts',
+  'last_external_event_id',
+] as const
+const numbers = ['cache_last_touch_at', 'cache_last_ttl_seconds', 'last_external_event_seq'] as const
+
+function assemble(fields: Readonly<Record<string, unknown>>, blocks: readonly Block[]): TimelinePayload {
+  const text = (key: (typeof texts)[number]) => (fields[key] as string | null | undefined) ?? null
+  const number = (key: (typeof numbers)[number]) => (fields[key] as number | null | undefined) ?? null
+  const forked = fields.forked_from
+  const isFork = isObject(forked) && typeof forked.conversation_id === 'string' && typeof forked.turn_id === 'string'
+  return {
+    version: 1,
+    ts: text('ts'),
+    blocks,
+    turn_ids: turnIdsOf(blocks),
+    sources_pool: Array.isArray(fields.sources_pool) ? fields.sources_pool.filter(isObject) : [],
+    conversation_title: text('conversation_title'),
+    conversation_started_at: text('conversation_started_at'),
+    last_activity_at: text('last_activity_at'),
+    cache_last_touch_at: number('cache_last_touch_at'),
+    cache_last_ttl_seconds: number('cache_last_ttl_seconds'),
+    last_known_feedback_ts: text('last_known_feedback_ts'),
+    last_external_event_id: text('last_external_event_id'),
+    last_external_event_seq: number('last_external_event_seq'),
+    forked_from: isFork ? { conversation_id: forked.conversation_id as string, turn_id: forked.turn_id as string } : null,
+  }
+}
+
+function blockOrNothing(value: unknown): readonly Block[] {
+  try {
+    return [parseBlock(value)]
+  } catch (error) {
+    if (error instanceof Failure) return []
+    throw error
+  }
+}
+
+function isOptional(value: unknown, type: 'string' | 'number'): boolean {
+  return value === undefined || value === null || (typeof value === type && (type === 'string' || Number.isFinite(value)))
+}
+
+const invalid = (message: string) => new Failure('bundle.invalid', message)

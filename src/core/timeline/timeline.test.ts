@@ -1,0 +1,253 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { journals } from '../../../test/support/changes.ts'
+import { call, completion, entered, header, minute, place, prompt, result, rounds } from '../../testing/blocks.ts'
+import { artifactContent, artifactDigest, type Block, type Draft } from '../block/index.ts'
+import { applyChange } from './apply.ts'
+import { artifactIn, editedBefore, findArtifact } from './artifacts.ts'
+import type { Change } from './change.ts'
+import { enter } from './enter.ts'
+import { frameOf, fromFrame } from './frame.ts'
+import { parsePayloadLeniently, toPayload } from './payload.ts'
+import { roundKey, roundsOf } from './rounds.ts'
+import { blockById, blocksAtPath, blocksOf, blocksOfCall, blocksOfTurn, emptyTimeline, type Timeline } from './timeline.ts'
+import { turnLogOf } from './turn-log.ts'
+import { knownTurns, missingHeader } from './turns.ts'
+
+const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: entered(drafts, first) })
+const replay = (changes: readonly Change[]): Timeline => changes.reduce(applyChange, emptyTimeline())
+const ids = (timeline: Timeline) => blocksOf(timeline).map(({ id }) => id)
+const plain = ({ spine: _spine, ...facts }: Timeline) => facts
+const comparable = (timeline: Timeline) => ({ ...plain(timeline), blocks: blocksOf(timeline) })
+
+describe('the value', () => {
+  it('does not change when a later value is made from it, nor when two are', () => {
+    const base = replay([appended(rounds(1))])
+    const before = comparable(base)
+    const left = applyChange(base, appended([completion('left')], 5))
+    const right = applyChange(base, appended([completion('right')], 5))
+    expect(comparable(base)).toEqual(before)
+    expect(blockById(left, 'b_5')?.text).toBe('left')
+    expect(blockById(right, 'b_5')?.text).toBe('right')
+    expect(blockById(base, 'b_5')).toBeUndefined()
+    expect(blocksOfTurn(base, 't1')).toHaveLength(4)
+  })
+
+  it('is the same whether replayed at once or grown step by step with every step kept', () => {
+    fc.assert(
+      fc.property(journals(), (changes) => {
+        const steps = [{ value: emptyTimeline(), seen: comparable(emptyTimeline()) }]
+        for (const change of changes) {
+          const value = applyChange(steps.at(-1)?.value as Timeline, change)
+          steps.push({ value, seen: comparable(value) })
+        }
+        expect(comparable(replay(changes))).toEqual(steps.at(-1)?.seen)
+        for (const { value, seen } of steps) expect(comparable(value)).toEqual(seen)
+      }),
+    )
+  })
+
+  it('finds by id, path, call and turn exactly what a scan would find', () => {
+    fc.assert(
+      fc.property(journals(), (changes) => {
+        const timeline = replay(changes)
+        const blocks = blocksOf(timeline)
+        for (const block of blocks) {
+          expect(blockById(timeline, block.id)).toBe(block)
+          expect(blocksOfTurn(timeline, block.turn_id)).toEqual(blocks.filter(({ turn_id }) => turn_id === block.turn_id))
+          if (block.path !== undefined) expect(blocksAtPath(timeline, block.path)).toEqual(blocks.filter(({ path }) => path === block.path))
+          if (block.call_id !== undefined)
+            expect(blocksOfCall(timeline, block.call_id)).toEqual(blocks.filter(({ call_id }) => call_id === block.call_id))
+        }
+      }),
+    )
+  })
+
+  it('survives a frame: order, hidden state and every small fact come back', () => {
+    fc.assert(
+      fc.property(journals(), (changes) => {
+        const timeline = replay(changes)
+        const born = new Map(changes.flatMap((change) => ('blocks' in change ? change.blocks : [])).map((block) => [block.id, block]))
+        const frame = JSON.parse(JSON.stringify(frameOf(timeline)))
+        expect(comparable(fromFrame(frame, (id) => born.get(id) as Block, timeline.sources))).toEqual(comparable(timeline))
+      }),
+    )
+  })
+})
+
+describe('changes', () => {
+  it('numbers new blocks after every block there ever was', () => {
+    const timeline = replay([
+      appended(rounds(2)),
+      { type: 'range.compacted', after_id: 'b_6', blocks: entered([prompt('summary')], 7), covered: [] },
+    ])
+    expect(ids(timeline)).toEqual(['b_7'])
+    expect(enter(timeline, [prompt('next')]).map(({ id }) => id)).toEqual(['b_8'])
+  })
+
+  it('hides a group with one replacement text, on its first block, and reveals it as it was', () => {
+    const before = replay([appended(rounds(2))])
+    const hidden = applyChange(before, { type: 'blocks.hidden', ids: ['b_5', 'b_4'], replacement_text: 'long search', reason: 'hide' })
+    expect(blocksOf(hidden, 3).map(({ meta }) => [meta?.hidden, meta?.replacement_text])).toEqual([
+      [true, 'long search'],
+      [true, undefined],
+      [undefined, undefined],
+    ])
+    expect(comparable(applyChange(hidden, { type: 'blocks.revealed', ids: ['b_4', 'b_5'] }))).toEqual(comparable(before))
+  })
+
+  it('passes over ids that are not there', () => {
+    const before = replay([appended(rounds(1))])
+    const after = [
+      { type: 'blocks.hidden' as const, ids: ['b_99'], replacement_text: 'x', reason: 'hide' as const },
+      { type: 'blocks.revealed' as const, ids: ['b_98'] },
+      { type: 'turn.closed' as const, turn_id: 'other', ts: minute(1), exit_reason: 'complete' },
+    ].reduce(applyChange, before)
+    expect(ids(after)).toEqual(ids(before))
+  })
+
+  it('inserts into the past without disturbing what follows', () => {
+    const timeline = replay([appended(rounds(1)), { type: 'blocks.inserted', after_id: 'b_2', blocks: entered([prompt('between')], 5) }])
+    expect(ids(timeline)).toEqual(['b_1', 'b_2', 'b_5', 'b_3', 'b_4'])
+  })
+
+  it('takes an event once, however often it is delivered, and lets it go when folded', () => {
+    const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(1), text: 'and Rome?' }
+    const waiting = replay([
+      { type: 'event.accepted', event },
+      { type: 'event.accepted', event },
+    ])
+    expect(waiting.inbox).toEqual([event])
+    expect(applyChange(waiting, { type: 'event.folded', ts: minute(2), event_ids: ['e1'], turn_id: 't1' }).inbox).toEqual([])
+  })
+
+  it('knows the open turn until its close', () => {
+    const open = replay([{ type: 'turn.opened', turn_id: 't1', ts: minute(0) }])
+    expect(open.openTurn).toEqual({ turn_id: 't1', ts: minute(0) })
+    expect(applyChange(open, { type: 'turn.closed', turn_id: 't1', ts: minute(1), exit_reason: 'complete' })).not.toHaveProperty('openTurn')
+  })
+})
+
+describe('views', () => {
+  it('timeline 11.11: the payload starts at the latest summary', () => {
+    const summary: Draft = { type: 'conv.range.summary', author: 'system', turn_id: 't1', ts: minute(1), text: 's' }
+    const timeline = replay([
+      appended([prompt('A')]),
+      { type: 'range.compacted', after_id: 'b_1', blocks: entered([summary], 2), covered: ['t1'] },
+      appended([prompt('B', 't2')], 3),
+    ])
+    expect(toPayload(timeline).blocks.map(({ id }) => id)).toEqual(['b_2', 'b_3'])
+    expect(toPayload(timeline)).toMatchObject({ version: 1, turn_ids: ['t1', 't2'], last_activity_at: minute(0) })
+  })
+
+  it('timeline 11.17, 11.98: a turn log counts the header, keeps what was compacted since, and holds no summary', () => {
+    const summary: Draft = { type: 'conv.range.summary', author: 'system', turn_id: 't1', ts: minute(1), text: 's' }
+    const changes: readonly Change[] = [
+      { type: 'turn.opened', turn_id: 't1', ts: minute(0) },
+      appended([header(), prompt('q'), call('c1'), result('c1', 'r')]),
+      { type: 'range.compacted', after_id: 'b_4', blocks: entered([summary], 5), covered: ['t1'] },
+      { type: 'turn.closed', turn_id: 't1', ts: minute(9), exit_reason: 'complete', sources_used: [2], tokens: 40 },
+    ]
+    expect(turnLogOf('t1', changes)).toMatchObject({ blocks_count: 4, ts: minute(0), end_ts: minute(9), sources_used: [2], tokens: 40 })
+    expect(turnLogOf('t1', changes)?.blocks.some(({ type }) => type === 'conv.range.summary')).toBe(false)
+    expect(turnLogOf('never', changes)).toBeUndefined()
+  })
+
+  it('timeline 11.19: a header that is already last is not written again', () => {
+    const timeline = replay([appended([header('t1')])])
+    expect(missingHeader(timeline, 't1', minute(1))).toEqual([])
+    expect(missingHeader(timeline, 't2', minute(1))).toHaveLength(1)
+  })
+
+  it('timeline 11.20: a payload whose blocks are not a list reads as empty', () => {
+    expect(parsePayloadLeniently({ version: 1, blocks: 'oops', cache_last_touch_at: 'soon' })).toMatchObject({
+      blocks: [],
+      turn_ids: [],
+      cache_last_touch_at: null,
+    })
+  })
+
+  it('knows covered turns as well as visible ones', () => {
+    const summary: Draft = {
+      type: 'conv.range.summary',
+      author: 'system',
+      turn_id: 't3',
+      ts: minute(1),
+      meta: { covered_turn_ids: ['t1', 't2'] },
+    }
+    expect([...knownTurns(replay([appended([summary, prompt('x', 't3')])]))]).toEqual(['t1', 't2', 't3'])
+  })
+})
+
+describe('rounds', () => {
+  it('a round is one decision of a turn: notes, call, notice and results together', () => {
+    expect(roundsOf(entered([...rounds(2), completion('done')]))).toEqual([
+      { key: 't1#0', turnId: 't1', start: 2, end: 3 },
+      { key: 't1#1', turnId: 't1', start: 4, end: 5 },
+      { key: 't1#end', turnId: 't1', start: 6, end: 6 },
+    ])
+  })
+
+  it('imported blocks without an iteration fall back to their call', () => {
+    const [block] = entered([call('c1')])
+    expect(roundKey({ ...(block as Block), meta: { tool_call_id: 'c1' } })).toBe('t1@c1')
+  })
+})
+
+describe('artifacts', () => {
+  const path = 'fi:t1.files/a.md'
+  const write = (callId: string, text: string, edited: boolean): readonly Draft[] => {
+    const digest = { artifact_path: path, physical_path: 't1/files/a.md', mime: 'text/markdown', kind: 'display' as const, edited }
+    return [
+      call(callId, 'react.write'),
+      artifactDigest(place(callId), digest),
+      artifactContent(place(callId), { path, mime: 'text/markdown', text, digest, meta: { rn: 'ef:9' } }),
+    ]
+  }
+
+  it('timeline 11.5: two writes of one path resolve to the second, whose digest says edited', () => {
+    const timeline = replay([appended([...write('w1', 'one', false), ...write('w2', 'two', true)])])
+    expect(findArtifact(timeline, path)).toMatchObject({
+      path,
+      kind: 'display',
+      text: 'two',
+      callId: 'w2',
+      toolId: 'react.write',
+      about: { edited: true, rn: 'ef:9' },
+    })
+    expect(findArtifact(timeline, 't1/files/a.md')).toEqual(findArtifact(timeline, path))
+    expect(artifactIn(blocksOf(timeline), path)).toEqual(findArtifact(timeline, path))
+  })
+
+  it('is an edit only when another call wrote it before', () => {
+    const timeline = replay([appended(write('w1', 'one', false))])
+    expect(editedBefore(timeline, path, 'w1')).toBe(false)
+    expect(editedBefore(timeline, path, 'w2')).toBe(true)
+    expect(editedBefore(timeline, 'fi:t1.files/b.md', 'w2')).toBe(false)
+  })
+
+  it('finds hidden artifacts too', () => {
+    const written = replay([appended(write('w1', 'one', false))])
+    const hidden = applyChange(written, { type: 'blocks.hidden', ids: ['b_3'], replacement_text: 'x', reason: 'hide' })
+    expect(findArtifact(hidden, path)?.text).toBe('one')
+  })
+
+  it('an artifact with bytes and no word on its kind is a file', () => {
+    const bytes: Draft = {
+      type: 'react.tool.result',
+      author: 'tool',
+      turn_id: 't1',
+      ts: minute(0),
+      path,
+      blob: { sha256: 'a'.repeat(64), size: 1 },
+    }
+    expect(findArtifact(replay([appended([bytes])]), path)?.kind).toBe('file')
+    expect(findArtifact(emptyTimeline(), path)).toBeUndefined()
+  })
+})
+
+it('tools 18.10: the older form of a tool path resolves to the same block', () => {
+  const timeline = replay([appended([call('k', 'x.y', 'turn_c'), result('k', 'out', 'turn_c')])])
+  expect(findArtifact(timeline, 'tc:turn_c.tool_calls.k.out.json')).toEqual(findArtifact(timeline, 'tc:turn_c.k.result'))
+  expect(findArtifact(timeline, 'tc:turn_c.k.result')?.text).toBe('out')
+})

@@ -1,0 +1,89 @@
+import { type Block, blockNumber } from '../block/envelope.ts'
+import { emptyPool, type SourcePool } from '../sources/merge.ts'
+import type { InboxEvent, ResponseReceived } from './change.ts'
+import { emptySpine, type Spine } from './spine.ts'
+
+/** The value: everything visible, and what a turn needs to know besides. Changed only by `applyChange`. */
+export interface Timeline {
+  /** Shared with other values: look only through the functions below. */
+  readonly spine: Spine
+  readonly size: number
+  /** The number the next block gets. Numbers of compacted blocks are never given again. */
+  readonly nextBlock: number
+  readonly sources: SourcePool
+  readonly title?: string
+  readonly startedAt?: string
+  readonly lastTs?: string
+  /** A turn without its close: running, or left behind by a crash. */
+  readonly openTurn?: OpenTurn
+  /** The latest model response, without its text: when it came, what it cost, what was cached. */
+  readonly lastResponse?: Omit<ResponseReceived, 'raw'>
+  /** Events that were accepted and not yet folded into a turn, in order of acceptance. */
+  readonly inbox: readonly InboxEvent[]
+  readonly lastEvent?: { readonly event_id: string; readonly sequence: number }
+  readonly cache?: CacheTouch
+  readonly feedbackSeen?: string
+  readonly forkedFrom?: { readonly conversation_id: string; readonly turn_id: string }
+}
+
+export interface OpenTurn {
+  readonly turn_id: string
+  readonly ts: string
+}
+
+/** When the provider's cache was last used, and for how long it then promised to keep. */
+export interface CacheTouch {
+  readonly touched_at: string
+  readonly ttl_seconds: number | null
+}
+
+export function emptyTimeline(): Timeline {
+  return { spine: emptySpine(), size: 0, nextBlock: 1, sources: emptyPool, inbox: [] }
+}
+
+export function blockAt(timeline: Timeline, position: number): Block | undefined {
+  return position < timeline.size ? timeline.spine.blocks[position] : undefined
+}
+
+/** A copy from `from` on; ask for what you need. */
+export function blocksOf(timeline: Timeline, from = 0): readonly Block[] {
+  return timeline.spine.blocks.slice(from, timeline.size)
+}
+
+export function positionOf(timeline: Timeline, id: string): number | undefined {
+  const position = timeline.spine.byId.get(id)
+  return position !== undefined && position < timeline.size ? position : undefined
+}
+
+export function blockById(timeline: Timeline, id: string): Block | undefined {
+  const position = positionOf(timeline, id)
+  return position === undefined ? undefined : timeline.spine.blocks[position]
+}
+
+/** The path group, oldest first. */
+export const blocksAtPath = (timeline: Timeline, path: string): readonly Block[] => pick(timeline, timeline.spine.byPath.get(path))
+export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block[] => pick(timeline, timeline.spine.byCall.get(callId))
+export const blocksOfTurn = (timeline: Timeline, turnId: string): readonly Block[] => pick(timeline, timeline.spine.byTurn.get(turnId))
+
+/** Metadata blocks that describe the artifact, oldest first. */
+export const digestsOf = (timeline: Timeline, path: string): readonly Block[] => pick(timeline, timeline.spine.byArtifact.get(path))
+
+export const hasPath = (timeline: Timeline, path: string): boolean => {
+  const first = timeline.spine.byPath.get(path)?.[0]
+  return first !== undefined && first < timeline.size
+}
+
+function pick(timeline: Timeline, positions: readonly number[] | undefined): readonly Block[] {
+  if (!positions) return []
+  const blocks: Block[] = []
+  for (const position of positions) {
+    if (position >= timeline.size) break // positions ascend; the rest belongs to newer values
+    blocks.push(timeline.spine.blocks[position] as Block)
+  }
+  return blocks
+}
+
+/** One past the highest number among these blocks, or `floor` if that is higher. */
+export function numberAfter(blocks: readonly Block[], floor: number): number {
+  return blocks.reduce((next, block) => Math.max(next, (blockNumber(block.id) ?? 0) + 1), floor)
+}

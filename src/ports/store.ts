@@ -1,0 +1,114 @@
+import type { Block } from '../core/block/index.ts'
+import type { Bundle } from '../core/timeline/bundle.ts'
+import type { Change } from '../core/timeline/change.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
+import type { TurnLog } from '../core/timeline/turn-log.ts'
+
+/** Keeps journals. One writer per conversation is the rule, the epoch is the proof. Every implementation passes testing/conformance/store.ts. */
+export interface ConversationStore {
+  /**
+   * Takes the lease, makes the conversation if it is new, and bumps the epoch: the previous owner's next append fails.
+   * While another owner's lease is alive, `conversation.busy`, unless told to take over. A lease lives until it expires, is
+   * released, or its process is seen dead on this host.
+   */
+  claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
+  /** The heartbeat. Throws `conversation.superseded` when the lease is lost. */
+  renew(claim: Claim): Promise<void>
+  /** Gives the lease back. Nothing happens when it is already lost. */
+  release(claim: Claim): Promise<void>
+
+  /**
+   * All or nothing, durable before it resolves. A stale epoch throws `conversation.superseded` and changes nothing.
+   * Returns what was logged, as a later load will give it: inline bytes have become references. Apply these, not what you passed.
+   */
+  append(claim: Claim, changes: readonly Change[]): Promise<readonly Entry[]>
+
+  /** What a turn needs: from the latest summary on. Bounded by what is visible, not by history. Undefined when there is no such conversation. */
+  loadVisible(conversationId: string): Promise<Saved | undefined>
+  /** Over all history, oldest first, as the blocks were entered: whether they are hidden now is the timeline's business. */
+  findByPath(conversationId: string, path: string): Promise<readonly Block[]>
+  findByTurn(conversationId: string, turnId: string): Promise<readonly Block[]>
+  findByCall(conversationId: string, callId: string): Promise<readonly Block[]>
+  /** Exact whatever was compacted since. Undefined when the turn is unknown or its history was let go. */
+  readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
+  /** In order of `seq`, strictly after `after`. What is appended while reading may or may not be included. */
+  readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
+
+  /** Most recently active first. */
+  list(query: ListQuery): Promise<ConversationPage>
+  exportBundle(conversationId: string): Promise<Bundle>
+  /** Into a new conversation, all or nothing. `conversation.exists` when the name is taken. */
+  importBundle(bundle: Bundle, options?: { readonly as?: string }): Promise<{ readonly conversationId: string }>
+  /** Rows, index entries, and blobs that nobody else refers to. False when there was nothing to delete. */
+  delete(conversationId: string): Promise<boolean>
+  retain(policy: RetentionPolicy): Promise<RetentionReport>
+  close(): Promise<void>
+}
+
+/** A running process that may write. `id` is its own; host and pid let others see that it is dead. */
+export interface Owner {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+}
+
+export interface Claim {
+  readonly conversationId: string
+  readonly ownerId: string
+  readonly epoch: number
+  /** The lease ends here unless renewed. */
+  readonly expiresAt: string
+}
+
+/** A change and its place: `seq` counts from 1 without gaps in each conversation and is also the id of its event. */
+export interface Entry {
+  readonly seq: number
+  readonly change: Change
+}
+
+export interface Saved {
+  readonly timeline: Timeline
+  readonly lastSeq: number
+}
+
+export interface ListQuery {
+  readonly limit?: number
+  /** From the page before. */
+  readonly cursor?: string
+  /** Part of the title, in any case. */
+  readonly search?: string
+  /** Only conversations with a turn that was never closed. */
+  readonly open?: true
+}
+
+export interface ConversationHead {
+  readonly conversationId: string
+  readonly title: string | null
+  readonly startedAt: string | null
+  readonly lastActivityAt: string | null
+  readonly lastSeq: number
+  readonly openTurn: string | null
+}
+
+export interface ConversationPage {
+  readonly conversations: readonly ConversationHead[]
+  readonly next?: string
+}
+
+/** What may be let go. Visible blocks and the sources pool of a conversation that stays are never touched. */
+export interface RetentionPolicy {
+  /** Conversations without activity since then are deleted, unless a turn is open or a lease is alive. */
+  readonly conversationsIdleSince?: string
+  /** Entries older than this that only tell of compacted blocks are removed. */
+  readonly historyBefore?: string
+}
+
+export interface RetentionReport {
+  readonly conversations: number
+  readonly entries: number
+  readonly blobs: number
+}
+
+/** Renewed every ten seconds, lost after thirty. */
+export const HEARTBEAT_MS = 10_000
+export const LEASE_MS = 30_000
