@@ -1,0 +1,18 @@
+import type { BlobRef } from '../block/envelope.ts'
+
+/** One element of the message a model reads. Bytes stay a reference until an adapter needs them. */
+export type Part = TextPart | BinaryPart
+
+export interface TextPart {
+  readonly type: 'text'
+  readonly text: string
+  /** The provider may cache everything up to and with this part. */
+  readonly cache?: true
+}
+
+export interface BinaryPart {
+  readonly type: 'image' | 'document'
+  readonly media_type: string
+  readonly blob: BlobRef
+  readonly cache?: true
+}

@@ -1,0 +1,23 @@
+import type { Block } from '../block/envelope.ts'
+import type { Part } from './part.ts'
+
+/** A block that the model is shown, and what it is shown as. Blocks that would show nothing are not in a slice at all. */
+export interface Shown {
+  readonly block: Block
+  /** Never empty. */
+  readonly parts: readonly Part[]
+  /** The round it belongs to, as `roundKey` says; undefined for headers, user input, summaries. */
+  readonly round: string | undefined
+}
+
+/**
+ * What can be seen, oldest first, before marks and tails. Cache points, hiding and the editable tail all count in positions of
+ * `shown`: there is one numbering, so what is protected is exactly what is marked.
+ */
+export interface Slice {
+  readonly shown: readonly Shown[]
+  /** Position of the current turn's header; undefined when the slice has none. */
+  readonly turnStart: number | undefined
+  /** Position of the last block of each round, by order of the rounds' first blocks. */
+  readonly roundEnds: readonly number[]
+}
