@@ -8,8 +8,8 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
  * Joined, the deltas of a string are its decoded text, free of lone surrogates.
  */
 export type JsonEvent =
-  | { readonly type: 'container.start'; readonly path: JsonPath; readonly kind: 'object' | 'array' }
-  | { readonly type: 'container.end'; readonly path: JsonPath; readonly aborted: boolean }
+  | { readonly type: 'object.start' | 'array.start'; readonly path: JsonPath }
+  | { readonly type: 'object.end' | 'array.end'; readonly path: JsonPath; readonly aborted: boolean }
   | { readonly type: 'string.start'; readonly path: JsonPath }
   | { readonly type: 'string.delta'; readonly path: JsonPath; readonly text: string }
   | { readonly type: 'string.end'; readonly path: JsonPath; readonly aborted: boolean }

@@ -17,6 +17,7 @@ describe('JSON as it should be', () => {
         const parsed = JSON.parse(text, (_, inner) => (typeof inner === 'string' ? inner.toWellFormed() : inner))
         expect(parseModelJson(text)).toEqual({ ok: true, value: parsed, repairs: [] })
       }),
+      { numRuns: 40 },
     )
   })
 
@@ -52,6 +53,7 @@ describe('JSON that needs a repair', () => {
   it.each([
     ['Sure: {"a":1} Done.', { a: 1 }, ['surrounding_text']],
     ['```json\n{"a":1}\n``` Done.', { a: 1 }, ['surrounding_text']],
+    ['Use {braces} as in [1]: {"a":1}', { a: 1 }, ['surrounding_text']],
     ['{"a":1}}', { a: 1 }, ['surrounding_text']],
     ['{"a":[1,2,],}', { a: [1, 2] }, ['trailing_comma']],
     ['{"a":"x\ny\tz"}', { a: 'x\ny\tz' }, ['control_character']],
@@ -113,7 +115,7 @@ describe('JSON that can not be read', () => {
   })
 
   it('ends on a megabyte of anything', () => {
-    for (const piece of ['`', '{}', '{"a":1}', '"', '{', '{"a":"']) {
+    for (const piece of ['`', '{}', '"', '{"a":"']) {
       expect(typeof parseModelJson(piece.repeat(1_000_000 / piece.length)).ok).toBe('boolean')
       expect(typeof parseModelJson(`\`\`\`json x${piece.repeat(1_000_000 / piece.length)}x\`\`\``).ok).toBe('boolean')
     }

@@ -54,10 +54,10 @@ export function createJsonReader(): JsonReader {
   const note = (repair: JsonRepair) => void repairs.add(repair)
   const decoder = createStringDecoder((text) => {
     if (inKey) key += text
-    else events.push({ type: 'string.delta', path, text })
+    else tell({ type: 'string.delta', path, text })
   }, note)
 
-  let events: JsonEvent[] = []
+  let events: readonly JsonEvent[] = nothing
   let mode: Mode = 'lead'
   let offset = 0 // of the first character of the text being read
   let from: number | undefined
@@ -72,6 +72,12 @@ export function createJsonReader(): JsonReader {
   let quote = 0
   let held: string[] = [] // what came after a quote of which it is not yet known whether it ends the string
 
+  /** Most chunks hold one event: a list made for it is cheaper than a list that grows. */
+  function tell(event: JsonEvent) {
+    if (events === nothing) events = [event]
+    else (events as JsonEvent[]).push(event)
+  }
+
   function valuePath(): JsonPath {
     if (frame === undefined) return []
     return [...frame.path, frame.kind === 'array' ? frame.index : key]
@@ -81,7 +87,7 @@ export function createJsonReader(): JsonReader {
     const within = mode === 'value' || mode === 'token' || mode === 'colon' || (mode === 'string' && !inKey)
     problem = { code, offset: at, path: within ? valuePath() : (frame?.path ?? []) }
     mode = 'over'
-    for (const open of frames.reverse()) events.push({ type: 'container.end', path: open.path, aborted: true })
+    for (const open of frames.reverse()) tell({ type: `${open.kind}.end`, path: open.path, aborted: true })
     frames.length = 0
     frame = undefined
   }
@@ -91,12 +97,13 @@ export function createJsonReader(): JsonReader {
     frame = { kind, path: valuePath(), index: 0 }
     frames.push(frame)
     mode = 'first'
-    events.push({ type: 'container.start', path: frame.path, kind })
+    tell({ type: `${kind}.start`, path: frame.path })
   }
 
   function close(at: number) {
     if (mode === 'next') note('trailing_comma')
-    events.push({ type: 'container.end', path: (frame as Frame).path, aborted: false })
+    const { kind, path } = frame as Frame
+    tell({ type: `${kind}.end`, path, aborted: false })
     frames.pop()
     frame = frames.at(-1)
     mode = frame === undefined ? 'over' : 'after'
@@ -111,13 +118,13 @@ export function createJsonReader(): JsonReader {
     if (inKey) key = ''
     else {
       path = valuePath()
-      events.push({ type: 'string.start', path })
+      tell({ type: 'string.start', path })
     }
   }
 
   function closeString(aborted: boolean) {
     decoder.finish()
-    if (!inKey) events.push({ type: 'string.end', path, aborted })
+    if (!inKey) tell({ type: 'string.end', path, aborted })
     mode = inKey ? 'colon' : 'after'
   }
 
@@ -161,7 +168,7 @@ export function createJsonReader(): JsonReader {
     const value = readScalar(token)
     if (value === undefined) fail('json.unexpected', at - token.length)
     else {
-      events.push({ type: 'scalar', path: valuePath(), value })
+      tell({ type: 'scalar', path: valuePath(), value })
       mode = 'after'
     }
     return false
@@ -229,9 +236,8 @@ export function createJsonReader(): JsonReader {
   }
 
   function take(): readonly JsonEvent[] {
-    if (events.length === 0) return nothing
     const taken = events
-    events = []
+    events = nothing
     return taken
   }
 

@@ -3,8 +3,6 @@ import { isTypographicQuote, type JsonRepair } from './json-event.ts'
 /** A delta of a string is at most this long, so that no lane waits for a large chunk. */
 const longestDelta = 256
 
-const escapes: Readonly<Record<string, number>> = { '"': 0x22, '\\': 0x5c, '/': 0x2f, b: 0x08, f: 0x0c, n: 0x0a, r: 0x0d, t: 0x09 }
-
 /** Decodes the inside of a JSON string that arrives in pieces. */
 export interface StringDecoder {
   /** A string opened by a straight quote is closed by one; a typographic quote in it is text. */
@@ -68,7 +66,7 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
       return index + 1
     }
     if (pending === '\\') {
-      const code = escapes[character]
+      const code = unescaped(character)
       if (code === undefined) return abandonEscape(index)
       pending = ''
       unit(code)
@@ -137,6 +135,27 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
       if (high !== 0) loneHigh()
       flush()
     },
+  }
+}
+
+function unescaped(character: string): number | undefined {
+  switch (character) {
+    case '"':
+    case '\\':
+    case '/':
+      return character.charCodeAt(0)
+    case 'b':
+      return 0x08
+    case 'f':
+      return 0x0c
+    case 'n':
+      return 0x0a
+    case 'r':
+      return 0x0d
+    case 't':
+      return 0x09
+    default:
+      return undefined
   }
 }
 

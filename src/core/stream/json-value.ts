@@ -37,10 +37,12 @@ export function createJsonCollector(): JsonCollector {
           return put(event.path, text)
         case 'scalar':
           return put(event.path, event.value)
-        case 'container.start':
-          frames.push({ kind: event.kind, entries: [], items: [] })
+        case 'object.start':
+        case 'array.start':
+          frames.push({ kind: event.type === 'object.start' ? 'object' : 'array', entries: [], items: [] })
           return undefined
-        case 'container.end': {
+        case 'object.end':
+        case 'array.end': {
           const frame = frames.pop()
           if (frame === undefined) return undefined
           // fromEntries, like JSON.parse: the last of two equal keys wins, and `__proto__` is a key like any other.
@@ -61,7 +63,7 @@ export function writtenKeys(text: string, path: JsonPath): readonly string[] {
   const reader = createJsonReader()
   const keys: string[] = []
   for (const event of [...reader.push(text), ...reader.end()]) {
-    const starts = event.type === 'scalar' || event.type === 'string.start' || event.type === 'container.start'
+    const starts = event.type === 'scalar' || event.type.endsWith('.start')
     const key = event.path.at(-1)
     if (starts && typeof key === 'string' && event.path.length === path.length + 1 && path.every((step, i) => step === event.path[i]))
       keys.push(key)
