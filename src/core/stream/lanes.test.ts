@@ -16,29 +16,29 @@ const marking = (format: string) => ({
 
 const mimeOf = (filename: string) => (filename.endsWith('.csv') ? 'text/csv' : 'application/octet-stream')
 
-type Said = readonly [channel: string, text: string]
+type Stop = Ending | 'interrupted'
+type Cut = (text: string) => readonly string[]
 
-/** Each channel as it arrives, cut at the given places; the last one is cut off when the response is not whole. */
-function watch(
-  said: readonly Said[],
-  ending: Ending | 'interrupted' = 'whole',
-  cut: (text: string) => readonly string[] = (text) => [text],
-) {
+/** `said` is channel, text, channel, text, …; the last channel is left open when the response is not whole. */
+function watchCut(said: readonly string[], stop: Stop, cut: Cut) {
   const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer: marking, mimeOf })
   const instances = new Map<string, number>()
-  const events = said.flatMap(([channel, text], i): readonly ChannelEvent[] => {
+  const events: ChannelEvent[] = []
+  for (let i = 0; i < said.length; i += 2) {
+    const channel = said[i] as string
     const instance = instances.get(channel) ?? 0
     instances.set(channel, instance + 1)
-    return [
-      { type: 'channel.start', channel, instance },
-      ...cut(text).map((piece) => ({ type: 'channel.delta', channel, instance, text: piece }) as const),
-      { type: 'channel.end', channel, instance, closed: i === said.length - 1 && ending !== 'whole' ? 'cut' : 'tag' },
-    ]
-  })
+    events.push({ type: 'channel.start', channel, instance })
+    for (const text of cut(said[i + 1] as string)) events.push({ type: 'channel.delta', channel, instance, text })
+    events.push({ type: 'channel.end', channel, instance, closed: i === said.length - 2 && stop !== 'whole' ? 'cut' : 'tag' })
+  }
   const live = events.map((event) => lanes.push(event))
-  const last = ending === 'interrupted' ? lanes.abort() : lanes.end(ending)
+  const last = stop === 'interrupted' ? lanes.abort() : lanes.end(stop)
   return { live, last, all: [...live.flat(), ...last], answer: lanes.answer }
 }
+
+const watchUntil = (stop: Stop, ...said: readonly string[]) => watchCut(said, stop, (text) => [text])
+const watch = (...said: readonly string[]) => watchUntil('whole', ...said)
 
 interface Spelled {
   readonly lane: string
@@ -71,10 +71,7 @@ const answerLane = (text: string, end: Spelled['end'] = 'whole') => ({ lane: 'an
 
 describe('the answer', () => {
   it('streams from its channel once the action has said complete', () => {
-    const { live, answer } = watch([
-      ['action', complete],
-      ['answer', 'Hello § you'],
-    ])
+    const { live, answer } = watch('action', complete, 'answer', 'Hello § you')
     expect(live[4]).toEqual([
       {
         marker: 'answer',
@@ -91,7 +88,7 @@ describe('the answer', () => {
 
   it('loop 17.49: comes from the action field, fenced on one line, when there is no answer channel', () => {
     const body = '```json {"action":"complete","final_answer":"A §"} ```'
-    const { all, answer } = watch([['action', body]])
+    const { all, answer } = watch('action', body)
     expect(spelled(all)).toEqual([answerLane('A <markdown>')])
     expect(answer).toEqual({ source: 'action', text: 'A §' })
     expect(parseModelJson(body)).toMatchObject({ ok: true, value: { final_answer: 'A §' } })
@@ -99,132 +96,62 @@ describe('the answer', () => {
 
   it('loop 17.50: keeps quotes that were not escaped, as the parser does', () => {
     const body = '{"action":"complete","final_answer":"He said "hi", then left."}'
-    expect(spelled(watch([['action', body]]).all)).toEqual([answerLane('He said "hi", then left.')])
+    expect(spelled(watch('action', body).all)).toEqual([answerLane('He said "hi", then left.')])
     expect(parseModelJson(body)).toMatchObject({ ok: true, value: { final_answer: 'He said "hi", then left.' } })
   })
 
   it('loop 17.53: is never shown beside a tool call, from neither place', () => {
     const body = '{"final_answer":"early","action":"call_tool","tool_call":{"tool_id":"react.read","params":{}},"final_answer":"late"}'
-    const { all, answer } = watch([
-      ['answer', 'before'],
-      ['action', body],
-      ['answer', 'after'],
-    ])
+    const { all, answer } = watch('answer', 'before', 'action', body, 'answer', 'after')
     expect(all).toEqual([])
     expect(answer).toBe(undefined)
   })
 
   it('loop 17.65: is delivered and remembered as written although the JSON breaks after it', () => {
-    const { all, answer } = watch([['action', '{"action":"complete","final_answer":"A §","suggested_followups":[?]}']])
+    const { all, answer } = watch('action', '{"action":"complete","final_answer":"A §","suggested_followups":[?]}')
     expect(spelled(all)).toEqual([answerLane('A <markdown>')])
     expect(answer).toEqual({ source: 'action', text: 'A §' })
   })
 
   it('comes from the channel alone when both are there: nothing of the field is shown', () => {
     const body = '{"action":"complete","final_answer":"from the field"}'
-    expect(
-      spelled(
-        watch([
-          ['action', body],
-          ['answer', 'from the channel'],
-        ]).all,
-      ),
-    ).toEqual([answerLane('from the channel')])
-    expect(
-      spelled(
-        watch([
-          ['action', body],
-          ['answer', ' \n '],
-        ]).all,
-      ),
-    ).toEqual([answerLane('from the field')])
+    expect(spelled(watch('action', body, 'answer', 'from the channel').all)).toEqual([answerLane('from the channel')])
+    expect(spelled(watch('action', body, 'answer', ' \n ').all)).toEqual([answerLane('from the field')])
   })
 
   it('is held until the action is known, and shown at the end when there is none: that means complete', () => {
-    const late = watch([
-      ['answer', 'first'],
-      ['action', complete],
-    ])
+    const late = watch('answer', 'first', 'action', complete)
     expect(late.live.slice(0, 3).flat()).toEqual([])
     expect(spelled(late.all)).toEqual([answerLane('first')])
-    const none = watch([
-      ['thinking', 't'],
-      ['answer', 'alone'],
-    ])
+    const none = watch('thinking', 't', 'answer', 'alone')
     expect(none.live.flat().filter(({ marker }) => marker === 'answer')).toEqual([])
     expect(spelled(none.last)).toEqual([answerLane('alone')])
-    expect(
-      spelled(
-        watch([
-          ['action', ' \n'],
-          ['answer', 'alone'],
-        ]).all,
-      ),
-    ).toEqual([answerLane('alone')])
+    expect(spelled(watch('action', ' \n', 'answer', 'alone').all)).toEqual([answerLane('alone')])
   })
 
   it('is not shown when the action can not be read, or says something else', () => {
-    for (const body of [
-      '{"action":"fly"}',
-      '{"actio',
-      'prose',
-      '{"action":"comp',
-      '[{"action":"complete"}]',
-      '{"x":{"action":"complete"}}',
-    ])
-      expect(
-        watch([
-          ['action', body],
-          ['answer', 'no'],
-        ]).all,
-      ).toEqual([])
+    for (const body of ['{"action":"fly"}', '{"actio', '{"action":"comp', '[{"action":"complete"}]', '{"x":{"action":"exit"}}'])
+      expect(watch('action', body, 'answer', 'no').all).toEqual([])
   })
 
   it('loop 17.58: is not shown after two actions, and the second one shows nothing', () => {
     const second = call('react.write', { path: 'x.md', channel: 'canvas', content: 'never' })
-    expect(
-      watch([
-        ['action', complete],
-        ['action', second],
-        ['answer', 'no'],
-      ]).all,
-    ).toEqual([])
+    expect(watch('action', complete, 'action', second, 'answer', 'no').all).toEqual([])
   })
 
   it('is kept and ended as aborted when the output limit cut it; an interrupted one that was held is not shown', () => {
-    expect(
-      spelled(
-        watch(
-          [
-            ['action', complete],
-            ['answer', 'half an ans'],
-          ],
-          'aborted',
-        ).all,
-      ),
-    ).toEqual([answerLane('half an ans', 'aborted')])
-    expect(spelled(watch([['action', '{"action":"exit","final_answer":"half']], 'aborted').all)).toEqual([answerLane('half', 'aborted')])
-    expect(
-      spelled(
-        watch(
-          [
-            ['action', complete],
-            ['answer', 'half an ans'],
-          ],
-          'interrupted',
-        ).all,
-      ),
-    ).toEqual([answerLane('half an ans', 'aborted')])
-    expect(watch([['answer', 'half an ans']], 'interrupted').all).toEqual([])
+    expect(spelled(watchUntil('aborted', 'action', complete, 'answer', 'half an ans').all)).toEqual([answerLane('half an ans', 'aborted')])
+    expect(spelled(watchUntil('aborted', 'action', '{"action":"exit","final_answer":"half').all)).toEqual([answerLane('half', 'aborted')])
+    expect(spelled(watchUntil('interrupted', 'action', complete, 'answer', 'half an ans').all)).toEqual([
+      answerLane('half an ans', 'aborted'),
+    ])
+    expect(watchUntil('interrupted', 'answer', 'half an ans').all).toEqual([])
   })
 })
 
 describe('thinking and notes', () => {
   it('shows thinking as it comes, its index going on across instances', () => {
-    const { all } = watch([
-      ['thinking', 'one §'],
-      ['thinking', 'two'],
-    ])
+    const { all } = watch('thinking', 'one §', 'thinking', 'two')
     expect(all.map(({ marker, index, text, completed }) => [marker, index, text, completed])).toEqual([
       ['thinking', 0, 'one §', false],
       ['thinking', 1, '', true],
@@ -235,27 +162,22 @@ describe('thinking and notes', () => {
 
   it('shows the notes of a tool call, also when they were written before the action', () => {
     const notes = { lane: 'timeline_text timeline_text.react.decision.2', format: 'markdown', text: 'Looking <markdown>', end: 'whole' }
-    expect(spelled(watch([['action', call('web_tools.web_search', {}, 'Looking §')]]).all)).toEqual([notes])
-    expect(spelled(watch([['action', '{"notes":"Looking §","action":" Call_Tool "}']]).all)).toEqual([notes])
-    expect(watch([['action', call('web_tools.web_search', {}, ' \n')]]).all).toEqual([])
+    expect(spelled(watch('action', call('web_tools.web_search', {}, 'Looking §')).all)).toEqual([notes])
+    expect(spelled(watch('action', '{"notes":"Looking §","action":" Call_Tool "}').all)).toEqual([notes])
+    expect(watch('action', call('web_tools.web_search', {}, ' \n')).all).toEqual([])
   })
 
   it('loop 17.56: shows the answer and not the notes of a completion', () => {
-    expect(spelled(watch([['action', '{"notes":"x","action":"complete","final_answer":"A"}']]).all)).toEqual([answerLane('A')])
+    expect(spelled(watch('action', '{"notes":"x","action":"complete","final_answer":"A"}').all)).toEqual([answerLane('A')])
   })
 
   it('has no lane for followups and usage', () => {
-    expect(
-      watch([
-        ['followup', '{"followups":["x"]}'],
-        ['usage', '{"tokens":1}'],
-      ]).all,
-    ).toEqual([])
+    expect(watch('followup', '{"followups":["x"]}', 'usage', '{"tokens":1}').all).toEqual([])
   })
 })
 
 describe('content on its way into a file', () => {
-  const write = (params: unknown) => spelled(watch([['action', call('react.write', params)]]).all)
+  const write = (params: unknown) => spelled(watch('action', call('react.write', params)).all)
 
   it('is shown under its path, where its channel says and as its extension says', () => {
     expect(write({ path: 'files/a.md', channel: 'canvas', content: 'x §', kind: 'file' })).toEqual([
@@ -274,9 +196,9 @@ describe('content on its way into a file', () => {
     expect(write({ path: 'a.md', content: 'secret', channel: 'internal' })).toEqual([])
     expect(write({ path: 'a.md', channel: 'canvas', content: 'ref:fi:turn_1.files/x.md' })).toEqual([])
     expect(write({ path: 'a.md', channel: 'elsewhere', content: 'x' })).toEqual([])
-    expect(watch([['action', call('react.patch', { path: 'a.md', channel: 'internal', patch: 'x' })]]).all).toEqual([])
-    expect(watch([['action', call('react.patch', { path: 'a.md', patch: 'ref:x' })]]).all).toEqual([])
-    expect(watch([['action', call('rendering_tools.write_pdf', { path: 'a.pdf', content: 'ref:x' })]]).all).toEqual([])
+    expect(watch('action', call('react.patch', { path: 'a.md', channel: 'internal', patch: 'x' })).all).toEqual([])
+    expect(watch('action', call('react.patch', { path: 'a.md', patch: 'ref:x' })).all).toEqual([])
+    expect(watch('action', call('rendering_tools.write_pdf', { path: 'a.pdf', content: 'ref:x' })).all).toEqual([])
   })
 
   it('is shown when it only looks like a reference at first', () => {
@@ -292,16 +214,16 @@ describe('content on its way into a file', () => {
 
   it('waits for whatever may speak against it, in any order of keys', () => {
     const late = '{"tool_call":{"params":{"content":"x","channel":"canvas","path":"a.md"},"tool_id":"react.write"},"action":"call_tool"}'
-    expect(spelled(watch([['action', late]]).all)).toMatchObject([{ lane: 'canvas a.md', text: 'x' }])
-    expect(watch([['action', late.replace('call_tool"}', 'complete"}')]]).all).toEqual([])
-    expect(watch([['action', late.replace('react.write', 'react.read')]]).all).toEqual([])
+    expect(spelled(watch('action', late).all)).toMatchObject([{ lane: 'canvas a.md', text: 'x' }])
+    expect(watch('action', late.replace('call_tool"}', 'complete"}')).all).toEqual([])
+    expect(watch('action', late.replace('react.write', 'react.read')).all).toEqual([])
   })
 
   it('shows a patch as markdown on the canvas, and what is rendered in the format it is written in', () => {
-    expect(spelled(watch([['action', call('react.patch', { path: 'a.py', channel: 'canvas', patch: '@@ -1 +1 @@' })]]).all)).toEqual([
+    expect(spelled(watch('action', call('react.patch', { path: 'a.py', channel: 'canvas', patch: '@@ -1 +1 @@' })).all)).toEqual([
       { lane: 'canvas a.py', format: 'markdown', text: '@@ -1 +1 @@', end: 'whole' },
     ])
-    const format = (tool: string, params: object) => spelled(watch([['action', call(`rendering_tools.${tool}`, params)]]).all)[0]?.format
+    const format = (tool: string, params: object) => spelled(watch('action', call(`rendering_tools.${tool}`, params)).all)[0]?.format
     expect(format('write_pdf', { path: 'a.pdf', format: 'mermaid', content: 'x' })).toBe('mermaid')
     expect(format('write_pdf', { path: 'a.pdf', content: '# x', format: 'markdown' })).toBe('markdown')
     expect(format('write_pdf', { path: 'a.pdf', content: '\n <h1>x</h1>', format: 'html' })).toBe('html')
@@ -313,20 +235,20 @@ describe('content on its way into a file', () => {
   it('streams while it is written, and is ended as aborted where the output was cut', () => {
     const body = call('react.write', { path: 'a.md', channel: 'canvas', content: 'one two three' })
     const cut = body.slice(0, body.indexOf(' three'))
-    const { live, last } = watch([['action', cut]], 'aborted', (text) => [text.slice(0, -4), text.slice(-4)])
+    const { live, last } = watchCut(['action', cut], 'aborted', (text) => [text.slice(0, -4), text.slice(-4)])
     expect(live[1]).toMatchObject([{ marker: 'canvas', index: 0, text: 'one' }])
     expect(live[2]).toMatchObject([{ marker: 'canvas', index: 1, text: ' two' }])
     expect(last).toMatchObject([{ marker: 'canvas', index: 2, text: '', completed: true, aborted: true }])
-    expect(watch([['action', body.slice(0, body.indexOf('one'))]], 'aborted').all).toEqual([])
+    expect(watchUntil('aborted', 'action', body.slice(0, body.indexOf('one'))).all).toEqual([])
     expect(
-      watch([['action', call('react.write', { path: 'a.md', channel: 'canvas', content: 'ref' }).slice(0, -40)]], 'interrupted').all,
+      watchUntil('interrupted', 'action', call('react.write', { path: 'a.md', channel: 'canvas', content: 'ref' }).slice(0, -40)).all,
     ).toEqual([])
   })
 })
 
 describe('a plan', () => {
   const card = (params: unknown, notes = '') => {
-    const lanes = spelled(watch([['action', call('react.plan', params, notes)]]).all)
+    const lanes = spelled(watch('action', call('react.plan', params, notes)).all)
     return lanes.find(({ lane }) => lane === 'timeline_text timeline_text.react.plan.2')?.text
   }
 
@@ -344,7 +266,7 @@ describe('a plan', () => {
   it('has no card when the call makes no sense or is not whole', () => {
     expect(card({ mode: 'eat' })).toBe(undefined)
     expect(card('x')).toBe(undefined)
-    expect(watch([['action', call('react.plan', { mode: 'new', steps: ['x'] }).slice(0, -30)]]).all).toEqual([])
+    expect(watch('action', call('react.plan', { mode: 'new', steps: ['x'] }).slice(0, -30)).all).toEqual([])
   })
 })
 
@@ -357,10 +279,7 @@ describe('a program on its way', () => {
   const exec = call('exec_tools.execute_code_python', { contract, prog_name: 'sums' }, 'Add up §')
 
   it('is told in order: gen, name, objective, code, contract', () => {
-    const { all } = watch([
-      ['action', exec],
-      ['code', '\nprint(1)\n'],
-    ])
+    const { all } = watch('action', exec, 'code', '\nprint(1)\n')
     const told = all
       .filter(({ marker }) => marker === 'subsystem')
       .map(({ extra, index, text, completed }) => [extra?.sub_type, index, text, completed])
@@ -388,33 +307,17 @@ describe('a program on its way', () => {
 
   it('says that the code is missing', () => {
     for (const said of [
-      [['action', exec]],
-      [
-        ['action', exec],
-        ['code', ' \n'],
-      ],
-    ] as const)
-      expect(watch(said).last).toEqual([execStatusDelta('exec_1', { status: 'error', timings: {}, error: 'missing_code' })])
+      ['action', exec],
+      ['action', exec, 'code', ' \n'],
+    ])
+      expect(watch(...said).last).toEqual([execStatusDelta('exec_1', { status: 'error', timings: {}, error: 'missing_code' })])
   })
 
   it('does not show code that belongs to no exec call, and holds code that came too early', () => {
-    expect(
-      watch([
-        ['action', call('react.read', {})],
-        ['code', 'x'],
-      ]).all,
-    ).toEqual([])
-    expect(
-      watch([
-        ['action', complete],
-        ['code', 'x'],
-      ]).all,
-    ).toEqual([])
-    expect(watch([['code', 'x']]).all).toEqual([])
-    const early = watch([
-      ['code', 'x = 1'],
-      ['action', exec],
-    ])
+    expect(watch('action', call('react.read', {}), 'code', 'x').all).toEqual([])
+    expect(watch('action', complete, 'code', 'x').all).toEqual([])
+    expect(watch('code', 'x').all).toEqual([])
+    const early = watch('code', 'x = 1', 'action', exec)
     expect(early.live.slice(0, 3).flat()).toEqual([])
     expect(spelled(early.all).find(({ lane }) => lane.endsWith('code_exec_code'))).toMatchObject({ text: 'x = 1', end: 'whole' })
   })
@@ -422,15 +325,7 @@ describe('a program on its way', () => {
   it('ends code as aborted when the output limit or a person cut it', () => {
     for (const ending of ['aborted', 'interrupted'] as const)
       expect(
-        spelled(
-          watch(
-            [
-              ['action', exec],
-              ['code', 'x ='],
-            ],
-            ending,
-          ).all,
-        ).find(({ lane }) => lane.endsWith('code_exec_code')),
+        spelled(watchUntil(ending, 'action', exec, 'code', 'x =').all).find(({ lane }) => lane.endsWith('code_exec_code')),
       ).toMatchObject({ text: 'x =', end: 'aborted' })
   })
 
@@ -448,39 +343,30 @@ describe('a program on its way', () => {
 })
 
 describe('all lanes', () => {
-  const responses: readonly (readonly Said[])[] = [
+  const responses: readonly (readonly string[])[] = [
     [
-      ['thinking', 'Let me see.'],
-      [
-        'action',
-        `\`\`\`json\n${call('react.write', { path: 'a.md', channel: 'canvas', content: 'ref or "not" 😀\n' }, 'Writing §')}\n\`\`\``,
-      ],
+      'thinking',
+      'See.',
+      'action',
+      `\`\`\`json\n${call('react.write', { path: 'a.md', channel: 'canvas', content: 'ref or "not" 😀\n' }, '§')}\n\`\`\``,
     ],
-    [['action', '{"action":"complete","final_answer":"He said "hi", then\nleft \\ud83d\\ude00."}']],
-    [
-      ['answer', 'early bird'],
-      ['action', '{"notes":"x","action":"exit","final_answer":"unseen",}'],
-    ],
-    [['action', call('rendering_tools.write_pdf', { path: 'a.pdf', content: ' \n <p>x', format: 'html' })]],
-    [
-      ['action', call('exec_tools.execute_code_python', { contract: [], prog_name: 'p' }, 'n')],
-      ['code', '\n\nx = "</p>"\n'],
-    ],
-    [['action', call('react.plan', { mode: 'new', steps: ['a', 'b'] }, 'note')]],
-    [['action', '{"action":"call_tool","tool_call":{"params":{"path":"a.md","channel":"canvas","content":"re']],
+    ['action', '{"action":"complete","final_answer":"He said "hi", then\nleft \\ud83d\\ude00."}'],
+    ['answer', 'early bird', 'action', '{"notes":"x","action":"exit","final_answer":"unseen",}'],
+    ['action', call('rendering_tools.write_pdf', { path: 'a.pdf', content: ' \n <p>x', format: 'html' })],
+    ['action', call('exec_tools.execute_code_python', { contract: [], prog_name: 'p' }, 'n'), 'code', '\n\nx = "</p>"\n'],
+    ['action', call('react.plan', { mode: 'new', steps: ['a', 'b'] }, 'note')],
+    ['action', '{"action":"call_tool","tool_call":{"params":{"path":"a.md","channel":"canvas","content":"re'],
   ]
 
   it('spell the same wherever the text was cut: every two-way cut, single characters, 500 random segmentations', () => {
     for (const said of responses) {
-      const longest = Math.max(...said.map(([, text]) => text.length))
-      const whole = watch(said)
-      for (const cut of cuts(longest)) same(watch(said, 'whole', cut), whole)
-      for (const ending of ['aborted', 'interrupted'] as const) {
+      const longest = Math.max(...said.map((text) => text.length))
+      for (const cut of cuts(longest)) same(watchCut(said, 'whole', cut), watch(...said))
+      for (const stop of ['aborted', 'interrupted'] as const)
         same(
-          watch(said, ending, (text) => text.split('')),
-          watch(said, ending),
+          watchCut(said, stop, (text) => text.split('')),
+          watchUntil(stop, ...said),
         )
-      }
     }
   })
 })
@@ -490,7 +376,7 @@ function same(again: ReturnType<typeof watch>, whole: ReturnType<typeof watch>) 
   if (JSON.stringify(now) !== JSON.stringify(before)) expect(now).toEqual(before)
 }
 
-function* cuts(longest: number): Generator<(text: string) => readonly string[]> {
+function* cuts(longest: number): Generator<Cut> {
   for (let at = 1; at < longest; at++) yield (text) => [text.slice(0, at), text.slice(at)]
   yield (text) => text.split('')
   for (let run = 1; run <= 500; run++) yield (text) => randomPieces(text, run)
