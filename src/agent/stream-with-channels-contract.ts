@@ -69,7 +69,7 @@ export interface StreamWithChannelsOptions {
   /** Sees each piece before it is parsed. */
   readonly onRaw?: (piece: string) => void | Promise<void>
   readonly composite?: Composite
-  /** How a body becomes a value before its schema sees it. Default: strictly. */
+  /** How a body becomes a value before its schema sees it. Default: as models write JSON, with what had to be forgiven in `repairs`. */
   readonly parse?: (payload: string) => ParsedPayload
   /** Which try this is, from 0. */
   readonly attempt?: number

@@ -25,10 +25,6 @@ export async function resultOf(lane: ChannelLane, parse: (payload: string) => Pa
   }
 }
 
-export function parseStrictly(payload: string): ParsedPayload {
-  return { ok: true, value: JSON.parse(payload) }
-}
-
 /** A parser that throws says the same as one that returns its error. */
 function attempt(parse: () => ParsedPayload): ParsedPayload {
   try {

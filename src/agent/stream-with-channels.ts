@@ -2,6 +2,7 @@ import type { SourceMap } from '../core/citations/source-map.ts'
 import type { ModelEvent, ServiceError } from '../core/model-event.ts'
 import type { ChannelEvent } from '../core/stream/channel.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
+import { parseModelJson } from '../core/stream/json-parse.ts'
 import { createAudience } from './stream-with-channels-audience.ts'
 import type {
   ChannelResult,
@@ -12,7 +13,7 @@ import type {
 } from './stream-with-channels-contract.ts'
 import { type ChannelLane, createChannelLane } from './stream-with-channels-lane.ts'
 import { hearProvider } from './stream-with-channels-provider.ts'
-import { parseStrictly, resultOf } from './stream-with-channels-result.ts'
+import { resultOf } from './stream-with-channels-result.ts'
 
 const noSources: SourceMap = new Map()
 
@@ -94,7 +95,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   for (const event of parser.end()) await route(event)
 
   const results = new Map<string, ChannelResult>()
-  for (const [name, lane] of lanes) results.set(name, await resultOf(lane, options.parse ?? parseStrictly))
+  for (const [name, lane] of lanes) results.set(name, await resultOf(lane, options.parse ?? parseModelJson))
   const { preamble, strayTags, unknownChannels } = parser
   const meta: StreamMeta = {
     raw,

@@ -282,3 +282,9 @@ function agreed(readings: readonly (readonly Step[])[]): readonly Step[] {
   while (length < first.length && others.every((other) => same(first[length] as Step, other[length]))) length++
   return first.slice(0, length)
 }
+
+it('takes out a citation of nothing known, also when nothing at all is known', () => {
+  const replacer = createCitationReplacer({ format: 'markdown', sources: () => new Map(), stripUsage: true, keepUnresolved: false })
+  expect(replacer.push('so it is [[S:9]].') + replacer.flush()).toBe('so it is .')
+  expect(replacer.unresolved).toEqual([9])
+})

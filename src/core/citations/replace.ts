@@ -43,7 +43,7 @@ export function createCitationReplacer(options: CitationReplacerOptions): Holdin
       used.add(id)
       if (!sources.has(id)) unresolved.add(id)
     }
-    return replaces && sources.size > 0 ? drawIds(citation, sources) : citation.text
+    return replaces && (sources.size > 0 || !keepUnresolved) ? drawIds(citation, sources) : citation.text
   }
 
   function drawIds(citation: Citation, sources: SourceMap): string {
