@@ -50,7 +50,7 @@ export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'sy
     part.type === 'text'
       ? { content: part.text, tokens: weigh(part.text), marked: part.cache === true }
       : {
-          content: `\u0000${part.type}\u0000${part.media_type}\u0000${part.blob.sha256}`,
+          content: `\u0000${part.type}\u0000${part.media_type}\u0000${part.base64 ?? part.blob.sha256}`,
           tokens: tokensOfBinary,
           marked: part.cache === true,
         }

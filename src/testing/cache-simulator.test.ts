@@ -84,6 +84,14 @@ describe('explicit marks', () => {
     expect(cache.call({ system: 'ssss', parts: [marked(one)], at: 520 }).cacheRead).toBe(4)
   })
 
+  it('writes no entry at a mark inside what was read', () => {
+    const [one, two] = [text('a', 10), text('b', 10)]
+    const cache = anthropic()
+    cache.call({ system: '', parts: [one, marked(two)], at: 0 })
+    cache.call({ system: '', parts: [marked(one), marked(two)], at: 1 })
+    expect(cache.call({ system: '', parts: [marked(one), text('c', 1)], at: 2 })).toMatchObject({ cacheRead: 0, cacheWrite: 10 })
+  })
+
   it('refuses a fifth mark: the system text has one of the four', () => {
     const parts = many(4).map(marked)
     expect(() => anthropic().call({ system: 's', parts, at: 0 })).toThrow(RangeError)

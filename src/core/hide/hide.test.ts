@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { timelineOf } from '../../../test/support/timelines.ts'
 import { call, completion, place, result, rounds } from '../../testing/blocks.ts'
 import { isHidden, toolResult } from '../block/index.ts'
-import { cachePoints, defaultCachePolicy, frozenUntil } from '../render/cache-points.ts'
+import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
 import { defaultSettings, sliceOf as settled } from '../render/show.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, blocksAtPath, blocksOf, type Timeline } from '../timeline/timeline.ts'
@@ -175,7 +175,8 @@ describe('react.hide', () => {
         const plan = hide(timeline, path, 'x', 't2', tailTokens)
         if (!plan.ok) return
         const slice = sliceOf(timeline, 't2')
-        const frozen = frozenUntil(cachePoints(slice, defaultCachePolicy)) + 1
+        const { preTail = -1, prevTurn = -1 } = cachePoints(slice, defaultCachePolicy)
+        const frozen = Math.max(preTail, prevTurn) + 1
         const next = sliceOf(applied(timeline, plan), 't2')
         expect(next.shown.slice(0, frozen)).toEqual(slice.shown.slice(0, frozen))
         const hidden = blocksOf(applied(timeline, plan)).filter(isHidden)
