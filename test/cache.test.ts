@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Draft, suggestedFollowups, userEvent } from '../src/core/block/index.ts'
-import { planHide } from '../src/core/hide/hide.ts'
+import { hidHappened, planHide } from '../src/core/hide/hide.ts'
 import { planReveal } from '../src/core/hide/reveal.ts'
 import { cachePoints, defaultCachePolicy } from '../src/core/render/cache-points.ts'
 import type { Part } from '../src/core/render/part.ts'
@@ -34,6 +34,21 @@ describe('marks in a prompt', () => {
     ['timeline 11.51: P(2,6)', P(2, 6), [6, 12, 20]],
   ])('%s is marked in the rendered slice as in the rules', (_, drafts, marks) => {
     expect(pointsOf(timelineOf(drafts), 't2').marks).toEqual(marks)
+  })
+
+  it('timeline 11.52: a hide in the turn gives the slot of the previous turn to the pre-tail point, for this turn only', () => {
+    const timeline = timelineOf(P(2, 6))
+    const slice = createRenderer().slice(timeline, 't2')
+    const request = { path: 'tc:t2.t2c5.result', replacement_text: 'read' }
+    const plan = planHide(slice, pointsOf(timeline, 't2'), request, { tokens: roughTokens, tailTokens: 2_000 })
+    const folded = plan.ok ? applyChange(timeline, plan.change) : timeline
+    const marksIn = (value: Timeline, turnId: string) => {
+      const happened = { hidHappened: hidHappened(value, turnId) }
+      return cachePoints(createRenderer().slice(value, turnId), defaultCachePolicy, happened).marks
+    }
+    expect(marksIn(timeline, 't2')).toEqual([6, 12, 20])
+    expect(marksIn(folded, 't2')).toEqual([12, 20])
+    expect(marksIn(withDrafts(folded, [completion('done', 't2'), ...rounds(6, 't3')]), 't3')).toEqual([21, 27, 35])
   })
 
   it('sit on the last part of each point: one part per closed round, header and prompt each their own', () => {

@@ -1,5 +1,5 @@
 import { type Draft, type Place, toolCall, toolResult } from '../../src/core/block/index.ts'
-import { defaultTailTokens, planHide } from '../../src/core/hide/hide.ts'
+import { defaultTailTokens, hidHappened, planHide } from '../../src/core/hide/hide.ts'
 import { toolPath } from '../../src/core/path/build.ts'
 import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
 import type { Part } from '../../src/core/render/part.ts'
@@ -42,14 +42,17 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
   const calls: ScriptedCall[] = []
   let timeline = emptyTimeline()
   let seconds = 0
-  let hidHappened = false
   const append = (drafts: readonly Draft[]) => {
     timeline = applyChange(timeline, { type: 'blocks.appended', blocks: enter(timeline, drafts) })
   }
-  const pointsOf = (slice: Slice) => cachePoints(slice, defaultCachePolicy, { hidHappened })
+  const pointsOf = (slice: Slice, turnId: string) => cachePoints(slice, defaultCachePolicy, { hidHappened: hidHappened(timeline, turnId) })
   const ask = (currentTurnId: string) => {
     const announce = script.announceTokens === 0 ? undefined : words(`status at ${seconds}`, script.announceTokens * 4)
-    const { parts, stableParts } = renderer.render(timeline, { currentTurnId, points: (slice) => pointsOf(slice).marks, announce })
+    const { parts, stableParts } = renderer.render(timeline, {
+      currentTurnId,
+      points: (slice) => pointsOf(slice, currentTurnId).marks,
+      announce,
+    })
     const shown = renderer.slice(timeline, currentTurnId).shown.flatMap((block) => block.parts)
     calls.push({ system, parts, stableParts, at: seconds, apart: [...shown, ...parts.slice(stableParts)] })
     seconds += 20
@@ -57,20 +60,17 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
   const fold = (turnId: string, iteration: number) => {
     const slice = renderer.slice(timeline, turnId)
     const request = { path: toolPath(turnId, callIdOf(turnId, iteration - 1, 0), 'result'), replacement_text: 'read, nothing of use' }
-    const plan = planHide(slice, pointsOf(slice), request, { tokens: roughTokens, tailTokens: defaultTailTokens })
+    const plan = planHide(slice, pointsOf(slice, turnId), request, { tokens: roughTokens, tailTokens: defaultTailTokens })
     const place = placeOf(turnId, iteration, 0)
     append([
       toolCall(place, { toolId: 'react.hide', params: request }),
       toolResult(place, { mime: 'application/json', text: JSON.stringify(plan.report) }),
     ])
-    if (!plan.ok) return
-    timeline = applyChange(timeline, plan.change)
-    hidHappened = true
+    if (plan.ok) timeline = applyChange(timeline, plan.change)
   }
 
   for (let turn = 0; turn < script.turns; turn++) {
     const turnId = `turn_${turn}`
-    hidHappened = false
     append(opening(turnId, turn, words(`request ${turn}`, 400)))
     for (let iteration = 0; iteration < script.roundsPerTurn; iteration++) {
       ask(turnId)

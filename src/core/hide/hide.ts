@@ -2,6 +2,7 @@ import { isHidden } from '../block/envelope.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
 import type { Shown, Slice } from '../render/slice.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
+import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
 import type { TokenCounter } from '../tokens.ts'
 import { addressOf, shownAt } from './group.ts'
 import { openTail, tokensOf } from './tail.ts'
@@ -76,6 +77,11 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
     change: { type: 'blocks.hidden', ids: group.map(({ block }) => block.id), replacement_text: text, reason: 'hide' },
     report: { ...found, status: 'ok', ...saved(group, hiddenLine(text, path), tokens) },
   }
+}
+
+/** Whether the turn has folded something that is still folded: what `cachePoints` wants to know, also after a restart. */
+export function hidHappened(timeline: Timeline, turnId: string): boolean {
+  return blocksOfTurn(timeline, turnId).some((block) => isHidden(block) && block.meta?.hidden_reason === 'hide')
 }
 
 /** Blocks that were hidden before only get the new text; they hide nothing more. */
