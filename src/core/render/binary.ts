@@ -41,9 +41,10 @@ export function binaryParts(block: Block, { attached, caps }: ShowContext): read
 }
 
 function notAttached(block: Block, why: NotAttached, limits: Caps): string {
+  const placed = block.type === 'react.tool.result' || block.path === undefined // the heading of a result says where it is
   return lines(
     `[NOT ATTACHED] ${oneLine(mimeOf(block) || 'unknown type', limits.mime)}, ${bytesOf(block)?.size ?? 0} bytes`,
-    block.path === undefined ? undefined : `[path: ${oneLine(block.path, limits.path)}]`,
+    placed ? undefined : `[path: ${oneLine(block.path ?? '', limits.path)}]`,
     `reason: ${reasons[why]}`,
   )
 }
@@ -54,5 +55,5 @@ const reasons: { readonly [W in NotAttached]: string } = {
   'file size': 'larger than what a model may be sent; work on it in code, by its path',
   'message size':
     'the conversation already carries as many bytes as a model may be sent; hide what is no longer needed, then react.read it',
-  number: 'enough images and documents are shown at this place; react.read brings it in',
+  number: 'as many images and documents as may be shown at one place are shown already; react.read brings it in',
 }

@@ -10,11 +10,18 @@ export function coalesced(run: readonly Line[]): readonly Part[] {
   let text = ''
   const binaries: Part[] = []
   for (const { parts, joined } of run) {
-    const own = parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+    const own = withoutClosingLines(parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'))
     if (own !== '') text += text === '' ? own : `${joined ? '\n' : '\n\n'}${own}`
     binaries.push(...parts.filter((part) => part.type !== 'text'))
   }
   return text === '' ? binaries : [textPart(`${text}\n\n`), ...binaries]
+}
+
+/** What ends with empty lines would stand further from the next block than others do. */
+function withoutClosingLines(text: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === '\n') end--
+  return text.slice(0, end)
 }
 
 /** Consecutive blocks of one round are one run; what belongs to no round stands alone. */

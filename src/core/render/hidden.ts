@@ -119,9 +119,10 @@ function resultHint(replacement: string): string {
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`
   if (!isObject(result)) return String(result)
-  const { error } = result
+  const { error, artifact_path: made } = result
   if (typeof error === 'string') return `error: ${error}`
   if (isObject(error)) return `error: ${[error.code, error.message].filter((word) => typeof word === 'string').join(' ')}`
+  if (typeof made === 'string') return made
   const counts = Object.entries(result).flatMap(([key, value]) => (Array.isArray(value) ? [`${value.length} ${key}`] : []))
   return counts.length === 0 ? 'ok' : `ok: ${counts.slice(0, 4).join(', ')}`
 }

@@ -85,7 +85,7 @@ export function createWalk(start: Timeline, memo: Memo): Walk {
   }
 
   function push(block: Block, parts: readonly Part[], joined: boolean) {
-    const round = roundKey(block)
+    const round = folding ? undefined : roundKey(block) // what a summary preserved was made in no round that can be seen
     const position = shown.push({ block, parts, round, joined }) - 1
     if (round === undefined) return
     const number = roundNumbers.get(round) ?? roundEnds.length

@@ -122,8 +122,8 @@ function renderArtifact(block: Block, context: ShowContext): readonly Part[] {
 
 function renderBinary(block: Block, context: ShowContext): readonly Part[] {
   const { caps, attached } = context
-  const below = typeof attached === 'number' ? `shown below as attachment ${attached} of this round` : undefined
-  const header = lines(heading('artifact', context), place(block, caps), `mime: ${oneLine(mimeOf(block), caps.mime)}`, below)
+  const below = `mime: ${oneLine(mimeOf(block), caps.mime)}\nshown below as attachment ${attached} of this round`
+  const header = lines(heading('artifact', context), place(block, caps), typeof attached === 'number' ? below : undefined)
   return [textPart(header), ...binaryParts(block, context)]
 }
 
