@@ -32,8 +32,9 @@ interface Group {
 function groups(text: string): readonly Group[] {
   const all: Group[] = []
   for (const match of text.matchAll(runs)) {
-    const start = match.index
-    const length = match[0].length
+    const escaped = text[match.index - 1] === '\\' && /^[nrt]/.test(match[0]) ? 1 : 0 // the n of an escaped line end is not of the run
+    const start = match.index + escaped
+    const length = match[0].length - escaped
     const open = all.at(-1)
     if (open && start - open.end <= 4 && separator.test(text.slice(open.end, start))) {
       open.end = start + length

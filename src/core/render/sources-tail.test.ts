@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { emptyPool, type SourcePool } from '../sources/merge.ts'
+import type { SourceRow } from '../sources/source.ts'
+import { sourcesTail } from './sources-tail.ts'
+
+const web = (sid: number, more: Partial<SourceRow> = {}): SourceRow => ({
+  sid,
+  source_type: 'web',
+  title: `page ${sid}`,
+  url: `https://e.example/${sid}`,
+  mime: 'text/html',
+  text: 'snippet',
+  ...more,
+})
+const poolOf = (...rows: readonly SourceRow[]): SourcePool => ({ rows, next_sid: (rows.at(-1)?.sid ?? 0) + 1 })
+const linesOf = (pool: SourcePool, options = {}) => sourcesTail(pool, options).split('\n')
+const sidsIn = (text: string) => [...text.matchAll(/^SID:(\d+)/gm)].map(([, sid]) => Number(sid))
+
+describe('the sources tail', () => {
+  it('timeline 11.38: an empty pool says so, without examples', () => {
+    const text = sourcesTail(emptyPool)
+    expect(text).toContain('\n  (none)\n')
+    expect(text).not.toContain('[[S:')
+  })
+
+  it('shows a row by its number, title, type, place and size, and a snippet below', () => {
+    const row = web(7, { title: 'A  long\ntitle', text: ` two\n\twords ${'x'.repeat(300)}`, content: 'c'.repeat(4_801) })
+    const [first, second] = linesOf(poolOf(row)).slice(4)
+    expect(first).toBe('SID:07  "A long title"                          text/html  e.example  ~1.2K tok')
+    expect(second).toBe(`        two words ${'x'.repeat(189)}…`)
+  })
+
+  it('numbers are as wide as the widest, at least two digits', () => {
+    expect(sourcesTail(poolOf(web(3), web(120)))).toMatch(/^SID:003 .*\n/m)
+  })
+
+  it('files show where they are in the conversation, and bytes say that they are bytes', () => {
+    const file: SourceRow = {
+      sid: 1,
+      source_type: 'file',
+      title: 'a.png',
+      mime: 'image/png',
+      artifact_path: 'fi:t1.files/a.png',
+      size_bytes: 400,
+      url: 'https://hosting.example/secret',
+      key: 'secret',
+      rn: 'secret',
+      hosted_uri: 'secret',
+    }
+    const text = sourcesTail(poolOf(file))
+    expect(text).toContain('fi:t1.files/a.png  ~100 tok\n        <base64>')
+    expect(text).not.toContain('secret')
+    expect(sourcesTail(poolOf(web(1, { text: '' })))).toContain('        <text>')
+  })
+
+  it('draws its rules as wide as its header, at least 80', () => {
+    const [top = '', header = ''] = linesOf(poolOf(web(1)))
+    expect(top).toBe('━'.repeat(Math.max(80, header.length)))
+  })
+
+  it('shows at most 60 rows: cited and added ones of this turn first, then the newest, in order, and names the rest', () => {
+    const rows = Array.from({ length: 100 }, (_, n) => web(n + 1, n === 9 ? { turn_id: 't5' } : {}))
+    const text = sourcesTail(poolOf(...rows), { currentTurnId: 't5', used: [2], added: [4] })
+    expect(sidsIn(text)).toEqual([2, 4, 10, ...Array.from({ length: 57 }, (_, n) => n + 44)])
+    expect(text).toContain('… 40 more, read so:sources_pool[1, 3, 5-9, 11-43]')
+  })
+})
