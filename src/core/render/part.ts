@@ -14,5 +14,7 @@ export interface BinaryPart {
   readonly type: 'image' | 'document'
   readonly media_type: string
   readonly blob: BlobRef
+  /** The bytes themselves, of a block that no store has taken yet; the blob then has a size and no hash. */
+  readonly base64?: string
   readonly cache?: true
 }

@@ -1,0 +1,58 @@
+import type { BlobRef, Block } from '../block/envelope.ts'
+import type { Caps } from './caps.ts'
+import type { NotAttached, ShowContext } from './context.ts'
+import type { BinaryPart, Part } from './part.ts'
+import { lines, oneLine, textPart } from './text.ts'
+
+const images: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
+
+export const mimeOf = (block: Block): string => (block.mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+
+/** The bytes of a block, by reference; of an inline one only the size is known. */
+export function bytesOf(block: Block): BlobRef | undefined {
+  if (block.blob) return block.blob
+  return block.base64 === undefined ? undefined : { sha256: '', size: decodedSize(block.base64) }
+}
+
+function decodedSize(base64: string): number {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return Math.floor(((base64.length - padding) * 3) / 4)
+}
+
+/** Why these bytes may not go to a model, whatever else there is; undefined when they may. A PDF costs thousands of tokens a page. */
+export function refusal(block: Block, toolId: string | undefined, limits: Caps): NotAttached | undefined {
+  const mime = mimeOf(block)
+  const size = bytesOf(block)?.size ?? 0
+  if (images.has(mime)) return size > limits.imageBytes ? 'file size' : undefined
+  if (mime !== 'application/pdf') return 'media type'
+  const wanted = block.type !== 'react.tool.result' || toolId === 'react.read' || block.meta?.attach_to_model === true
+  if (!wanted) return 'not asked for'
+  return size > limits.documentBytes ? 'file size' : undefined
+}
+
+/** The image or document, or a note that says why it is not there. */
+export function binaryParts(block: Block, { attached, caps }: ShowContext): readonly Part[] {
+  const blob = bytesOf(block)
+  if (!blob) return []
+  if (typeof attached !== 'number') return [textPart(notAttached(block, attached ?? 'media type', caps))]
+  const media_type = mimeOf(block)
+  const part: BinaryPart = { type: media_type === 'application/pdf' ? 'document' : 'image', media_type, blob }
+  return [block.blob || block.base64 === undefined ? part : { ...part, base64: block.base64 }]
+}
+
+function notAttached(block: Block, why: NotAttached, limits: Caps): string {
+  return lines(
+    `[NOT ATTACHED] ${oneLine(mimeOf(block) || 'unknown type', limits.mime)}, ${bytesOf(block)?.size ?? 0} bytes`,
+    block.path === undefined ? undefined : `[path: ${oneLine(block.path, limits.path)}]`,
+    `reason: ${reasons[why]}`,
+  )
+}
+
+const reasons: { readonly [W in NotAttached]: string } = {
+  'media type': 'models are shown only JPEG, PNG, GIF, WebP and PDF; work on it in code, by its path',
+  'not asked for': 'a produced PDF is not shown unless it is read; react.read brings it in',
+  'file size': 'larger than what a model may be sent; work on it in code, by its path',
+  'message size':
+    'the conversation already carries as many bytes as a model may be sent; hide what is no longer needed, then react.read it',
+  number: 'enough images and documents are shown at this place; react.read brings it in',
+}

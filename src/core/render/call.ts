@@ -1,0 +1,69 @@
+import type { Block } from '../block/envelope.ts'
+import { readToolCall, type ToolCall } from '../block/tool.ts'
+import { isObject } from '../json.ts'
+import { normalizeTarget } from '../path/target.ts'
+import type { Caps } from './caps.ts'
+import type { ShowContext } from './context.ts'
+import type { Part } from './part.ts'
+import { preview } from './preview.ts'
+import { scrubBase64 } from './scrub.ts'
+import { cutAt, lines, oneLine, textPart } from './text.ts'
+
+export function renderCode(block: Block, { caps }: ShowContext): readonly Part[] {
+  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
+  const code = preview({ what: 'CODE', text: scrubBase64(block.text ?? ''), limit: caps.code, path }, caps)
+  return [textPart(`[AI Agent wrote code]${path === undefined ? '' : ` ${path}`}:\n${code}`)]
+}
+
+export function renderCall(block: Block, { caps, callId, toolId }: ShowContext): readonly Part[] {
+  const call = readToolCall(block)
+  const params = call ? JSON.stringify(shownParams(call, block, caps), null, 2) : (block.text ?? '')
+  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
+  const shown = preview({ what: 'TOOL CALL', text: scrubBase64(params), limit: caps.callParams - caps.labels, path }, caps)
+  const tool = call?.tool_id ?? toolId
+  return [
+    textPart(
+      lines(
+        `[TOOL CALL ${callId === undefined ? 'tc_????' : oneLine(callId, caps.id)}].call${tool === undefined ? '' : ` ${oneLine(tool, caps.id)}`}`,
+        path === undefined ? undefined : `[path: ${path}]`,
+        `Params:\n${shown}`,
+      ),
+    ),
+  ]
+}
+
+/** What was written is shown where it was written; the call only says where. */
+function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: Caps): unknown {
+  const content = params.content
+  const own =
+    typeof content === 'string' && content.length > limits.writtenContent
+      ? { ...params, content: writtenContent(content, params.path, block.turn_id, limits) }
+      : params
+  return within(own, limits, block.path ?? tool_call_id, '')
+}
+
+function writtenContent(content: string, path: unknown, turnId: string, limits: Caps): string {
+  if (content.length <= limits.paramText && /\bsee (?:fi|tc|ar):/.test(content)) return content
+  const target = typeof path === 'string' ? normalizeTarget(path, { currentTurn: turnId }) : undefined
+  const see = target?.ok ? target.logical : typeof path === 'string' ? oneLine(path, limits.name) : 'the result'
+  return `${cutAt(content, limits.writtenContent)}... [see ${see}]`
+}
+
+/** The same value with long strings, lists and objects cut, and each cut said aloud. */
+function within(value: unknown, limits: Caps, whole: string, field: string): unknown {
+  if (typeof value === 'string') {
+    if (value.length <= limits.paramText) return value
+    const preview = cutAt(value, limits.paramPreview)
+    return { preview, truncated: true, text_symbols: value.length, full_value_ref: whole, full_value_field: field }
+  }
+  const at = (key: string | number) => (field === '' ? `${key}` : `${field}.${key}`)
+  if (Array.isArray(value)) {
+    const kept = value.slice(0, limits.paramItems).map((item, index) => within(item, limits, whole, at(index)))
+    return value.length > kept.length ? [...kept, `... (${value.length - kept.length} more)`] : kept
+  }
+  if (!isObject(value)) return value
+  const entries = Object.entries(value)
+  const kept = entries.slice(0, limits.paramKeys).map(([key, item]) => [key, within(item, limits, whole, at(key))] as const)
+  const more = entries.length - kept.length
+  return Object.fromEntries(more > 0 ? [...kept, ['...', `${more} more keys`] as const] : kept)
+}

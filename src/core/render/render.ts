@@ -1,0 +1,141 @@
+import type { Spine } from '../timeline/spine.ts'
+import type { Timeline } from '../timeline/timeline.ts'
+import { coalesced, sameRun } from './coalesce.ts'
+import type { RenderSettings } from './context.ts'
+import type { Part } from './part.ts'
+import { createMemo, createWalk, currentTurn, defaultSettings, type Line, type Walk } from './show.ts'
+import type { Slice } from './slice.ts'
+import { textPart } from './text.ts'
+
+/** The message a model reads: stable parts, then the tails. */
+export interface Prompt {
+  readonly parts: readonly Part[]
+  /** Indices of the parts that carry a cache mark, ascending; never in the tails. */
+  readonly marks: readonly number[]
+  /** How many parts come before the tails. */
+  readonly stableParts: number
+}
+
+export interface RenderOptions {
+  readonly currentTurnId: string
+  /** Where the provider may cut its cache, as positions in the slice. */
+  readonly points: (slice: Slice) => readonly number[]
+  readonly sources?: string | undefined
+  readonly announce?: string | undefined
+}
+
+/** Looks at timelines and says what a model is shown. It remembers what it has seen, so that a render costs what is new. */
+export interface Renderer {
+  slice(timeline: Timeline, currentTurnId?: string): Slice
+  render(timeline: Timeline, options: RenderOptions): Prompt
+}
+
+/** A fourth mark is the system message's. */
+const mostMarks = 3
+
+export function createRenderer(settings: RenderSettings = defaultSettings): Renderer {
+  const memo = createMemo(settings)
+  let last: Layout | undefined
+
+  function layoutOf(timeline: Timeline): Layout {
+    const grown = last !== undefined && last.spine === timeline.spine && last.size <= timeline.size
+    if (grown) last?.extend(timeline)
+    else last = createLayout(createWalk(timeline, memo))
+    return last as Layout // set on either way
+  }
+
+  return {
+    slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurn(timeline)),
+    render(timeline, { currentTurnId, points, sources, announce }) {
+      const layout = layoutOf(timeline)
+      const wanted = ascending(points(layout.slice(currentTurnId)).filter((point) => layout.has(point))).slice(-mostMarks)
+      const { parts, marks } = layout.parts(wanted)
+      const stableParts = parts.length
+      for (const index of marks) parts[index] = { ...(parts[index] as Part), cache: true }
+      for (const tail of [sources, announce]) if (tail !== undefined && tail !== '') parts.push(textPart(tail))
+      return { parts, marks, stableParts }
+    },
+  }
+}
+
+const ascending = (points: readonly number[]) => [...new Set(points)].sort((a, b) => a - b)
+
+interface Layout {
+  readonly spine: Spine
+  readonly size: number
+  extend(timeline: Timeline): void
+  slice(turnId: string | undefined): Slice
+  has(position: number): boolean
+  /** A fresh list of parts, and the index of the last part of each position in `ends`. */
+  parts(ends: readonly number[]): { readonly parts: Part[]; readonly marks: readonly number[] }
+}
+
+/**
+ * The lines of a walk as parts. A run is closed when the next one begins; only the last run can still grow, so it alone is put
+ * together again.
+ *
+ *   closed parts   [ header ][ prompt ][ round 0 ][ image ][ round 1 ]      open run: round 2, still growing
+ *   last part of       0         1         ·   3       ·       4            by position; · inside a run
+ */
+function createLayout(walk: Walk): Layout {
+  const closed: Part[] = []
+  const lastPart: (number | undefined)[] = []
+  let open: Line[] = []
+  let openParts: readonly Part[] | undefined
+  let laid = 0
+
+  function layOut() {
+    for (; laid < walk.lines.length; laid++) {
+      const line = walk.lines[laid] as Line
+      const before = open.at(-1)
+      if (before && !sameRun(before, line)) close()
+      open.push(line)
+      openParts = undefined
+    }
+  }
+
+  function close() {
+    closed.push(...(openParts ?? coalesced(open)))
+    lastPart.length = laid - 1
+    lastPart[laid - 1] = closed.length - 1
+    open = []
+    openParts = undefined
+  }
+
+  /** Marks only ever sit on the ends of runs; a point inside one ends the part there. */
+  function cutAt(ends: readonly number[]) {
+    const cuts = new Set(ends)
+    const parts: Part[] = []
+    const marks: number[] = []
+    let run: Line[] = []
+    walk.lines.forEach((line, position) => {
+      run.push(line)
+      const next = walk.lines[position + 1]
+      if (next && sameRun(line, next) && !cuts.has(position)) return
+      parts.push(...coalesced(run))
+      run = []
+      if (cuts.has(position)) marks.push(parts.length - 1)
+    })
+    return { parts, marks }
+  }
+
+  layOut()
+  return {
+    spine: walk.spine,
+    get size() {
+      return walk.size
+    },
+    extend(timeline) {
+      walk.extend(timeline)
+      layOut()
+    },
+    slice: walk.slice,
+    has: (position) => Number.isInteger(position) && position >= 0 && position < walk.lines.length,
+    parts(ends) {
+      openParts ??= coalesced(open)
+      const parts = closed.concat(openParts)
+      const marks = ends.map((position) => (position === walk.lines.length - 1 ? parts.length - 1 : lastPart[position]))
+      return marks.every((mark) => mark !== undefined) ? { parts, marks } : cutAt(ends)
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import type { TextPart } from './part.ts'
+
+export const textPart = (text: string): TextPart => ({ type: 'text', text })
+
+/** The lines there are: what a block lacks leaves no empty line behind. */
+export const lines = (...given: readonly (string | undefined)[]): string => given.filter((line) => line !== undefined).join('\n')
+
+/** One line, however it was written: names, ids and titles must not be able to draw headings of their own. */
+export function oneLine(text: string, limit: number): string {
+  const head = text.length > limit * 2 ? text.slice(0, limit * 2) : text // a megabyte is not worth collapsing
+  const flat = head.replace(/\s+/g, ' ').trim()
+  return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`
+}
+
+/** The text, or its beginning and word of where the rest is. */
+export function clipped(text: string, limit: number, path?: string): string {
+  if (text.length <= limit) return text
+  const rest = path === undefined ? '' : `; the whole: react.read(["${path}"])`
+  return `${cutAt(text, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`
+}
+
+/** The first `limit` units, never half a character. */
+export function cutAt(text: string, limit: number): string {
+  const last = text.charCodeAt(limit - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
+}

@@ -1,0 +1,155 @@
+import { type Digest, readDigest } from '../block/digest.ts'
+import type { Block } from '../block/envelope.ts'
+import { oncePerBlock } from '../block/once.ts'
+import { isObject, type Json, parseJson } from '../json.ts'
+import { unsafeReason } from '../path/safety.ts'
+import { binaryParts, bytesOf, mimeOf } from './binary.ts'
+import type { Caps } from './caps.ts'
+import type { ShowContext } from './context.ts'
+import type { Part } from './part.ts'
+import { preview } from './preview.ts'
+import { isReadStatus, readStatus } from './read-status.ts'
+import { scrubBase64 } from './scrub.ts'
+import { rowSids, sourceRows } from './source-rows.ts'
+import { clipped, lines, oneLine, textPart } from './text.ts'
+
+/**
+ * Three forms of what a tool gave back:
+ *
+ *   .summary    what was made: status, and one line per artifact
+ *   .artifact   one artifact: where it is, then its content
+ *   .result     everything else: a payload at the call's own path
+ */
+export function renderToolResult(block: Block, context: ShowContext): readonly Part[] {
+  if (bytesOf(block)) return renderBinary(block, context)
+  if (block.text === undefined) return [] // only anchors hosting handles
+  const digest = readDigest(block)
+  if (digest) return renderDigest(digest, context)
+  const payload = readPayload(block)
+  if (block.meta?.render_role === 'summary') return renderSummaryText(block, payload, context)
+  if (payload === undefined && isArtifactPath(block.path)) return renderArtifact(block, context)
+  return renderResult(block, payload, context)
+}
+
+/** Their content blocks carry the path; a digest before it would say it twice. */
+const selfDescribing: ReadonlySet<string> = new Set(['react.read', 'web_tools.web_search', 'web_tools.web_fetch'])
+
+/** The one summary a digest would show: digests of one call with one status share it. Undefined when it shows none. */
+export function summaryOf(block: Block, callId: string | undefined, toolId: string | undefined): string | undefined {
+  const digest = block.type === 'react.tool.result' && !bytesOf(block) ? readDigest(block) : undefined
+  if (!digest || callId === undefined) return undefined
+  const problem = errorOf(digest)
+  return problem === undefined && toolId !== undefined && selfDescribing.has(toolId) ? undefined : `${callId} ${problem ?? 'success'}`
+}
+
+const readPayload = oncePerBlock((block: Block): Json | undefined => {
+  const mime = mimeOf(block)
+  return mime === '' || mime === 'application/json' || mime.endsWith('+json') ? parseJson(block.text) : undefined
+})
+
+const isArtifactPath = (path: string | undefined) => path !== undefined && /^(?:fi|ar|sk|so|ks|su|ws):/.test(path)
+
+function heading(form: 'summary' | 'artifact' | 'result', { callId, toolId, caps }: ShowContext): string {
+  const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
+  return `[TOOL RESULT ${id}].${form}${toolId === undefined ? '' : ` ${oneLine(toolId, caps.id)}`}`
+}
+
+function renderDigest(digest: Digest, context: ShowContext): readonly Part[] {
+  const { caps, toolId, continues } = context
+  const problem = errorOf(digest)
+  if (problem === undefined && toolId !== undefined && selfDescribing.has(toolId)) return []
+  const artifact = artifactLine(digest, caps)
+  return [textPart(continues ? artifact : lines(heading('summary', context), statusLine(problem, caps), 'Artifacts:', artifact))]
+}
+
+function statusLine(problem: string | undefined, limits: Caps): string {
+  return problem === undefined ? 'Status: success' : `Status: error — ${oneLine(problem, limits.errorMessage)}`
+}
+
+/** `<code> <message>`; undefined when all went well. */
+function errorOf(said: { readonly [key: string]: unknown }): string | undefined {
+  const { error, status, code, message } = said
+  if (typeof error === 'string') return `error ${error}`
+  if (isObject(error)) return words(error.code ?? 'error', error.message)
+  const failed = status === 'error' || (code !== undefined && message !== undefined)
+  return failed ? words(code ?? 'error', message) : undefined
+}
+
+const words = (...given: readonly unknown[]) => given.filter((word) => typeof word === 'string' || typeof word === 'number').join(' ')
+
+function artifactLine(digest: Digest, limits: Caps): string {
+  const physical = digest.physical_path
+  const fields: readonly (readonly [string, string | number | undefined])[] = [
+    ['logical_path', digest.artifact_path],
+    ['physical_path', physical !== undefined && unsafeReason(physical) === undefined ? physical : undefined],
+    ['kind', digest.kind],
+    ['visibility', digest.visibility],
+    ['channel', digest.channel],
+    ['size_bytes', digest.size_bytes],
+    ['tokens', digest.tokens],
+    ['sources_used', digest.sources_used?.length ? `[${digest.sources_used.slice(0, limits.sourcesUsed).join(',')}]` : undefined],
+    ['edited', digest.edited ? 'true' : undefined],
+    ['write_warning', digest.write_warning],
+  ]
+  const said = fields.flatMap(([key, value]) =>
+    value === undefined || value === '' ? [] : [`${key}: ${oneLine(`${value}`, limits.path)}`],
+  )
+  return `- ${said.join(' | ')}`
+}
+
+function renderSummaryText(block: Block, payload: Json | undefined, context: ShowContext): readonly Part[] {
+  const { caps } = context
+  const problem = isObject(payload) ? errorOf(payload) : undefined
+  const body = isObject(payload) && problem !== undefined ? undefined : clipped(scrubBase64(block.text ?? ''), caps.toolResult, block.path)
+  return [textPart(lines(heading('summary', context), statusLine(problem, caps), body))]
+}
+
+function place(block: Block, limits: Caps): string | undefined {
+  const physical = block.meta?.physical_path
+  const local = typeof physical === 'string' && unsafeReason(physical) === undefined ? `\nphysical_path: ${physical}` : ''
+  return block.path === undefined ? undefined : `logical_path: ${oneLine(block.path, limits.path)}${local}`
+}
+
+function renderArtifact(block: Block, context: ShowContext): readonly Part[] {
+  const { caps, toolId } = context
+  const header = textPart(lines(heading('artifact', context), place(block, caps)))
+  const text = scrubBase64(block.text ?? '')
+  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
+  const exempt = toolId === 'react.read' || path?.startsWith('so:') === true
+  const content = exempt ? clipped(text, caps.readResult, path) : preview({ what: 'ARTIFACT', text, limit: caps.toolResult, path }, caps)
+  return content === '' ? [header] : [header, textPart(content)]
+}
+
+function renderBinary(block: Block, context: ShowContext): readonly Part[] {
+  const { caps, attached } = context
+  const below = typeof attached === 'number' ? `shown below as attachment ${attached} of this round` : undefined
+  const header = lines(heading('artifact', context), place(block, caps), `mime: ${oneLine(mimeOf(block), caps.mime)}`, below)
+  return [textPart(header), ...binaryParts(block, context)]
+}
+
+function renderResult(block: Block, payload: Json | undefined, context: ShowContext): readonly Part[] {
+  const { caps, toolId } = context
+  if (isReadStatus(payload)) return [textPart(lines(heading('result', context), place(block, caps), readStatus(payload, caps)))]
+  const sids = rowSids(payload)
+  if (payload !== undefined && sids.length > 0) {
+    return [textPart(lines(heading('result', context), sourceRows(payload, sids, caps)))]
+  }
+  const text = scrubBase64(block.text ?? '')
+  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
+  const exempt = toolId === 'react.read' || path?.startsWith('so:') === true
+  const shown = exempt
+    ? clipped(text, caps.readResult, path)
+    : preview({ what: 'TOOL RESULT', text, limit: caps.toolResult, path, json: payload }, caps)
+  const mime = mimeOf(block)
+  return [
+    textPart(
+      lines(
+        heading('result', context),
+        place(block, caps),
+        mime === '' ? undefined : `mime: ${oneLine(mime, caps.mime)}`,
+        'payload:',
+        shown,
+      ),
+    ),
+  ]
+}

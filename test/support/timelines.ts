@@ -1,0 +1,40 @@
+import { type Block, type Draft, turnHeader, userPrompt } from '../../src/core/block/index.ts'
+import type { RenderOptions } from '../../src/core/render/render.ts'
+import type { Slice } from '../../src/core/render/slice.ts'
+import { applyChange } from '../../src/core/timeline/apply.ts'
+import type { Change } from '../../src/core/timeline/change.ts'
+import { enter } from '../../src/core/timeline/enter.ts'
+import { emptyTimeline, type Timeline } from '../../src/core/timeline/timeline.ts'
+import { minute } from '../../src/testing/blocks.ts'
+
+/** The timeline after these entries, appended to what there is. */
+export function withDrafts(timeline: Timeline, drafts: readonly Draft[]): Timeline {
+  return applyChange(timeline, { type: 'blocks.appended', blocks: enter(timeline, drafts) })
+}
+
+export const timelineOf = (drafts: readonly Draft[]): Timeline => withDrafts(emptyTimeline(), drafts)
+
+/** The same from whole blocks: what an import may hold. */
+export const timelineOfBlocks = (blocks: readonly Block[]): Timeline => applyChange(emptyTimeline(), { type: 'blocks.appended', blocks })
+
+export const changed = (timeline: Timeline, ...changes: readonly Change[]): Timeline => changes.reduce(applyChange, timeline)
+
+export const opening = (turnId: string, at: number, text: string): readonly Draft[] => [
+  turnHeader(turnId, minute(at)),
+  userPrompt(turnId, minute(at), text),
+]
+
+/** Spec §4.3 in short: the block before the current turn, the end of an older round, the end of the last one. */
+export function plainPoints({ shown, turnStart, roundEnds }: Slice): readonly number[] {
+  const tail = roundEnds.at(-1) ?? shown.length - 1
+  const previousTurn = (turnStart ?? 0) - 1
+  const preTail = roundEnds.length >= 2 ? (roundEnds[Math.max(0, roundEnds.length - 5)] as number) : tail
+  const input = tail <= previousTurn ? [shown.length - 1] : []
+  return [previousTurn, preTail, tail, ...input].filter((point) => point >= 0)
+}
+
+export const plainOptions = (currentTurnId: string, tails: Pick<RenderOptions, 'sources' | 'announce'> = {}): RenderOptions => ({
+  currentTurnId,
+  points: plainPoints,
+  ...tails,
+})
