@@ -65,18 +65,19 @@ function judgeRequired({ name, type, required }: Parameter, params: JsonObject, 
 const bindingOrder = (order: OrderProblem | undefined): readonly CallIssue[] => (order?.binding ? [{ code: order.code }] : [])
 
 /** What the tool gets, in the order it was given; optional parameters that are null are simply not there. */
-function sortOut(params: JsonObject, { parameters }: ToolSignature) {
-  const types = new Map(parameters.map(({ name, type, required }) => [name, { type, required }]))
+function sortOut(params: JsonObject, { parameters }: ToolSignature): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
-  for (const [name, value] of Object.entries(params)) {
-    const known = types.get(name)
+  for (const name of Object.keys(params)) {
+    const value = params[name] as Json
+    const known = parameters.find((parameter) => parameter.name === name)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: word(name) })
     else if (value === null) continue
     else if (known.required || isReference(value) || fits(value, known.type)) kept.push([name, value])
     else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: typeName(value) })
   }
-  return { kept: Object.fromEntries(kept) as JsonObject, dropped }
+  const all = kept.length === Object.keys(params).length
+  return { kept: all ? params : (Object.fromEntries(kept) as JsonObject), dropped }
 }
 
 function unknownTool(toolId: string, ids: readonly string[], shown: boolean): Notice {

@@ -17,6 +17,7 @@ export interface OrderProblem {
  *   written     path kind content                         so     path content kind          content_not_third
  */
 export function judgeOrder(signature: ToolSignature, written: readonly string[]): OrderProblem | undefined {
+  if (ascends(signature, written)) return undefined
   const names = signature.parameters.map(({ name }) => name)
   const documented = new Set(names)
   const got = [...new Set(written)].filter((name) => documented.has(name))
@@ -29,4 +30,16 @@ export function judgeOrder(signature: ToolSignature, written: readonly string[])
   const binding = signature.order === 'hard' && place < (signature.ordered ?? names.length)
   const ordinal = ordinals[place]
   return { binding, code: ordinal === undefined ? 'param_order' : `${name}_not_${ordinal}`, expected, got }
+}
+
+/** The ordinary case, without building anything: each known name stands at or behind the one before it. */
+function ascends({ parameters }: ToolSignature, written: readonly string[]): boolean {
+  let last = 0
+  for (const key of written) {
+    const place = parameters.findIndex(({ name }) => name === key)
+    if (place === -1) continue
+    if (place < last) return false
+    last = place
+  }
+  return true
 }
