@@ -54,7 +54,8 @@ describe('parameters', () => {
   })
 
   it('may be bound by reference, whatever their type', () => {
-    expect(check('react.read', '{"paths":"ref:tc:t1.c1.result"}')).toEqual({ params: { paths: 'ref:tc:t1.c1.result' }, warnings: [] })
+    const bound = { paths: 'ref:tc:t1.c1.result', stats_only: 'ref:tc:t1.c2.result' }
+    expect(check('react.read', JSON.stringify(bound))).toEqual({ params: bound, warnings: [] })
   })
 
   it('may be one bare list where one list is all that is needed', () => {

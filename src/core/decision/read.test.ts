@@ -207,6 +207,18 @@ describe('a response that breaks a rule', () => {
     ).toMatchObject({ last_path: 'answer' })
   })
 
+  it('is not called cut off when the limit came after the broken part', () => {
+    const after = responseOf(
+      [
+        ['thinking', 'x'],
+        ['action', '{"action":'],
+        ['answer', 'So far'],
+      ],
+      { finishReason: 'length' },
+    )
+    expect(violation(after)).toMatchObject({ code: 'protocol_violation.action_schema_error' })
+  })
+
   it('quotes no more than its limits allow', () => {
     const long = 'x'.repeat(5_000)
     const broken = violation(decided(`{"action":"call_tool","notes":${long}}`))
