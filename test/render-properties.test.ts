@@ -31,7 +31,7 @@ describe('the prompt', () => {
         const sent = short.parts.slice(0, short.stableParts)
         expect(unmarked(long.parts.slice(0, sent.length))).toEqual(unmarked(sent))
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 
@@ -132,7 +132,7 @@ describe('what nobody but the runtime may know', () => {
         const { parts } = createRenderer().render(timelineOfBlocks(blocks), plainOptions('t1'))
         expect(JSON.stringify(parts)).not.toContain('SECRET')
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 

@@ -100,11 +100,10 @@ function artifactLine(digest: Digest, limits: Caps): string {
 
 function renderSummaryText(block: Block, payload: Json | undefined, context: ShowContext): readonly Part[] {
   const { caps } = context
+  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const problem = isObject(payload) ? errorOf(payload) : undefined
   const body =
-    isObject(payload) && problem !== undefined
-      ? undefined
-      : clipped(scrubBase64(withoutHandles(block.text ?? '')), caps.toolResult, block.path)
+    isObject(payload) && problem !== undefined ? undefined : clipped(scrubBase64(withoutHandles(block.text ?? '')), caps.toolResult, path)
   return [textPart(lines(heading('summary', context), statusLine(problem, caps), body))]
 }
 
