@@ -92,10 +92,10 @@ const labels: { readonly [type: string]: string } = {
 function hintOf(block: Block, label: string, replacement: string, limits: Caps): string {
   const call = readToolCall(block)
   if (call) return oneLine(callHint(call.params), limits.hint)
-  if (label === 'tool_result') return oneLine(resultHint(replacement), limits.hint)
+  if (label === 'tool_result') return oneLine(jsonHint(replacement.replace(/^\[TRUNCATED\]\s*/, '')), limits.hint)
   const digest = readDigest(block)
   if (digest) return oneLine(plain(digest.summary) ?? digest.description ?? '', limits.hint)
-  return oneLine(scrubBase64(block.text ?? plain(block.meta?.summary) ?? ''), limits.hint)
+  return oneLine(scrubBase64(jsonHint(block.text ?? plain(block.meta?.summary) ?? '')), limits.hint)
 }
 
 const plain = (value: unknown) => (typeof value === 'string' ? value : undefined)
@@ -112,10 +112,10 @@ function callHint(params: { readonly [name: string]: unknown }): string {
     .join('; ')
 }
 
-/** The replacement of a result is `{tool_id, tool_call_id, result}`, a digest, or plain words. */
-function resultHint(replacement: string): string {
-  const payload = parseJson(replacement)
-  if (payload === undefined) return replacement.replace(/^\[TRUNCATED\]\s*/, '')
+/** JSON is hinted at by what it holds: `{tool_id, tool_call_id, result}` of a replaced result, a digest, rows; words by themselves. */
+function jsonHint(text: string): string {
+  const payload = parseJson(text)
+  if (payload === undefined) return text
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`
   if (!isObject(result)) return String(result)

@@ -3,7 +3,7 @@ import { readNotice } from '../block/notice.ts'
 import type { ShowContext } from './context.ts'
 import type { Part } from './part.ts'
 import { scrubBase64 } from './scrub.ts'
-import { isHostingField } from './secrets.ts'
+import { openFieldsOnly } from './secrets.ts'
 import { clipped, lines, oneLine, textPart } from './text.ts'
 
 export function renderNotice(block: Block, { caps }: ShowContext): readonly Part[] {
@@ -11,14 +11,14 @@ export function renderNotice(block: Block, { caps }: ShowContext): readonly Part
   if (!notice) return [textPart(`[REACT NOTICE]\n${clipped(scrubBase64(block.text ?? ''), caps.noticeMessage)}`)]
   const { code, message, ...rest } = notice
   if (code === 'plan_closed') return [] // the plan's own result says so
-  const extra = Object.entries(rest).filter(([field]) => !isHostingField(field))
+  const extra = JSON.stringify(rest, openFieldsOnly, 2)
   return [
     textPart(
       lines(
         code.startsWith('protocol_violation.') ? '[PROTOCOL VIOLATION]' : '[REACT NOTICE]',
         `code: ${oneLine(code, caps.id)}`,
         message.trim() === '' ? undefined : clipped(scrubBase64(message), caps.noticeMessage),
-        extra.length === 0 ? undefined : clipped(scrubBase64(JSON.stringify(Object.fromEntries(extra), null, 2)), caps.noticeDetails),
+        extra === '{}' ? undefined : clipped(scrubBase64(extra), caps.noticeDetails),
       ),
     ),
   ]

@@ -1,6 +1,7 @@
 /** Shorter runs may be keys, hashes or long words. */
 const shortestRun = 2_048
-const runs = /[A-Za-z0-9+/]{60,}={0,2}/g
+/** Shorter lines may be anything. */
+const shortestLine = 60
 const separator = /^(?:\r?\n|\\r\\n|\\n)$/ // the escaped forms stand inside JSON strings
 
 /**
@@ -31,15 +32,36 @@ interface Group {
 
 function groups(text: string): readonly Group[] {
   const all: Group[] = []
-  for (const match of text.matchAll(runs)) {
-    const escaped = text[match.index - 1] === '\\' && /^[nrt]/.test(match[0]) ? 1 : 0 // the n of an escaped line end is not of the run
-    const start = match.index + escaped
-    const length = match[0].length - escaped
+  for (const { start, end } of longRuns(text)) {
     const open = all.at(-1)
     if (open && start - open.end <= 4 && separator.test(text.slice(open.end, start))) {
-      open.end = start + length
-      open.length += length
-    } else all.push({ start, end: start + length, length })
+      open.end = end
+      open.length += end - start
+    } else all.push({ start, end, length: end - start })
   }
   return all
 }
+
+/** A run of 60 covers every 60th character at least once: only those are looked at, which makes prose nearly free. */
+function* longRuns(text: string): Generator<{ readonly start: number; readonly end: number }> {
+  let floor = 0
+  for (let probe = shortestLine - 1; probe < text.length; probe += shortestLine) {
+    if (!isBase64(text, probe)) continue
+    let start = probe
+    let end = probe + 1
+    while (start > floor && isBase64(text, start - 1)) start--
+    while (isBase64(text, end)) end++
+    if (start > 0 && text[start - 1] === '\\' && 'nrt'.includes(text[start] as string)) start++ // the n of an escaped line end
+    if (end - start < shortestLine) continue
+    while (text[end] === '=' && isPadding(text, end)) end++
+    yield { start, end }
+    floor = end
+    probe = end - 1
+  }
+}
+
+const isPadding = (text: string, at: number) => text[at - 1] !== '=' || text[at - 2] !== '='
+
+const alphabet = new Uint8Array(128)
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/') alphabet[character.charCodeAt(0)] = 1
+const isBase64 = (text: string, at: number) => alphabet[text.charCodeAt(at)] === 1

@@ -1,4 +1,30 @@
+import { isObject, type Json, parseJson } from '../json.ts'
+import { unsafeReason } from '../path/safety.ts'
+
 /** Seeds 001 and 003: where a file is hosted is nobody's business but the runtime's. */
 const hosting: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
 
-export const isHostingField = (field: string): boolean => hosting.has(field)
+const isAbsolute = (field: string, value: unknown) =>
+  field === 'physical_path' && typeof value === 'string' && unsafeReason(value) !== undefined
+
+/** For what the runtime itself wrote as JSON: no hosting field has any business there. */
+export function openFieldsOnly(field: string, value: unknown): unknown {
+  return hosting.has(field) || isAbsolute(field, value) ? undefined : value
+}
+
+const suspicious = /"(?:hosted_uri|rn|local_path|physical_path)"/
+
+/**
+ * The same JSON text without handles. No tool should have put any there; this is for those that did. A `key` alone may be anything,
+ * so it only goes from an object that also says where it is hosted.
+ */
+export function withoutHandles(text: string): string {
+  const value = suspicious.test(text) ? parseJson(text) : undefined
+  return value === undefined ? text : JSON.stringify(value, dropHandles)
+}
+
+function dropHandles(this: unknown, field: string, value: Json): Json | undefined {
+  if (field === 'local_path' || isAbsolute(field, value)) return undefined
+  const hosted = isObject(this) && (typeof this.hosted_uri === 'string' || typeof this.rn === 'string')
+  return hosted && hosting.has(field) ? undefined : value
+}

@@ -3,7 +3,7 @@ import { sourcesPath } from '../path/build.ts'
 import { isSid } from '../sources/source.ts'
 import type { Caps } from './caps.ts'
 import { scrubBase64 } from './scrub.ts'
-import { isHostingField } from './secrets.ts'
+import { openFieldsOnly } from './secrets.ts'
 import { lines, oneLine } from './text.ts'
 
 /** The sids of a search result (a list of rows) or a fetch result (rows by URL); none for any other payload. */
@@ -32,7 +32,7 @@ function fitting(payload: Json, limits: Caps): readonly [text: string, count: nu
   const kept: string[] = []
   let size = 2
   for (const [url, row] of entries) {
-    const text = `${url === undefined ? '' : `${JSON.stringify(url)}:`}${scrubBase64(JSON.stringify(row, withoutHosting))}`
+    const text = `${url === undefined ? '' : `${JSON.stringify(url)}:`}${scrubBase64(JSON.stringify(row, openFieldsOnly))}`
     size += text.length + 1
     if (size > limits.sourceRows) break
     kept.push(text)
@@ -40,5 +40,3 @@ function fitting(payload: Json, limits: Caps): readonly [text: string, count: nu
   const body = kept.join(',')
   return [Array.isArray(payload) ? `[${body}]` : `{${body}}`, kept.length]
 }
-
-const withoutHosting = (field: string, value: unknown) => (isHostingField(field) ? undefined : value)

@@ -10,6 +10,7 @@ import type { Part } from './part.ts'
 import { preview } from './preview.ts'
 import { isReadStatus, readStatus } from './read-status.ts'
 import { scrubBase64 } from './scrub.ts'
+import { withoutHandles } from './secrets.ts'
 import { rowSids, sourceRows } from './source-rows.ts'
 import { clipped, lines, oneLine, textPart } from './text.ts'
 
@@ -99,8 +100,10 @@ function artifactLine(digest: Digest, limits: Caps): string {
 
 function renderSummaryText(block: Block, payload: Json | undefined, context: ShowContext): readonly Part[] {
   const { caps } = context
+  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const problem = isObject(payload) ? errorOf(payload) : undefined
-  const body = isObject(payload) && problem !== undefined ? undefined : clipped(scrubBase64(block.text ?? ''), caps.toolResult, block.path)
+  const body =
+    isObject(payload) && problem !== undefined ? undefined : clipped(scrubBase64(withoutHandles(block.text ?? '')), caps.toolResult, path)
   return [textPart(lines(heading('summary', context), statusLine(problem, caps), body))]
 }
 
@@ -134,7 +137,7 @@ function renderResult(block: Block, payload: Json | undefined, context: ShowCont
   if (payload !== undefined && sids.length > 0) {
     return [textPart(lines(heading('result', context), sourceRows(payload, sids, caps)))]
   }
-  const text = scrubBase64(block.text ?? '')
+  const text = scrubBase64(payload === undefined ? (block.text ?? '') : withoutHandles(block.text ?? ''))
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const exempt = toolId === 'react.read' || path?.startsWith('so:') === true
   const shown = exempt

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { timelineOfBlocks } from '../../../test/support/timelines.ts'
+import { minute } from '../../testing/blocks.ts'
+import { type Announce, composeAnnounce } from '../announce/announce.ts'
+import { type Block, type BlockType, blockTypes, type HiddenReason } from '../block/index.ts'
+import { renderBlock } from './blocks.ts'
+import { caps, fragments, mostOf } from './caps.ts'
+import { sliceOf } from './show.ts'
+import { sourcesTail } from './sources-tail.ts'
+
+const much = 'far too much '.repeat(1_500)
+const many = <T>(make: (n: number) => T): readonly T[] => Array.from({ length: 90 }, (_, n) => make(n))
+const manyNumbers = Array.from({ length: 150 }, (_, n) => 1e15 + n)
+
+/** Every meta field that some renderer reads, and far too much in each. */
+const meta = {
+  tool_call_id: much,
+  tool_id: much,
+  filename: much,
+  summary: much,
+  mime: much,
+  physical_path: `t1/files/${much}`,
+  origin: much,
+  reaction: much,
+  sources_used: manyNumbers,
+  completion_index: 1e15,
+  completion_count: 1e15,
+  covered_turn_ids: many(() => much.slice(0, 5_000)),
+  compacted_range_start_ts: much,
+  compacted_range_end_ts: much,
+  conversation_first_message_ts: much,
+  compaction_digest: {
+    artifacts: many(() => ({ artifact_path: much.slice(0, 5_000), mime: much.slice(0, 5_000), kind: 'file', tool_id: 'x' })),
+  },
+}
+
+const digest = {
+  artifact_path: much,
+  physical_path: `t1/files/${much}`,
+  kind: 'file',
+  visibility: 'external',
+  channel: much,
+  size_bytes: 1e15,
+  tokens: 1e15,
+  sources_used: manyNumbers,
+  write_warning: much,
+  description: much,
+  mime: much,
+  filename: much,
+  summary: much,
+}
+
+/** Longer than the longest text that may be shown. */
+const words: readonly string[] = ['far too much '.repeat(14_000), 'x'.repeat(170_000), '[TURN x]\n'.repeat(20_000)]
+
+/** Every payload that some renderer reads. */
+const payloads: { readonly [name: string]: string } = {
+  digest: JSON.stringify(digest),
+  'digest with an error': JSON.stringify({ ...digest, error: { code: much, message: much } }),
+  call: JSON.stringify({
+    tool_id: much,
+    tool_call_id: much,
+    params: Object.fromEntries(many((n) => [`${n} ${much.slice(0, 3_000)}`, { path: much.slice(0, 3_000), list: many(String) }])),
+  }),
+  'call with content': JSON.stringify({ tool_id: 'react.write', tool_call_id: 'c', params: { path: much, content: much } }),
+  notice: JSON.stringify({ code: much, message: much, extra: much }),
+  plan: JSON.stringify({ plan_id: much, steps: many(() => much.slice(0, 5_000)), status: {} }),
+  'read status': JSON.stringify({
+    paths: many((n) => ({ path: `${n}${much.slice(0, 3_000)}`, tokens: 1e15, status: much.slice(0, 3_000) })),
+    total_tokens: 1,
+    missing: many((n) => `${n}${much.slice(0, 3_000)}`),
+    exists_in_visible_context: many((n) => `v${n}${much.slice(0, 3_000)}`),
+    visible_context_refs: Object.fromEntries(many((n) => [`v${n}${much.slice(0, 3_000)}`, much.slice(0, 3_000)])),
+  }),
+  rows: JSON.stringify(many((n) => ({ sid: n * 2 + 1, title: much.slice(0, 500) }))),
+  'one row': JSON.stringify([{ sid: 1, text: much }]),
+  'deep JSON': JSON.stringify(many((n) => ({ [`key ${n} ${much.slice(0, 300)}`]: many((m) => ({ m }))[n % 7] }))),
+}
+
+function oversize(type: string, given: Partial<Block>): Block {
+  return {
+    id: 'b_1',
+    type,
+    author: 'tool',
+    turn_id: much,
+    ts: much,
+    path: `fi:t1.files/${much}`,
+    call_id: much,
+    tool_id: much,
+    meta,
+    ...given,
+  }
+}
+
+const shownSize = (block: Block) =>
+  sliceOf(timelineOfBlocks([block]))
+    .shown.filter((shown) => shown.block === block)
+    .flatMap(({ parts }) => parts)
+    .reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
+
+const readsPayloads: ReadonlySet<string> = new Set([
+  'react.tool.result',
+  'react.tool.call',
+  'react.notice',
+  'react.plan',
+  'user.attachment.meta',
+])
+
+const variants = (type: string): readonly Block[] =>
+  [...words, ...(readsPayloads.has(type) ? Object.values(payloads) : [])].flatMap((text) => [
+    oversize(type, { text, mime: 'application/json' }),
+    oversize(type, { text, mime: 'text/markdown' }),
+    oversize(type, { text, mime: much, call_id: 'c1', tool_id: 'react.read' }),
+    oversize(type, { text, mime: 'application/json', path: `tc:t1.${much}.result`, meta: { ...meta, render_role: 'summary' } }),
+    oversize(type, { text, mime: 'text/plain', path: `so:sources_pool[${manyNumbers.join(',')}]` }),
+    oversize(type, { text, mime: 'application/x-zip', blob: { sha256: '0'.repeat(64), size: 1e15 } }),
+  ])
+
+describe('everything that enters a prompt has a cap', () => {
+  it.each(blockTypes)('%s', (type: BlockType) => {
+    const sizes = variants(type).map(shownSize)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(mostOf(type))
+    if (fragments[type].length > 0 && type !== 'user.attachment') expect(Math.max(...sizes)).toBeGreaterThan(0)
+  })
+
+  it('what is shown instead of a hidden block, whichever way it was hidden', () => {
+    const most = caps.labels + caps.id * 2 + caps.path + caps.mime + caps.name + caps.replacement + caps.hint * 2
+    const ways: readonly (readonly [HiddenReason, 'old_turn' | 'recent' | undefined])[] = [
+      ['hide', undefined],
+      ['cache_ttl', 'old_turn'],
+      ['cache_ttl_light', 'recent'],
+      ['compaction', undefined],
+    ]
+    for (const type of blockTypes) {
+      for (const [reason, scope] of ways) {
+        const hidden = { hidden: true, hidden_reason: reason, ...(scope && { hidden_scope: scope }), replacement_text: much }
+        for (const text of [words[0], payloads.digest, payloads.call, payloads['one row']] as readonly string[]) {
+          expect(shownSize(oversize(type, { text, mime: 'application/json', meta: { ...meta, ...hidden } }))).toBeLessThanOrEqual(most)
+        }
+      }
+    }
+  })
+
+  it('the sources tail', () => {
+    const rows = many((n) => ({
+      sid: n + 1,
+      title: much,
+      text: much,
+      mime: much,
+      domain: much,
+      content: much,
+      source_type: 'web' as const,
+    }))
+    const row = caps.sourceTitle + caps.mime + caps.sourcePlace + caps.sourceSnippet + 80
+    const frame = 4 * 120 + 2 * 200 + caps.announceLine
+    expect(sourcesTail({ rows, next_sid: 9_999 }).length).toBeLessThanOrEqual(caps.sourcesShown * row + frame)
+  })
+
+  const plan = {
+    plan_id: much,
+    steps: [...many(() => much.slice(0, 5_000))],
+    status: {},
+    created_ts: much,
+    last_ts: much,
+    origin_turn_id: much,
+    last_turn_id: much,
+  }
+  const scopes = many(() => ({ name: much.slice(0, 5_000), files: 1e15 }))
+  const long = many(() => much.slice(0, 5_000))
+  const list = caps.announceLines * (caps.announceLine + 5) + 100
+  const sections: { readonly [K in keyof Required<Announce>]: readonly [Required<Announce>[K], most: number] } = {
+    budget: [{ iteration: 1e15, max: 1e15, bonus: 1e14, elapsedSeconds: 1e15, wrapUp: true }, 400],
+    plans: [many(() => plan), caps.openPlans * (8 * (caps.id + 40) + caps.planSteps * (caps.planStep + 7)) + 100],
+    now: [{ utc: much, timezone: much }, 2 * caps.id + 200],
+    contextCaps: [long, list],
+    runtimeLimits: [long, list],
+    events: [many(() => ({ kind: much, ts: much, text: much, path: much })), caps.liveEvents * (caps.announceLine + caps.id)],
+    workspace: [
+      {
+        implementation: 'git',
+        currentTurnRoot: much,
+        turnRoots: long,
+        editable: scopes,
+        checkedOutFrom: much,
+        checkoutMode: 'replace',
+        git: { status: 'dirty', lineage: scopes, currentTurnPublish: much, lastPublishedTurn: much, publishError: much },
+      },
+      (6 + caps.turnRoots) * (caps.announceLine + 40) + 2 * caps.workspaceScopes * (caps.id + 40) + 400,
+    ],
+    feedbacks: [
+      many(() => ({ turnId: much, turnTs: much, ts: much, origin: 'user' as const, text: much, incorporated: true })),
+      caps.feedbacks * (caps.announceLine + 60),
+    ],
+    constraints: [long, list],
+    extra: [long.map(() => much), caps.announceExtras * (caps.announceExtra + 100)],
+  }
+
+  it.each(Object.keys(sections) as readonly (keyof Announce)[])('the announcement: %s', (name) => {
+    const small = { budget: { iteration: 0, max: 1, elapsedSeconds: 0 }, plans: [] }
+    const [value, most] = sections[name]
+    expect(composeAnnounce({ ...small, [name]: value }).length - composeAnnounce(small).length).toBeLessThanOrEqual(most)
+  })
+
+  it('a type of block without caps is a type that shows nothing', () => {
+    const context = { caps, callId: 'c', toolId: 't', continues: false, repeats: false, attached: undefined }
+    for (const type of blockTypes.filter((known) => fragments[known].length === 0)) {
+      expect(renderBlock[type](oversize(type, { text: minute(1) }), context)).toEqual([])
+    }
+  })
+})
