@@ -34,3 +34,7 @@ export const filePath = (turn: string, area: Area, rel: string) =>
   formatPath({ space: 'fi', kind: 'file', turn, area, rel: rel.normalize('NFC') })
 
 export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so', sids: [...sids] })
+
+/** An answer that was shown but was not the last word, and why it was not. */
+export const attemptPath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}`)
+export const attemptOutcomePath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}.outcome`)

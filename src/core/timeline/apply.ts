@@ -116,6 +116,7 @@ function hide(change: BlocksHidden, bearer: string | undefined): (block: Block) 
 const reveal = (block: Block): Block => (isHidden(block) ? bare(block) : block)
 
 function respond(timeline: Timeline, response: ResponseReceived): Timeline {
+  if (response.role !== undefined) return timeline
   const { raw: _raw, ...lastResponse } = response
   const ttl = response.prompt?.cache_ttl_seconds
   return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: ttl ?? null } }

@@ -58,6 +58,8 @@ export interface ResponseReceived {
   readonly ts: string
   readonly iteration: number
   readonly call_id: string
+  /** Who asked. A decision when not said; only decisions move the turn on. */
+  readonly role?: 'gate' | 'compaction'
   readonly raw: string
   readonly finish_reason: string
   readonly usage?: Usage

@@ -1,0 +1,138 @@
+import {
+  type Block,
+  type Draft,
+  decisionNotes,
+  type Notice,
+  notice,
+  type Place,
+  planAck,
+  planSnapshot,
+  toolCall,
+  toolCode,
+} from '../core/block/index.ts'
+import { remainingRounds } from '../core/budget.ts'
+import type { CallDecision } from '../core/decision/decision.ts'
+import { accepted, toolRefused } from '../core/decision/repairs.ts'
+import type { JsonObject } from '../core/json.ts'
+import { type Acks, acksOfRound } from '../core/plan/ack.ts'
+import { mergeSources } from '../core/sources/merge.ts'
+import type { Change } from '../core/timeline/change.ts'
+import { enter } from '../core/timeline/enter.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
+import { displayParams } from '../tools/display.ts'
+import { invoke } from '../tools/invoke.ts'
+import { failed } from '../tools/outcome.ts'
+import { resultDrafts } from '../tools/results.ts'
+import type { Outcome, Tool } from '../tools/tool.ts'
+import type { Asked } from './ask.ts'
+import type { Progress } from './progress.ts'
+import { pointsOf } from './prompt.ts'
+import { responseReceived, thoughts } from './response.ts'
+import type { Turn } from './turn.ts'
+
+/** A call that was checked and may run. */
+export interface Action {
+  readonly decision: CallDecision
+  readonly tool: Tool
+  readonly params: JsonObject
+  readonly warnings: readonly Notice[]
+}
+
+/** Two entries: the call before the tool runs, what came of it after. A call without a result means that the process died there. */
+export async function act(turn: Turn, progress: Progress, place: Place, asked: Asked, action: Action): Promise<Progress> {
+  const seen = turn.ledger.timeline
+  const response = responseReceived(place, asked)
+  await turn.ledger.commit((timeline) => [
+    response,
+    { type: 'blocks.appended', blocks: enter(timeline, callDrafts(place, asked, action, seen)) },
+  ])
+  const outcome = await runTool(turn, progress, place, action, seen)
+  return settle(turn, progress, place, action.tool.id, outcome)
+}
+
+/** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
+function callDrafts(place: Place, { heard }: Asked, { decision, tool, params, warnings }: Action, timeline: Timeline): readonly Draft[] {
+  const notes = decision.notes.trim()
+  const acks = acksOfRound(timeline, { notes, toolId: tool.id }, place)
+  return [
+    ...thoughts(place, heard),
+    ...(notes === '' ? [] : [decisionNotes(place, notes, tool.id)]),
+    ...(acks ? ackDrafts(place, acks) : []),
+    ...(decision.code === undefined ? [] : [toolCode(place, decision.code)]),
+    toolCall(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }),
+    ...[...warnings, ...(acks?.warnings ?? [])].map((said) => notice(place, said)),
+  ]
+}
+
+function ackDrafts({ turnId, ts, iteration }: Place, { plan, text }: Acks): readonly Draft[] {
+  if (!plan) return []
+  return [planAck(turnId, ts, { iteration, text, planId: plan.plan_id }), planSnapshot(turnId, ts, plan, iteration)]
+}
+
+/** To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. */
+export async function runTool(
+  turn: Turn,
+  progress: Pick<Progress, 'hid'>,
+  place: Place,
+  { tool, params, decision }: Pick<Action, 'tool' | 'params' | 'decision'>,
+  seen: Timeline,
+): Promise<Outcome> {
+  const { turnId: turn_id, iteration, callId: call_id } = place
+  const phase = turn.inbox.beginPhase(turn.signal)
+  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
+  const slice = () => turn.view.renderer.slice(seen, turn.turnId)
+  const call = {
+    conversationId: turn.conversationId,
+    place,
+    toolId: tool.id,
+    idempotencyKey: `${turn.conversationId}/${place.turnId}/${place.callId}`,
+    timeline: seen,
+    signal: phase.signal,
+    sight: { slice, points: () => pointsOf(turn, progress, slice()), tokens: turn.view.estimator.text },
+    clock: turn.clock,
+    code: decision.code,
+  }
+  const { outcome } = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
+  phase.end()
+  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
+  return outcome
+}
+
+/** The second entry of a round: notices, results, sources. */
+export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
+  const later = { ...place, ts: turn.clock.now() }
+  await turn.ledger.commit((timeline) => [
+    ...(outcome.changes ?? []),
+    ...mergedSources(timeline, outcome, later.ts),
+    { type: 'blocks.appended', blocks: enterResults(timeline, later, outcome) },
+  ])
+  const hid = progress.hid || (outcome.changes ?? []).some(({ type }) => type === 'blocks.hidden')
+  const code = outcome.ok ? undefined : outcome.error?.code
+  if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
+  return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
+}
+
+function enterResults(timeline: Timeline, place: Place, outcome: Outcome): readonly Block[] {
+  return enter(timeline, resultDrafts(place, outcome))
+}
+
+function mergedSources(timeline: Timeline, { sources = [] }: Outcome, ts: string): readonly Change[] {
+  if (sources.length === 0) return []
+  const { pool, changed } = mergeSources(timeline.sources, sources)
+  return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]
+}
+
+/** The outcome of a call that was running when the process died, for a tool that must not be run twice. */
+export const unknownOutcome = (toolId: string): Outcome =>
+  failed(
+    'outcome_unknown',
+    `The process stopped while ${toolId} was running. Whether it had its effect is not known; it was not run again.`,
+    {
+      notices: [
+        {
+          code: 'tool_call_error.outcome_unknown',
+          message: `${toolId} was interrupted by a restart and may or may not have had its effect. Find out before you call it again.`,
+        },
+      ],
+    },
+  )

@@ -1,0 +1,63 @@
+import type { Draft } from '../core/block/index.ts'
+import type { InboxEvent } from '../core/timeline/change.ts'
+
+/** Where an application may look in, or add blocks of its own. */
+export interface HookFunctions {
+  onBeforeCompaction(report: unknown): void | Promise<void>
+  onAfterCompaction(report: unknown): void | Promise<void>
+  onExternalEvent(event: InboxEvent): void | Promise<void>
+  /** Its blocks stand before the completion. */
+  onBeforeCompletion(): readonly Draft[] | Promise<readonly Draft[]>
+  /** Its blocks stand after the completion. */
+  onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
+}
+
+export type Hooks = {
+  readonly [Name in keyof HookFunctions]: (...args: Parameters<HookFunctions[Name]>) => Promise<Awaited<ReturnType<HookFunctions[Name]>>>
+}
+
+export interface HookSettings {
+  readonly timeoutMs: number
+  /** A hook that fails is told of here, and nowhere else. */
+  onError(name: keyof HookFunctions, error: unknown): void
+}
+
+/** Hooks that cannot break a turn: in order of registration, each with a timeout, a failure reported and passed over. */
+export function createHooks(registered: readonly Partial<HookFunctions>[], { timeoutMs, onError }: HookSettings): Hooks {
+  async function each<Result>(
+    name: keyof HookFunctions,
+    call: (hooks: Partial<HookFunctions>) => Result | Promise<Result>,
+  ): Promise<Result[]> {
+    const results: Result[] = []
+    for (const hooks of registered) {
+      if (!hooks[name]) continue
+      try {
+        results.push(await within(timeoutMs, name, call(hooks)))
+      } catch (error) {
+        onError(name, error)
+      }
+    }
+    return results
+  }
+  const drafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') => (await each(name, (hooks) => hooks[name]?.() ?? [])).flat()
+
+  return {
+    onBeforeCompaction: async (report) => void (await each('onBeforeCompaction', (hooks) => hooks.onBeforeCompaction?.(report))),
+    onAfterCompaction: async (report) => void (await each('onAfterCompaction', (hooks) => hooks.onAfterCompaction?.(report))),
+    onExternalEvent: async (event) => void (await each('onExternalEvent', (hooks) => hooks.onExternalEvent?.(event))),
+    onBeforeCompletion: () => drafts('onBeforeCompletion'),
+    onAfterCompletion: () => drafts('onAfterCompletion'),
+  }
+}
+
+async function within<Result>(ms: number, name: string, work: Result | Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`hook ${name} took longer than ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

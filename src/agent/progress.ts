@@ -1,0 +1,41 @@
+import type { LiveEvent } from '../core/announce/events.ts'
+import { type Budget, openBudget } from '../core/budget.ts'
+import { noRepairs, type Repairs } from '../core/decision/repairs.ts'
+import type { WrapUp } from '../core/decision/wrap-up.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
+import type { AgentSettings } from './settings.ts'
+
+/** How far a turn has come. A value: a round is given one and returns the next. */
+export interface Progress {
+  /** Number of the next decision, from 0. */
+  readonly iteration: number
+  readonly budget: Budget
+  readonly repairs: Repairs
+  /** Answers that the user has seen but that were not the last word: something new came in. */
+  readonly attempts: readonly Attempt[]
+  /** Set while the turn comes to its end on request. */
+  readonly wrapUp?: WrapUp
+  /** What came in while the turn was running, oldest first. */
+  readonly events: readonly LiveEvent[]
+  /** The turn has hidden something: the previous turn's cache point gives way. */
+  readonly hid: boolean
+}
+
+export interface Attempt {
+  readonly text: string
+  readonly iteration: number
+  readonly truncated: boolean
+}
+
+/** A turn that begins, or one that is taken up again: what it has already spent is in the timeline. */
+export function openProgress(timeline: Timeline, turnId: string, startedAt: string, settings: AgentSettings): Progress {
+  const { lastResponse } = timeline
+  const iteration = lastResponse?.turn_id === turnId ? lastResponse.iteration + 1 : 0
+  const limits = {
+    maxRounds: settings.maxRounds,
+    ...(settings.maxSeconds !== undefined && { maxMilliseconds: settings.maxSeconds * 1000 }),
+    ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
+  }
+  const budget = openBudget(limits, Date.parse(startedAt))
+  return { iteration, budget: { ...budget, rounds: iteration }, repairs: noRepairs, attempts: [], events: [], hid: false }
+}

@@ -1,0 +1,50 @@
+import { type Draft, type Place, thinking } from '../core/block/index.ts'
+import type { Response } from '../core/decision/response.ts'
+import type { ResponseReceived } from '../core/timeline/change.ts'
+import type { Asked } from './ask.ts'
+import type { Heard } from './listen.ts'
+
+/** What was heard, as the reader of decisions wants it. */
+export function responseOf(heard: Heard, maxTokens: number): Response {
+  return {
+    channels: heard.channels,
+    preamble: heard.preamble,
+    finishReason: heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
+    maxTokens,
+    raw: heard.raw,
+    ...(heard.error && { errorType: heard.error.error_type }),
+  }
+}
+
+/** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
+export function responseReceived(place: Place, { heard, prompt }: Asked, finishReason?: string): ResponseReceived {
+  const usage = heard.finish?.usage
+  return {
+    type: 'response.received',
+    turn_id: place.turnId,
+    ts: place.ts,
+    iteration: place.iteration,
+    call_id: place.callId,
+    raw: heard.raw,
+    finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
+    ...(usage && {
+      usage: {
+        uncached: usage.uncached,
+        cache_read: usage.cacheRead,
+        cache_write: usage.cacheWrite,
+        output: usage.output,
+        reasoning: usage.reasoning,
+      },
+    }),
+    prompt: { marks: prompt.marks, ...(heard.finish && { model: heard.finish.modelName }), cache_ttl_seconds: prompt.ttlSeconds },
+  }
+}
+
+/** What the model thought aloud: kept, and shown to people; never to the model. */
+export function thoughts(place: Place, heard: Heard): readonly Draft[] {
+  const text = heard.channels
+    .find(({ name }) => name === 'thinking')
+    ?.instances.join('\n')
+    .trim()
+  return text ? [thinking(place, text)] : []
+}

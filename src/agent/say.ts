@@ -1,0 +1,17 @@
+import { createCitationReplacer } from '../core/citations/replace.ts'
+import { sourcesBySid } from '../core/sources/select.ts'
+import type { LaneDelta } from '../core/stream/lanes-delta.ts'
+import type { Turn } from './turn.ts'
+
+/** An answer that no lane has shown: said at once, with its citations drawn. */
+export function sayAnswer(turn: Turn, iteration: number, answer: string): void {
+  const sources = () => sourcesBySid(turn.ledger.timeline.sources)
+  const replacer = createCitationReplacer({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })
+  const text = replacer.push(answer) + replacer.flush()
+  const lane = { marker: 'answer', artifactName: `react.final_answer.${iteration}`, format: 'markdown' as const }
+  const deltas: readonly LaneDelta[] = [
+    { ...lane, index: 0, text, completed: false },
+    { ...lane, index: 1, text: '', completed: true },
+  ]
+  for (const delta of deltas) turn.emit({ type: 'lane.delta', turn_id: turn.turnId, iteration, attempt: 0, delta })
+}

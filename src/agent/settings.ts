@@ -1,0 +1,53 @@
+import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/settings.ts'
+import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
+
+/** How an agent behaves when nobody says otherwise. */
+export interface AgentSettings {
+  /** Decisions a turn may take; followups add to it. */
+  readonly maxRounds: number
+  readonly maxSeconds: number | undefined
+  /** In the currency of the model's prices. */
+  readonly maxMoney: number | undefined
+  readonly decision: ModelSettings
+  readonly wrapUp: ModelSettings
+  readonly gate: ModelSettings
+  readonly compaction: ModelSettings
+  /** Rounds left to a turn that was told to wrap up. */
+  readonly wrapUpRounds: number
+  /** How long a finished answer waits for a late word of the user. */
+  readonly exitGraceMs: number
+  /** How long a tool may take to stop. */
+  readonly stopGraceMs: number
+  /** Pauses before a failed model call is tried again; as many tries as pauses. */
+  readonly retryDelaysMs: readonly number[]
+  /** Tokens of system text and prompt together, at most; never more than the model's window leaves. */
+  readonly contextTokens: number
+  readonly keepRecentTurns: number
+  readonly cache: CachePolicy
+  readonly expiry: ExpirySettings
+  readonly timezone: string
+}
+
+export interface ModelSettings {
+  readonly maxTokens: number
+  readonly temperature: number
+}
+
+export const defaultAgentSettings: AgentSettings = {
+  maxRounds: 15,
+  maxSeconds: undefined,
+  maxMoney: undefined,
+  decision: { maxTokens: 20_000, temperature: 0.6 },
+  wrapUp: { maxTokens: 3_000, temperature: 0.6 },
+  gate: { maxTokens: 800, temperature: 0.2 },
+  compaction: { maxTokens: 4_000, temperature: 0.2 },
+  wrapUpRounds: 2,
+  exitGraceMs: 0,
+  stopGraceMs: 5_000,
+  retryDelaysMs: [1_000, 4_000],
+  contextTokens: 80_000,
+  keepRecentTurns: 6,
+  cache: defaultCachePolicy,
+  expiry: defaultExpirySettings,
+  timezone: 'UTC',
+}

@@ -1,0 +1,75 @@
+import type { AnnouncedFeedback } from '../core/announce/events.ts'
+import type { LaneEvent, StatusEvent } from '../core/event.ts'
+import { Failure } from '../core/failure.ts'
+import type { ResponseReceived } from '../core/timeline/change.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Model } from '../ports/model.ts'
+import { begin, type Opening } from './begin.ts'
+import { type Ended, finish, type TurnResult } from './finish.ts'
+import type { Hooks } from './hooks.ts'
+import type { Inbox } from './inbox.ts'
+import type { Ledger } from './ledger.ts'
+import { round } from './round.ts'
+import type { AgentSettings } from './settings.ts'
+import type { Toolbox } from './toolbox.ts'
+import type { View } from './view.ts'
+
+/**
+ * A turn, top to bottom:
+ *
+ *   begin     header, prompt and attachments are entered; an interrupted turn is taken up where it died; a new conversation gets a title
+ *   round     fold in what came from outside → show the timeline to the model → read its decision → refuse, act, or conclude
+ *   …         until a round has ended the turn
+ *   finish    the answer, what it cited, and the close are one entry: a turn is never half over
+ */
+export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult> {
+  let progress = await begin(turn, opening)
+  try {
+    for (;;) {
+      const step = await round(turn, progress)
+      if ('result' in step) return step.result
+      progress = step.progress
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw error // the journal cannot be written: there is nobody left to tell
+    return finish(turn, progress, brokenDown(error))
+  }
+}
+
+/** What a turn may use. Nothing here changes but the ledger and the inbox. */
+export interface Turn {
+  readonly conversationId: string
+  readonly turnId: string
+  readonly ledger: Ledger
+  readonly inbox: Inbox
+  readonly models: Models
+  readonly toolbox: Toolbox
+  /** Byte-stable for as long as the agent lives. */
+  readonly system: string
+  systemTokens(): number
+  readonly view: View
+  readonly settings: AgentSettings
+  /** What was found out when the turn began and is announced in every round. */
+  readonly news: TurnNews
+  readonly clock: Clock
+  readonly hooks: Hooks
+  /** Fires when the turn itself is cancelled: nothing more is entered. */
+  readonly signal: AbortSignal
+  emit(event: LaneEvent | StatusEvent): void
+  /** The response in which a call was made, as it was entered. */
+  responseTo(callId: string): Promise<ResponseReceived | undefined>
+}
+
+export interface TurnNews {
+  readonly feedbacks: readonly AnnouncedFeedback[]
+}
+
+export interface Models {
+  readonly decision: Model
+  readonly gate: Model
+  readonly compaction: Model
+}
+
+function brokenDown(error: unknown): Ended {
+  return { exitReason: 'error', ending: 'error', error: error instanceof Error ? error : new Error(String(error)) }
+}

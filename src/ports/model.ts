@@ -1,0 +1,28 @@
+import type { ModelEvent } from '../core/model-event.ts'
+import type { Part } from '../core/render/part.ts'
+
+/** Who is asking: it decides the model, the price line and what a person debugging sees. */
+export type ModelRole = 'decision' | 'gate' | 'compaction'
+
+export interface ModelRequest {
+  readonly role: ModelRole
+  /** Byte-stable across the rounds of a turn; a cache mark stands after it. */
+  readonly system: string
+  /** One user message. Marks are on the parts; bytes are references that the adapter resolves. */
+  readonly parts: readonly Part[]
+  readonly maxTokens: number
+  readonly temperature: number
+  /** The same for every call of a conversation, so that a provider can keep its calls together. */
+  readonly cacheKey: string
+}
+
+/**
+ * A language model. `stream` never throws for what a provider does: failures are `error` events. It ends after one `finish` or
+ * one `error`, and soon after the signal fires.
+ */
+export interface Model {
+  readonly name: string
+  /** Tokens that fit into prompt and answer together. */
+  readonly window: number
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
+}

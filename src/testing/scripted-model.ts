@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
+import type { Model, ModelRequest } from '../ports/model.ts'
+
+/**
+ * A model that says what you tell it to, for tests of your own agents:
+ *
+ *   const model = scriptedModel([calls('weather.today', { city: 'Rome' }), answers('Sunny.')])
+ *
+ * Each reply serves one call of the model, in order. `model.requests` holds what was asked.
+ */
+export interface ScriptedModel extends Model {
+  readonly requests: readonly ModelRequest[]
+  /** Replies that nobody has asked for yet. */
+  readonly left: number
+}
+
+export type Reply = string | ScriptedReply | ((request: ModelRequest) => string | ScriptedReply)
+
+export interface ScriptedReply {
+  readonly text?: string
+  readonly reasoning?: string
+  /** Pieces the text arrives in: a size, or the pieces themselves. Whole by default. */
+  readonly chunks?: number | readonly string[]
+  readonly finish?: FinishReason
+  readonly usage?: Partial<ModelUsage>
+  /** After the text, the provider fails. Without text: before it said anything. */
+  readonly error?: Partial<ServiceError>
+  /** Waits before each piece; a test can steer in between. */
+  readonly delayMs?: number
+  /** After the text, says nothing more until it is aborted. */
+  readonly stall?: true
+  /** Called before each piece, with its number. */
+  readonly onChunk?: (index: number) => void | Promise<void>
+}
+
+export interface ScriptSettings {
+  readonly name?: string
+  readonly window?: number
+  /** Answers the gate's request for a title without using up a reply. Null: the gate is served from the script like any call. */
+  readonly title?: string | null
+}
+
+export function scriptedModel(replies: readonly Reply[], settings: ScriptSettings = {}): ScriptedModel {
+  const { name = 'scripted', window = 200_000, title = 'A scripted conversation' } = settings
+  const requests: ModelRequest[] = []
+  let next = 0
+
+  function replyTo(request: ModelRequest): ScriptedReply {
+    if (request.role === 'gate' && title !== null) return { text: titled(title) }
+    const reply = replies[next++]
+    if (reply === undefined) return { error: { message: `the script has only ${replies.length} replies`, error_type: 'ScriptOver' } }
+    const said = typeof reply === 'function' ? reply(request) : reply
+    return typeof said === 'string' ? { text: said } : said
+  }
+
+  return {
+    name,
+    window,
+    requests,
+    get left() {
+      return Math.max(0, replies.length - next)
+    },
+    stream(request, signal) {
+      requests.push(request)
+      return speak(replyTo(request), name, signal)
+    },
+  }
+}
+
+async function* speak(reply: ScriptedReply, name: string, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+  const { text = '' } = reply
+  if (reply.reasoning !== undefined) yield { type: 'reasoning.delta', text: reply.reasoning }
+  const pieces = text === '' ? [] : cut(text, reply.chunks)
+  for (const [index, piece] of pieces.entries()) {
+    if (reply.delayMs !== undefined) await sleep(reply.delayMs, undefined, { signal }).catch(ignoreAbort)
+    await reply.onChunk?.(index)
+    if (signal.aborted)
+      return yield failure(name, { kind: 'aborted', message: 'aborted', stage: index === 0 ? 'before_output' : 'after_output' })
+    yield { type: 'text.delta', text: piece }
+  }
+  if (reply.stall) await untilAborted(signal)
+  if (signal.aborted) return yield failure(name, { kind: 'aborted', message: 'aborted', stage: 'after_output' })
+  if (reply.error) return yield failure(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
+  yield {
+    type: 'finish',
+    finishReason: reply.finish ?? 'stop',
+    modelName: name,
+    usage: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: Math.ceil(text.length / 4), reasoning: 0, ...reply.usage },
+  }
+}
+
+function cut(text: string, chunks: ScriptedReply['chunks']): readonly string[] {
+  if (chunks === undefined) return [text]
+  if (typeof chunks !== 'number') return chunks
+  return Array.from({ length: Math.ceil(text.length / chunks) }, (_, index) => text.slice(index * chunks, (index + 1) * chunks))
+}
+
+function failure(name: string, error: Partial<ServiceError>): ModelEvent {
+  return {
+    type: 'error',
+    error: {
+      kind: 'unknown',
+      service_name: name,
+      provider: 'scripted',
+      model_name: name,
+      error_type: 'Scripted',
+      message: 'the provider failed',
+      stage: 'before_output',
+      retryable: false,
+      ...error,
+    },
+  }
+}
+
+const untilAborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })))
+
+function ignoreAbort(error: unknown): void {
+  if (!(error instanceof Error && error.name === 'AbortError')) throw error
+}
+
+const think = (thinking: string) => `<channel:thinking>${thinking}</channel:thinking>\n`
+const titled = (title: string) => `${think('A title.')}<channel:output>${JSON.stringify({ conversation_title: title })}</channel:output>`
+
+/** A decision to call a tool, as a well-behaved model writes it. */
+export function calls(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): string {
+  const action = { action: 'call_tool', notes: more.notes ?? '', tool_call: { tool_id: toolId, params } }
+  const code = more.code === undefined ? '' : `\n<channel:code>${more.code}</channel:code>`
+  return `${think(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
+}
+
+/** A decision to answer. */
+export function answers(
+  text: string,
+  more: { followups?: readonly string[]; thinking?: string; action?: 'complete' | 'exit' } = {},
+): string {
+  const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''
+  const action = JSON.stringify({ action: more.action ?? 'complete' })
+  return `${think(more.thinking ?? 'Done.')}<channel:action>${action}</channel:action>\n<channel:answer>${text}</channel:answer>${followup}`
+}

@@ -1,0 +1,45 @@
+import type { Parameter } from './parameters.ts'
+import type { Tool } from './tool.ts'
+
+const places = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
+
+/** Tools as the model reads them. A pure function of the list, in its order: the same list gives the same bytes. */
+export function catalogText(tools: readonly Tool[]): string {
+  const [own, common] = [tools.filter(isReact), tools.filter((tool) => !isReact(tool))]
+  return [section('AVAILABLE REACT TOOLS', own), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
+}
+
+const isReact = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)
+
+function section(title: string, tools: readonly Tool[]): string {
+  if (tools.length === 0) return ''
+  const roster = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}: ${tools.map(({ id }) => id).join(', ')}`
+  return [`[${title}]`, roster, ...tools.map((tool, index) => `\n${toolText(tool, index + 1)}`)].join('\n')
+}
+
+function toolText(tool: Tool, number: number): string {
+  const namespace = tool.id.slice(0, tool.id.indexOf('.'))
+  const shown = tool.exec ? tool.parameters.filter(({ name }) => name !== 'code') : tool.parameters
+  return [
+    `🔧 [${number}] ${tool.id}`,
+    `purpose: ${tool.description}`,
+    `scope: ${namespace} | ${tool.strategy}`,
+    ...(shown.length > 0 ? ['📥 Parameters', ...shown.map((parameter, index) => parameterText(parameter, index, tool))] : []),
+    ...(tool.returns === undefined ? [] : [`📤 Returns: ${tool.returns}`]),
+    `📞 Usage: ${tool.id}(${shown.map(({ name }) => name).join(', ')})`,
+    ...constraintsOf(tool).map((constraint) => `constraint: ${constraint}`),
+  ].join('\n')
+}
+
+function parameterText({ name, type, required, description, choices, ...rest }: Parameter, index: number, { order }: Tool): string {
+  const fallback = 'default' in rest ? ` [default: ${JSON.stringify(rest.default)}]` : required ? '' : ' [optional]'
+  const kind = choices ? choices.map((choice) => JSON.stringify(choice)).join(' | ') : type
+  const position = order === 'hard' && places[index] !== undefined ? `(${places[index]} FIELD) ` : ''
+  return `  ${name}: ${kind}${fallback}${position || description ? ` — ${position}${description ?? ''}` : ''}`.trimEnd()
+}
+
+function constraintsOf(tool: Tool): readonly string[] {
+  const order = `write the parameters in exactly this order: ${tool.parameters.map(({ name }) => name).join(', ')}`
+  const code = 'the program goes into <channel:code>, never into params'
+  return [...(tool.order === 'hard' ? [order] : []), ...(tool.exec ? [code] : []), ...tool.constraints]
+}

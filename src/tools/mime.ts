@@ -1,0 +1,34 @@
+const byExtension: ReadonlyMap<string, string> = new Map([
+  ['md', 'text/markdown'],
+  ['markdown', 'text/markdown'],
+  ['txt', 'text/plain'],
+  ['mermaid', 'text/plain'],
+  ['mmd', 'text/plain'],
+  ['html', 'text/html'],
+  ['htm', 'text/html'],
+  ['css', 'text/css'],
+  ['csv', 'text/csv'],
+  ['js', 'text/javascript'],
+  ['ts', 'text/plain'],
+  ['py', 'text/x-python'],
+  ['json', 'application/json'],
+  ['yaml', 'application/yaml'],
+  ['yml', 'application/yaml'],
+  ['xml', 'application/xml'],
+  ['svg', 'image/svg+xml'],
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['gif', 'image/gif'],
+  ['webp', 'image/webp'],
+  ['pdf', 'application/pdf'],
+  ['zip', 'application/zip'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+  ['xlsx', 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'],
+  ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
+])
+
+/** What a file is, by its name alone. */
+export function mimeOf(name: string): string {
+  return byExtension.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? 'application/octet-stream'
+}

@@ -1,0 +1,56 @@
+import { isObject, type Json } from '../core/json.ts'
+import type { Outcome, ToolError } from './tool.ts'
+
+/** What `run` may return: the envelope of the seeds, an outcome made below, or any JSON value. */
+export type Returned = Outcome | Envelope | Json | undefined
+
+/** `managed` is the tool's own affair: it never reaches a block. */
+export interface Envelope {
+  readonly ok: boolean
+  readonly error?: (ToolError & { readonly managed?: boolean }) | null
+  readonly ret?: Json
+}
+
+const outcomes = new WeakSet<object>()
+
+/** For tools that do more than answer: artifacts, notices, sources, changes of the timeline. */
+export function succeeded(outcome: Omit<Outcome, 'ok' | 'error'>): Outcome {
+  return marked({ ...outcome, ok: true })
+}
+
+export function failed(code: string, message: string, more: Omit<Outcome, 'ok' | 'error'> & Pick<ToolError, 'details'> = {}): Outcome {
+  const { details, ...rest } = more
+  return marked({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
+}
+
+/** An envelope is unwrapped; an object without `ret` is its own answer; anything else is the answer. */
+export function outcomeOf(returned: Returned): Outcome {
+  if (isOutcome(returned)) return returned
+  if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: (returned ?? null) as Json })
+  const { ok, error, ret } = returned
+  const output = 'ret' in returned ? ((ret ?? null) as Json) : ok ? (returned as Json) : undefined
+  if (ok) return succeeded({ ...(output !== undefined && { output }) })
+  return marked({ ok: false, error: errorOf(error), ...(output !== undefined && output !== null && { output }) })
+}
+
+function isOutcome(returned: Returned): returned is Outcome {
+  return typeof returned === 'object' && returned !== null && outcomes.has(returned)
+}
+
+function errorOf(error: unknown): ToolError {
+  if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: error }
+  if (!isObject(error)) return { code: 'tool_error', message: 'Tool returned ok=false' }
+  const text = (key: string) => (typeof error[key] === 'string' && error[key] !== '' ? (error[key] as string) : undefined)
+  const where = text('where')
+  return {
+    code: text('code') ?? 'tool_error',
+    message: text('message') ?? 'Tool returned ok=false',
+    ...(where !== undefined && { where }),
+    ...(error.details !== undefined && { details: error.details as Json }),
+  }
+}
+
+function marked(outcome: Outcome): Outcome {
+  outcomes.add(outcome)
+  return outcome
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { defaultTailTokens, planHide } from '../../core/hide/hide.ts'
+import type { Json } from '../../core/json.ts'
+import { defineTool } from '../define.ts'
+import { failed, succeeded } from '../outcome.ts'
+
+const params = z.object({
+  path: z.string().describe('logical path to fold away: ar: fi: tc: so: ks:'),
+  replacement_text: z.string().optional().describe('what it was and why it may be forgotten, at most 400 characters'),
+  replacement: z.string().optional().describe('the same under its older name'),
+})
+
+export const hideTool = defineTool({
+  id: 'react.hide',
+  description: 'Fold a large block into one line. The content stays; react.read(path) brings it back.',
+  params,
+  strategy: 'neutral',
+  repeatable: true,
+  returns: 'how many blocks and tokens are out of sight',
+  constraints: ['only the newest content can be hidden: what lies before the cache point stays as it is'],
+  run({ path, replacement_text, replacement }, { sight }) {
+    const request = { path, replacement_text: replacement_text ?? replacement ?? '' }
+    const plan = planHide(sight.slice(), sight.points(), request, { tokens: sight.tokens, tailTokens: defaultTailTokens })
+    if (plan.ok) return succeeded({ changes: [plan.change], output: plan.report as unknown as Json })
+    const message =
+      plan.status === 'not_found' ? `Nothing visible has the path ${path}.` : `${path} is too old to hide: it is already cached.`
+    const code = plan.notice ?? 'hide_not_found'
+    return failed(code, message, { notices: [{ code, message, path }], output: plan.report as unknown as Json })
+  },
+})

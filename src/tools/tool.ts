@@ -1,0 +1,87 @@
+import type { Digest, Draft, Notice, Place } from '../core/block/index.ts'
+import type { Json } from '../core/json.ts'
+import type { CachePoints } from '../core/render/cache-points.ts'
+import type { Slice } from '../core/render/slice.ts'
+import type { IncomingSource } from '../core/sources/source.ts'
+import type { Change } from '../core/timeline/change.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
+import type { TokenCounter } from '../core/tokens.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Parameter } from './parameters.ts'
+
+/** Something the agent can do. Made by `defineTool`; the types of its parameters are checked there and forgotten here. */
+export interface Tool {
+  /** `namespace.name`. */
+  readonly id: string
+  readonly description: string
+  /** In the order in which the model must write them. */
+  readonly parameters: readonly Parameter[]
+  /** Hard: a call in another order is refused, because its content streams to the user before it is complete. */
+  readonly order: 'hard' | 'soft'
+  readonly strategy: Strategy
+  /** Running it again under the same idempotency key does no harm: after a crash it is simply run again. */
+  readonly repeatable: boolean
+  readonly timeoutMs: number | undefined
+  /** Takes its program from the `code` channel. */
+  readonly exec: boolean
+  readonly returns: string | undefined
+  readonly constraints: readonly string[]
+  run(params: Readonly<Record<string, unknown>>, call: Call): Promise<Outcome>
+}
+
+export type Strategy = 'exploration' | 'exploitation' | 'neutral'
+
+/** What a tool is told about the call it serves. */
+export interface Call {
+  readonly conversationId: string
+  readonly place: Place
+  readonly toolId: string
+  /** `<conversation>/<turn>/<call>`: the same when a call is run again after a crash. */
+  readonly idempotencyKey: string
+  /** As it was when the model decided, this call included. */
+  readonly timeline: Timeline
+  /** Fires when the user steers, the turn is stopped or the time is up. A tool that does not listen is left behind. */
+  readonly signal: AbortSignal
+  /** What the model could see when it decided, and up to where that is frozen. */
+  readonly sight: Sight
+  readonly clock: Pick<Clock, 'now' | 'randomHex'>
+  readonly code: string | undefined
+}
+
+export interface Sight {
+  slice(): Slice
+  points(): CachePoints
+  readonly tokens: TokenCounter
+}
+
+/** What came of a call. A tool that could not returns `ok: false`; it never throws on purpose and never ends a turn. */
+export interface Outcome {
+  readonly ok: boolean
+  readonly error?: ToolError
+  /** Shown at the call's result path. */
+  readonly output?: Json
+  readonly notices?: readonly Notice[]
+  readonly artifacts?: readonly MadeArtifact[]
+  /** Blocks between the call and its results, such as plan snapshots. */
+  readonly drafts?: readonly Draft[]
+  /** Blocks after the answer, such as what was read. */
+  readonly after?: readonly Draft[]
+  /** Other changes of the timeline, such as a hide. */
+  readonly changes?: readonly Change[]
+  readonly sources?: readonly IncomingSource[]
+}
+
+export interface ToolError {
+  readonly code: string
+  readonly message: string
+  readonly where?: string
+  readonly details?: Json
+}
+
+/** An artifact as a tool made it. Where it is hosted is nobody's business but the runtime's. */
+export interface MadeArtifact {
+  readonly digest: Digest
+  readonly mime: string
+  readonly text?: string
+  readonly note?: string
+}
