@@ -1,0 +1,62 @@
+import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../adapters/store/memory.ts'
+import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
+import type { TurnResult } from '../agent/finish.ts'
+import type { TurnEvent } from '../core/event.ts'
+import type { Change } from '../core/timeline/change.ts'
+import { emptyTimeline, type Timeline } from '../core/timeline/timeline.ts'
+import type { ConversationStore } from '../ports/store.ts'
+import { createFixedClock, type FixedClock } from './fixed-clock.ts'
+import { type Reply, type ScriptedModel, scriptedModel } from './scripted-model.ts'
+
+/** An agent on a stage of its own: scripted model, fixed clock, memory store. Everything it does can be looked at. */
+export interface Harness {
+  readonly agent: Agent
+  readonly model: ScriptedModel
+  readonly clock: FixedClock
+  readonly store: ConversationStore
+  readonly conversation: string
+  /** Says something and waits for the turn to end. */
+  say(text: string): Promise<Said>
+  timeline(): Promise<Timeline>
+  journal(): Promise<readonly Change[]>
+}
+
+export interface Said extends TurnResult {
+  readonly events: readonly TurnEvent[]
+}
+
+export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>> {
+  readonly replies: readonly Reply[]
+  readonly store?: ConversationStore
+  readonly clock?: FixedClock
+  readonly model?: ScriptedModel
+  readonly conversation?: string
+}
+
+export function createHarness({ replies, conversation = 'c1', ...options }: HarnessOptions): Harness {
+  const clock = options.clock ?? createFixedClock()
+  const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const model = options.model ?? scriptedModel(replies)
+  const settings = { retryDelaysMs: [0, 0], ...options.settings }
+  const agent = createAgentFrom({ ...options, model, store, clock, settings })
+  return {
+    agent,
+    model,
+    clock,
+    store,
+    conversation,
+    async say(input) {
+      const turn = agent.run({ conversation, input })
+      const events: TurnEvent[] = []
+      for await (const event of turn) events.push(event)
+      return { ...(await turn.result), events }
+    },
+    timeline: async () => (await store.loadVisible(conversation))?.timeline ?? emptyTimeline(),
+    async journal() {
+      const changes: Change[] = []
+      for await (const { change } of store.readJournal(conversation, { after: 0 })) changes.push(change)
+      return changes
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { type Block, isHidden, readNotice, readToolCall } from '../core/block/index.ts'
+import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
+
+/** A timeline as a page to read and to compare: one line per block, what it says in short. */
+export function timelineText(timeline: Timeline): string {
+  return blocksOf(timeline).map(lineOf).join('\n')
+}
+
+function lineOf(block: Block): string {
+  const round = typeof block.meta?.iteration === 'number' ? `#${block.meta.iteration}` : '  '
+  const hidden = isHidden(block) ? ' (hidden)' : ''
+  return `${round.padEnd(4)}${block.type.padEnd(30)}${hidden} ${said(block)}`.trimEnd()
+}
+
+function said(block: Block): string {
+  const call = readToolCall(block)
+  if (call) return `${call.tool_id} ${short(JSON.stringify(call.params))}`
+  const notice = readNotice(block)
+  if (notice) return `${notice.code}: ${short(notice.message)}`
+  return short(block.text ?? (block.blob ? `<${block.mime ?? 'bytes'}>` : ''))
+}
+
+const short = (text: string) => {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line.length <= 100 ? line : `${line.slice(0, 99)}…`
+}
+
+/** What `expect` is asked for: vitest's, jest's, or your own. */
+export interface Expectation {
+  toEqual(expected: unknown): void
+}
+
+/**
+ * Compares what happened, block by block, with lines of `type` or `type: start of text`. Blocks that nobody mentions must not be there.
+ *
+ *   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: hello', 'assistant.completion: hi'])
+ */
+export function expectTimeline(expect: (actual: unknown) => Expectation, timeline: Timeline, lines: readonly string[]): void {
+  const blocks = blocksOf(timeline)
+  const actual = blocks.map((block, index) => {
+    const [type, ...start] = (lines[index] ?? '').split(': ')
+    const text = said(block)
+    return block.type === type && text.startsWith(start.join(': ')) ? (lines[index] as string) : `${block.type}: ${text}`
+  })
+  expect(actual).toEqual(lines)
+}
