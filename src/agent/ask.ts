@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../core/block/index.ts'
 import { createCitationReplacer } from '../core/citations/replace.ts'
 import { type Attempt, isContextOverflow } from '../core/compaction/overflow.ts'
+import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
 import type { ServiceError } from '../core/model-event.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
-import type { Channel } from '../core/stream/channel.ts'
 import { createLanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
 import { fitContext } from './compact.ts'
@@ -14,16 +14,6 @@ import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
 import type { ModelSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
-
-/** What a decision may be made of. */
-export const decisionChannels: readonly Channel[] = [
-  { name: 'thinking', format: 'markdown' },
-  { name: 'action', aliases: ['ReactDecisionOutV2', 'decision'], format: 'json' },
-  { name: 'code', format: 'text', raw: true },
-  { name: 'answer', format: 'markdown' },
-  { name: 'followup', format: 'json' },
-  { name: 'usage', format: 'json' },
-]
 
 /** A question put to the model and everything it said. */
 export interface Asked {
@@ -93,7 +83,7 @@ async function askOnce(
   const heard = await listen(turn.models.decision.stream(request, stop.signal), stop, {
     channels: decisionChannels,
     lanes,
-    watch: (events, seen) => watch.step(events, seen) !== undefined,
+    watch: watch.step,
     emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   })
   signal.removeEventListener('abort', relay)

@@ -45,6 +45,7 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
 async function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
   const { heard } = asked
   const response = responseOf(heard, maxTokens)
+  if (heard.violation) return refuse(turn, progress, place, asked, [heard.violation])
   const delivered = progress.attempts.at(-1)?.text
   const reading = readDecision(response, { shown: heard.spoken, ...(delivered !== undefined && { delivered }) })
   if (!reading.ok) {
