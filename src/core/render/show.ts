@@ -4,10 +4,10 @@ import { parsePath } from '../path/logical.ts'
 import { roundKey } from '../timeline/rounds.ts'
 import type { Spine } from '../timeline/spine.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
-import { bytesOf, refusal } from './binary.ts'
+import { createAttachments } from './attachments.ts'
 import { renderBlock } from './blocks.ts'
-import { type Caps, caps } from './caps.ts'
-import type { NotAttached, RenderSettings, ShowContext } from './context.ts'
+import { caps } from './caps.ts'
+import type { RenderSettings, ShowContext } from './context.ts'
 import { replacementOf } from './hidden.ts'
 import type { Part } from './part.ts'
 import { planStates } from './plan.ts'
@@ -60,8 +60,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   const headers = new Map<string, number>()
   const tools = new Map<string, string>()
   const plans = new Map<string, string>()
-  const attachments = new Map<string, number>()
-  let attachedBytes = 0
+  const attachments = createAttachments(limits)
   let lastSummary: string | undefined
   let lastStub = false
   let folding = false // still among the summary and what it preserved
@@ -116,28 +115,15 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
       toolId,
       continues: summary !== undefined && summary === lastSummary,
       repeats: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
-      attached: isHidden(block) ? undefined : admission(block, toolId),
+      attached: isHidden(block) ? undefined : attachments.admit(block, toolId),
     }
-  }
-
-  function admission(block: Block, toolId: string | undefined): number | NotAttached | undefined {
-    const bytes = bytesOf(block)
-    if (!bytes) return undefined
-    const refused = refusal(block, toolId, limits)
-    if (refused) return refused
-    const { scope, limit } = attachmentScope(block, limits)
-    const number = (attachments.get(scope) ?? 0) + 1
-    if (number > limit) return 'number'
-    return attachedBytes + bytes.size > limits.messageBytes ? 'message size' : number
   }
 
   function remember(block: Block, { attached }: ShowContext) {
     if (isHidden(block)) return
     const plan = block.type === 'react.plan' ? readPlan(block) : undefined
     if (plan) plans.set(plan.plan_id, planStates(plan))
-    if (typeof attached !== 'number') return
-    attachments.set(attachmentScope(block, limits).scope, attached)
-    attachedBytes += bytesOf(block)?.size ?? 0
+    if (typeof attached === 'number') attachments.count(block, attached)
   }
 
   function extend(timeline: Timeline) {
@@ -147,6 +133,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   const headerOf = (turnId: string | undefined) => (turnId === undefined ? undefined : headers.get(turnId))
 
   extend(start)
+  known.clear() // what follows is new
   return {
     spine: start.spine,
     get size() {
@@ -181,13 +168,6 @@ function callInPath(path: string | undefined): string | undefined {
   if (path?.startsWith('tc:') !== true) return undefined
   const parsed = parsePath(path)
   return parsed?.space === 'tc' ? parsed.call : undefined
-}
-
-function attachmentScope(block: Block, limits: Caps): { readonly scope: string; readonly limit: number } {
-  const round = roundKey(block)
-  return round === undefined
-    ? { scope: `input of ${block.turn_id}`, limit: limits.binariesPerInput }
-    : { scope: round, limit: limits.binariesPerRound }
 }
 
 /** Blocks never change: what one was shown as holds as long as what came before it says the same. */
