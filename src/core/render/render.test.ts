@@ -166,7 +166,7 @@ describe('the slice', () => {
 describe('the prompt', () => {
   it('timeline 11.37: the last two parts are the pool and the announcement, and no mark is on them', () => {
     const { parts, stableParts, marks } = render(rounds(2), { ...plainOptions('t1'), sources: 'POOL', announce: 'ANNOUNCE' })
-    expect(textsOf(parts).slice(-2)).toEqual(['POOL', 'ANNOUNCE'])
+    expect(textsOf(parts).slice(-2)).toEqual(['POOL\n\n', 'ANNOUNCE\n\n'])
     expect(stableParts).toBe(parts.length - 2)
     expect(marks.every((mark) => mark < stableParts)).toBe(true)
     expect(parts.flatMap((part, index) => (part.cache ? [index] : []))).toEqual(marks)

@@ -48,7 +48,7 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
       const wanted = ascending(points(layout.glance(currentTurnId)).filter((point) => layout.has(point))).slice(-mostMarks)
-      const tails = [sources, announce].flatMap((tail) => (tail === undefined || tail === '' ? [] : [textPart(tail)]))
+      const tails = [sources, announce].flatMap((tail) => (tail === undefined || tail === '' ? [] : [textPart(`${tail}\n\n`)]))
       const { parts, marks } = layout.parts(wanted, tails)
       for (const index of marks) parts[index] = { ...(parts[index] as Part), cache: true }
       return { parts, marks, stableParts: parts.length - tails.length }
