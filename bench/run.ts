@@ -1,10 +1,15 @@
-/** Runs every *.bench.ts under bench/, one after another, in this one process: ratios mean something only within a run. */
+/** `npm run bench [-- name …]`: every bench, or those named, one after another in this one process: ratios mean something only within a run. */
 import { readdirSync } from 'node:fs'
 
-for (const file of readdirSync(import.meta.dirname)
-  .filter((name) => name.endsWith('.bench.ts'))
-  .sort()) {
-  console.log(`\n${file.replace('.bench.ts', '')}`)
-  const { bench } = (await import(`./${file}`)) as { bench: () => Promise<void> }
+const wanted = process.argv.slice(2)
+const benches = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.bench.ts'))
+  .map((file) => file.replace('.bench.ts', ''))
+  .filter((name) => wanted.length === 0 || wanted.includes(name))
+  .sort()
+
+for (const name of benches) {
+  console.log(`\n${name}`)
+  const { bench } = (await import(`./${name}.bench.ts`)) as { bench: () => Promise<void> }
   await bench()
 }

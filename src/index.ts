@@ -1,1 +1,59 @@
+export { streamWithChannels } from './agent/stream-with-channels.ts'
+export {
+  type ChannelResult,
+  type ChannelSpec,
+  type ChannelStream,
+  type ChannelSubscribers,
+  type Composite,
+  type Delta,
+  type Emit,
+  type StreamMeta,
+  StreamPolicyViolation,
+  type StreamWithChannelsOptions,
+  type Subscriber,
+  type SubscriberFactory,
+} from './agent/stream-with-channels-contract.ts'
+export {
+  type Attachment,
+  type BlobRef,
+  type Block,
+  type BlockType,
+  blockTypes,
+  type Digest,
+  type Draft,
+  type Meta,
+  type Plan,
+  parseBlock,
+  readDigest,
+  readNote,
+  readNotice,
+  readPlan,
+  readToolCall,
+} from './core/block/index.ts'
+export { createCitationReplacer, replaceBatch } from './core/citations/replace.ts'
+export { extractSids, rewriteSids } from './core/citations/sids.ts'
 export { Failure, type FailureCode } from './core/failure.ts'
+export type { FinishReason, ModelEvent, ModelUsage, ServiceError } from './core/model-event.ts'
+export { canonicalPath, formatPath, type LogicalPath, parsePath } from './core/path/logical.ts'
+export { toLogical, toPhysical } from './core/path/physical.ts'
+export { normalizeTarget, type Target } from './core/path/target.ts'
+export { defaultEligibleMimes, documentEligibleMimes } from './core/sources/eligible.ts'
+export { mergeSources, type SourcePool } from './core/sources/merge.ts'
+export type { IncomingSource, SourceRow } from './core/sources/source.ts'
+export { normalizeUrl } from './core/sources/url.ts'
+export type { StandardSchemaV1 } from './core/standard-schema.ts'
+export { createChannelParser } from './core/stream/channel-parser.ts'
+export { createCompositeReader } from './core/stream/composite.ts'
+export { parseModelJson } from './core/stream/json-parse.ts'
+export { createJsonReader } from './core/stream/json-reader.ts'
+export { createLanes } from './core/stream/lanes.ts'
+export type { LaneDelta } from './core/stream/lanes-delta.ts'
+export { applyChange } from './core/timeline/apply.ts'
+export { type Bundle, parseBundle } from './core/timeline/bundle.ts'
+export type { Change } from './core/timeline/change.ts'
+export { type TimelinePayload, toPayload } from './core/timeline/payload.ts'
+export { blocksAtPath, blocksOf, emptyTimeline, type Timeline } from './core/timeline/timeline.ts'
+export type { TurnLog } from './core/timeline/turn-log.ts'
+export type { BlobStore } from './ports/blobs.ts'
+export type { Clock } from './ports/clock.ts'
+export type { Claim, ConversationStore, Entry, Owner, Saved } from './ports/store.ts'

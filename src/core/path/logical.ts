@@ -100,6 +100,12 @@ export const maximumPathLength = 200_000
 
 /** Total: any text gives a path or undefined, in time linear in its length. Reads every alias; see `formatPath` for the one form written. */
 export function parsePath(text: string): LogicalPath | undefined {
+  const path = parseUnsafePath(text)
+  return path !== undefined && isSafe(path) ? path : undefined
+}
+
+/** The same, but the relative part of a file may be anything: for whoever must say why a path is refused. */
+export function parseUnsafePath(text: string): LogicalPath | undefined {
   if (text.length > maximumPathLength) return undefined
   const plain = text.startsWith('conv:') ? text.slice('conv:'.length) : text
   if (plain.startsWith('skills.')) return parseSkill(plain.slice('skills.'.length))
@@ -148,6 +154,12 @@ function formatFile(path: FilePath | FolderPath | CodePath): string {
   if (path.kind === 'code') return `tc:${prefix(path)}${path.turn}.${path.call}.code`
   const slash = path.kind === 'folder' && path.rel !== '' ? '/' : ''
   return `fi:${prefix(path)}${path.turn}.${areaNames[path.area]}/${path.rel}${slash}`
+}
+
+function isSafe(path: LogicalPath): boolean {
+  if (path.space === 'ks') return unsafeReason(path.rel) === undefined
+  if (path.space !== 'fi' || path.kind === 'code') return true
+  return unsafeReason(`${path.turn}/${path.area}${path.rel === '' ? '' : `/${path.rel}`}`) === undefined
 }
 
 type Reader = (body: string) => LogicalPath | undefined
@@ -222,7 +234,6 @@ function readFile(body: string): FilePath | FolderPath | CodePath | undefined {
     if (!rest.startsWith(`${name}/`)) continue
     const given = rest.slice(name.length + 1).normalize('NFC')
     const rel = given.endsWith('/') ? given.slice(0, -1) : given
-    if (unsafeReason(`${turn}/${area}/${rel}`) !== undefined) return undefined
     return { space: 'fi', kind: rel === given ? 'file' : 'folder', turn, area, rel }
   }
   return undefined
@@ -234,7 +245,6 @@ function readSources(body: string): SourcesPath | undefined {
   return { space: 'so', sids, ...(truncated ? { truncated } : {}) }
 }
 
-function readKnowledge(body: string): KnowledgePath | undefined {
-  const rel = body.normalize('NFC')
-  return unsafeReason(rel) === undefined ? { space: 'ks', rel } : undefined
+function readKnowledge(body: string): KnowledgePath {
+  return { space: 'ks', rel: body.normalize('NFC') }
 }

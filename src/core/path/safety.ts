@@ -16,7 +16,7 @@ const gitFolder = /^(?:\.git|git~1)[. ]*$/i
 /** Why this can not be a path under OUT_DIR; undefined when it can. Meant to follow the words "the path". */
 export function unsafeReason(physical: string): string | undefined {
   if (physical === '') return 'is empty'
-  if (physical.length > maximumBytes || byteLength(physical) > maximumBytes) return `is longer than ${maximumBytes} bytes`
+  if (isLongerThan(maximumBytes, physical)) return `is longer than ${maximumBytes} bytes`
   if (physical.startsWith('/')) return 'is absolute'
   if (physical.includes('\\')) return 'has a backslash'
   if (invisible.test(physical)) return 'has a control or invisible character'
@@ -40,9 +40,14 @@ function unsafeSegment(segment: string): string | undefined {
   if (segment === '.' || segment === '..') return `has a "${segment}" segment`
   if (encodedDots.test(segment) || encodedSeparator.test(segment)) return 'has a percent-encoded dot segment or separator'
   if (gitFolder.test(segment)) return 'leads into .git'
-  if (byteLength(segment) > maximumSegmentBytes) return `has a segment longer than ${maximumSegmentBytes} bytes`
+  if (isLongerThan(maximumSegmentBytes, segment)) return `has a segment longer than ${maximumSegmentBytes} bytes`
   return undefined
 }
 
 const encoder = new TextEncoder()
-const byteLength = (text: string) => encoder.encode(text).length
+
+/** In bytes of UTF-8, which are one to three per code unit: most names need no count. */
+function isLongerThan(bytes: number, text: string): boolean {
+  if (text.length * 3 <= bytes) return false
+  return text.length > bytes || encoder.encode(text).length > bytes
+}

@@ -116,6 +116,8 @@ describe('where a write goes', () => {
     `files/${'a'.repeat(256)}`,
     `files/${'a/'.repeat(600)}b`,
     'C:/x',
+    'fi:turn_o.files/../../x',
+    'fi:turn_o.files//etc/passwd',
     'c:x',
   ])('refuses %j as unsafe', (input) => {
     expect(codeOf(input)).toBe('unsafe_path')

@@ -1,6 +1,6 @@
 import { filePath } from './build.ts'
 import { isTurnFolder } from './id.ts'
-import { type Area, parsePath } from './logical.ts'
+import { type Area, parseUnsafePath } from './logical.ts'
 import { splitPhysical } from './physical.ts'
 import { unwritableReason } from './safety.ts'
 
@@ -61,7 +61,7 @@ const isDrive = (path: string) => /^[A-Za-z]:/.test(path)
 
 /** A logical file is written by its relative path. It is always news to the model: it named an old version, or the wrong kind of path. */
 function placeLogical(path: string): Placement | undefined {
-  const file = parsePath(path)
+  const file = parseUnsafePath(path)
   if (file?.space !== 'fi' || file.kind !== 'file') return undefined
   return { area: writable(file.area), rel: file.rel, moved: true }
 }

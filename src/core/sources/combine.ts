@@ -18,7 +18,7 @@ export function combineRows(known: SourceRow, incoming: IncomingSource): SourceR
   if (isLonger(incoming.text, known.text)) learnt.set('text', incoming.text)
 
   // The length is a fact about one body, and never filled in from another.
-  learnt.delete('content_length')
+  if (!isMissing(known.content) || !isMissing(incoming.content)) learnt.delete('content_length')
   if (isLonger(incoming.content, known.content)) {
     learnt.set('content', incoming.content)
     const length = incoming.content_length ?? (known.content_length === undefined ? undefined : incoming.content?.length)

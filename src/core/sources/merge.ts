@@ -22,10 +22,10 @@ export interface Merge {
 /** Known sources keep their sid and gain what the new rows know; unknown ones get the next number, whatever was proposed. */
 export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): Merge {
   const known = new Map(pool.rows.map((row) => [row.sid, row]))
-  const sidByKey = new Map(pool.rows.toReversed().map((row) => [sourceKey(row), row.sid])) // of two rows with one key the older answers
+  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // of two rows with one key the older answers
   const renumbered = new Map<number, number>()
   const touched = new Set<number>()
-  let next = pool.next_sid
+  let next = firstFree(pool.rows, pool.next_sid)
 
   const sids = incoming.map((row) => {
     const key = sourceKey(row)
@@ -47,7 +47,7 @@ export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource
 export function putSources(pool: SourcePool, { rows, next_sid }: SourcePool): SourcePool {
   const bySid = new Map([...pool.rows, ...rows].filter(({ sid }) => isSid(sid)).map((row) => [row.sid, row]))
   const ordered = [...bySid.values()].sort((a, b) => a.sid - b.sid)
-  return { rows: ordered, next_sid: Math.max(pool.next_sid, next_sid, (ordered.at(-1)?.sid ?? 0) + 1) }
+  return { rows: ordered, next_sid: firstFree(ordered, Math.max(pool.next_sid, next_sid)) }
 }
 
 /** The row goes, its number stays taken. */
@@ -59,4 +59,18 @@ export function removeSource(pool: SourcePool, sid: number): SourcePool {
 export function markUsed(pool: SourcePool, sids: Iterable<number>): SourcePool {
   const used = new Set(sids)
   return { ...pool, rows: pool.rows.map((row) => (used.has(row.sid) && row.used !== true ? { ...row, used: true } : row)) }
+}
+
+/** A pool read from a snapshot has no counter of its own: no row's number may be given again. */
+const firstFree = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
+
+const keys = new WeakMap<SourceRow, string>()
+
+/** Parsing an address costs more than the rest of a merge, and a row never changes. */
+function keyOfRow(row: SourceRow): string {
+  const known = keys.get(row)
+  if (known !== undefined) return known
+  const key = sourceKey(row)
+  keys.set(row, key)
+  return key
 }

@@ -1,0 +1,110 @@
+import { createCitationReplacer } from '../src/core/citations/replace.ts'
+import type { CitedSource } from '../src/core/citations/source-map.ts'
+import { createChannelParser } from '../src/core/stream/channel-parser.ts'
+
+/**
+ * The path of every token: cut into channels, citations replaced, text gathered. One megabyte in chunks of 20 characters, against
+ * the cost of only gathering the same chunks.
+ */
+const megabyte = 1_000_000
+const chunkLength = 20
+const sources = new Map<number, CitedSource>([1, 2, 3].map((id) => [id, { title: `Source ${id}`, url: `https://s.example/${id}` }]))
+
+const prose =
+  'The *quick* brown fox (see [[S:1]] and `code [0]`) jumps over 3 < 4 lazy dogs, and again [[S:2-3]].\n- a list item [link](https://x.example)\n\n'
+const section = `<channel:answer>${prose.repeat(40)}\`\`\`py\nx = a[0]\n\`\`\`\n</channel:answer>\n<channel:action>{"notes":"${'plain \\"quoted\\" words `ticked` and more, '.repeat(120)}"}</channel:action>\n`
+
+const ordinary = filled(section)
+const oneChannel = `<channel:answer>${filled(prose)}`
+const untagged = filled('Plain words without anything that looks like a tag or a citation, line after line.\n')
+const hostile = `<channel:answer>${filled('<<<<[[[[')}`
+
+export async function bench(): Promise<void> {
+  const texts = [ordinary, oneChannel, untagged, hostile].map(cut)
+  for (let round = 0; round < 5; round++) for (const chunks of texts) run(chunks)
+  const [ordinaryChunks, oneChannelChunks, untaggedChunks, hostileChunks] = texts as [string[], string[], string[], string[]]
+
+  const floor = best(() => concatenate(ordinaryChunks))
+  const cost = best(() => run(ordinaryChunks))
+  const perSecond = (megabyte / 1e6 / (cost / 1000)).toFixed(0)
+  report('two channels, 1 MB', cost / floor, 40, `floor ${floor.toFixed(2)} ms, ${perSecond} MB/s`)
+  report('last tenth / first tenth', lastToFirst(ordinaryChunks), 1.3)
+  report('the same in one channel', lastToFirst(oneChannelChunks), 1.3)
+  report('no tag / ordinary', best(() => run(untaggedChunks)) / cost, 3)
+  report('<<<<[[[[ / ordinary', best(() => run(hostileChunks)) / cost, 3)
+}
+
+/** The whole message: raw text and shown text, each in one piece at the end. */
+function run(chunks: readonly string[]): number {
+  const state = start()
+  runPart(chunks, 0, chunks.length, state)
+  return read(state.raw) + read(state.shown)
+}
+
+/** What a call does with each chunk. */
+function runPart(chunks: readonly string[], from: number, to: number, state: ReturnType<typeof start>): number {
+  for (let at = from; at < to; at++) {
+    for (const event of state.parser.push(chunks[at] as string)) {
+      if (event.type === 'channel.start') state.replacer = replacer()
+      if (event.type !== 'channel.delta') continue
+      state.raw += event.text
+      state.shown += event.channel === 'answer' ? state.replacer.push(event.text) : event.text
+    }
+  }
+  return state.shown.length + state.raw.length
+}
+
+function start() {
+  const parser = createChannelParser([
+    { name: 'answer', format: 'markdown' },
+    { name: 'action', format: 'json' },
+  ])
+  return { parser, replacer: replacer(), raw: '', shown: '' }
+}
+
+const replacer = () => createCitationReplacer({ format: 'markdown', sources: () => sources, stripUsage: true })
+
+function concatenate(chunks: readonly string[]): number {
+  let text = ''
+  for (const chunk of chunks) text += chunk
+  return read(text)
+}
+
+/** Looking at one character makes the engine put the pieces together at last; until then nothing was concatenated. */
+const read = (text: string): number => (text === '' ? 0 : text.charCodeAt(text.length - 1))
+
+/** Time of the last tenth of the chunks against the first, in one message; the median of several. */
+function lastToFirst(chunks: readonly string[]): number {
+  const tenth = Math.floor(chunks.length / 10)
+  const ratios = Array.from({ length: 15 }, () => {
+    const state = start()
+    const first = time(() => runPart(chunks, 0, tenth, state))
+    runPart(chunks, tenth, chunks.length - tenth, state)
+    return time(() => runPart(chunks, chunks.length - tenth, chunks.length, state)) / first
+  })
+  return ratios.sort((a, b) => a - b)[7] as number
+}
+
+const best = (action: () => number): number => Math.min(...Array.from({ length: 15 }, () => time(action)))
+
+function time(action: () => number): number {
+  const before = performance.now()
+  if (action() < 0) throw new Error('nothing was done')
+  return performance.now() - before
+}
+
+function report(what: string, ratio: number, budget: number, more = ''): void {
+  const verdict = ratio <= budget ? 'ok' : 'OVER'
+  console.log(`  ${what.padEnd(26)} ${ratio.toFixed(2).padStart(6)} ×  (budget ${budget})  ${verdict}${more === '' ? '' : `   ${more}`}`)
+}
+
+function filled(piece: string): string {
+  return piece.repeat(Math.ceil(megabyte / piece.length)).slice(0, megabyte)
+}
+
+function cut(text: string): string[] {
+  return Array.from({ length: Math.ceil(text.length / chunkLength) }, (_, index) =>
+    // A copy, as a network gives it: not a window into one big string.
+    Buffer.from(text.slice(index * chunkLength, (index + 1) * chunkLength)).toString(),
+  )
+}

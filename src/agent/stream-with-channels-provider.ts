@@ -1,0 +1,71 @@
+import type { ModelEvent, ServiceError } from '../core/model-event.ts'
+import { messageOf } from './stream-with-channels-result.ts'
+
+export interface ProviderCall {
+  readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
+  /** Stops the call from outside. */
+  readonly signal: AbortSignal | undefined
+  /** Answers false when it wants no more. */
+  hear(event: ModelEvent): Promise<boolean>
+  /** The provider failed while it was being stopped. */
+  report(error: unknown): void
+}
+
+/** Reads a provider to its end. What the provider throws is returned as data; what `hear` throws stops the provider and is thrown on. */
+export async function hearProvider({ stream, signal: outer, hear, report }: ProviderCall): Promise<ServiceError | undefined> {
+  const stop = new AbortController()
+  const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
+  let heard = false
+  let iterator: AsyncIterator<ModelEvent> | undefined
+
+  async function next(): Promise<IteratorResult<ModelEvent> | ServiceError> {
+    try {
+      signal.throwIfAborted()
+      iterator ??= (typeof stream === 'function' ? stream(signal) : stream)[Symbol.asyncIterator]()
+      return await iterator.next()
+    } catch (error) {
+      return thrownError(error, heard, signal.aborted)
+    }
+  }
+
+  async function hangUp(reason?: unknown): Promise<void> {
+    stop.abort(reason)
+    try {
+      await iterator?.return?.()
+    } catch (error) {
+      report(error)
+    }
+  }
+
+  for (;;) {
+    const step = await next()
+    if ('kind' in step) {
+      if (step.kind === 'aborted') await hangUp()
+      return step
+    }
+    if (step.done === true) return undefined
+    heard ||= step.value.type === 'text.delta' || step.value.type === 'reasoning.delta'
+    try {
+      if (await hear(step.value)) continue
+    } catch (violation) {
+      await hangUp(violation)
+      throw violation
+    }
+    await hangUp()
+    return undefined
+  }
+}
+
+/** A provider that throws instead of saying what is wrong. Its words are for us; they never become the model's. */
+function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): ServiceError {
+  return {
+    kind: aborted ? 'aborted' : 'unknown',
+    service_name: 'model',
+    provider: '',
+    model_name: '',
+    error_type: error instanceof Error ? error.name : typeof error,
+    message: messageOf(error),
+    stage: afterOutput ? 'after_output' : 'before_output',
+    retryable: false,
+  }
+}

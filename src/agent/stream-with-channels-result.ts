@@ -1,0 +1,46 @@
+import { describeIssues } from '../core/standard-schema.ts'
+import type { ChannelResult, ParsedPayload } from './stream-with-channels-contract.ts'
+import type { ChannelLane } from './stream-with-channels-lane.ts'
+
+const structured: ReadonlySet<string> = new Set(['json', 'yaml', 'xml', 'html', 'mermaid'])
+
+/** What is known of a channel when the stream is over; with a schema, also whether its body kept to it. No model is asked to repair. */
+export async function resultOf(lane: ChannelLane, parse: (payload: string) => ParsedPayload): Promise<ChannelResult> {
+  const collected = lane.collect()
+  const { schema, format } = lane.spec
+  if (collected.instances.length === 0) return collected
+  const payload = structured.has(format) ? withoutFence(collected.raw) : undefined
+  const result = { ...collected, ...(payload !== undefined && { payload }) }
+  if (schema === undefined) return result
+  if (collected.instances.length > 1) return { ...result, error: `multiple_channel_instances:${collected.instances.length}` }
+  const parsed = attempt(() => parse(payload ?? collected.raw))
+  if (!parsed.ok) return { ...result, error: parsed.error.message }
+  const repairs = parsed.repairs === undefined || parsed.repairs.length === 0 ? {} : { repairs: parsed.repairs }
+  try {
+    const checked = await schema['~standard'].validate(parsed.value)
+    if (checked.issues !== undefined) return { ...result, ...repairs, error: describeIssues(checked.issues) }
+    return { ...result, ...repairs, obj: checked.value }
+  } catch (error) {
+    return { ...result, ...repairs, error: messageOf(error) }
+  }
+}
+
+/** A parser that throws says the same as one that returns its error. */
+function attempt(parse: () => ParsedPayload): ParsedPayload {
+  try {
+    return parse()
+  } catch (error) {
+    return { ok: false, error: { message: messageOf(error) } }
+  }
+}
+
+/** One wrapping fence off: ```` ```lang … ``` ````, on one line or on many. */
+export function withoutFence(text: string): string {
+  const trimmed = text.trim()
+  if (!trimmed.startsWith('```')) return trimmed
+  const body = trimmed.replace(/^`{3,}[A-Za-z0-9]*/, '')
+  const end = body.lastIndexOf('```')
+  return (end < 0 ? body : body.slice(0, end)).trim()
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

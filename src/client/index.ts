@@ -1,0 +1,5 @@
+export type { Block, BlockType, Digest, Meta } from '../core/block/index.ts'
+export type { Bundle } from '../core/timeline/bundle.ts'
+export type { Change } from '../core/timeline/change.ts'
+export type { TimelinePayload } from '../core/timeline/payload.ts'
+export type { TurnLog } from '../core/timeline/turn-log.ts'

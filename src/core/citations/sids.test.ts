@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { extractSids, rewriteSids } from './sids.ts'
+
+describe('the ids that a text cites', () => {
+  it('are found in tokens and in superscripts, once each, ascending', () => {
+    expect(extractSids('b [[S:7,2]] <sup class="cite" data-sids="3,2">x</sup> [[S:4-5]]')).toEqual([2, 3, 4, 5, 7])
+  })
+
+  it('are not looked for in code or in usage tags', () => {
+    expect(extractSids('`[[S:1]]`\n```\n[[S:2]]\n```\n[[USAGE:3]]')).toEqual([])
+  })
+
+  it('are found in HTML that stands in a fence: there it is only wrapping', () => {
+    expect(extractSids('```html\n<p>[[S:2]]</p>\n```', 'html')).toEqual([2])
+  })
+})
+
+describe('new numbers for cited sources', () => {
+  const renumbered = new Map([
+    [1, 11],
+    [2, 12],
+    [3, 11],
+    [5, 5],
+  ])
+
+  it('replace the old ones, and two that became one are named once', () => {
+    expect(rewriteSids('a [[S:1,2]] b [[ s : 1,3 ]] c [[USAGE:2]]', renumbered)).toBe('a [[S:11,12]] b [[S:11]] c [[USAGE:12]]')
+  })
+
+  it('take out a citation of which nothing is left', () => {
+    expect(rewriteSids('a [[S:8]]b[[S:8,1]]', renumbered)).toBe('a b[[S:11]]')
+  })
+
+  it('leave alone what keeps its number, and what is code', () => {
+    expect(rewriteSids('a [[ S : 5 ]] `[[S:1]]`', renumbered)).toBe('a [[ S : 5 ]] `[[S:1]]`')
+  })
+
+  it('reach superscripts too', () => {
+    expect(rewriteSids("<sup class='cite' data-sids='1'>[[S:1]]</sup>", renumbered, 'html')).toBe(
+      '<sup class="cite" data-sids="11">[[S:11]]</sup>',
+    )
+  })
+})

@@ -1,0 +1,32 @@
+import { type Citation, createCitationScanner } from './scan.ts'
+
+/** Markdown has code fences, HTML has none; `<sup class="cite">` is known in both. */
+export type CitedText = 'markdown' | 'html'
+
+/** The ids that a text cites, ascending. What stands in code, or only in `[[USAGE:…]]`, does not count. */
+export function extractSids(text: string, format: CitedText = 'markdown'): readonly number[] {
+  const ids = new Set<number>()
+  scanAll(text, format, (citation) => {
+    if (citation.kind !== 'usage') for (const id of citation.ids) ids.add(id)
+    return citation.text
+  })
+  return [...ids].sort((a, b) => a - b)
+}
+
+/** Gives every cited id its new number. A citation of which nothing has a new number is taken out; one that keeps its numbers, its spelling. */
+export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number>, format: CitedText = 'markdown'): string {
+  return scanAll(text, format, (citation) => {
+    const ids = [...new Set(citation.ids.flatMap((id) => renumbered.get(id) ?? []))]
+    if (ids.length === citation.ids.length && ids.every((id, index) => id === citation.ids[index])) return citation.text
+    if (ids.length === 0) return ''
+    const list = ids.join(',')
+    if (citation.kind === 'superscript') return `<sup class="cite" data-sids="${list}">[[S:${list}]]</sup>`
+    return `[[${citation.kind === 'usage' ? 'USAGE' : 'S'}:${list}]]`
+  })
+}
+
+function scanAll(text: string, format: CitedText, draw: (citation: Citation) => string): string {
+  const fences = format === 'markdown'
+  const scanner = createCitationScanner({ fences, superscripts: true, changesCitations: true, changesUsage: true, draw })
+  return scanner.push(text) + scanner.flush()
+}

@@ -1,0 +1,145 @@
+/**
+ * A citation as a model writes it, read from a text that may end in the middle of it:
+ *
+ *   '[[' space* ( 'S' | 'USAGE' ) space* ':' body ']]'        body: anything but brackets; 96 characters in all
+ *
+ * Full-width brackets, other colons and dashes count as the plain ones, and invisible characters do not count at all:
+ * models and keyboards put them there. This is for matching only; text that is not a token is never changed.
+ */
+export type TokenRead =
+  | { readonly kind: 'none' }
+  /** The text ended. What it may still become. */
+  | { readonly kind: 'partial'; readonly cite: boolean; readonly usage: boolean }
+  | { readonly kind: 'cite' | 'usage'; readonly ids: readonly number[]; readonly end: number }
+
+const longestToken = 96
+const widestRange = 101
+const longestNumber = 15
+
+const none: TokenRead = { kind: 'none' }
+const either: TokenRead = { kind: 'partial', cite: true, usage: true }
+const citeOnly: TokenRead = { kind: 'partial', cite: true, usage: false }
+const usageOnly: TokenRead = { kind: 'partial', cite: false, usage: true }
+
+/** Whether a token may begin with this character. */
+export const opensToken = (code: number): boolean => code === 91 || code === 0xff3b
+
+/** Most brackets are told by the two characters after them. */
+export function mayOpenToken(text: string, at: number): boolean {
+  if (at + 1 >= text.length) return true
+  const second = text.charCodeAt(at + 1)
+  if (second !== 91) return second > 127
+  if (at + 2 >= text.length) return true
+  const third = text.charCodeAt(at + 2)
+  return third > 127 || third <= 32 || (third | 32) === 115 || (third | 32) === 117
+}
+
+/** Reads the token that the bracket at `at` may begin. */
+export function readToken(text: string, at: number): TokenRead {
+  const end = Math.min(text.length, at + longestToken)
+  const cut = text.length < at + longestToken
+  let index = skipSilent(text, at + 1, end)
+  if (index === end) return cut ? either : none
+  if (!opensToken(text.charCodeAt(index))) return none
+
+  index = skipSpace(text, index + 1, end)
+  if (index === end) return cut ? either : none
+  const isUsage = (text.charCodeAt(index) | 32) === 117
+  const partial = cut ? (isUsage ? usageOnly : citeOnly) : none
+  for (const letter of isUsage ? usageLetters : citeLetters) {
+    index = skipSilent(text, index, end)
+    if (index === end) return partial
+    if ((text.charCodeAt(index) | 32) !== letter) return none
+    index++
+  }
+  index = skipSpace(text, index, end)
+  if (index === end) return partial
+  if (!isColon(text.charCodeAt(index))) return none
+
+  const bodyStart = index + 1
+  index = bodyStart
+  while (index < end && !isBracket(text.charCodeAt(index))) index++
+  if (index === end) return text.length + 2 <= at + longestToken ? partial : none
+  if (opensToken(text.charCodeAt(index))) return none
+  const body = foldBody(text.slice(bodyStart, index))
+  const ids = idsIn(body)
+  if (isUsage ? body === '' : ids.length === 0) return none
+  index = skipSilent(text, index + 1, end)
+  if (index === end) return partial
+  return closesToken(text.charCodeAt(index)) ? { kind: isUsage ? 'usage' : 'cite', ids, end: index + 1 } : none
+}
+
+const usageLetters = [117, 115, 97, 103, 101]
+const citeLetters = [115]
+
+/** `1, 3, 5-7` as numbers: in the order written, ranges ascending, each once. Anything else in the list is passed over. */
+export function idsIn(list: string): readonly number[] {
+  if (/^[1-9]\d{0,8}$/.test(list)) return [Number(list)]
+  const ids = new Set<number>()
+  for (const piece of list.split(',')) {
+    const match = /^\s*(\d+)\s*(?:-\s*(\d+)\s*)?$/.exec(piece)
+    const [first, last] = [match?.[1], match?.[2] ?? match?.[1]]
+    if (first === undefined || last === undefined || first.length > longestNumber || last.length > longestNumber) continue
+    const low = Math.min(Number(first), Number(last))
+    const high = Math.max(Number(first), Number(last))
+    if (high - low >= widestRange) continue
+    for (let id = Math.max(low, 1); id <= high; id++) ids.add(id)
+  }
+  return [...ids]
+}
+
+/** Invisible characters gone, look-alikes of colon, dash and brackets made plain. */
+export function foldBody(body: string): string {
+  if (isAscii(body)) return body
+  return body
+    .replace(/[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g, '')
+    .replace(/[\u2013\u2014]/g, '-')
+    .replace(/[\uff1a\ufe55\ufe30]/g, ':')
+    .replace(/\uff3b/g, '[')
+    .replace(/\uff3d/g, ']')
+}
+
+function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 127) return false
+  return true
+}
+
+function skipSilent(text: string, from: number, end: number): number {
+  let index = from
+  while (index < end && isSilent(text.charCodeAt(index))) index++
+  return index
+}
+
+function skipSpace(text: string, from: number, end: number): number {
+  let index = from
+  while (index < end && (isSpace(text.charCodeAt(index)) || isSilent(text.charCodeAt(index)))) index++
+  return index
+}
+
+const closesToken = (code: number): boolean => code === 93 || code === 0xff3d
+const isBracket = (code: number): boolean => opensToken(code) || closesToken(code)
+const isColon = (code: number): boolean => code === 58 || code === 0xff1a || code === 0xfe55 || code === 0xfe30
+
+/** Zero-width and direction marks. */
+const isSilent = (code: number): boolean =>
+  code > 0x600 &&
+  ((code >= 0x200b && code <= 0x200f) ||
+    (code >= 0x202a && code <= 0x202e) ||
+    (code >= 0x2060 && code <= 0x2064) ||
+    (code >= 0x2066 && code <= 0x2069) ||
+    code === 0xfeff ||
+    code === 0x061c ||
+    code === 0x180e)
+
+const isSpace = (code: number): boolean =>
+  code === 32 ||
+  (code >= 9 && code <= 13) ||
+  (code >= 0xa0 &&
+    (code === 0xa0 ||
+      code === 0x1680 ||
+      (code >= 0x2000 && code <= 0x200a) ||
+      code === 0x2028 ||
+      code === 0x2029 ||
+      code === 0x202f ||
+      code === 0x205f ||
+      code === 0x3000))

@@ -1,0 +1,101 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseSourceRow } from './source.ts'
+
+describe('a row from anywhere', () => {
+  it.each([
+    [{ href: 'https://a.b' }, { url: 'https://a.b', title: 'https://a.b' }],
+    [
+      { value: 'https://a.b', description: 'D' },
+      { url: 'https://a.b', title: 'D' },
+    ],
+    [
+      { url: ' https://a.b ', title: 'T', body: 'B' },
+      { url: 'https://a.b', title: 'T', text: 'B' },
+    ],
+    [
+      { url: 'https://a.b', title: ' ', description: 'D' },
+      { url: 'https://a.b', title: 'D' },
+    ],
+    [
+      { url: 'https://a.b', title: 'T', description: 'D', value: 7 },
+      { url: 'https://a.b', title: 'T', description: 'D', value: 7 },
+    ],
+    [{ local_path: 'turn_1/files/a.png' }, { physical_path: 'turn_1/files/a.png' }],
+    [{ physical_path: 'turn_1/files/e\u0301.png' }, { physical_path: 'turn_1/files/\u00e9.png' }],
+  ])('%j is read as %j', (given, row) => {
+    expect(parseSourceRow(given)).toEqual(row)
+  })
+
+  it.each([
+    undefined,
+    null,
+    7,
+    'https://a.b',
+    [],
+    {},
+    { title: 'T' },
+    { url: '' },
+    { url: 7 },
+    { physical_path: '/etc/passwd' },
+    { local_path: '../x' },
+  ])('%j says of no place, and is no row', (given) => {
+    expect(parseSourceRow(given)).toBeUndefined()
+  })
+
+  it('keeps the fields it does not know, and leaves out known ones of a wrong type', () => {
+    const given = JSON.parse(
+      '{"url":"u","title":"t","sid":"3","mime":7,"size_bytes":"big","used":"yes","source_type":"dream","content":null,"x":{"y":[1]},"__proto__":{"z":1}}',
+    )
+    const row = parseSourceRow(given)
+    expect(Object.entries(row ?? {}).toSorted()).toEqual([
+      ['__proto__', { z: 1 }],
+      ['title', 't'],
+      ['url', 'u'],
+      ['x', { y: [1] }],
+    ])
+    expect(Object.getPrototypeOf(row)).toBe(Object.prototype)
+  })
+
+  it('never keeps a path of the machine', () => {
+    const row = parseSourceRow({ url: 'https://a.b', local_path: '/home/someone/a.png', physical_path: '/home/someone/a.png' })
+    expect(JSON.stringify(row)).not.toContain('someone')
+  })
+
+  it('drops binary data that is too long for a row', () => {
+    expect(parseSourceRow({ url: 'u', base64: 'A'.repeat(4000) })).toHaveProperty('base64')
+    expect(parseSourceRow({ url: 'u', base64: 'A'.repeat(4001) })).not.toHaveProperty('base64')
+  })
+
+  it('reads its own result as itself, whatever it was given', () => {
+    const field = fc.constantFrom(
+      'url',
+      'href',
+      'value',
+      'title',
+      'description',
+      'text',
+      'body',
+      'local_path',
+      'physical_path',
+      'sid',
+      'used',
+      'base64',
+      'x',
+    )
+    const value = fc.oneof(
+      fc.constantFrom('turn_1/files/a', 'https://a.b/', ' ', '', '../x'),
+      fc.string(),
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.object(),
+    )
+    fc.assert(
+      fc.property(fc.oneof(fc.dictionary(field, value), fc.anything()), (given) => {
+        const row = parseSourceRow(given)
+        if (row !== undefined) expect(parseSourceRow(row)).toEqual(row)
+      }),
+    )
+  })
+})

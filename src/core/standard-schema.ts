@@ -1,0 +1,26 @@
+/**
+ * The part of the Standard Schema interface (standardschema.dev, version 1) that is asked for at our doors.
+ * Zod, Valibot, ArkType and others implement it; nobody has to import anything to do so.
+ */
+export interface StandardSchemaV1<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+export type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
+
+export interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** One line for a person or a model to read: `tool_call.params: expected object; …`. */
+export function describeIssues(issues: readonly StandardIssue[]): string {
+  return issues.map(({ path = [], message }) => (path.length === 0 ? message : `${path.map(keyOf).join('.')}: ${message}`)).join('; ')
+}
+
+const keyOf = (part: PropertyKey | { readonly key: PropertyKey }): string => String(typeof part === 'object' ? part.key : part)

@@ -1,0 +1,277 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { referenceParse } from '../../../test/support/channel-reference.ts'
+import { cutAt, cuts, everySegmentation, hostileText } from '../../../test/support/segments.ts'
+import type { Channel, ChannelEvent } from './channel.ts'
+import { createChannelParser } from './channel-parser.ts'
+
+const channels: readonly Channel[] = [
+  { name: 'answer', format: 'markdown' },
+  { name: 'thinking', format: 'markdown' },
+  { name: 'usage', format: 'json' },
+  { name: 'action', aliases: ['ReactDecisionOutV2', 'decision'], format: 'json' },
+  { name: 'code', format: 'text', raw: true },
+  { name: 'summary', format: 'markdown' },
+  { name: 'page', format: 'html' },
+]
+
+/** Neighbouring deltas joined: what does not depend on the cuts. */
+function coalesce(events: readonly ChannelEvent[]): readonly ChannelEvent[] {
+  const out: ChannelEvent[] = []
+  for (const event of events) {
+    const last = out.at(-1)
+    if (event.type === 'channel.delta' && last?.type === 'channel.delta') out[out.length - 1] = { ...last, text: last.text + event.text }
+    else out.push(event)
+  }
+  return out
+}
+
+function parse(pieces: readonly string[]) {
+  const parser = createChannelParser(channels)
+  const events = [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()]
+  const bodies: Record<string, string[]> = {}
+  for (const event of events) {
+    if (event.type === 'channel.start') bodies[event.channel] = [...(bodies[event.channel] ?? []), '']
+    const own = bodies[event.channel]
+    if (event.type === 'channel.delta' && own !== undefined) own[event.instance] += event.text
+  }
+  const { preamble, strayTags, unknownChannels } = parser
+  return { bodies, events: coalesce(events), preamble, strayTags, unknownChannels }
+}
+
+/** The result of a text, after proving that no way of cutting it gives another. */
+function parseEveryWay(text: string, random?: number) {
+  const whole = parse([text])
+  for (const pieces of everySegmentation(text, random)) expect(parse(pieces)).toEqual(whole)
+  return whole
+}
+
+const bodiesOf = (text: string) => parseEveryWay(text).bodies
+
+describe('channels', () => {
+  it('loop 17.13: names are read in any case', () => {
+    expect(bodiesOf('<channel:Answer>y</CHANNEL:answer>')).toEqual({ answer: ['y'] })
+  })
+
+  it('loop 17.14: spaces before the end of a tag are tolerated, and elsewhere up to four', () => {
+    expect(bodiesOf('<channel:answer >y</channel:answer >')).toEqual({ answer: ['y'] })
+    expect(bodiesOf('<\t   channel:answer\t>y<  /   channel:answer    >z')).toEqual({ answer: ['y'] })
+    expect(bodiesOf('<channel:answer>y</channel:answer     >z')).toEqual({ answer: ['y</channel:answer     >z'] })
+  })
+
+  it('loop 17.16: an open tag of another channel closes the open one, a foreign close tag is dropped', () => {
+    const { bodies, strayTags, preamble, events } = parseEveryWay(
+      'pre<channel:thinking>t<channel:answer>y</channel:thinking>z</channel:answer>post',
+    )
+    expect(bodies).toEqual({ thinking: ['t'], answer: ['yz'] })
+    expect(strayTags).toEqual(['</channel:thinking>'])
+    expect(preamble).toBe('pre')
+    expect(events.filter(({ type }) => type === 'channel.end')).toMatchObject([
+      { channel: 'thinking', closed: 'implied' },
+      { channel: 'answer', closed: 'tag' },
+    ])
+  })
+
+  it('loop 17.17: a repeated channel is a new instance', () => {
+    expect(bodiesOf('<channel:answer>one</channel:answer>mid<channel:answer>two</channel:answer>')).toEqual({ answer: ['one', 'two'] })
+  })
+
+  it('loop 17.19: a tag between backticks is text', () => {
+    expect(bodiesOf('<channel:thinking>use `<channel:code>` tag</channel:thinking><channel:code>x=`1`\n</channel:code>')).toEqual({
+      thinking: ['use `<channel:code>` tag'],
+      code: ['x=`1`\n'],
+    })
+  })
+
+  it('loop 17.20: an unbalanced backtick does not swallow the rest', () => {
+    expect(bodiesOf('<channel:thinking>a `unbalanced tick</channel:thinking><channel:code>x</channel:code>')).toEqual({
+      thinking: ['a `unbalanced tick'],
+      code: ['x'],
+    })
+  })
+
+  it('loop 17.22: in a raw channel tags are text', () => {
+    expect(bodiesOf("<channel:code>print('<channel:thinking>')</channel:code>")).toEqual({ code: ["print('<channel:thinking>')"] })
+  })
+
+  it('loop 17.23: in a raw channel an open tag that begins a line closes it', () => {
+    expect(bodiesOf('<channel:code>x=1\n<channel:summary>Goal</channel:summary>')).toEqual({ code: ['x=1\n'], summary: ['Goal'] })
+    expect(bodiesOf('<channel:code><channel:summary>\n \t<channel:summary>Goal')).toEqual({
+      code: ['<channel:summary>\n \t'],
+      summary: ['Goal'],
+    })
+  })
+
+  it('loop 17.25: in JSON a tag between backticks inside a string is text', () => {
+    const body = '{"final_answer":"use `</channel:action>` tag"}'
+    expect(bodiesOf(`<channel:action>${body}</channel:action>`)).toEqual({ action: [body] })
+  })
+
+  it('loop 17.37: a tag that nobody declared is text, and its name is kept', () => {
+    const { bodies, unknownChannels } = parseEveryWay('<channel:answer><channel:bar>lit</channel:bar></channel:answer>')
+    expect(bodies).toEqual({ answer: ['<channel:bar>lit</channel:bar>'] })
+    expect(unknownChannels).toEqual(['bar'])
+  })
+
+  it('loop 17.38: what only begins like a tag is text', () => {
+    expect(bodiesOf('<channel:answer>if a < b and c <ch')).toEqual({ answer: ['if a < b and c <ch'] })
+  })
+
+  it('loop 17.40: an unclosed fence ends where the next channel proves the close tag', () => {
+    expect(bodiesOf('<channel:thinking>```\nunclosed fence</channel:thinking>\n<channel:answer>ok</channel:answer>')).toEqual({
+      thinking: ['```\nunclosed fence'],
+      answer: ['ok'],
+    })
+  })
+
+  it('a close tag in a fence is text when more text follows it', () => {
+    const body = '```xml\n</channel:answer> more\n```\nafter'
+    expect(bodiesOf(`<channel:answer>${body}</channel:answer>post`)).toEqual({ answer: [body] })
+  })
+
+  it('a close tag on the line that ends a fence counts', () => {
+    expect(bodiesOf('<channel:answer>```py\nx\n```</channel:answer> and `more`')).toEqual({ answer: ['```py\nx\n```'] })
+  })
+
+  it('a fence that ends on its own line was inline code', () => {
+    expect(bodiesOf('<channel:action>{}</channel:action><channel:answer>```x``` a<channel:code>b')).toEqual({
+      action: ['{}'],
+      answer: ['```x``` a'],
+      code: ['b'],
+    })
+  })
+
+  it('an open tag inside a JSON string counts unless it stands between backticks', () => {
+    expect(bodiesOf('<channel:action>{"a":"x <channel:code>y')).toEqual({ action: ['{"a":"x '], code: ['y'] })
+  })
+
+  it('a foreign close tag inside a JSON string is text, outside it is dropped', () => {
+    const { bodies, strayTags } = parseEveryWay('<channel:action>{"a":"</channel:code>"}</channel:code> </channel:action>')
+    expect(bodies).toEqual({ action: ['{"a":"</channel:code>"} '] })
+    expect(strayTags).toEqual(['</channel:code>'])
+  })
+
+  it('the search for the second backtick of a quotation ends with the JSON string', () => {
+    expect(bodiesOf('<channel:action>{"a":"`</channel:action>","b":"`"} more')).toEqual({ action: ['{"a":"`'] })
+    expect(bodiesOf('<channel:action>{"a":"`</channel:action>\\"`"} more</channel:action>x')).toEqual({
+      action: ['{"a":"`</channel:action>\\"`"} more'],
+    })
+  })
+
+  it('the second backtick may be 256 characters away and no more', () => {
+    const near = `<channel:answer>\`</channel:answer>${'x'.repeat(255)}\` more`
+    expect(parseEveryWay(near, 60).bodies).toEqual({ answer: [near.slice('<channel:answer>'.length)] })
+    expect(parseEveryWay(`<channel:answer>\`</channel:answer>${'x'.repeat(256)}\` more`, 60).bodies).toEqual({ answer: ['`'] })
+  })
+
+  it('an alias opens and closes its channel', () => {
+    expect(bodiesOf('<channel:ReactDecisionOutV2>{}</channel:decision>x')).toEqual({ action: ['{}'] })
+  })
+
+  it('what the stream leaves open is closed at its end, and called cut', () => {
+    expect(parseEveryWay('<channel:answer>half').events.at(-1)).toMatchObject({ channel: 'answer', closed: 'cut' })
+  })
+
+  it('text without any tag is all preamble', () => {
+    expect(parseEveryWay('no tag < here').preamble).toBe('no tag < here')
+    expect(parseEveryWay('a</channel:answer>b').preamble).toBe('a')
+  })
+})
+
+describe('what is held back', () => {
+  it('loop 17.2: plain text is handed on at once', () => {
+    expect(createChannelParser(channels).push('<channel:answer>Hello wor')).toMatchObject([
+      { type: 'channel.start' },
+      { type: 'channel.delta', text: 'Hello wor' },
+    ])
+  })
+
+  it('never splits a pair of surrogates, and loses no lone one', () => {
+    const parser = createChannelParser(channels)
+    expect(parser.push('<channel:answer>a\ud83d')).toMatchObject([{}, { text: 'a' }])
+    expect(parser.push('\ude00b\ud83d')).toMatchObject([{ text: '😀b' }])
+    expect(parser.end()).toMatchObject([{ text: '\ud83d' }, { type: 'channel.end' }])
+  })
+
+  it('hands on exactly what every continuation agrees on', () => {
+    fc.assert(
+      fc.property(hostileText(10), (text) => {
+        const parser = createChannelParser(channels)
+        const handed: string[] = []
+        for (let at = 1; at <= text.length; at++) {
+          handed.push(...flat(parser.push(text[at - 1] as string)))
+          const beginnings = continuations(text.slice(0, at)).map((whole) => referenceParse(whole, channels).trail)
+          expect(handed).toEqual(commonBeginning(beginnings).map((step) => step.replace(/@\d+$/, '')))
+        }
+      }),
+      { numRuns: 15 },
+    )
+  })
+})
+
+describe('any text', () => {
+  it('gives what a slow reading of the whole text gives, however it was cut', () => {
+    fc.assert(
+      fc.property(hostileText(), cuts, (text, places) => {
+        const { events, strayTags } = referenceParse(text, channels)
+        const parsed = parse(cutAt(text, places))
+        expect(parsed.events).toEqual(coalesce(events))
+        expect(parsed.strayTags).toEqual(strayTags)
+        expect(parsed).toEqual(parse([text]))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it.each([
+    ['one character', 'a'.repeat(1_000_000)],
+    ['open angles', '<'.repeat(1_000_000)],
+    ['backticks', '`'.repeat(1_000_000)],
+    ['spaces after a close tag in a fence', `<channel:answer>\`\`\`\n</channel:answer>${' '.repeat(1_000_000)}`],
+    ['nested open tags', '<channel:answer>'.repeat(60_000)],
+    ['quoted tags', `<channel:answer>${'`<channel:answer>'.repeat(60_000)}`],
+    ['close tags in a fence', `<channel:answer>\`\`\`\n${'</channel:answer>x'.repeat(60_000)}`],
+    ['right-to-left and zero-width characters and NUL', '\u202e\u200b\u0000<channel:answer>\u202e\u200b\u0000'.repeat(30_000)],
+  ])('a megabyte of %s ends in a result', (_, text) => {
+    const parser = createChannelParser(channels)
+    let events = 0
+    for (let at = 0; at < text.length; at += 1000) events += parser.push(text.slice(at, at + 1000)).length
+    events += parser.end().length
+    expect(events + parser.preamble.length).toBeGreaterThan(0)
+  })
+
+  it('a finished parser stays silent', () => {
+    const parser = createChannelParser(channels)
+    parser.end()
+    expect(parser.push('<channel:answer>x')).toEqual([])
+    expect(parser.end()).toEqual([])
+  })
+})
+
+/** Events as a list of single things, so that two streams can be compared up to any point. */
+function flat(events: readonly ChannelEvent[]): string[] {
+  return events.flatMap((event) => {
+    if (event.type === 'channel.start') return [`start ${event.channel}`]
+    if (event.type === 'channel.end') return [`end ${event.closed}`]
+    return [...event.text]
+  })
+}
+
+/** Enough ways to go on that whatever is undecided is decided differently by two of them. */
+function continuations(text: string): readonly string[] {
+  const tail = text.slice(text.lastIndexOf('<')).replaceAll(/[ \t]/g, '').toLowerCase()
+  const names = channels.flatMap((channel) => [channel.name, ...(channel.aliases ?? [])]).map((name) => name.toLowerCase())
+  const tags = names.flatMap((name) => [`<channel:${name}>`, `</channel:${name}>`])
+  const ways = ['', 'x', 'y`', '`', '\n', '"', '\udc00', '\\"`', '<channel:code>', '\ud83d', '.<']
+  const endings = text.includes('<') ? tags.filter((tag) => tag.startsWith(tail)).map((tag) => tag.slice(tail.length)) : []
+  return [...ways, ...endings.flatMap((ending) => ['', 'x', 'x`', '<channel:code>'].map((after) => ending + after))].map(
+    (way) => text + way,
+  )
+}
+
+function commonBeginning(lists: readonly (readonly string[])[]): readonly string[] {
+  const [first = [], ...others] = lists
+  let length = 0
+  while (length < first.length && others.every((other) => other[length] === first[length])) length++
+  return first.slice(0, length)
+}

@@ -1,0 +1,185 @@
+import type { Channel, ChannelEvent } from './channel.ts'
+import { type Body, createBody } from './channel-parser-body.ts'
+import { findTag, longestTag, namesFor, namesOf, readTag } from './channel-parser-tag.ts'
+
+/** Cuts a model's output into channels while it is written. Total: any text is read, and where it was cut does not matter. */
+export interface ChannelParser {
+  push(chunk: string): readonly ChannelEvent[]
+  /** The stream is over: what was held is decided, what is open is closed. */
+  end(): readonly ChannelEvent[]
+  /** What was written before the first tag. */
+  readonly preamble: string
+  /** Close tags that closed nothing; they are in no channel's text. The first 256 of them. */
+  readonly strayTags: readonly string[]
+  /** Names in tags that nobody declared; such tags are text. The first 64 of them. */
+  readonly unknownChannels: readonly string[]
+}
+
+/** How far a quoted tag may be from the backtick that ends the quotation, and a close tag from the open tag that proves it. */
+const sight = 256
+const mostStrayTags = 256
+const mostUnknownChannels = 64
+const unknownTag = /<[ \t]{0,4}(?:\/[ \t]{0,4})?channel:([a-z0-9_-]{1,64})[ \t]{0,4}(?:(>)|$)/iy
+
+interface CompleteTag {
+  readonly kind: 'open' | 'close'
+  readonly channel: number
+  readonly end: number
+}
+
+export function createChannelParser(channels: readonly Channel[]): ChannelParser {
+  const names = namesOf(channels)
+  const ownNames = channels.map((_, index) => namesFor(names, index))
+  const openTags = { open: names, close: new Map<string, number>() }
+  const instances = channels.map(() => 0)
+  const strayTags: string[] = []
+  const unknownChannels = new Set<string>()
+  let preamble = ''
+  let tagged = false
+  let ended = false
+  let open = -1
+  let body: Body = createBody(undefined, names, names)
+  /** Text in doubt. It begins with the `<` of a possible tag, or is half of a surrogate pair. */
+  let held = ''
+  /** How far behind the beginning of the held tag the search has come, so that no character is searched twice. */
+  let searched = 0
+  /** A tag with an undeclared name that the chunk ended in; its text has already been handed on. */
+  let watched = ''
+  let events: ChannelEvent[] = []
+
+  function read(chunk: string): readonly ChannelEvent[] {
+    events = []
+    if (watched !== '') continueWatch(chunk)
+    const text = held === '' ? chunk : held + chunk
+    const limit = ended || !endsInHighSurrogate(text) ? text.length : text.length - 1
+    let from = 0
+    let at = 0
+    while (at < limit) {
+      const tagAt = findTag(text, at)
+      const plainTo = tagAt < 0 ? limit : tagAt
+      if (plainTo > at) body.pass(text, at, plainTo)
+      at = plainTo
+      if (tagAt < 0) break
+      const tag = readTag(text, at, body.wanted())
+      if (tag.kind === 'partial' && !ended) break
+      if (tag.kind !== 'open' && tag.kind !== 'close') {
+        if (tag.kind === 'foreign' && body.doubt() === 'none') watch(text.slice(at, at + longestTag))
+        body.pass(text, at, at + 1)
+        at++
+        continue
+      }
+      const verdict = decide(text, at, tag)
+      if (verdict === 'wait') break
+      searched = 0
+      if (verdict === 'text') {
+        body.pass(text, at, tag.end)
+      } else {
+        handOn(text, from, at)
+        tagged = true
+        if (tag.kind === 'open') startChannel(tag.channel)
+        else if (tag.channel === open) endChannel('tag')
+        else if (strayTags.length < mostStrayTags) strayTags.push(text.slice(at, tag.end))
+        from = tag.end
+      }
+      at = tag.end
+    }
+    handOn(text, from, at)
+    held = at === text.length ? '' : text.slice(at)
+    return events
+  }
+
+  function decide(text: string, at: number, tag: CompleteTag): 'tag' | 'text' | 'wait' {
+    const doubt = body.doubt()
+    if (doubt === 'none') return 'tag'
+    if (tag.kind === 'close' && tag.channel === open) {
+      const strong = isStrong(text, tag.end)
+      if (strong !== 'no') return strong === 'yes' ? 'tag' : 'wait'
+    }
+    if (doubt === 'fenced') return 'text'
+    const search = body.findBacktick(text, Math.max(at + searched, tag.end), tag.end + sight)
+    if (search.kind === 'found') return 'text'
+    if (search.kind === 'absent' || ended) return 'tag'
+    searched = search.at - at
+    return 'wait'
+  }
+
+  /** A close tag is beyond doubt when an open tag, or the end of everything, comes next. */
+  function isStrong(text: string, from: number): 'yes' | 'no' | 'wait' {
+    let at = from
+    while (at < text.length && at - from < sight && isWhitespace(text.charCodeAt(at))) at++
+    if (at === text.length) return ended ? 'yes' : 'wait'
+    if (text.charCodeAt(at) !== 60) return 'no'
+    const next = readTag(text, at, openTags)
+    if (next.kind === 'open') return 'yes'
+    return next.kind === 'partial' && !ended ? 'wait' : 'no'
+  }
+
+  function startChannel(channel: number): void {
+    if (open >= 0) endChannel('implied')
+    open = channel
+    enter(channels[channel])
+    events.push({ type: 'channel.start', channel: nameOf(channel), instance: instanceOf(channel) })
+  }
+
+  function endChannel(closed: 'tag' | 'implied' | 'cut'): void {
+    events.push({ type: 'channel.end', channel: nameOf(open), instance: instanceOf(open), closed })
+    instances[open] = instanceOf(open) + 1
+    open = -1
+    enter(undefined)
+  }
+
+  function enter(channel: Channel | undefined): void {
+    body = createBody(channel, names, ownNames[open] ?? names)
+  }
+
+  function handOn(text: string, from: number, to: number): void {
+    if (from >= to) return
+    const piece = from === 0 && to === text.length ? text : text.slice(from, to)
+    if (open >= 0) events.push({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
+    else if (!tagged) preamble += piece
+  }
+
+  /** Undeclared tags are text and are not held for their name's sake; this follows one over the end of a chunk. */
+  function watch(tag: string): void {
+    unknownTag.lastIndex = 0
+    const match = unknownTag.exec(tag)
+    watched = match !== null && match[2] === undefined && tag.length < longestTag ? tag : ''
+    const name = match?.[2] === undefined ? undefined : match[1]
+    if (name === undefined || names.has(name.toLowerCase()) || unknownChannels.size >= mostUnknownChannels) return
+    unknownChannels.add(name)
+  }
+
+  function continueWatch(chunk: string): void {
+    if (chunk !== '') watch(watched + chunk.slice(0, longestTag - watched.length))
+  }
+
+  const nameOf = (channel: number) => (channels[channel] as Channel).name
+  const instanceOf = (channel: number) => instances[channel] as number
+
+  return {
+    push: (chunk) => (ended || chunk === '' ? [] : read(chunk)),
+    end: () => {
+      if (ended) return []
+      ended = true
+      read('')
+      if (open >= 0) endChannel('cut')
+      return events
+    },
+    get preamble() {
+      return preamble
+    },
+    get strayTags() {
+      return strayTags
+    },
+    get unknownChannels() {
+      return [...unknownChannels]
+    },
+  }
+}
+
+function endsInHighSurrogate(text: string): boolean {
+  const code = text.charCodeAt(text.length - 1)
+  return code >= 0xd800 && code <= 0xdbff
+}
+
+const isWhitespace = (code: number): boolean => code === 32 || (code >= 9 && code <= 13)

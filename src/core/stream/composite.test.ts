@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest'
+import type { CitationFormat, CitationReplacer } from '../citations/source-map.ts'
+import { type CompositeField, createCompositeReader } from './composite.ts'
+import type { LaneDelta } from './lanes-delta.ts'
+
+/** Knows one token, and holds whatever may become it. */
+function oneToken(format: CitationFormat): CitationReplacer {
+  const token = '[[S:1]]'
+  let held = ''
+  return {
+    push(text) {
+      held = format === 'verbatim' ? held + text : (held + text).replaceAll(token, '[Alpha](https://a.example/1)')
+      let keep = Math.min(token.length - 1, held.length)
+      while (!token.startsWith(held.slice(held.length - keep))) keep--
+      const out = held.slice(0, held.length - keep)
+      held = held.slice(held.length - keep)
+      return out
+    },
+    flush() {
+      const rest = held
+      held = ''
+      return rest
+    },
+    used: [],
+    unresolved: [],
+    usage: [],
+  }
+}
+
+const fields: Readonly<Record<string, CompositeField>> = {
+  a: 'markdown',
+  b: { format: 'text', schema: {} },
+  d: 'my.schemas.Thing',
+  e: 'html',
+}
+
+function show(...pieces: readonly string[]): readonly LaneDelta[] {
+  const reader = createCompositeReader({ channel: 'answer', marker: 'canvas', fields, replacer: oneToken })
+  return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
+}
+
+/** What each attribute spells, and how it ended. */
+function spelled(deltas: readonly LaneDelta[]) {
+  const lanes: { name: string | undefined; format: string; text: string; end?: string }[] = []
+  for (const { artifactName: name, format, text, index, completed, aborted } of deltas) {
+    if (index === 0) lanes.push({ name, format, text: '' })
+    const lane = lanes.at(-1)
+    if (lane === undefined) continue
+    lane.text += text
+    if (completed) lane.end = aborted ? 'aborted' : 'whole'
+  }
+  return lanes
+}
+
+function* cuts(text: string): Generator<readonly string[]> {
+  for (let at = 1; at < text.length; at++) yield [text.slice(0, at), text.slice(at)]
+  yield text.split('')
+  let seed = 1
+  for (let run = 0; run < 500; run++) {
+    const pieces: string[] = []
+    for (let at = 0; at < text.length; at += pieces.at(-1)?.length ?? 1) {
+      seed = (seed * 1103515245 + 12345) % 2147483648
+      pieces.push(text.slice(at, at + 1 + ((seed >> 8) % 11)))
+    }
+    yield pieces
+  }
+}
+
+describe('a JSON channel shown attribute by attribute', () => {
+  it('loop 17.46: streams configured attributes with citations replaced, and nothing else', () => {
+    const deltas = show('{"a":"Hello [[S:1]]","b":"Wor', 'ld","c":"no"}')
+    const a = { marker: 'canvas', artifactName: 'a', format: 'markdown' }
+    const b = { marker: 'canvas', artifactName: 'b', format: 'text' }
+    expect(deltas).toEqual([
+      { ...a, index: 0, text: 'Hello [Alpha](https://a.example/1)', completed: false },
+      { ...a, index: 1, text: '', completed: true },
+      { ...b, index: 0, text: 'Wor', completed: false },
+      { ...b, index: 1, text: 'ld', completed: false },
+      { ...b, index: 2, text: '', completed: true },
+    ])
+  })
+
+  it('loop 17.47: joins a pair of escapes that were cut apart', () => {
+    const text = '{"a":"x\\ud83d\\ude00"}'
+    for (const pieces of cuts(text)) {
+      const deltas = show(...pieces)
+      expect(deltas.every((delta) => delta.text.isWellFormed())).toBe(true)
+      expect(spelled(deltas)).toEqual([{ name: 'a', format: 'markdown', text: 'x😀', end: 'whole' }])
+    }
+  })
+
+  it('gives a value that is no string as one piece of compact JSON', () => {
+    expect(spelled(show('{"a": ["x", {"y": 1.5}], "b": 12, "d": null, "e": {}, "c": [1]}'))).toEqual([
+      { name: 'a', format: 'json', text: '["x",{"y":1.5}]', end: 'whole' },
+      { name: 'b', format: 'json', text: '12', end: 'whole' },
+      { name: 'd', format: 'json', text: 'null', end: 'whole' },
+      { name: 'e', format: 'json', text: '{}', end: 'whole' },
+    ])
+  })
+
+  it('knows attributes of the top level only, and reads a schema without a format as markdown', () => {
+    expect(spelled(show('{"x":{"a":"deep"},"d":"","e":"<p>"}'))).toEqual([
+      { name: 'd', format: 'markdown', text: '', end: 'whole' },
+      { name: 'e', format: 'html', text: '<p>', end: 'whole' },
+    ])
+  })
+
+  it('begins anew with index 0 when a key is written twice', () => {
+    expect(show('{"a":"one","a":"two"}').map(({ index, text }) => [index, text])).toEqual([
+      [0, 'one'],
+      [1, ''],
+      [0, 'two'],
+      [1, ''],
+    ])
+  })
+
+  it('ends what is open as aborted when the JSON stops or breaks', () => {
+    expect(spelled(show('{"a":"half [[S:'))).toEqual([{ name: 'a', format: 'markdown', text: 'half [[S:', end: 'aborted' }])
+    expect(spelled(show('{"a":["x", ?'))).toEqual([{ name: 'a', format: 'json', text: '', end: 'aborted' }])
+  })
+
+  it('starts over after its end, for the next instance of the channel', () => {
+    const reader = createCompositeReader({ channel: 'answer', marker: 'canvas', fields, replacer: oneToken })
+    const first = [...reader.push('{"a":"x"'), ...reader.end()]
+    expect([...reader.push('{"a":"x"'), ...reader.end()]).toEqual(first)
+  })
+
+  it('spells the same wherever the text was cut', () => {
+    const text = '```json\n{"a":"Hello [[S:1]] and "hi", [[S:","b":["x"],"c":"no","d":"é😀\\n","e":tru'
+    const whole = spelled(show(text))
+    for (const pieces of cuts(text)) expect(spelled(show(...pieces))).toEqual(whole)
+    expect(whole.map(({ text: shown }) => shown)).toEqual(['Hello [Alpha](https://a.example/1) and "hi", [[S:', '["x"]', 'é😀\n'])
+  })
+})

@@ -1,0 +1,101 @@
+import type { ChannelFormat } from './channel.ts'
+import type { JsonEvent } from './json-event.ts'
+import { createJsonReader, type JsonReader } from './json-reader.ts'
+import { createJsonCollector, type JsonCollector } from './json-value.ts'
+import { citationFormat } from './lanes-content.ts'
+import { createLane, createOutbox, type Lane, type LaneDelta, type MakeReplacer, unchanged } from './lanes-delta.ts'
+
+/** How one top-level attribute is shown: a format, or a schema with or without one (then: markdown). */
+export type CompositeField = ChannelFormat | (string & {}) | { readonly format?: ChannelFormat; readonly schema?: unknown }
+
+export interface CompositeSettings {
+  /** The JSON channel whose attributes are shown instead of its text. */
+  readonly channel: string
+  readonly marker: string
+  readonly fields: Readonly<Record<string, CompositeField>>
+  readonly replacer: MakeReplacer
+}
+
+/** Turns a JSON channel into one lane per attribute. `end` closes an instance of the channel; another may follow. */
+export interface CompositeReader {
+  readonly channel: string
+  push(text: string): readonly LaneDelta[]
+  end(): readonly LaneDelta[]
+}
+
+const formats: ReadonlySet<string> = new Set<ChannelFormat>(['markdown', 'text', 'html', 'json', 'yaml', 'xml', 'mermaid'])
+
+export function createCompositeReader({ channel, marker, fields, replacer }: CompositeSettings): CompositeReader {
+  const outbox = createOutbox()
+  let reader: JsonReader = createJsonReader()
+  let lane: Lane | undefined
+  let collector: JsonCollector | undefined
+
+  function open(key: string, format: ChannelFormat): Lane {
+    const rewriting = format === 'json' ? unchanged : replacer(citationFormat(format))
+    return createLane({ marker, artifactName: key, format }, rewriting, outbox.emit)
+  }
+
+  function read(event: JsonEvent) {
+    const [key] = event.path
+    if (typeof key !== 'string' || !Object.hasOwn(fields, key)) return
+    if (event.path.length === 1) attribute(key, event)
+    else collector?.push(event)
+  }
+
+  function attribute(key: string, event: JsonEvent) {
+    switch (event.type) {
+      case 'string.start':
+        lane = open(key, formatOf(fields[key]))
+        return
+      case 'string.delta':
+        lane?.write(event.text)
+        return
+      case 'string.end':
+        lane?.end(event.aborted ? 'aborted' : 'whole')
+        return
+      case 'scalar':
+        return whole(key, JSON.stringify(event.value))
+      case 'object.start':
+      case 'array.start':
+        collector = createJsonCollector()
+        collector.push(event)
+        return
+      case 'object.end':
+      case 'array.end': {
+        const value = collector?.push(event)
+        if (event.aborted) open(key, 'json').end('aborted')
+        else whole(key, JSON.stringify(value))
+        return
+      }
+      default:
+        event satisfies never
+    }
+  }
+
+  function whole(key: string, text: string) {
+    const once = open(key, 'json')
+    once.write(text)
+    once.end('whole')
+  }
+
+  function take(events: readonly JsonEvent[]): readonly LaneDelta[] {
+    for (const event of events) read(event)
+    return outbox.take()
+  }
+
+  return {
+    channel,
+    push: (text) => take(reader.push(text)),
+    end() {
+      const last = take(reader.end())
+      reader = createJsonReader()
+      return last
+    },
+  }
+}
+
+function formatOf(field: CompositeField | undefined): ChannelFormat {
+  const named = typeof field === 'string' ? field : field?.format
+  return named !== undefined && formats.has(named) ? (named as ChannelFormat) : 'markdown'
+}

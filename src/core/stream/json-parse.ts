@@ -1,0 +1,133 @@
+import { deepestNesting, type JsonPath, type JsonRepair, type JsonValue } from './json-event.ts'
+import { createJsonReader, type ReaderProblem } from './json-reader.ts'
+import { createJsonCollector } from './json-value.ts'
+
+export interface JsonProblem {
+  /** `json.multiple`: the text holds more than one object, and nobody can say which one was meant. */
+  readonly code: ReaderProblem['code'] | 'json.multiple'
+  /** For the model to read: at most 500 characters. */
+  readonly message: string
+  /** The text around the failing place: at most 1800 characters. */
+  readonly excerpt: string
+  readonly offset: number
+  /** The value that was being read. */
+  readonly path: JsonPath
+  /** How many objects there are, when there are several. */
+  readonly count?: number
+}
+
+export type ParsedJson =
+  | { readonly ok: true; readonly value: JsonValue; readonly repairs: readonly JsonRepair[] }
+  | { readonly ok: false; readonly error: JsonProblem }
+
+/**
+ * JSON as models write it: as it stands, then without its fence, then without the text around it, and at last with the eyes of the
+ * reader that feeds the live lanes. Valid JSON means what it means everywhere; what a lane has shown is what this returns.
+ */
+export function parseModelJson(text: string): ParsedJson {
+  const { body, outside } = withoutFence(text)
+  const whole = parse(body)
+  if (whole !== undefined && isContainer(whole.value)) return accept(text, whole.value, outside ? ['surrounding_text'] : [])
+  const inner = parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
+  if (inner !== undefined && isContainer(inner.value)) return accept(text, inner.value, ['surrounding_text'])
+  const read = readLeniently(text)
+  return !read.ok && whole !== undefined ? accept(text, whole.value, []) : read
+}
+
+/** JSON.parse knows no depth and lets half characters pass; the reader does not, and it must not matter who read the text. */
+function accept(text: string, value: JsonValue, repairs: readonly JsonRepair[]): ParsedJson {
+  if (nests(value, deepestNesting)) return readLeniently(text)
+  return { ok: true, value: mayHoldLoneSurrogates(text) ? wellFormed(value) : value, repairs }
+}
+
+function readLeniently(text: string): ParsedJson {
+  const reader = createJsonReader()
+  const collector = createJsonCollector()
+  let value: JsonValue | undefined
+  for (const event of reader.push(text)) value = collector.push(event)
+  reader.end()
+  const { problem } = reader
+  if (problem !== undefined) return { ok: false, error: diagnose(text, problem) }
+  const { from = 0, to = text.length } = reader.span
+  const more = countObjects(text, to)
+  if (more > 0) return { ok: false, error: diagnose(text, { code: 'json.multiple', offset: to, path: [], count: more + 1 }) }
+  const alone = /^\s*(?:`{3,}[A-Za-z0-9]*\s*)?$/.test(text.slice(0, from)) && /^\s*(?:`{3,}\s*)?$/.test(text.slice(to))
+  return { ok: true, value: value as JsonValue, repairs: alone ? [...reader.repairs] : ['surrounding_text', ...reader.repairs] }
+}
+
+/** Whole objects after the first one, up to a hundred. An empty pair of braces is more likely prose than an action. */
+function countObjects(text: string, after: number): number {
+  let count = 0
+  let start = text.indexOf('{', after)
+  for (let attempt = 0; attempt < 100 && start !== -1; attempt++) {
+    const reader = createJsonReader()
+    reader.push(text.slice(start))
+    reader.end()
+    const { from = 0, to } = reader.span
+    if (to === undefined) break
+    if (to - from > 2) count++
+    start = text.indexOf('{', start + to)
+  }
+  return count
+}
+
+/** The closing fence is the last one: the JSON may hold fences of its own. */
+function withoutFence(text: string): { readonly body: string; readonly outside: boolean } {
+  const trimmed = text.trim()
+  const opening = /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0]
+  if (opening === undefined) return { body: trimmed, outside: false }
+  const body = trimmed.slice(opening.length)
+  const close = body.lastIndexOf('```')
+  if (close === -1) return { body: body.trim(), outside: false }
+  let end = close
+  while (body[end - 1] === '`') end--
+  return { body: body.slice(0, end).trim(), outside: body.slice(close + 3).trim() !== '' }
+}
+
+function parse(text: string): { readonly value: JsonValue } | undefined {
+  try {
+    return { value: JSON.parse(text) as JsonValue }
+  } catch {
+    return undefined // what is wrong is said by the reader, which knows the path
+  }
+}
+
+function diagnose(text: string, problem: Omit<JsonProblem, 'message' | 'excerpt'>): JsonProblem {
+  const { code, offset, path, count } = problem
+  const before = text.slice(0, offset)
+  const line = before.split('\n').length
+  const column = offset - before.lastIndexOf('\n')
+  const place = `at offset ${offset} (line ${line}, column ${column})${path.length === 0 ? '' : `, in ${path.join('.')}`}`
+  const messages: Readonly<Record<JsonProblem['code'], string>> = {
+    'json.missing': 'There is no JSON object in the text.',
+    'json.unexpected': `Unexpected ${JSON.stringify(text.slice(offset, offset + 20))} ${place}.`,
+    'json.unfinished': `The text ends before the JSON does, ${place}.`,
+    'json.too_deep': `The JSON is nested deeper than ${deepestNesting} levels, ${place.slice(0, 200)}.`,
+    'json.multiple': `There are ${count} JSON objects in the text; write exactly one.`,
+  }
+  return { ...problem, message: clean(messages[code].slice(0, 500)), excerpt: clean(text.slice(Math.max(0, offset - 900), offset + 900)) }
+}
+
+function isContainer(value: JsonValue): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+function nests(value: JsonValue, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => nests(inner as JsonValue, levels - 1))
+}
+
+function mayHoldLoneSurrogates(text: string): boolean {
+  return /\\u[dD][89a-fA-F]|\p{Surrogate}/u.test(text)
+}
+
+function wellFormed(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return clean(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(wellFormed)
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [clean(key), wellFormed(inner as JsonValue)]))
+}
+
+function clean(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\uFFFD')
+}

@@ -1,0 +1,168 @@
+import { isTypographicQuote, type JsonRepair } from './json-event.ts'
+
+/** A delta of a string is at most this long, so that no lane waits for a large chunk. */
+const longestDelta = 256
+
+/** Decodes the inside of a JSON string that arrives in pieces. */
+export interface StringDecoder {
+  /** A string opened by a straight quote is closed by one; a typographic quote in it is text. */
+  begin(opened: 'straight' | 'typographic'): void
+  /** Reads on, and stops at a quote that may end the string (its index) or at the end of the chunk (its length). */
+  read(chunk: string, from: number): number
+  /** The quote it stopped at was text. */
+  keep(quote: number): void
+  /** Hands over everything that is decoded for certain. */
+  flush(): void
+  /** No more text: half a surrogate pair becomes U+FFFD, half an escape is dropped. */
+  finish(): void
+}
+
+export function createStringDecoder(emit: (text: string) => void, note: (repair: JsonRepair) => void): StringDecoder {
+  let typographic = false
+  let decoded = ''
+  let pending = '' // an escape that is not yet whole
+  let high = 0
+
+  function append(text: string) {
+    if (decoded.length + text.length > longestDelta) flush()
+    decoded += text
+  }
+
+  function plain(chunk: string, from: number, to: number) {
+    if (high !== 0) loneHigh()
+    let start = from
+    while (decoded.length + to - start > longestDelta) {
+      const end = start + longestDelta - decoded.length
+      decoded += chunk.slice(start, end)
+      start = end
+      flush()
+    }
+    decoded += chunk.slice(start, to)
+  }
+
+  /** One decoded UTF-16 unit. Pairs are joined here, whether written raw, escaped or half and half. */
+  function unit(code: number) {
+    if (high !== 0 && code >= 0xdc00 && code <= 0xdfff) {
+      const pair = String.fromCharCode(high, code)
+      high = 0
+      append(pair)
+      return
+    }
+    if (high !== 0) loneHigh()
+    if (code >= 0xd800 && code <= 0xdbff) high = code
+    else append(code >= 0xdc00 && code <= 0xdfff ? '\uFFFD' : String.fromCharCode(code))
+  }
+
+  function loneHigh() {
+    high = 0
+    append('\uFFFD')
+  }
+
+  /** Consumes the character at `index`, or leaves it to be read as text when no escape goes on with it. */
+  function continueEscape(chunk: string, index: number): number {
+    const character = chunk[index] as string
+    if (pending === '\\' && character === 'u') {
+      pending = '\\u'
+      return index + 1
+    }
+    if (pending === '\\') {
+      const code = unescaped(character)
+      if (code === undefined) return abandonEscape(index)
+      pending = ''
+      unit(code)
+      return index + 1
+    }
+    if (!isHexDigit(character.charCodeAt(0))) return abandonEscape(index)
+    pending += character
+    if (pending.length === 6) {
+      const code = Number.parseInt(pending.slice(2), 16)
+      pending = ''
+      unit(code)
+    }
+    return index + 1
+  }
+
+  function abandonEscape(index: number): number {
+    note('unknown_escape')
+    const text = pending
+    pending = ''
+    plain(text, 0, text.length)
+    return index
+  }
+
+  function flush() {
+    if (decoded === '') return
+    const text = decoded
+    decoded = ''
+    emit(text)
+  }
+
+  return {
+    begin(opened) {
+      typographic = opened === 'typographic'
+      decoded = ''
+      pending = ''
+      high = 0
+    },
+    read(chunk, from) {
+      let index = from
+      const length = chunk.length
+      while (index < length) {
+        if (pending !== '') {
+          index = continueEscape(chunk, index)
+          continue
+        }
+        const start = index
+        let code = 0
+        while (index < length) {
+          code = chunk.charCodeAt(index)
+          if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0x201c && isSpecial(code, typographic))) break
+          index++
+        }
+        if (index > start) plain(chunk, start, index)
+        if (index === length) break
+        if (code === 0x22 || isTypographicQuote(code)) return index
+        if (code === 0x5c) pending = '\\'
+        else unit(code)
+        if (code < 0x20) note('control_character')
+        index++
+      }
+      return length
+    },
+    keep: unit,
+    flush,
+    finish() {
+      if (high !== 0) loneHigh()
+      flush()
+    },
+  }
+}
+
+function unescaped(character: string): number | undefined {
+  switch (character) {
+    case '"':
+    case '\\':
+    case '/':
+      return character.charCodeAt(0)
+    case 'b':
+      return 0x08
+    case 'f':
+      return 0x0c
+    case 'n':
+      return 0x0a
+    case 'r':
+      return 0x0d
+    case 't':
+      return 0x09
+    default:
+      return undefined
+  }
+}
+
+function isSpecial(code: number, typographic: boolean): boolean {
+  return (code >= 0xd800 && code <= 0xdfff) || (typographic && isTypographicQuote(code))
+}
+
+function isHexDigit(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
+}

@@ -1,0 +1,72 @@
+import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
+import { createJsonReader } from './json-reader.ts'
+
+/** Puts values together again from what the reader saw of them. */
+export interface JsonCollector {
+  /** The value that this event completed, broken ones included; undefined while it is still open. */
+  push(event: JsonEvent): JsonValue | undefined
+}
+
+interface Frame {
+  readonly kind: 'object' | 'array'
+  readonly entries: [string, JsonValue][]
+  readonly items: JsonValue[]
+}
+
+export function createJsonCollector(): JsonCollector {
+  const frames: Frame[] = []
+  let text = ''
+
+  function put(path: JsonPath, value: JsonValue): JsonValue {
+    const frame = frames.at(-1)
+    if (frame?.kind === 'object') frame.entries.push([String(path.at(-1)), value])
+    else frame?.items.push(value)
+    return value
+  }
+
+  return {
+    push(event) {
+      switch (event.type) {
+        case 'string.start':
+          text = ''
+          return undefined
+        case 'string.delta':
+          text += event.text
+          return undefined
+        case 'string.end':
+          return put(event.path, text)
+        case 'scalar':
+          return put(event.path, event.value)
+        case 'object.start':
+        case 'array.start':
+          frames.push({ kind: event.type === 'object.start' ? 'object' : 'array', entries: [], items: [] })
+          return undefined
+        case 'object.end':
+        case 'array.end': {
+          const frame = frames.pop()
+          if (frame === undefined) return undefined
+          // fromEntries, like JSON.parse: the last of two equal keys wins, and `__proto__` is a key like any other.
+          return put(event.path, frame.kind === 'array' ? frame.items : Object.fromEntries(frame.entries))
+        }
+        default:
+          return event satisfies never
+      }
+    },
+  }
+}
+
+/**
+ * The keys of the object at `path` in the order in which the model wrote them, repeated ones included. A parsed object can not
+ * tell: it forgets repetitions and sorts keys that look like numbers.
+ */
+export function writtenKeys(text: string, path: JsonPath): readonly string[] {
+  const reader = createJsonReader()
+  const keys: string[] = []
+  for (const event of [...reader.push(text), ...reader.end()]) {
+    const starts = event.type === 'scalar' || event.type.endsWith('.start')
+    const key = event.path.at(-1)
+    if (starts && typeof key === 'string' && event.path.length === path.length + 1 && path.every((step, i) => step === event.path[i]))
+      keys.push(key)
+  }
+  return keys
+}

@@ -1,0 +1,157 @@
+import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
+import { createJsonReader } from './json-reader.ts'
+import { createJsonCollector } from './json-value.ts'
+import { judgeContent } from './lanes-content.ts'
+import { createHeldLane, createLane, type EmitDelta, type HeldLane, type Lane, whenSpoken } from './lanes-delta.ts'
+import { createExecLanes, type ExecLanes, type ExecSettings, execLanguage } from './lanes-exec.ts'
+import { planCard } from './lanes-plan-card.ts'
+
+export interface ActionSettings extends ExecSettings {
+  readonly iteration: number
+}
+
+/** The action while its JSON is written: what of it may be shown is shown, what decides about the rest is remembered. */
+export interface ActionLanes {
+  push(text: string): void
+  end(): void
+  readonly exec: ExecLanes
+  /** Trimmed and lower-cased; undefined until its last character is there. */
+  readonly action: string | undefined
+  /** `final_answer`, which is shown only if no answer channel comes. */
+  readonly answer: HeldLane | undefined
+  readonly blank: boolean
+}
+
+export function createActionLanes(settings: ActionSettings, emit: EmitDelta): ActionLanes {
+  const { iteration, replacer } = settings
+  const exec = createExecLanes(settings, emit)
+  const reader = createJsonReader()
+  const collector = createJsonCollector()
+  let blank = true
+  let action: string | undefined
+  let notes: HeldLane | undefined
+  let notesText = ''
+  let answer: HeldLane | undefined
+  let toolId: string | undefined
+  const params = new Map<string, JsonValue>()
+  let paramsEnded = false
+  let wholeParams: JsonValue | undefined
+  let current: HeldLane | undefined
+  let content: { readonly field: string; readonly lane: HeldLane } | undefined
+
+  function spoken(artifactName: string): Lane {
+    return whenSpoken(createLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, replacer('markdown'), emit))
+  }
+
+  /** A value of the action became known: see what it allows. */
+  function reconsider() {
+    if (action === 'call_tool') notes?.release(spoken(`timeline_text.react.decision.${iteration}`))
+    else if (action !== undefined) notes?.drop()
+    if (action === 'call_tool' && toolId !== undefined) {
+      const language = execLanguage(toolId)
+      if (language === undefined) exec.refuse()
+      else exec.start(language)
+    } else if (action !== undefined && action !== 'call_tool') exec.refuse()
+    reconsiderContent()
+  }
+
+  function reconsiderContent() {
+    if (content?.lane.state !== 'held') return
+    const { field, lane } = content
+    const verdict = judgeContent({ action, toolId, field, params, paramsEnded, head: lane.head, whole: lane.ending === 'whole' })
+    if (verdict === 'drop') lane.drop()
+    else if (verdict !== 'wait') lane.release(whenSpoken(createLane(verdict.style, replacer(verdict.citations), emit)))
+  }
+
+  /** The lane of the string that begins here, if it has one. A key written twice begins its lane anew. */
+  function laneAt(path: JsonPath): HeldLane | undefined {
+    const lane = createHeldLane()
+    if (isAt(path, 'final_answer')) answer = lane
+    else if (isAt(path, 'notes')) {
+      notes = lane
+      notesText = ''
+    } else if (isAt(path, 'tool_call', 'params', 'content')) content = { field: 'content', lane }
+    else if (isAt(path, 'tool_call', 'params', 'patch')) content = { field: 'patch', lane }
+    else return undefined
+    reconsider()
+    return lane
+  }
+
+  /** A value has been read to its end. */
+  function settle(path: JsonPath, value: JsonValue) {
+    if (isAt(path, 'final_answer')) answer = undefined
+    else if (isAt(path, 'action') && typeof value === 'string') action = value.trim().toLowerCase()
+    else if (isAt(path, 'tool_call', 'tool_id') && typeof value === 'string') toolId = value.trim()
+    else if (isAt(path, 'tool_call', 'params')) {
+      wholeParams = value
+      paramsEnded = true
+    } else if (isAt(path.slice(0, 2), 'tool_call', 'params')) settleParam(String(path[2]), value)
+    else return
+    reconsider()
+  }
+
+  function settleParam(key: string, value: JsonValue) {
+    params.set(key, value)
+    if (key !== 'content' || toolId !== 'react.write' || typeof value !== 'object' || value === null) return
+    content = { field: key, lane: createHeldLane() }
+    content.lane.write(JSON.stringify(value, null, 2)) // as the tool will write it
+    content.lane.end('whole')
+  }
+
+  function read(event: JsonEvent) {
+    if (event.type === 'string.start' && event.path.length <= 3) current = laneAt(event.path)
+    if (current !== undefined) return readLane(current, event)
+    const value = collector.push(event)
+    if (value === undefined || ('aborted' in event && event.aborted)) return
+    if (event.path.length === 0) finishRoot()
+    else if (event.path.length <= 3) settle(event.path, value)
+  }
+
+  function readLane(lane: HeldLane, event: JsonEvent) {
+    if (event.type === 'string.delta') {
+      lane.write(event.text)
+      if (lane === notes) notesText += event.text
+    } else if (event.type === 'string.end') {
+      lane.end(event.aborted ? 'aborted' : 'whole')
+      current = undefined
+    }
+    if (lane === content?.lane) reconsiderContent()
+  }
+
+  function finishRoot() {
+    if (action !== 'call_tool') return
+    exec.describe(wholeParams, notesText)
+    const card = toolId === 'react.plan' ? planCard(wholeParams, notesText) : undefined
+    if (card === undefined) return
+    const lane = spoken(`timeline_text.react.plan.${iteration}`)
+    lane.write(card)
+    lane.end('whole')
+  }
+
+  return {
+    push(text) {
+      blank &&= text.trim() === ''
+      for (const event of reader.push(text)) read(event)
+    },
+    end() {
+      for (const event of reader.end()) read(event)
+      if (action !== 'call_tool' || toolId === undefined) exec.refuse()
+      notes?.drop()
+      content?.lane.drop()
+    },
+    exec,
+    get action() {
+      return action
+    },
+    get answer() {
+      return answer
+    },
+    get blank() {
+      return blank
+    },
+  }
+}
+
+function isAt(path: JsonPath, ...keys: readonly string[]): boolean {
+  return path.length === keys.length && keys.every((key, index) => key === path[index])
+}

@@ -1,0 +1,138 @@
+import type { CitationFormat, CitationReplacer } from '../citations/source-map.ts'
+import type { ChannelFormat } from './channel.ts'
+
+/** A piece of something a person is watching appear. Index 0 starts its lane anew; `completed` ends it. */
+export interface LaneDelta {
+  /** Where a client shows it: thinking, answer, canvas, timeline_text, subsystem. An open set. */
+  readonly marker: string
+  readonly artifactName?: string
+  readonly format: ChannelFormat
+  readonly index: number
+  readonly text: string
+  readonly completed: boolean
+  /** Ended because the text stopped or broke, not because it was whole. */
+  readonly aborted?: true
+  readonly extra?: LaneExtra
+}
+
+export interface LaneExtra {
+  readonly execution_id: string
+  readonly sub_type: string
+  readonly language?: string
+}
+
+export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifactName' | 'format' | 'extra'>
+export type Ending = 'whole' | 'aborted'
+export type EmitDelta = (delta: LaneDelta) => void
+/** What happens to text on its way out. */
+export type Rewriting = Pick<CitationReplacer, 'push' | 'flush'>
+export type MakeReplacer = (format: CitationFormat) => CitationReplacer
+
+export interface Lane {
+  write(text: string): void
+  end(ending: Ending): void
+}
+
+/** Collects deltas until they are taken. Most events cause one or none. */
+export function createOutbox(): { emit(delta: LaneDelta): void; take(): readonly LaneDelta[] } {
+  const nothing: readonly LaneDelta[] = []
+  let deltas: LaneDelta[] | undefined
+  return {
+    emit(delta) {
+      if (deltas === undefined) deltas = [delta]
+      else deltas.push(delta)
+    },
+    take() {
+      const taken = deltas ?? nothing
+      deltas = undefined
+      return taken
+    },
+  }
+}
+
+export const unchanged: Rewriting = { push: (text) => text, flush: () => '' }
+
+export function createLane(style: LaneStyle, rewriting: Rewriting, emit: EmitDelta): Lane {
+  let index = 0
+  const say = (text: string) => {
+    if (text !== '') emit({ ...style, index: index++, text, completed: false })
+  }
+  return {
+    write: (text) => say(rewriting.push(text)),
+    end(ending) {
+      say(rewriting.flush())
+      emit({ ...style, index: index++, text: '', completed: true, ...(ending === 'aborted' && { aborted: true as const }) })
+    },
+  }
+}
+
+/** A lane that does not exist until it has more to say than blanks; its end is not told either. */
+export function whenSpoken(lane: Lane): Lane {
+  let blank: string | undefined = ''
+  return {
+    write(text) {
+      if (blank === undefined) return lane.write(text)
+      blank += text
+      if (text.trim() === '') return
+      lane.write(blank)
+      blank = undefined
+    },
+    end(ending) {
+      if (blank === undefined) lane.end(ending)
+    },
+  }
+}
+
+/** Text that waits until it is known where it may be shown, or that it may not. */
+export interface HeldLane extends Lane {
+  readonly state: 'held' | 'open' | 'dropped'
+  /** Its first characters, and how it ended if it has. */
+  readonly head: string
+  readonly ending: Ending | undefined
+  release(lane: Lane): void
+  drop(): void
+}
+
+/** More than anyone needs to judge a text by its beginning. Fixed, so that a verdict does not depend on how the text was cut. */
+export const headLength = 64
+
+export function createHeldLane(): HeldLane {
+  let state: HeldLane['state'] = 'held'
+  let held = ''
+  let head = ''
+  let ending: Ending | undefined
+  let lane: Lane | undefined
+  return {
+    get state() {
+      return state
+    },
+    get head() {
+      return head
+    },
+    get ending() {
+      return ending
+    },
+    write(text) {
+      if (head.length < headLength) head += text.slice(0, headLength - head.length)
+      if (state === 'held') held += text
+      else lane?.write(text)
+    },
+    end(how) {
+      ending = how
+      lane?.end(how)
+    },
+    release(to) {
+      if (state !== 'held') return
+      state = 'open'
+      lane = to
+      lane.write(held)
+      held = ''
+      if (ending !== undefined) lane.end(ending)
+    },
+    drop() {
+      if (state !== 'held') return
+      state = 'dropped'
+      held = ''
+    },
+  }
+}

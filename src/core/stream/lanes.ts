@@ -1,0 +1,145 @@
+import type { ChannelEvent } from './channel.ts'
+import { createActionLanes } from './lanes-action.ts'
+import {
+  createHeldLane,
+  createLane,
+  createOutbox,
+  type Ending,
+  type LaneDelta,
+  type MakeReplacer,
+  unchanged,
+  whenSpoken,
+} from './lanes-delta.ts'
+
+export interface LaneSettings {
+  /** Number of the decision in its turn, from 0: part of the names of its lanes. */
+  readonly iteration: number
+  /** Groups the `code_exec.*` deltas of this decision. */
+  readonly executionId: string
+  readonly replacer: MakeReplacer
+  readonly mimeOf: (filename: string) => string
+}
+
+/** The answer that a person has seen of this decision, as the model wrote it: it is never asked for again. */
+export interface DeliveredAnswer {
+  readonly source: 'channel' | 'action'
+  readonly text: string
+}
+
+/**
+ * What a person may watch of one decision while it is written.
+ *
+ *   thinking ────────────────────────────────────────────────▶ thinking
+ *   action ── notes ── if call_tool ─────────────────────────▶ timeline_text
+ *         ├── content, patch ── if not internal, not a ref: ─▶ canvas, timeline_text
+ *         ├── react.plan ── when whole ──────────────────────▶ timeline_text
+ *         └── final_answer ── held to the end ───────────┐
+ *   answer ── held until the action says complete, exit ─┴───▶ answer
+ *   code ── held until the action calls an exec tool ────────▶ subsystem
+ *
+ * `final_answer` has to wait: an answer channel may still come, and then nothing of the field is shown. Nothing is ever shown
+ * and then taken back. Followups and usage are for programs and have no lane.
+ */
+export interface Lanes {
+  push(event: ChannelEvent): readonly LaneDelta[]
+  /**
+   * The model has stopped by itself, or was cut by the output limit: then the lane in which that happened ends as aborted.
+   * An answer without any action is shown now: it means complete.
+   */
+  end(ending: Ending): readonly LaneDelta[]
+  /** The model was interrupted: what is open ends as aborted, what is held is never shown. */
+  abort(): readonly LaneDelta[]
+  readonly answer: DeliveredAnswer | undefined
+}
+
+export function createLanes(settings: LaneSettings): Lanes {
+  const { emit, take } = createOutbox()
+  const thinking = createLane({ marker: 'thinking', format: 'markdown' }, unchanged, emit)
+  const action = createActionLanes(settings, emit)
+  const channelAnswer = createHeldLane()
+  const open = new Set<string>()
+  let actions = 0
+  let channelText = ''
+  let delivered: DeliveredAnswer | undefined
+
+  function answerLane() {
+    const style = { marker: 'answer', artifactName: `react.final_answer.${settings.iteration}`, format: 'markdown' } as const
+    return whenSpoken(createLane(style, settings.replacer('markdown'), emit))
+  }
+
+  function reconsiderAnswer() {
+    if (channelAnswer.state !== 'held' || channelText === '' || actions === 0) return
+    const verdict = judgeAnswer()
+    if (verdict === 'show') channelAnswer.release(answerLane())
+    else if (verdict === 'drop') channelAnswer.drop()
+  }
+
+  /** Two actions, another action, or JSON in which none could be found: the round will be refused, and its answer with it. */
+  function judgeAnswer(): 'show' | 'drop' | 'wait' {
+    if (actions > 1) return 'drop'
+    if (action.action === 'complete' || action.action === 'exit') return 'show'
+    return open.has('action') || action.blank ? 'wait' : 'drop'
+  }
+
+  function start({ channel }: ChannelEvent) {
+    open.add(channel)
+    if (channel === 'action') actions++
+  }
+
+  function write(channel: string, text: string) {
+    if (channel === 'thinking') thinking.write(text)
+    else if (channel === 'code') action.exec.write(text)
+    else if (channel === 'action' && actions === 1) action.push(text)
+    else if (channel === 'answer') {
+      channelText += text
+      channelAnswer.write(text)
+    }
+  }
+
+  function finish(channel: string, ending: Ending) {
+    open.delete(channel)
+    if (channel === 'thinking') thinking.end(ending)
+    else if (channel === 'code') action.exec.endCode(ending)
+    else if (channel === 'action' && actions === 1) action.end()
+    else if (channel === 'answer') channelAnswer.end(ending)
+  }
+
+  function showFieldAnswer() {
+    const { answer } = action
+    if (channelText.trim() !== '' || actions !== 1 || answer === undefined || judgeAnswer() !== 'show') return
+    const lane = answerLane()
+    answer.release({
+      write(text) {
+        if (text.trim() !== '') delivered = { source: 'action', text }
+        lane.write(text)
+      },
+      end: lane.end,
+    })
+  }
+
+  return {
+    push(event) {
+      if (event.type === 'channel.start') start(event)
+      else if (event.type === 'channel.delta') write(event.channel, event.text)
+      else if (event.closed !== 'cut') finish(event.channel, 'whole') // a cut one is judged by `end`, which knows why
+      if (event.channel === 'action' || event.channel === 'answer') reconsiderAnswer()
+      return take()
+    },
+    end(ending) {
+      for (const channel of [...open]) finish(channel, ending)
+      reconsiderAnswer()
+      if (actions === 0 || (actions === 1 && action.blank)) channelAnswer.release(answerLane())
+      showFieldAnswer()
+      action.exec.end()
+      return take()
+    },
+    abort() {
+      for (const channel of [...open]) finish(channel, 'aborted')
+      return take()
+    },
+    get answer(): DeliveredAnswer | undefined {
+      if (delivered !== undefined) return delivered
+      return channelAnswer.state === 'open' && channelText.trim() !== '' ? { source: 'channel', text: channelText } : undefined
+    },
+  }
+}
