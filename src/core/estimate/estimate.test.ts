@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { entered, prompt } from '../../testing/blocks.ts'
+import type { Block } from '../block/index.ts'
+import type { Shown, Slice } from '../render/slice.ts'
+import { applyChange } from '../timeline/apply.ts'
+import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
+import { roughTokens } from '../tokens.ts'
+import { binaryTokens } from './binary.ts'
+import { calibrate, calibrationOf } from './calibration.ts'
+import { createEstimator } from './estimator.ts'
+import { createMeter } from './meter.ts'
+
+const counting = () => {
+  const texts: string[] = []
+  return {
+    texts,
+    estimator: createEstimator((text) => {
+      texts.push(text)
+      return roughTokens(text)
+    }),
+  }
+}
+const blob = (size: number) => ({ sha256: 'a'.repeat(64), size })
+const picture = (mime: string, size: number): Block => ({ ...(entered([prompt('')])[0] as Block), mime, blob: blob(size) })
+
+describe('bytes', () => {
+  it.each([
+    [{ media_type: 'image/png', size: 9, width: 1000, height: 750 }, 1000],
+    [{ media_type: 'image/png', size: 9, width: 1, height: 1 }, 1],
+    [{ media_type: 'image/png', size: 9, width: 9000, height: 9000 }, 1600],
+    [{ media_type: 'image/jpeg', size: 199_999 }, 150],
+    [{ media_type: 'image/jpeg', size: 200_000 }, 400],
+    [{ media_type: 'image/jpeg', size: 500_000 }, 1600],
+    [{ media_type: 'application/pdf', size: 10 }, 4100],
+    [{ media_type: 'application/pdf', size: 75_001 }, 8200],
+    [{ media_type: 'application/pdf', size: 10, pages: 3 }, 12_300],
+    [{ media_type: 'application/zip', size: 1_000_000 }, 0],
+  ])('of %o cost %i tokens', (known, tokens) => expect(binaryTokens(known)).toBe(tokens))
+
+  it('cost the same whether they are inline or a reference', () => {
+    const { estimator } = counting()
+    const { blob: _blob, ...bare } = picture('application/pdf', 90_000)
+    expect(estimator.content({ ...bare, base64: 'A'.repeat(120_000) })).toBe(estimator.content(picture('application/pdf', 90_000)))
+  })
+})
+
+describe('texts', () => {
+  it('are counted once per block', () => {
+    const { texts, estimator } = counting()
+    const [block] = entered([prompt('twelve chars')]) as [Block]
+    expect([estimator.content(block), estimator.content(block)]).toEqual([3, 3])
+    expect(texts).toEqual(['twelve chars'])
+  })
+
+  it('are not counted to learn that a short one is short', () => {
+    const { texts, estimator } = counting()
+    expect(estimator.reaches('x'.repeat(900), 3000)).toBe(false)
+    expect(texts).toEqual([])
+    expect(estimator.reaches('x'.repeat(12_000), 3000)).toBe(true)
+  })
+})
+
+describe('calibration', () => {
+  it('is the ratio of what was billed to what was estimated, within limits', () => {
+    expect([calibrate(120, 100), calibrate(10, 100), calibrate(900, 100), calibrate(5, 0), calibrate(0, 5)]).toEqual([1.2, 0.8, 1.5, 1, 1])
+  })
+
+  it('comes from the latest response, and is 1 when that does not say', () => {
+    const respond = (estimated?: number): Timeline =>
+      applyChange(emptyTimeline(), {
+        type: 'response.received',
+        turn_id: 't1',
+        ts: '2026-01-01T00:00:00.000Z',
+        iteration: 0,
+        call_id: 'c1',
+        raw: '',
+        finish_reason: 'stop',
+        usage: { uncached: 10, cache_read: 80, cache_write: 40, output: 7 },
+        ...(estimated !== undefined && { prompt: { estimated_tokens: estimated } }),
+      })
+    expect([calibrationOf(emptyTimeline()), calibrationOf(respond()), calibrationOf(respond(100))]).toEqual([1, 1, 1.3])
+  })
+})
+
+describe('the meter', () => {
+  const shownOf = (block: Block): Shown => ({ block, parts: [{ type: 'text', text: block.text ?? '' }], round: undefined })
+  const cache = new Map<Block, Shown>()
+  const sliceOf = (timeline: Timeline): Slice => ({
+    shown: blocksOf(timeline).map((block) => cache.get(block) ?? (cache.set(block, shownOf(block)).get(block) as Shown)),
+    turnStart: undefined,
+    roundEnds: [],
+  })
+  const append = (timeline: Timeline, text: string) =>
+    applyChange(timeline, { type: 'blocks.appended', blocks: entered([prompt(text)], timeline.nextBlock) })
+
+  it('counts nothing while the context cannot be full, and only what is new afterwards', () => {
+    const { texts, estimator } = counting()
+    const meter = createMeter(estimator)
+    let timeline = append(append(emptyTimeline(), 'a'.repeat(100)), 'b'.repeat(100))
+    expect(meter.exceeds(timeline, sliceOf(timeline), 1000)).toBe(false)
+    expect(texts).toEqual([])
+    timeline = append(timeline, 'c'.repeat(400))
+    expect(meter.exceeds(timeline, sliceOf(timeline), 1000)).toBe(false)
+    expect(texts).toHaveLength(3)
+    timeline = append(timeline, 'd'.repeat(4000))
+    expect(meter.exceeds(timeline, sliceOf(timeline), 1000)).toBe(true)
+    expect(texts).toHaveLength(4)
+    expect(meter.tokens(timeline, sliceOf(timeline))).toBe(1150)
+  })
+
+  it('starts again when the past was edited, and for an older value', () => {
+    const { estimator } = counting()
+    const meter = createMeter(estimator)
+    const before = append(append(emptyTimeline(), 'a'.repeat(400)), 'b'.repeat(400))
+    expect(meter.tokens(before, sliceOf(before))).toBe(200)
+    const compacted = applyChange(before, { type: 'range.compacted', after_id: 'b_1', blocks: entered([prompt('short')], 3), covered: [] })
+    expect(meter.tokens(compacted, sliceOf(compacted))).toBe(102)
+    expect(meter.tokens(before, sliceOf(before))).toBe(200)
+  })
+})

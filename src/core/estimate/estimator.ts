@@ -1,0 +1,35 @@
+import type { Block } from '../block/envelope.ts'
+import { oncePerBlock } from '../block/once.ts'
+import type { Part } from '../render/part.ts'
+import type { TokenCounter } from '../tokens.ts'
+import { binaryTokens, pictureOf } from './binary.ts'
+
+/** The raw estimate, never calibrated. Each block and each part is counted once in its life: neither ever changes. */
+export interface Estimator {
+  readonly text: TokenCounter
+  /** What the block holds, whether it is hidden or not. */
+  readonly content: (block: Block) => number
+  /** What the model reads. */
+  readonly parts: (parts: readonly Part[]) => number
+  /** Whether the text has at least so many tokens; a text too short for that is not counted. */
+  readonly reaches: (text: string, tokens: number) => boolean
+}
+
+export function createEstimator(count: TokenCounter): Estimator {
+  const part = oncePerBlock((shown: Part) =>
+    shown.type === 'text' ? count(shown.text) : binaryTokens({ media_type: shown.media_type, size: shown.blob.size }),
+  )
+  const content = oncePerBlock((block: Block) => {
+    const picture = pictureOf(block)
+    return (block.text ? count(block.text) : 0) + (picture ? binaryTokens(picture) : 0)
+  })
+  return {
+    text: count,
+    content,
+    parts: (parts) => parts.reduce((sum, each) => sum + part(each), 0),
+    reaches: (text, tokens) => mostTokens(text) >= tokens && count(text) >= tokens,
+  }
+}
+
+/** Every token holds at least one byte, and UTF-8 makes at most three bytes of one UTF-16 unit. */
+export const mostTokens = (text: string): number => text.length * 3
