@@ -1,0 +1,113 @@
+import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { readToolCall } from '../block/tool.ts'
+import { systemMessage } from '../block/turn.ts'
+import type { Estimator } from '../estimate/estimator.ts'
+import { systemMessagePath } from '../path/build.ts'
+import type { BlocksHidden, Change } from '../timeline/change.ts'
+import { enter } from '../timeline/enter.ts'
+import { blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
+import { base64Chars, isPicture, picturesToKeep } from './keep.ts'
+import { looksUp } from './reduce.ts'
+import { type Folding, replacementText } from './replacement.ts'
+import { ageOfTurn, mayExpire } from './segments.ts'
+import type { ExpirySettings } from './settings.ts'
+
+export interface ExpiryOptions {
+  readonly now: string
+  readonly currentTurnId: string
+  readonly settings: ExpirySettings
+  readonly tokens: Estimator
+}
+
+export interface ExpiryPlan {
+  readonly status: 'disabled' | 'armed' | 'fresh' | 'empty' | 'no_effect' | 'pruned' | 'pruned_light'
+  /** One append: what is folded, path by path, and the message that says so. */
+  readonly changes: readonly Change[]
+}
+
+/**
+ * What to fold when the provider's cache has gone cold anyway. Planned before each render; the clock runs from the last response
+ * and for as long as that response's prompt was promised to be kept, so a changed setting counts from the next response on.
+ */
+export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
+  if (!isTtl(settings.ttlSeconds)) return { status: 'disabled', changes: [] }
+  if (!timeline.cache) return { status: 'armed', changes: [] }
+  const ttl = isTtl(timeline.cache.ttl_seconds) ? timeline.cache.ttl_seconds : settings.ttlSeconds
+  const idle = (Date.parse(now) - Date.parse(timeline.cache.touched_at)) / 1000
+  if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
+  if (timeline.size === 0) return { status: 'empty', changes: [] }
+
+  const hidden = planFoldings(timeline, currentTurnId, settings).map(
+    ({ folding, scope }): BlocksHidden => ({
+      type: 'blocks.hidden',
+      ids: folding.blocks.map(({ id }) => id),
+      replacement_text: replacementText(folding, settings, tokens),
+      reason: scope === 'old_turn' ? 'cache_ttl' : 'cache_ttl_light',
+      scope,
+    }),
+  )
+  if (hidden.length === 0) return { status: 'no_effect', changes: [] }
+  const status = hidden.some(({ scope }) => scope === 'old_turn') ? 'pruned' : 'pruned_light'
+  return { status, changes: [...hidden, ...noticeOf(timeline, currentTurnId, now, ttl)] }
+}
+
+const isTtl = (seconds: number | null): seconds is number => seconds !== null && seconds > 0
+
+interface Planned {
+  readonly folding: Folding
+  readonly scope: 'old_turn' | 'recent'
+}
+
+/** By block, never by path alone: a copy that was read again in a newer turn stays in sight when its original goes. */
+function planFoldings(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly Planned[] {
+  const blocks = blocksOf(timeline)
+  const ageOf = ageOfTurn(blocks, currentTurnId, settings)
+  const kept = picturesToKeep(
+    blocks.filter((block) => !isHidden(block) && ageOf(block.turn_id) !== 'old'),
+    settings,
+  )
+  const foldable = blocks.filter(mayExpire)
+  const old = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'old')
+  const recent = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'recent')
+  const light = recent.filter((block) => isLight(block, toolOf(timeline, block), kept, settings))
+  const plan = (scope: Planned['scope'], group: readonly Block[]): Planned => {
+    const newest = group.at(-1) as Block // groups are made of blocks
+    return { scope, folding: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // foldable blocks have a path
+  }
+  return [...groupsByPath(old).map((group) => plan('old_turn', group)), ...groupsByPath(light).map((group) => plan('recent', group))]
+}
+
+/** Large and easily found again: the results of look-ups, skill texts, pictures that are not kept, other bytes. */
+function isLight(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
+  if (isPicture(block)) return !kept.has(block.path as string) // foldable blocks have a path
+  if (base64Chars(block) > settings.maxBase64Chars) return true
+  return block.type === 'react.tool.result' && (looksUp(toolId) || block.path?.startsWith('sk:') === true)
+}
+
+function groupsByPath(blocks: readonly Block[]): readonly (readonly Block[])[] {
+  const groups = new Map<string | undefined, Block[]>()
+  for (const block of blocks) {
+    const group = groups.get(block.path)
+    if (group) group.push(block)
+    else groups.set(block.path, [block])
+  }
+  return [...groups.values()]
+}
+
+function toolOf(timeline: Timeline, block: Block): string | undefined {
+  const callId = callOf(block)
+  const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
+  return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
+}
+
+const NOTICE_KEY = 'cache_pruned'
+
+/** Once per turn: told again it would only be noise. */
+function noticeOf(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
+  if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
+  const text =
+    `Context was shortened because the session was idle longer than ${ttl}s. Artifacts and messages still exist under their logical paths. ` +
+    'Look at what is visible first; use react.read([path]) only for exact content that is missing.'
+  const drafts = [systemMessage(turnId, now, { key: NOTICE_KEY, text, kind: 'cache_ttl_pruned', ttlSeconds: ttl })]
+  return [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }]
+}
