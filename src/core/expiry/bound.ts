@@ -1,6 +1,7 @@
 import type { Estimator } from '../estimate/estimator.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
-import { cutText, oneLine, shortenJson } from './shorten.ts'
+import { oneLine } from '../render/text.ts'
+import { cutText, shortenJson } from './shorten.ts'
 
 const compactLimits = { text: 320, items: 8, keys: 16 }
 const LEAST_BOUND = 24

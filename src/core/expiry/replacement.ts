@@ -4,10 +4,11 @@ import { readToolCall } from '../block/tool.ts'
 import { pictureOf } from '../estimate/binary.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
+import { oneLine } from '../render/text.ts'
 import { boundReplacement } from './bound.ts'
 import { reduceResult } from './reduce.ts'
 import type { ExpirySettings } from './settings.ts'
-import { cutText, type Limits, oneLine, shortenJson } from './shorten.ts'
+import { cutText, type Limits, shortenJson } from './shorten.ts'
 
 /** Blocks at one path that are folded together, oldest first, never empty; and the tool that made them. */
 export interface Folding {

@@ -1,4 +1,5 @@
 import type { Json } from '../json.ts'
+import { cutAt } from '../render/text.ts'
 
 export interface Limits {
   readonly text: number
@@ -9,23 +10,8 @@ export interface Limits {
 const MARK = '...[truncated]'
 const DEEPEST = 16
 
-/** The first `limit` characters and a mark; a surrogate pair is never cut in two. */
-export function cutText(text: string, limit: number, mark = MARK): string {
-  if (text.length <= limit) return text
-  const last = text.charCodeAt(limit - 1)
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit) + mark
-}
-
-/** One line of at most `limit` characters. */
-export const oneLine = (text: string, limit: number): string =>
-  cutText(
-    text
-      .slice(0, limit * 4)
-      .replace(/\s+/g, ' ')
-      .trim(),
-    limit,
-    '…',
-  )
+/** The first `limit` characters and a mark. */
+export const cutText = (text: string, limit: number, mark = MARK): string => (text.length <= limit ? text : cutAt(text, limit) + mark)
 
 /** The same value with long strings, lists and objects cut, each saying what is gone. A `ref:` is an address and stays whole. */
 export function shortenJson(value: Json, limits: Limits): { readonly value: Json; readonly truncated: boolean } {
