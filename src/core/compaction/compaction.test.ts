@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import {
+  compact,
+  drawn,
+  finish,
+  noted,
+  open,
+  plan,
+  shownText,
+  summaryOf,
+  ten,
+  turn,
+  turns,
+  types,
+  words,
+} from '../../../test/support/compact.ts'
+import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
+import { call, completion, minute, place, result } from '../../testing/blocks.ts'
+import { artifactDigest, userEvent } from '../block/index.ts'
+import { applyChange } from '../timeline/apply.ts'
+import { blocksOf } from '../timeline/timeline.ts'
+
+describe('a compaction', () => {
+  it('timeline 11.89: an empty summary changes nothing and is reported', () => {
+    const before = structuredClone(blocksOf(ten))
+    for (const history of [undefined, '', '  \n']) {
+      const finished = finish(ten, plan(ten) as NonNullable<ReturnType<typeof plan>>, { history })
+      expect(finished).toMatchObject({ status: 'skipped', reason: 'empty_history_summary', report: { status: 'skipped' } })
+      expect(finished).not.toHaveProperty('changes')
+    }
+    expect(blocksOf(ten)).toEqual(before)
+  })
+
+  it('is discarded when the context would not become smaller', () => {
+    const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
+    expect(finish(ten, planned, { history: words(9000) })).toMatchObject({ status: 'skipped', reason: 'no_visible_token_reduction' })
+  })
+
+  it('is discarded when what it was planned for is gone', () => {
+    const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
+    expect(finish(compact(ten).timeline, planned)).toMatchObject({ status: 'skipped', reason: 'timeline_changed' })
+  })
+
+  it('carries over what was appended while the summariser was thinking', () => {
+    const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
+    const grown = withDrafts(ten, [userEvent('followup', 't11', minute(99), { messageId: 'm1', text: 'and Rome?' })])
+    const finished = finish(grown, planned)
+    if (finished.status === 'skipped') throw new Error(finished.reason)
+    expect(blocksOf(finished.changes.reduce(applyChange, grown)).at(-1)?.text).toBe('and Rome?')
+  })
+
+  it('timeline 11.91: covers what earlier ones covered, and the summariser is given the earlier text', () => {
+    const once = compact(timelineOf([...turns(1, 2), ...open(3)]), { limit: 400 }, 'The user likes tea.').timeline
+    expect(summaryOf(once).meta?.covered_turn_ids).toEqual(['t1', 't2'])
+    const more = withDrafts(once, [completion(words(400), 't3', 3), ...open(4)])
+    const planned = plan(more, { limit: 600 })
+    expect(planned?.history?.request.user).toContain('<previous-summary>\nThe user likes tea.\n</previous-summary>')
+    expect(planned?.history?.request.user).toContain('Update the previous summary')
+    const twice = compact(more, { limit: 600 }, 'The user likes tea and toast.').timeline
+    expect(summaryOf(twice).meta?.covered_turn_ids).toEqual(['t1', 't2', 't3'])
+    expect(summaryOf(twice).meta?.compacted_range_start_ts).toBe(summaryOf(once).meta?.compacted_range_start_ts)
+    expect(types(twice).filter((type) => type === 'conv.range.summary')).toHaveLength(1)
+  })
+
+  it('timeline 11.92: ten covered turns are shown by their ends and their number', () => {
+    const { timeline } = compact(ten, { limit: 300, keepRecentTurns: 0 })
+    expect(shownText(timeline)).toContain('covered_turns: t1, t2, ..., t9, t10 (count=10)')
+  })
+
+  it('timeline 11.94: of two preferences at one path the digest says only the newer', () => {
+    const inside = [...noted('t1', 'n', '[P] short answers'), ...noted('t1', 'n', '[P] long answers\nwith sources', 'n2')]
+    const { timeline } = compact(timelineOf([...turn(1, 3, inside), ...turns(2, 5), ...open(6)]), { limit: 900 })
+    const text = summaryOf(timeline).text ?? ''
+    expect(text).toContain('[INTERNAL MEMORY DIGEST]\nActive conversation preferences:\n- long answers with sources')
+    expect(text).not.toContain('short answers')
+    expect(shownText(timeline)).toContain('[INTERNAL NOTE]\n[P] long answers\nwith sources')
+  })
+
+  it('timeline 11.95: an artifact is named to the summariser, in the digest and in what is shown', () => {
+    const digest = {
+      artifact_path: 'fi:t1.files/report.pdf',
+      mime: 'application/pdf',
+      kind: 'file' as const,
+      visibility: 'external' as const,
+    }
+    const inside = [call('pdf1', 'rendering_tools.write_pdf', 't1', 3), artifactDigest(place('pdf1', 't1', 3), digest)]
+    const before = timelineOf([...turn(1, 2, inside), ...turns(2, 6), ...open(7)])
+    const input = plan(before, { limit: 900 })?.history?.request.user ?? ''
+    for (const said of ['fi:t1.files/report.pdf', 'application/pdf', 'pdf1']) expect(input).toContain(said)
+    const { timeline } = compact(before, { limit: 900 })
+    expect(summaryOf(timeline).meta?.compaction_digest).toMatchObject({
+      artifacts: [
+        {
+          artifact_path: 'fi:t1.files/report.pdf',
+          mime: 'application/pdf',
+          tool_call_id: 'pdf1',
+          tool_id: 'rendering_tools.write_pdf',
+          turn_id: 't1',
+        },
+      ],
+      streamed_artifacts: ['fi:t1.files/report.pdf'],
+      written_files: ['fi:t1.files/report.pdf'],
+    })
+    expect(shownText(timeline)).toContain('- fi:t1.files/report.pdf | application/pdf | file | rendering_tools.write_pdf')
+    expect(shownText(timeline)).toContain('<modified-files>\nfi:t1.files/report.pdf\n</modified-files>')
+  })
+
+  it('puts everything at the cut in its order, and carries it again the next time', () => {
+    const inside = [
+      ...noted('t1', 'n', '[D] use tea'),
+      drawn('p1', ['boil', 'pour'], 't1', { current: true, status: { '1': 'done' } }),
+      drawn('p0', ['old'], 't1', { closed_ts: minute(2) }),
+      userEvent('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' }),
+    ]
+    const once = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline
+    const carried = [
+      'conv.range.summary',
+      'react.note.preserved',
+      'user.followup.preserved',
+      'react.plan.history',
+      'react.plan.preserved',
+      'react.plan.preserved',
+      'react.plan',
+    ]
+    expect(types(once).slice(0, 7)).toEqual(carried)
+    expect(types(once)[7]).toBe('turn.header')
+    const twice = compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 700 }).timeline
+    expect(types(twice).slice(0, 7)).toEqual(carried)
+    const shown = shownText(twice)
+    for (const said of ['[D] use tea', 'with milk', '✓ 1) boil', '□ 2) pour', 'id=p0 (closed)', 'snapshot_ref: ar:plan.latest:p0'])
+      expect(shown).toContain(said)
+    expect(blocksOf(twice, 1)[0]).toMatchObject({
+      path: 'ar:t7.react.note.preserved.1',
+      meta: { source_path: 'fi:t1.files/n.md', note_tags: ['D'] },
+    })
+  })
+
+  it('does not carry the active plan when what is retained shows a newer state of it', () => {
+    const inside = [drawn('p1', ['boil', 'pour'], 't1', { current: true })]
+    const before = timelineOf([
+      ...turn(1, 2, inside),
+      ...turns(2, 5),
+      ...open(6),
+      drawn('p1', ['boil', 'pour'], 't6', { current: true, status: { '1': 'done' } }),
+    ])
+    const { timeline } = compact(before, { limit: 900 })
+    expect(blocksOf(timeline).filter(({ type }) => type === 'react.plan')).toHaveLength(1)
+  })
+
+  it('keeps the newest 32 notes in sight and the others in the index', () => {
+    const many = Array.from({ length: 40 }, (_, i) => noted('t1', `n${i}`, `[P] preference number ${i}`)).flat()
+    const { timeline } = compact(timelineOf([...turn(1, 1, many), ...turns(2, 5), ...open(6)]), { limit: 900 })
+    const notes = blocksOf(timeline).filter(({ type }) => type === 'react.note.preserved')
+    expect([notes.length, notes[0]?.text, notes.at(-1)?.text]).toEqual([32, '[P] preference number 8', '[P] preference number 39'])
+    const digest = summaryOf(timeline).meta?.compaction_digest as { notes: readonly { text: string }[] }
+    expect(digest.notes.map(({ text }) => text)).toEqual(Array.from({ length: 8 }, (_, i) => `[P] preference number ${i}`))
+    expect(summaryOf(timeline).text?.match(/- preference number/g)).toHaveLength(12)
+  })
+
+  it('lists what was read and what was changed, each once', () => {
+    const inside = [
+      call('r1', 'react.read', 't1', 4),
+      {
+        ...call('r2', 'react.read', 't1', 4),
+        text: JSON.stringify({
+          tool_id: 'react.read',
+          tool_call_id: 'r2',
+          params: { paths: ['fi:t1.files/b.md', 'fi:t1.files/a.md', '/etc/passwd'] },
+        }),
+      },
+      call('w', 'react.write', 't1', 4),
+      artifactDigest(place('w', 't1', 4), { artifact_path: 'fi:t1.files/a.md' }),
+    ]
+    const text = summaryOf(compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline).text
+    expect(text).toContain('<read-files>\nfi:t1.files/b.md\n</read-files>\n\n<modified-files>\nfi:t1.files/a.md\n</modified-files>')
+    expect(text).not.toContain('passwd')
+  })
+
+  it('tells where results are that are too large to remember', () => {
+    const inside = [call('big', 'web_tools.web_fetch', 't1', 4), result('big', words(10_000), 't1', 4)]
+    const text = summaryOf(compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline).text
+    expect(text).toContain(
+      '<recoverable-tool-results>\n- tc:t1.big.result | tool=web_tools.web_fetch | call_id=big | tokens=12500\n</recoverable-tool-results>',
+    )
+  })
+})

@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { journals } from '../../../test/support/changes.ts'
+import { compact, finish, open, plan, shownTokens, summaryOf, ten, turn, turns } from '../../../test/support/compact.ts'
+import { timelineOf } from '../../../test/support/timelines.ts'
+import { callOf } from '../block/index.ts'
+import { applyChange } from '../timeline/apply.ts'
+import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
+import { started } from './report.ts'
+
+describe('the trigger', () => {
+  it('timeline 11.83: exactly at the limit nothing is compacted, and nothing is looked at', () => {
+    const never = () => {
+      throw new Error('not needed')
+    }
+    expect(plan(ten, { limit: 3000, systemTokens: 1000, renderedTokens: 2000, slice: never })).toBeUndefined()
+  })
+
+  it('timeline 11.84: one above, one compaction is started and completed', () => {
+    const planned = plan(ten, { limit: 2000, systemTokens: 1, renderedTokens: 2000 })
+    if (!planned) throw new Error('no plan')
+    const finished = finish(ten, planned)
+    expect([started(planned).status, finished.status]).toEqual(['started', 'completed'])
+    expect(finished.report).toMatchObject({ compaction_id: started(planned).compaction_id, kind: 'history', trigger_reason: 'over_limit' })
+    expect(finished.report.after_tokens).toBeLessThan(finished.report.before_tokens)
+    expect(finished.report.compacted_tokens).toBe(finished.report.before_tokens - (finished.report.after_tokens ?? 0))
+  })
+
+  it('alone is calibrated: a provider that bills more than we estimate is believed', () => {
+    const at = (calibration: number) => plan(ten, { limit: 4000, renderedTokens: 3000, calibration })?.kind
+    expect([at(1), at(1.3), at(1.4)]).toEqual([undefined, undefined, 'history'])
+  })
+
+  it('counts tails: what they take is not there for turns', () => {
+    const shown = shownTokens(ten)
+    expect(plan(ten, { limit: shown + 100, renderedTokens: shown + 101 })).toBeDefined()
+  })
+})
+
+describe('the cut', () => {
+  const cutBlock = (timeline: Timeline, options = {}) => {
+    const planned = plan(timeline, options)
+    return planned?.history?.leaving.retained[0]
+  }
+
+  it('timeline 11.85: what is retained begins with a header, never with a result', () => {
+    for (let limit = 400; limit < 3000; limit += 100) expect(['turn.header', undefined]).toContain(cutBlock(ten, { limit })?.type)
+    expect(cutBlock(ten)?.type).toBe('turn.header')
+  })
+
+  it('timeline 11.86: an older turn in which the cut falls is covered whole', () => {
+    const { timeline } = compact(ten)
+    const covered = summaryOf(timeline).meta?.covered_turn_ids as readonly string[]
+    expect(summaryOf(timeline).meta).not.toHaveProperty('split_turn_id')
+    expect(covered.length).toBeGreaterThan(0)
+    for (const block of blocksOf(timeline, 1)) expect(covered).not.toContain(block.turn_id)
+  })
+
+  it('keeps the recent turns whole when that leaves room, else a share of the budget', () => {
+    const recent = shownTokens(timelineOf([...turns(6, 10), ...open(11)]))
+    const lastGone = (limit: number) => plan(ten, { limit, keepRecentTurns: 6 })?.history?.leaving.turnIds.at(-1)
+    expect(lastGone(Math.ceil(recent / 0.85))).toBe('t5')
+    expect(lastGone(Math.floor(recent / 0.85) - 1)).toBe('t6')
+  })
+
+  it('a timeline that is all one turn is condensed, not summarised', () => {
+    expect(plan(timelineOf(open(1, 20, 100)))?.kind).toBe('current_turn_prefix')
+  })
+
+  it('history and the beginning of a long turn go together', () => {
+    const timeline = timelineOf([...turns(1, 3), ...open(4, 20, 100)])
+    const planned = plan(timeline)
+    expect(planned?.kind).toBe('history_with_split_turn')
+    expect(planned?.history?.leaving.retained[0]).toMatchObject({ type: 'turn.header', turn_id: 't4' })
+    expect(started(planned as NonNullable<typeof planned>)).toMatchObject({ split_turn: true, current_turn: 't4' })
+  })
+
+  it('never separates a call from its results, nor puts the current turn behind a summary, whatever the timeline', () => {
+    fc.assert(
+      fc.property(
+        journals(),
+        fc.integer({ min: 10, max: 3000 }),
+        fc.boolean(),
+        fc.constantFrom(1 as const, 2 as const, 3 as const),
+        (changes, limit, force, attempt) => {
+          const timeline = changes.reduce(applyChange, emptyTimeline())
+          const before = structuredClone(blocksOf(timeline))
+          const planned = plan(timeline, { limit, attempt, ...(force && { force: true }) })
+          expect(blocksOf(timeline)).toEqual(before)
+          if (!planned) return
+          const leaving = planned.history?.leaving.blocks ?? []
+          expect(leaving.filter(({ turn_id, meta }) => turn_id === planned.currentTurnId && !meta?.preserved_by_compaction)).toEqual([])
+          const finished = finish(timeline, planned)
+          expect(blocksOf(timeline)).toEqual(before)
+          if (finished.status === 'skipped') return
+          const after = finished.changes.reduce(applyChange, timeline)
+          expect(shownTokens(after)).toBeLessThan(shownTokens(timeline))
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  it('keeps every call with its results in real histories', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 100, max: 3000 }),
+        (sizes, limit) => {
+          const timeline = timelineOf([...sizes.flatMap((rounds, i) => turn(i + 1, rounds)), ...open(sizes.length + 1, 6)])
+          const planned = plan(timeline, { limit, force: true })
+          if (!planned) return
+          const folded = new Set(planned.prefix?.ids ?? [])
+          const gone = new Set(planned.history?.leaving.blocks.map(({ id }) => id))
+          const groups = new Map<string, Set<string>>()
+          for (const block of blocksOf(timeline)) {
+            const callId = callOf(block)
+            if (callId === undefined) continue
+            const where = gone.has(block.id) ? 'gone' : folded.has(block.id) ? 'folded' : 'kept'
+            groups.set(callId, (groups.get(callId) ?? new Set()).add(where))
+          }
+          for (const [callId, places] of groups) expect([callId, places.size]).toEqual([callId, 1])
+        },
+      ),
+    )
+  })
+})

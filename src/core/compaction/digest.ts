@@ -1,0 +1,156 @@
+import { z } from 'zod'
+import { Digest, readDigest } from '../block/digest.ts'
+import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { oncePerBlock } from '../block/once.ts'
+import { readToolCall } from '../block/tool.ts'
+import { cutText } from '../expiry/shorten.ts'
+import { defined, isObject, parseJson } from '../json.ts'
+import { oneLine } from '../render/text.ts'
+import { readPathsOf, toolAction } from './files.ts'
+import { PlanEntry } from './plans.ts'
+
+const list = <T extends z.ZodType>(item: T) => z.array(item).catch([])
+
+const ArtifactEntry = z.looseObject({
+  turn_id: z.string(),
+  ts: z.string().optional(),
+  artifact_path: z.string(),
+  physical_path: z.string().optional(),
+  mime: z.string().optional(),
+  kind: z.string().optional(),
+  visibility: z.string().optional(),
+  tool_id: z.string().optional(),
+  tool_call_id: z.string().optional(),
+  sources_used: z.array(z.number()).optional(),
+})
+export type ArtifactEntry = z.infer<typeof ArtifactEntry>
+
+/**
+ * Everything that a summary stands for, as an index: what the model no longer sees and can still ask for. Cumulative, oldest first.
+ * A list of paths names entries of `artifacts`; the lists without a bound are the ones that nothing else could replace.
+ */
+export const CompactionDigest = z.looseObject({
+  turns: list(z.looseObject({ turn_id: z.string(), ts: z.string().optional(), request: z.string().optional() })),
+  artifacts: list(ArtifactEntry),
+  streamed_artifacts: list(z.string()),
+  written_files: list(z.string()),
+  patched_files: list(z.string()),
+  exec_outputs: list(z.string()),
+  read_files: list(z.string()),
+  memsearches: list(z.looseObject({ query: z.string() })),
+  hidden_blocks: list(z.looseObject({ path: z.string() })),
+  plans: list(PlanEntry),
+  /** Notes that no longer fit among the preserved ones. */
+  notes: list(z.looseObject({ source_path: z.string(), text: z.string() })),
+  sids: list(z.number()),
+})
+export type CompactionDigest = z.infer<typeof CompactionDigest>
+
+export const emptyDigest: CompactionDigest = CompactionDigest.parse({})
+
+/** Empty when the summary carries none: imported ones may hold anything. */
+export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDigest => {
+  const parsed = CompactionDigest.safeParse(summary.meta?.compaction_digest ?? {})
+  return parsed.success ? parsed.data : emptyDigest
+})
+
+const MOST_SEARCHES = 50
+const MOST_HIDDEN = 200
+
+/** What these blocks add to the index: everything but notes and plans, which have rules of their own. */
+export function extendDigest(previous: CompactionDigest, blocks: readonly Block[], sids: readonly number[]): CompactionDigest {
+  const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[readToolCall(block)?.tool_call_id, block] as const] : [])))
+  const toolOf = (block: Block) => {
+    const call = tools.get(callOf(block))
+    return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
+  }
+  const found = blocks.flatMap((block) => artifactEntry(block, toolOf(block)) ?? [])
+  const made = (wanted: string) => found.filter(({ tool_id }) => toolAction(tool_id) === wanted).map(({ artifact_path }) => artifact_path)
+  const streamed = found.filter(({ visibility, kind }) => visibility === 'external' && kind !== undefined)
+  return {
+    ...previous,
+    turns: latestBy(previous.turns, blocks.flatMap(turnEntry), ({ turn_id }) => turn_id),
+    artifacts: latestBy(previous.artifacts, found, ({ artifact_path }) => artifact_path),
+    streamed_artifacts: distinct(
+      previous.streamed_artifacts,
+      streamed.map(({ artifact_path }) => artifact_path),
+    ),
+    written_files: distinct(previous.written_files, made('write')),
+    patched_files: distinct(previous.patched_files, made('patch')),
+    exec_outputs: distinct(previous.exec_outputs, made('exec')),
+    read_files: distinct(previous.read_files, blocks.flatMap(readPathsOf)),
+    memsearches: [...previous.memsearches, ...blocks.flatMap((block) => memsearchEntry(block, blocks))].slice(-MOST_SEARCHES),
+    hidden_blocks: latestBy(previous.hidden_blocks, blocks.flatMap(hiddenEntry), ({ path }) => path).slice(-MOST_HIDDEN),
+    sids: [...new Set([...previous.sids, ...sids])].sort((a, b) => a - b),
+  }
+}
+
+/** A later entry takes the place of an earlier one with the same name, at the end. */
+export function latestBy<T>(before: readonly T[], added: readonly T[], nameOf: (entry: T) => string): T[] {
+  const entries = new Map<string, T>()
+  for (const entry of [...before, ...added]) {
+    entries.delete(nameOf(entry))
+    entries.set(nameOf(entry), entry)
+  }
+  return [...entries.values()]
+}
+
+const distinct = (before: readonly string[], added: readonly string[]) => latestBy(before, added, (path) => path)
+
+function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry | undefined {
+  const digest = readDigest(block) ?? contentDigest(block)
+  if (!digest) return undefined
+  return defined({
+    turn_id: block.turn_id,
+    ts: block.ts,
+    artifact_path: digest.artifact_path,
+    physical_path: digest.physical_path,
+    mime: digest.mime,
+    kind: digest.kind,
+    visibility: digest.visibility,
+    tool_id: toolId,
+    tool_call_id: digest.tool_call_id ?? callOf(block),
+    sources_used: digest.sources_used,
+  })
+}
+
+/** A file whose metadata block is missing still says in its own meta what it is; at the least it has an address. */
+function contentDigest(block: Block): Digest | undefined {
+  if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
+  const parsed = Digest.safeParse(parseJson(block.meta?.digest))
+  return parsed.success ? parsed.data : defined({ artifact_path: block.path, mime: block.mime })
+}
+
+function turnEntry(block: Block): CompactionDigest['turns'] {
+  return block.type === 'user.prompt' ? [{ turn_id: block.turn_id, ts: block.ts, request: oneLine(block.text ?? '', 160) }] : []
+}
+
+function memsearchEntry(block: Block, blocks: readonly Block[]): CompactionDigest['memsearches'] {
+  const call = readToolCall(block)
+  if (call?.tool_id !== 'react.memsearch') return []
+  const { query, targets, top_k, days } = call.params
+  const result = blocks.find((other) => other.type === 'react.tool.result' && callOf(other) === call.tool_call_id && !readDigest(other))
+  const found = parseJson(result?.text)
+  const rows = isObject(found) ? found.hits : found
+  const hits = Array.isArray(rows) ? rows.filter(isObject) : []
+  const strings = (values: readonly unknown[]) => [...new Set(values.filter((value) => typeof value === 'string'))].slice(0, 20)
+  const snippets = hits.flatMap(({ snippets: inside }) => (Array.isArray(inside) ? inside.filter(isObject) : []))
+  return [
+    defined({
+      query: oneLine(typeof query === 'string' ? query : '', 256),
+      targets,
+      top_k,
+      days,
+      hits_count: hits.length,
+      turn_ids: strings(hits.map(({ turn_id }) => turn_id)),
+      paths: strings(snippets.map(({ path }) => path)),
+    }),
+  ]
+}
+
+function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
+  if (!isHidden(block) || block.path === undefined) return []
+  const { path, type, turn_id, ts, mime } = block
+  const replacement_text = block.meta?.replacement_text
+  return [defined({ path, type, turn_id, ts, mime, replacement_text: replacement_text && cutText(replacement_text, 200) })]
+}

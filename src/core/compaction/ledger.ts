@@ -1,0 +1,105 @@
+import { readDigest } from '../block/digest.ts'
+import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { readToolCall, type ToolCall } from '../block/tool.ts'
+import type { Estimator } from '../estimate/estimator.ts'
+import { cutText } from '../expiry/shorten.ts'
+import { parseJson } from '../json.ts'
+import { sourcesPath, turnIndexPath } from '../path/build.ts'
+import { caps } from '../render/caps.ts'
+import { scrubBase64 } from '../render/scrub.ts'
+import { shapeOf } from '../render/shape.ts'
+import { oneLine } from '../render/text.ts'
+
+const PARAMS_CHARS = 1800
+const HINT_CHARS = 220
+const shapeLimits = { ...caps, shape: 300, shapeDepth: 2, shapeItems: 6 }
+
+interface LedgerCall {
+  readonly call: ToolCall
+  readonly block: Block
+  readonly results: readonly Block[]
+}
+
+/**
+ * Every call of the blocks, made from the blocks themselves and never from what an older checkpoint said of them. The newest are told
+ * in full within `maxChars`, the older ones in a line each within half of that; the turn index has the rest.
+ */
+export function ledgerOf(blocks: readonly Block[], turnId: string, tokens: Estimator, maxChars: number): readonly string[] {
+  const calls = callsOf(blocks).toReversed()
+  const full = within(calls, (each) => entryOf(each, tokens), maxChars)
+  const brief = within(calls.slice(full.length), lineOf, maxChars / 2)
+  const more = calls.length - full.length - brief.length
+  return [
+    ...(more > 0 ? [`... ${more} earlier calls: react.read(["${turnIndexPath(turnId)}"]) lists every call and file of this turn`] : []),
+    ...brief.toReversed(),
+    ...full.toReversed(),
+  ]
+}
+
+function within(calls: readonly LedgerCall[], tell: (call: LedgerCall) => string, maxChars: number): readonly string[] {
+  const told: string[] = []
+  let length = 0
+  for (const call of calls) {
+    const text = tell(call)
+    length += text.length + 1
+    if (length > maxChars) break
+    told.push(text)
+  }
+  return told
+}
+
+function callsOf(blocks: readonly Block[]): readonly LedgerCall[] {
+  const results = new Map<string, Block[]>()
+  const calls: LedgerCall[] = []
+  for (const block of blocks) {
+    const callId = callOf(block)
+    if (callId === undefined) continue
+    const group = results.get(callId) ?? []
+    results.set(callId, group)
+    const call = readToolCall(block)
+    if (call) calls.push({ call, block, results: group })
+    else if (block.type === 'react.tool.result') group.push(block)
+  }
+  return calls
+}
+
+function entryOf({ call, block, results }: LedgerCall, tokens: Estimator): string {
+  const said = results.findLast((result) => !readDigest(result) && result.text !== undefined)
+  const files = filesOf(results)
+  const sids = [
+    ...new Set(results.flatMap((result) => [...(result.meta?.sources_used ?? []), ...(readDigest(result)?.sources_used ?? [])])),
+  ]
+  return [
+    `- tool_call_id: ${call.tool_call_id}`,
+    `  tool: ${call.tool_id}`,
+    `  call: ${block.path ?? 'not addressable'}`,
+    `  params: ${cutText(scrubBase64(JSON.stringify(call.params)), PARAMS_CHARS)}`,
+    ...resultLines(said, tokens),
+    ...(files.length > 0 ? [`  files: ${files.join(', ')}`] : []),
+    ...(sids.length > 0 ? [`  sources: ${sourcesPath(sids)}`] : []),
+  ].join('\n')
+}
+
+function resultLines(result: Block | undefined, tokens: Estimator): readonly string[] {
+  if (!result) return []
+  const text = result.text ?? ''
+  const value = parseJson(text)
+  return [
+    `  result: ${result.path ?? 'not addressable'}`,
+    `  result_tokens_estimate: ${tokens.content(result)}`,
+    ...(value === undefined ? [] : [`  result_shape: ${shapeOf(value, shapeLimits).replaceAll('\n', ' / ')}`]),
+    `  result_hint: ${oneLine(scrubBase64((isHidden(result) && result.meta?.replacement_text) || text), HINT_CHARS)}`,
+  ]
+}
+
+/** The result's address; the call's is the same but for its last word. */
+function lineOf({ call, block, results }: LedgerCall): string {
+  const answered = results.findLast((result) => result.path?.startsWith('tc:'))
+  return `- ${[answered?.path ?? block.path ?? call.tool_call_id, call.tool_id, ...filesOf(results)].join(' | ')}`
+}
+
+const filesOf = (results: readonly Block[]): readonly string[] => [
+  ...new Set(
+    results.flatMap((result) => [readDigest(result)?.artifact_path ?? [], result.path?.startsWith('fi:') ? result.path : []].flat()),
+  ),
+]

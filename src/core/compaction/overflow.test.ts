@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { finish, plan, shownText, ten } from '../../../test/support/compact.ts'
+import { timelineOf } from '../../../test/support/timelines.ts'
+import { call, completion, header, minute, place, prompt } from '../../testing/blocks.ts'
+import { artifactContent, attachmentBlocks } from '../block/index.ts'
+import { applyChange } from '../timeline/apply.ts'
+import { isContextOverflow } from './overflow.ts'
+
+describe('overflow', () => {
+  it.each([
+    'prompt is too long: 210000 tokens > 200000 maximum',
+    'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000',
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.",
+    'error code context_length_exceeded',
+    'Input is too long for requested model.',
+    'input too long',
+    'too many tokens in the request',
+    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+  ])('timeline 11.97: is seen in "%s"', (message) => expect(isContextOverflow(message)).toBe(true))
+
+  it.each([
+    'Rate limit reached: too many tokens per minute',
+    'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens',
+    'overloaded_error',
+    'invalid api key',
+    '',
+  ])('is not seen in "%s"', (message) => expect(isContextOverflow(message)).toBe(false))
+
+  it('is believed by its code', () => expect(isContextOverflow('bad request', 'context_length_exceeded')).toBe(true))
+
+  it('forces a compaction even when the estimate fits, and each attempt keeps less', () => {
+    const at = (attempt: 1 | 2 | 3) =>
+      plan(ten, { limit: 1_000_000, force: true, attempt, renderedTokens: 0 })?.history?.leaving.turnIds.length ?? 0
+    expect(plan(ten, { limit: 1_000_000, renderedTokens: 0 })).toBeUndefined()
+    expect([at(1), at(2), at(3)]).toEqual([4, 7, 9])
+  })
+
+  it('falls back to a mechanical summary when the summariser fails too', () => {
+    const planned = plan(ten, { force: true }) as NonNullable<ReturnType<typeof plan>>
+    const finished = finish(ten, planned, {})
+    if (finished.status === 'skipped') throw new Error(finished.reason)
+    const shown = shownText(finished.changes.reduce(applyChange, ten))
+    expect(shown).toContain('No model wrote this part')
+    expect(shown).toContain('- ar:t1.user.prompt asked: question 1\n  answered: answer 1')
+  })
+
+  it('at the last attempt takes images out of sight, but never those the user asks about now', () => {
+    const image = (turnId: string, name: string) =>
+      attachmentBlocks(turnId, minute(1), {
+        name,
+        mime: 'image/png',
+        size_bytes: 9,
+        blob: { sha256: name.repeat(64).slice(0, 64), size: 9 },
+      })
+    const before = timelineOf([
+      header('t1'),
+      ...image('t1', 'a'),
+      completion('ok'),
+      header('t2'),
+      prompt('this?', 't2'),
+      ...image('t2', 'b'),
+    ])
+    const planned = plan(before, { force: true, attempt: 3, renderedTokens: 0, limit: 1_000_000 })
+    const finished = finish(before, planned as NonNullable<typeof planned>)
+    if (finished.status === 'skipped') throw new Error(finished.reason)
+    const shown = shownText(finished.changes.reduce(applyChange, before))
+    expect(shown.match(/<image\/png>/g)).toHaveLength(1)
+    const shot = { path: 'fi:t1.files/shot.png', mime: 'image/png' }
+    const produced = artifactContent(place('c', 't1', 0), {
+      ...shot,
+      blob: { sha256: 'c'.repeat(64), size: 9 },
+      digest: { artifact_path: shot.path },
+    })
+    const one = timelineOf([header('t1'), prompt('draw', 't1'), call('c', 'exec_tools.execute_code_python'), produced])
+    const only = finish(one, plan(one, { force: true, attempt: 3, renderedTokens: 0 }) as NonNullable<typeof planned>)
+    if (only.status === 'skipped') throw new Error(only.reason)
+    expect(only.report.kind).toBe('binaries')
+    expect(shownText(only.changes.reduce(applyChange, one))).toContain('HIDDEN — image or document taken out of sight')
+  })
+})

@@ -1,0 +1,116 @@
+import { z } from 'zod'
+import type { Block, Draft } from '../block/envelope.ts'
+import { type Plan, readPlan, StepStatus } from '../block/plan.ts'
+import { cutText } from '../expiry/shorten.ts'
+import { latestPlanPath } from '../path/build.ts'
+import { stepMarks } from '../render/plan.ts'
+
+/** A plan as an index keeps it: its newest steps, and the address of the snapshot they were read from. */
+export const PlanEntry = z.looseObject({
+  plan_id: z.string(),
+  snapshot_path: z.string(),
+  state: z.string(),
+  last_ts: z.string(),
+  steps: z.array(z.string()),
+  status: z.record(z.string(), StepStatus).catch({}),
+})
+export type PlanEntry = z.infer<typeof PlanEntry>
+
+/** How a plan ended, or that it did not. */
+export function planState(plan: Plan): 'closed' | 'superseded' | 'complete' | 'unfinished' {
+  if (plan.superseded_ts !== undefined || plan.superseded_by_plan_id !== undefined) return 'superseded'
+  if (plan.closed_ts !== undefined) return 'closed'
+  const over = plan.steps.every((_, index) => ['done', 'failed'].includes(plan.status[String(index + 1)] ?? 'pending'))
+  return over && plan.steps.length > 0 ? 'complete' : 'unfinished'
+}
+
+/** The newest snapshot of each plan, in order of their times in the list. */
+export function newestSnapshots(blocks: readonly Block[]): readonly { readonly block: Block; readonly plan: Plan }[] {
+  const newest = new Map<string, { readonly block: Block; readonly plan: Plan }>()
+  for (const block of blocks) {
+    const plan = readPlan(block)
+    if (!plan) continue
+    newest.delete(plan.plan_id)
+    newest.set(plan.plan_id, { block, plan })
+  }
+  return [...newest.values()]
+}
+
+export function planEntry({ block, plan }: { readonly block: Block; readonly plan: Plan }): PlanEntry {
+  return {
+    plan_id: plan.plan_id,
+    snapshot_path: sourceOf(block) ?? '',
+    state: planState(plan),
+    last_ts: plan.last_ts ?? block.ts,
+    steps: plan.steps,
+    status: plan.status,
+  }
+}
+
+/** The plans that stay at hand after a compaction; older ones are in the digest. */
+export const MOST_PLANS = 12
+const MOST_STEPS = 20
+const STEP_CHARS = 120
+const MOST_CHARS = 14_000
+
+/** Newest first, and never longer than it may be shown: what does not fit is counted and stays in the summary's digest. */
+export function planHistoryText(entries: readonly PlanEntry[]): string {
+  const shown: string[] = []
+  let length = 0
+  for (const [index, entry] of entries.toReversed().entries()) {
+    const text = planText(entry, entries.length - index)
+    length += text.length + 1
+    if (shown.length === MOST_PLANS || length > MOST_CHARS) break
+    shown.push(text)
+  }
+  const more = entries.length - shown.length
+  return ['[COMPACTED PLAN HISTORY]', ...shown, ...(more > 0 ? [`... ${more} older plans are listed by the summary's path`] : [])].join(
+    '\n',
+  )
+}
+
+function planText(entry: PlanEntry, number: number): string {
+  const steps = entry.steps
+    .slice(0, MOST_STEPS)
+    .map((step, index) => `  ${stepMarks[entry.status[String(index + 1)] ?? 'pending']} ${index + 1}) ${cutText(step, STEP_CHARS, '…')}`)
+  const more = entry.steps.length - steps.length
+  return [
+    `- plan #${number} id=${entry.plan_id} (${entry.state}) last=${entry.last_ts}`,
+    ...steps,
+    ...(more > 0 ? [`  ... ${more} more steps`] : []),
+    `  snapshot_ref: ${latestPlanPath(entry.plan_id)}`,
+  ].join('\n')
+}
+
+/** Keeps `ar:plan.latest:<id>` readable without the journal; never rendered. */
+export const preservedSnapshot = (block: Block, place: CarriedPlace): Draft => carried(block, 'react.plan.preserved', place)
+
+export interface CarriedPlace {
+  /** The turn of the block at the cut. */
+  readonly turnId: string
+}
+
+/** A copy that stands at the cut and remembers where it came from. Its time stays its own. */
+export function carried(block: Block, type: string, { turnId }: CarriedPlace, path?: string): Draft {
+  const { id: _id, meta, ...rest } = block
+  const { hidden: _h, replacement_text: _t, hidden_reason: _r, hidden_scope: _s, iteration: _i, tool_call_id: _c, ...kept } = meta ?? {}
+  const { call_id: _call, ...fields } = rest
+  const source = sourceOf(block)
+  return {
+    ...fields,
+    type,
+    turn_id: turnId,
+    ...(path !== undefined && { path }),
+    meta: {
+      ...kept,
+      ...(source !== undefined && { source_path: source }),
+      source_turn_id: sourceTurnOf(block),
+      preserved_by_compaction: true,
+    },
+  }
+}
+
+/** Where a carried block was first written; for any other block, its own path. */
+export const sourceOf = (block: Block): string | undefined =>
+  typeof block.meta?.source_path === 'string' ? block.meta.source_path : block.path
+const sourceTurnOf = (block: Block): string => (typeof block.meta?.source_turn_id === 'string' ? block.meta.source_turn_id : block.turn_id)

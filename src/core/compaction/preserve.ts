@@ -1,0 +1,62 @@
+import type { Block, Draft } from '../block/envelope.ts'
+import { noteSegments, noteTags } from '../block/note.ts'
+import { preservedNotePath } from '../path/build.ts'
+import { oneLine } from '../render/text.ts'
+import { latestBy } from './digest.ts'
+import { type CarriedPlace, carried, sourceOf } from './plans.ts'
+
+const MOST_NOTES = 32
+const MOST_EVENTS = 16
+const MOST_PREFERENCES = 12
+
+/** The newest note at each path, oldest first: a path that was written again says only its newest text. */
+export function currentNotes(blocks: readonly Block[]): readonly Block[] {
+  const notes = blocks.filter(({ type, text }) => (type === 'react.note' || type === 'react.note.preserved') && text !== undefined)
+  return latestBy([], notes, (note) => sourceOf(note) ?? note.id)
+}
+
+export interface NoteSplit {
+  readonly kept: readonly Block[]
+  readonly dropped: readonly Block[]
+}
+
+/** The newest stay in sight; the others go to the digest. */
+export function splitNotes(notes: readonly Block[]): NoteSplit {
+  const start = Math.max(0, notes.length - MOST_NOTES)
+  return { kept: notes.slice(start), dropped: notes.slice(0, start) }
+}
+
+/** As authored, at addresses of their own. */
+export function preservedNotes(notes: readonly Block[], place: CarriedPlace): readonly Draft[] {
+  return notes.map((note, index) => {
+    const draft = carried(note, 'react.note.preserved', place, preservedNotePath(place.turnId, index + 1))
+    return { ...draft, meta: { ...draft.meta, note_tags: noteTags(note.text ?? '') } }
+  })
+}
+
+const events = new Map([
+  ['user.followup', 'user.followup.preserved'],
+  ['user.followup.preserved', 'user.followup.preserved'],
+  ['user.steer', 'user.steer.preserved'],
+  ['user.steer.preserved', 'user.steer.preserved'],
+])
+
+/** What the user said while turns were running: the newest, as said. */
+export function preservedEvents(blocks: readonly Block[], place: CarriedPlace): readonly Draft[] {
+  const said = blocks.flatMap((block) => {
+    const type = events.get(block.type)
+    return type === undefined ? [] : [carried(block, type, place)]
+  })
+  return said.slice(-MOST_EVENTS)
+}
+
+/** What the user prefers, newest first, each once: the part of memory that must never need a look-up. */
+export function preferenceDigest(notes: readonly Block[]): string | undefined {
+  const preferences = notes
+    .toReversed()
+    .flatMap(({ text }) => noteSegments(text ?? '').filter(({ tag }) => tag === 'P'))
+    .map(({ text }) => oneLine(text, 220))
+    .filter((text) => text !== '')
+  const lines = [...new Set(preferences)].slice(0, MOST_PREFERENCES).map((text) => `- ${text}`)
+  return lines.length === 0 ? undefined : ['[INTERNAL MEMORY DIGEST]', 'Active conversation preferences:', ...lines].join('\n')
+}

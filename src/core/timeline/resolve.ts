@@ -1,0 +1,150 @@
+import type { Block } from '../block/envelope.ts'
+import { readPlan } from '../block/plan.ts'
+import { readCompactionDigest } from '../compaction/digest.ts'
+import { summaryView } from '../compaction/view.ts'
+import { type FilePath, formatPath, type LatestPlanPath, parsePath, type RecordPath, type ToolPath } from '../path/logical.ts'
+import { selectSources } from '../sources/select.ts'
+import type { SourceRow } from '../sources/source.ts'
+import { type Artifact, artifactIn, findArtifact } from './artifacts.ts'
+import { blockAt, blocksAtPath, blocksOfTurn, type Timeline } from './timeline.ts'
+import { turnIndexText } from './turn-index.ts'
+
+/**
+ * What was ever entered, as far as somebody has looked. Undefined means that nobody has: `resolvePath` then says what to look up, and
+ * is asked again. Lists are oldest first; empty means there is nothing.
+ */
+export interface History {
+  atPath(path: string): readonly Block[] | undefined
+  ofTurn(turnId: string): readonly Block[] | undefined
+}
+
+export type Resolved =
+  /** `blocks` at the address, oldest first; `from` tells whether they are in the timeline or only in its journal. */
+  | { readonly status: 'blocks'; readonly path: string; readonly blocks: readonly Block[]; readonly from: 'timeline' | 'history' }
+  | { readonly status: 'artifact'; readonly path: string; readonly artifact: Artifact; readonly from: 'timeline' | 'history' | 'digest' }
+  /** A view that is computed and never stored: a turn index, a summary with its whole index. */
+  | { readonly status: 'view'; readonly path: string; readonly text: string }
+  | { readonly status: 'sources'; readonly path: string; readonly rows: readonly SourceRow[]; readonly missing: readonly number[] }
+  | { readonly status: 'look'; readonly at: { readonly path: string } | { readonly turn: string } }
+  /** Knowledge, skills and other conversations have resolvers of their own; a folder is no one thing. */
+  | { readonly status: 'elsewhere'; readonly path: string; readonly where: 'knowledge' | 'skill' | 'conversation' | 'folder' }
+  | { readonly status: 'missing'; readonly path: string }
+  | { readonly status: 'not_a_logical_path' }
+
+/** What an address leads to: the timeline first, then all history. Hidden blocks can be found like any other. */
+export function resolvePath(timeline: Timeline, text: string, history: History): Resolved {
+  const parsed = parsePath(text)
+  if (parsed === undefined) return { status: 'not_a_logical_path' }
+  const path = formatPath(parsed)
+  if (parsed.space === 'ks') return { status: 'elsewhere', path, where: 'knowledge' }
+  if (parsed.space === 'sk') return { status: 'elsewhere', path, where: 'skill' }
+  if (parsed.conversation !== undefined) return { status: 'elsewhere', path, where: 'conversation' }
+  switch (parsed.space) {
+    case 'so':
+      return { status: 'sources', path, ...selectSources(timeline.sources, parsed.sids) }
+    case 'ar':
+      return parsed.kind === 'latest-plan' ? latestPlan(timeline, parsed, path, history) : record(timeline, parsed, path, history)
+    case 'su':
+    case 'ws':
+      return record(timeline, parsed, path, history)
+    case 'tc': {
+      const found = atPath(timeline, path, history)
+      const older = found.status === 'missing' ? olderSpelling(parsed) : undefined
+      return older === undefined ? found : atPath(timeline, older, history)
+    }
+    case 'fi':
+      if (parsed.kind === 'folder') return { status: 'elsewhere', path, where: 'folder' }
+      return parsed.kind === 'file' ? file(timeline, parsed, path, history) : atPath(timeline, path, history)
+    default:
+      return parsed satisfies never
+  }
+}
+
+/** Imported timelines keep their paths as they were written. */
+function olderSpelling({ turn, call, record: name }: ToolPath): string | undefined {
+  const file = { call: 'in.json', result: 'out.json', notice: 'notice.json', code: undefined }[name]
+  return file === undefined ? undefined : `tc:${turn}.tool_calls.${call}.${file}`
+}
+
+function record(timeline: Timeline, { space, turn, record: name }: RecordPath, path: string, history: History): Resolved {
+  if (space === 'ar' && name === 'react.turn.index') return turnIndex(timeline, turn, path, history)
+  const found = atPath(timeline, path, history)
+  const summary = found.status === 'blocks' ? found.blocks.findLast(({ type }) => type === 'conv.range.summary') : undefined
+  return summary ? { status: 'view', path, text: summaryView(summary) } : found
+}
+
+/** What a compaction carried along is a copy: it answers only when nothing else does. */
+function atPath(timeline: Timeline, path: string, history: History): Resolved {
+  const visible = blocksAtPath(timeline, path)
+  const own = visible.filter(({ meta }) => meta?.preserved_by_compaction !== true)
+  if (own.length > 0) return { status: 'blocks', path, blocks: own, from: 'timeline' }
+  const older = history.atPath(path)
+  if (older === undefined) return { status: 'look', at: { path } }
+  const originals = older.filter(({ meta }) => meta?.preserved_by_compaction !== true)
+  if (originals.length > 0) return { status: 'blocks', path, blocks: originals, from: 'history' }
+  if (visible.length > 0) return { status: 'blocks', path, blocks: visible, from: 'timeline' }
+  return older.length > 0 ? { status: 'blocks', path, blocks: older, from: 'history' } : { status: 'missing', path }
+}
+
+/** The journal's own order of the turn; what is visible of it answers only where the journal was let go. */
+function turnIndex(timeline: Timeline, turn: string, path: string, history: History): Resolved {
+  const logged = history.ofTurn(turn)
+  if (logged === undefined) return { status: 'look', at: { turn } }
+  const blocks = logged.length > 0 ? logged : blocksOfTurn(timeline, turn)
+  if (blocks.length === 0) return { status: 'missing', path }
+  const header = blocks.find(({ type }) => type === 'turn.header')
+  const ended = timeline.openTurn?.turn_id === turn ? null : (blocks.at(-1)?.ts ?? null)
+  return { status: 'view', path, text: turnIndexText({ turn_id: turn, ts: header?.ts ?? null, end_ts: ended, blocks, sources_used: [] }) }
+}
+
+/** Content makes an artifact whole; metadata alone is the last answer, and still says what there was. */
+function file(timeline: Timeline, { turn }: FilePath, path: string, history: History): Resolved {
+  const visible = findArtifact(timeline, path)
+  if (visible && hasContent(visible)) return { status: 'artifact', path, artifact: visible, from: 'timeline' }
+  const older = history.atPath(path)
+  if (older === undefined) return { status: 'look', at: { path } }
+  const past = artifactIn(older, path)
+  if (past && hasContent(past)) return { status: 'artifact', path, artifact: visible ? { ...past, ...visible } : past, from: 'history' }
+  if (visible) return { status: 'artifact', path, artifact: visible, from: 'timeline' }
+  if (past) return { status: 'artifact', path, artifact: past, from: 'history' }
+  const logged = history.ofTurn(turn)
+  if (logged === undefined) return { status: 'look', at: { turn } }
+  const described = artifactIn(logged, path)
+  if (described) return { status: 'artifact', path, artifact: described, from: 'history' }
+  const indexed = fromDigest(timeline, path)
+  return indexed ? { status: 'artifact', path, artifact: indexed, from: 'digest' } : { status: 'missing', path }
+}
+
+const hasContent = ({ text, blob, base64 }: Artifact) => text !== undefined || blob !== undefined || base64 !== undefined
+
+/** The latest summary's index; its entries are cumulative. */
+const digestOf = (timeline: Timeline) => {
+  const first = blockAt(timeline, 0)
+  return first?.type === 'conv.range.summary' ? readCompactionDigest(first) : undefined
+}
+
+function fromDigest(timeline: Timeline, path: string): Artifact | undefined {
+  const entry = digestOf(timeline)?.artifacts.find(({ artifact_path }) => artifact_path === path)
+  if (!entry) return undefined
+  const { tool_id: toolId, tool_call_id: callId, kind, mime, physical_path: physical } = entry
+  return {
+    path,
+    kind: kind === 'file' ? 'file' : 'display',
+    about: { artifact_path: path, ...(mime !== undefined && { mime }), ...(physical !== undefined && { physical_path: physical }) },
+    ...(callId !== undefined && { callId }),
+    ...(toolId !== undefined && { toolId }),
+  }
+}
+
+function latestPlan(timeline: Timeline, { planId }: LatestPlanPath, path: string, history: History): Resolved {
+  for (let position = timeline.size - 1; position >= 0; position--) {
+    const block = blockAt(timeline, position)
+    if (block && readPlan(block)?.plan_id === planId) return { status: 'blocks', path, blocks: [block], from: 'timeline' }
+  }
+  const snapshot = digestOf(timeline)?.plans.find(({ plan_id }) => plan_id === planId)?.snapshot_path
+  if (snapshot === undefined) return { status: 'missing', path }
+  const older = history.atPath(snapshot)
+  if (older === undefined) return { status: 'look', at: { path: snapshot } }
+  const newest = older.findLast((block) => readPlan(block)?.plan_id === planId)
+  return newest ? { status: 'blocks', path, blocks: [newest], from: 'history' } : { status: 'missing', path }
+}
