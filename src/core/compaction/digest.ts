@@ -70,7 +70,7 @@ export function extendDigest(previous: CompactionDigest, blocks: readonly Block[
   return {
     ...previous,
     turns: latestBy(previous.turns, blocks.flatMap(turnEntry), ({ turn_id }) => turn_id),
-    artifacts: latestBy(previous.artifacts, found, ({ artifact_path }) => artifact_path),
+    artifacts: withArtifacts(previous.artifacts, found),
     streamed_artifacts: distinct(
       previous.streamed_artifacts,
       streamed.map(({ artifact_path }) => artifact_path),
@@ -93,6 +93,17 @@ export function latestBy<T>(before: readonly T[], added: readonly T[], nameOf: (
     entries.set(nameOf(entry), entry)
   }
   return [...entries.values()]
+}
+
+/** What a later block does not say of an artifact, an earlier one may have said. */
+function withArtifacts(before: readonly ArtifactEntry[], found: readonly ArtifactEntry[]): ArtifactEntry[] {
+  const known = new Map(before.map((entry) => [entry.artifact_path, entry]))
+  const grown = found.map((entry) => {
+    const merged = { ...known.get(entry.artifact_path), ...entry }
+    known.set(entry.artifact_path, merged)
+    return merged
+  })
+  return latestBy(before, grown, ({ artifact_path }) => artifact_path)
 }
 
 const distinct = (before: readonly string[], added: readonly string[]) => latestBy(before, added, (path) => path)

@@ -90,9 +90,10 @@ function chooseCut(
 ): Cut | undefined {
   const { limit, systemTokens, renderedTokens, calibration, keepRecentTurns, currentTurnId } = options
   const tails = Math.max(0, renderedTokens - shown)
-  const room = Math.max(1, Math.floor(limit / calibration) - systemTokens - tails)
+  const carried = sum(blocks.slice(0, frontOf(blocks)), tokensAt) // a summary as large will stand there again
   const force = options.force === true
-  const budget = force ? Math.max(1, Math.min(room, shown)) : room // what was refused bounds the budget better than any estimate
+  const room = Math.floor(limit / calibration) - systemTokens - tails
+  const budget = Math.max(1, (force ? Math.min(room, shown) : room) - carried) // what was refused bounds it better than any estimate
   const share = Math.floor((keepShares[(options.attempt ?? 1) - 1] as number) * budget)
   const recent = force ? 0 : recentTokens(blocks, tokensAt, keepRecentTurns)
   const keep = recent <= ROOM * budget ? Math.max(share, recent) : share

@@ -73,8 +73,9 @@ function toolLines(blocks: readonly Block[]): readonly string[] {
     const call = readToolCall(block)
     if (!call) return []
     const given = results.get(call.tool_call_id) ?? []
-    const said = given.findLast((result) => result.text !== undefined && !readDigest(result)) ?? given.at(-1)
-    const result = said?.path === undefined ? undefined : `result: ${said.path}`
+    const said = given.findLast((result) => result.text !== undefined && !readDigest(result))
+    const answered = said ?? given.at(-1)
+    const result = answered?.path === undefined ? undefined : `result: ${answered.path}`
     const hint = `hint: ${oneLine(joined(callHint(call.params), oneLine(said?.text ?? '', HINT)), HINT)}`
     return [joined(call.tool_id, statusOf(given), `call: ${block.path ?? call.tool_call_id}`, result, hint)]
   })
