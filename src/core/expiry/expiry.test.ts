@@ -166,7 +166,7 @@ describe('what', () => {
     fc.assert(
       fc.property(journals(), fc.constantFrom('t1', 't2', 't3'), (changes, current) => {
         const before = [...changes, response('t1', 0)].reduce(applyChange, emptyTimeline())
-        const after = apply(before, plan(before, current, { keepRecentTurns: 1 }, 10_000))
+        const after = apply(before, plan(before, current, { keepRecentTurns: 0, keepIntactTurns: 0 }, 10_000))
         const of = (timeline: Timeline) =>
           blocksOf(timeline).filter((block) => block.turn_id === current && block.meta?.kind !== 'cache_ttl_pruned')
         expect(of(after)).toEqual(of(before))
