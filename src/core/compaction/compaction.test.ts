@@ -137,6 +137,12 @@ describe('a compaction', () => {
     })
   })
 
+  it('lists the plan that was touched last first', () => {
+    const inside = [drawn('p1', ['boil'], 't1'), drawn('p2', ['bake'], 't1'), drawn('p1', ['boil'], 't1', { status: { '1': 'done' } })]
+    const { timeline } = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 })
+    expect(shownText(timeline)).toMatch(/- plan #2 id=p1 \(complete\).*\n {2}✓ 1\) boil\n.*\n- plan #1 id=p2 \(unfinished\)/)
+  })
+
   it('does not carry the active plan when what is retained shows a newer state of it', () => {
     const inside = [drawn('p1', ['boil', 'pour'], 't1', { current: true })]
     const before = timelineOf([

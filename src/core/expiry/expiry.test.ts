@@ -126,6 +126,12 @@ describe('what', () => {
     expect(hiddenBlocks(after).map(({ path, type }) => [path, type])).toEqual([['fi:t2.user.attachments/a', 'user.attachment']])
   })
 
+  it('counts an image once, however often it was shown', () => {
+    const again = picture(2, 'a').map((block): Draft => ({ ...block, turn_id: 't4' }))
+    const before = timelineOf(turns(5, { 2: picture(2, 'a'), 3: picture(3, 'b'), 4: again }))
+    expect(plan(before, 't5').status).toBe('no_effect')
+  })
+
   it('keeps the first image however large, and no further one beyond the sum', () => {
     const before = timelineOf(turns(4, { 2: picture(2, 'a', 10), 3: picture(3, 'b', 900_000) }))
     expect(hiddenBlocks(apply(before, plan(before, 't4'))).map(({ path }) => path)).toEqual(['fi:t2.user.attachments/a'])
