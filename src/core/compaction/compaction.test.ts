@@ -19,7 +19,7 @@ import { call, completion, minute, place, result } from '../../testing/blocks.ts
 import { artifactDigest, userEvent } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { resolvePath } from '../timeline/resolve.ts'
-import { blocksOf } from '../timeline/timeline.ts'
+import { blocksOf, type Timeline } from '../timeline/timeline.ts'
 import type { CompactionDigest } from './digest.ts'
 
 describe('a compaction', () => {
@@ -135,6 +135,14 @@ describe('a compaction', () => {
       path: 'ar:t7.react.note.preserved.1',
       meta: { source_path: 'fi:t1.files/n.md', note_tags: ['D'] },
     })
+  })
+
+  it('shortens a very long followup that stays in every prompt, once', () => {
+    const said = userEvent('followup', 't1', minute(1), { messageId: 'm1', text: words(2000) })
+    const once = compact(timelineOf([...turn(1, 2, [said]), ...turns(2, 5), ...open(6)]), { limit: 2000 }).timeline
+    const kept = (timeline: Timeline) => blocksOf(timeline).find(({ type }) => type === 'user.followup.preserved')?.text
+    expect(kept(once)).toMatch(/^word .{3990,4000}\(the whole: react\.read\(\["ar:t1\.external\.followup\.m1"\]\)\)$/)
+    expect(kept(compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 2300 }).timeline)).toBe(kept(once))
   })
 
   it('lists the plan that was touched last first', () => {

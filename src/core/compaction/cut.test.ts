@@ -118,7 +118,7 @@ describe('the cut', () => {
           expect(shownTokens(after)).toBeLessThan(shownTokens(timeline))
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 80 },
     )
   })
 

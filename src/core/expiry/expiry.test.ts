@@ -127,8 +127,9 @@ describe('what', () => {
   })
 
   it('counts an image once, however often it was shown', () => {
-    const again = picture(2, 'a').map((block): Draft => ({ ...block, turn_id: 't4' }))
-    const before = timelineOf(turns(5, { 2: picture(2, 'a'), 3: picture(3, 'b'), 4: again }))
+    const large = picture(3, 'a', 400_000)
+    const again = large.map((block): Draft => ({ ...block, turn_id: 't4' }))
+    const before = timelineOf(turns(5, { 2: picture(2, 'b'), 3: large, 4: again }))
     expect(plan(before, 't5').status).toBe('no_effect')
   })
 
