@@ -1,0 +1,35 @@
+import type { Part } from '../render/part.ts'
+import type { Slice } from '../render/slice.ts'
+import type { TokenCounter } from '../tokens.ts'
+
+/** Images and pages weigh by pixels, which no count of characters can see. */
+const tokensOfBinary = 1_600
+
+export function tokensOf(parts: readonly Part[], count: TokenCounter): number {
+  return parts.reduce((sum, part) => sum + (part.type === 'text' ? count(part.text) : tokensOfBinary), 0)
+}
+
+/** What lies after the frozen part, seen from the end. */
+export interface OpenTail {
+  /** Tokens from this position to the end of the slice. Positions at or before the frozen part are not asked for. */
+  readonly tokensFrom: (position: number) => number
+  /** The first position that may be edited: it and all after it fit into `limit` tokens. The slice's length when none may. */
+  readonly editableFrom: (limit: number) => number
+}
+
+export function openTail(slice: Slice, frozen: number, count: TokenCounter): OpenTail {
+  const first = frozen + 1
+  const sums: number[] = []
+  let sum = 0
+  for (let position = slice.shown.length - 1; position >= first; position--) {
+    sum += tokensOf(slice.shown[position]?.parts ?? [], count)
+    sums[position - first] = sum
+  }
+  return {
+    tokensFrom: (position) => sums[position - first] ?? 0,
+    editableFrom: (limit) => {
+      const offset = sums.findIndex((tokens) => tokens <= limit)
+      return offset === -1 ? slice.shown.length : first + offset
+    },
+  }
+}

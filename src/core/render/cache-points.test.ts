@@ -1,0 +1,193 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { call, completion, entered, header, place, result, rounds } from '../../testing/blocks.ts'
+import { attachmentBlocks, type Block, type Draft, turnFeedback, userEvent } from '../block/index.ts'
+import { roundKey, roundsOf } from '../timeline/rounds.ts'
+import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
+import type { Slice } from './slice.ts'
+
+/** Every block shown as one part: the rules count blocks, whatever they look like. */
+function sliceOfDrafts(drafts: readonly Draft[], currentTurn: string): Slice {
+  const blocks = entered(drafts)
+  const start = blocks.findIndex((block) => block.type === 'turn.header' && block.turn_id === currentTurn)
+  const shown = blocks.map((block: Block) => ({ block, parts: [{ type: 'text' as const, text: block.type }], round: roundKey(block) }))
+  return { shown, turnStart: start === -1 ? undefined : start, roundEnds: roundsOf(blocks).map(({ end }) => end) }
+}
+
+const R = (count: number) => sliceOfDrafts(rounds(count), 't1')
+const draftsP = (before: number, now: number) => [...rounds(before, 't1'), completion('done', 't1'), ...rounds(now, 't2')]
+const P = (before: number, now: number) => sliceOfDrafts(draftsP(before, now), 't2')
+const marks = (slice: Slice, policy: Partial<CachePolicy> = {}) => cachePoints(slice, { ...defaultCachePolicy, ...policy }).marks
+
+describe('the three points', () => {
+  it.each([
+    [0, [1]],
+    [1, [3]],
+    [2, [3, 5]],
+    [3, [3, 7]],
+    [5, [3, 11]],
+    [6, [5, 13]],
+    [7, [7, 15]],
+    [12, [17, 25]],
+  ])('timeline 4.3: with %i rounds in the first turn the marks are %j', (count, expected) => {
+    expect(marks(R(count))).toEqual(expected)
+  })
+
+  it('timeline 11.49: P(2,1) is marked at 3, 6 and 10', () => {
+    expect(cachePoints(P(2, 1), defaultCachePolicy)).toEqual({ prevTurn: 6, preTail: 3, tail: 10, userInput: undefined, marks: [3, 6, 10] })
+  })
+
+  it('timeline 11.50: P(2,3) is marked at 5, 6 and 14', () => {
+    expect(marks(P(2, 3))).toEqual([5, 6, 14])
+  })
+
+  it('timeline 11.51: P(2,6) is marked at 6, 12 and 20', () => {
+    expect(marks(P(2, 6))).toEqual([6, 12, 20])
+  })
+
+  it('timeline 11.52: after a hide in the turn the pre-tail point takes the place of the previous turn, once it lies behind it', () => {
+    const hid = (slice: Slice) => cachePoints(slice, defaultCachePolicy, { hidHappened: true })
+    expect(hid(P(2, 6))).toEqual({ prevTurn: undefined, preTail: 12, tail: 20, userInput: undefined, marks: [12, 20] })
+    expect(hid(P(2, 3)).marks).toEqual([5, 6, 14])
+    expect(hid(P(2, 0)).marks).toEqual([3, 6, 8])
+  })
+
+  it('timeline 11.53: R(3) with offset 1 is marked at 5 and 7, with at least 4 rounds asked for only at 7', () => {
+    expect(marks(R(3), { offsetRounds: 1 })).toEqual([5, 7])
+    expect(marks(R(3), { minRounds: 4 })).toEqual([7])
+  })
+
+  it('takes settings below 1 for 1', () => {
+    expect(marks(R(3), { offsetRounds: 0 })).toEqual(marks(R(3), { offsetRounds: 1 }))
+    expect(marks(R(3), { offsetRounds: -7 })).toEqual(marks(R(3), { offsetRounds: 1 }))
+    expect(marks(R(1), { minRounds: 0 })).toEqual([3])
+    expect(marks(R(2), { minRounds: -1 })).toEqual(marks(R(2), { minRounds: 1 }))
+  })
+
+  it('timeline 11.55: what only opens the pending round moves no mark', () => {
+    const opened = { ...header(), type: 'react.round.start' }
+    expect(marks(sliceOfDrafts([...rounds(3), opened], 't1'))).toEqual(marks(R(3)))
+  })
+
+  it('marks nothing when nothing is shown', () => {
+    expect(cachePoints({ shown: [], turnStart: undefined, roundEnds: [] }, defaultCachePolicy).marks).toEqual([])
+  })
+
+  it('has no previous turn when the header is first, or when the slice has none', () => {
+    expect(cachePoints(R(2), defaultCachePolicy).prevTurn).toBeUndefined()
+    expect(cachePoints(sliceOfDrafts(draftsP(2, 2), 't3'), defaultCachePolicy)).toMatchObject({ prevTurn: undefined, marks: [3, 12] })
+  })
+})
+
+describe('groups and rounds', () => {
+  it('never falls inside a path group: the point moves to the last of the blocks that follow with the same path', () => {
+    const late = { ...result('t1c0', 'more of it', 't1', 0), call_id: 'stray', meta: {} }
+    const slice = sliceOfDrafts([...rounds(1), late, late, call('b', 'x', 't1', 1), result('b', 'y', 't1', 1)], 't1')
+    expect(cachePoints({ ...slice, roundEnds: [3, 7] }, defaultCachePolicy)).toMatchObject({ preTail: 5, tail: 7 })
+  })
+
+  it('does not take blocks without a path for a group', () => {
+    const pathless = { ...header(), type: 'stage.gate' }
+    const slice = sliceOfDrafts([...rounds(1), pathless, pathless], 't1')
+    expect(cachePoints({ ...slice, roundEnds: [4] }, defaultCachePolicy).tail).toBe(4)
+  })
+
+  it('counts twelve calls of one response as one round', () => {
+    const calls = Array.from({ length: 12 }, (_, i) => call(`c${i}`, 'web_tools.web_fetch', 't1', 0))
+    const results = Array.from({ length: 12 }, (_, i) => result(`c${i}`, 'page', 't1', 0))
+    expect(marks(sliceOfDrafts([...rounds(0), ...calls, ...results], 't1'))).toEqual([25])
+  })
+
+  it('waits for the slower of two imported calls whose results crossed', () => {
+    const imported = (draft: Draft): Draft => ({ ...draft, meta: {} })
+    const crossed = [call('a'), call('b'), result('b', 'second'), result('a', 'first')].map(imported)
+    expect(cachePoints(sliceOfDrafts([...rounds(0), ...crossed], 't1'), defaultCachePolicy)).toMatchObject({ tail: 5, marks: [5] })
+  })
+})
+
+describe('user input', () => {
+  it('is marked until the turn has a round of its own', () => {
+    expect(cachePoints(P(2, 0), defaultCachePolicy)).toEqual({ prevTurn: 6, preTail: 3, tail: 6, userInput: 8, marks: [3, 6, 8] })
+    expect(cachePoints(P(2, 1), defaultCachePolicy).userInput).toBeUndefined()
+  })
+
+  it('is marked after its attachments, and not after what was said about it', () => {
+    const file = attachmentBlocks('t2', '2026-01-01T00:00:00.000Z', {
+      name: 'a.pdf',
+      mime: 'application/pdf',
+      size_bytes: 9,
+      blob: { sha256: 'f', size: 9 },
+    })
+    const gate = { ...header('t2'), type: 'stage.gate', path: 'ar:t2.stage.gate' }
+    expect(marks(sliceOfDrafts([...draftsP(2, 0), ...file, gate], 't2'))).toEqual([3, 6, 10])
+  })
+
+  it('is not marked when the setting says so', () => {
+    expect(marks(P(2, 0), { markUserInput: false })).toEqual([3, 6])
+  })
+
+  it('takes the slot of a tail that lies before the end of the previous turn', () => {
+    const feedback = turnFeedback('t1', '2026-01-01T00:00:00.000Z', { text: 'good', origin: 'user' })
+    const drafts = [...rounds(2), completion('done'), feedback, ...rounds(0, 't2')]
+    expect(cachePoints(sliceOfDrafts(drafts, 't2'), defaultCachePolicy)).toMatchObject({ prevTurn: 7, tail: 6, marks: [3, 7, 9] })
+  })
+})
+
+/** A turn as it happens: rounds of any width, and now and then a word from the user. */
+const step = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ kind: fc.constant('round' as const), calls: fc.integer({ min: 1, max: 4 }), crossed: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'followup' as const }) },
+)
+const steps = fc.array(step, { maxLength: 14 })
+const policies = fc.record({
+  minRounds: fc.integer({ min: -1, max: 6 }),
+  offsetRounds: fc.integer({ min: -1, max: 6 }),
+  markUserInput: fc.boolean(),
+})
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+function draftsOf(happened: readonly Step[], turnId: string): readonly Draft[] {
+  return happened.flatMap((what, iteration) => {
+    if (what.kind === 'followup') {
+      return [userEvent('followup', turnId, place('', turnId, iteration).ts, { messageId: `m${iteration}`, text: 'and' })]
+    }
+    const ids = Array.from({ length: what.calls }, (_, i) => `${turnId}i${iteration}c${i}`)
+    const results = ids.map((id) => result(id, 'r', turnId, iteration))
+    return [...ids.map((id) => call(id, 'x', turnId, iteration)), ...(what.crossed ? results.reverse() : results)]
+  })
+}
+
+describe('whatever happens', () => {
+  it('there are at most 3 marks, ascending, each on a block that is shown', () => {
+    fc.assert(
+      fc.property(steps, steps, policies, fc.boolean(), (before, now, policy, hidHappened) => {
+        const drafts = [...rounds(0), ...draftsOf(before, 't1'), ...rounds(0, 't2'), ...draftsOf(now, 't2')]
+        const slice = sliceOfDrafts(drafts, 't2')
+        const points = cachePoints(slice, policy, { hidHappened })
+        expect(points.marks.length).toBeLessThanOrEqual(3)
+        expect(points.marks).toEqual([...new Set(points.marks)].sort((a, b) => a - b))
+        expect(points.marks.every((mark) => mark >= 0 && mark < slice.shown.length)).toBe(true)
+        expect(points.marks).toContain(points.userInput ?? points.tail)
+        expect(frozenUntil(points)).toBeLessThanOrEqual(points.marks.at(-1) ?? -1)
+      }),
+    )
+  })
+
+  it('no point moves backwards while a turn grows', () => {
+    fc.assert(
+      fc.property(steps, steps, policies, (before, now, policy) => {
+        const past = [...rounds(0), ...draftsOf(before, 't1'), ...rounds(0, 't2')]
+        const grown = now.map((_, count) => cachePoints(sliceOfDrafts([...past, ...draftsOf(now.slice(0, count + 1), 't2')], 't2'), policy))
+        for (const [index, points] of grown.entries()) {
+          const previous = grown[index - 1] ?? points
+          expect(points.tail).toBeGreaterThanOrEqual(previous.tail as number)
+          expect(points.preTail ?? -1).toBeGreaterThanOrEqual(previous.preTail ?? -1)
+          expect(points.prevTurn).toBe(previous.prevTurn)
+        }
+      }),
+    )
+  })
+})

@@ -1,0 +1,96 @@
+import type { Slice } from './slice.ts'
+
+/**
+ * Where the provider may cut its prompt cache. All are positions in `slice.shown`, and each point lies *after* its block:
+ *
+ *   previous turns │ header  prompt │ r0  r1 … │ r(n-4) … r(n-1) │ sources, announce
+ *                  ▲ previous turn  ▲ user     ▲ pre-tail        ▲ tail      (never cached)
+ *
+ * The tail moves with every round; a later call finds it again as an earlier entry of the same prefix. The pre-tail point trails it,
+ * so that an edit in between (`react.hide`) costs a few rounds and not the conversation. Rounds of previous turns count.
+ */
+export interface CachePoints {
+  /** End of what was there before the current turn. Gives way to the pre-tail point once the turn has hidden something. */
+  readonly prevTurn: number | undefined
+  /** Everything up to here is frozen: hiding and revealing act only after it. */
+  readonly preTail: number | undefined
+  /** End of the last round; without any round, the last block. Undefined only when nothing is shown. */
+  readonly tail: number | undefined
+  /** End of what the user just said, until the turn has a round of its own: a large attachment is cached before the second call. */
+  readonly userInput: number | undefined
+  /** The points above, ascending, each once; at most 3. */
+  readonly marks: readonly number[]
+}
+
+export interface CachePolicy {
+  /** Fewer rounds than this have no pre-tail point. */
+  readonly minRounds: number
+  /** How many rounds the pre-tail point trails the tail. */
+  readonly offsetRounds: number
+  readonly markUserInput: boolean
+}
+
+export const defaultCachePolicy: CachePolicy = { minRounds: 2, offsetRounds: 4, markUserInput: true }
+
+/** What only the turn knows: whether a hide has already succeeded in it. */
+export interface TurnSoFar {
+  readonly hidHappened: boolean
+}
+
+export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnSoFar = { hidHappened: false }): CachePoints {
+  const tail = tailOf(slice)
+  const preTail = preTailOf(slice, policy)
+  const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
+  const prevTurn = turn.hidHappened && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
+  const pending = policy.markUserInput && tail !== undefined && prevTurn !== undefined && tail <= prevTurn
+  const userInput = pending ? userInputOf(slice, prevTurn) : undefined
+  // A tail at or before the previous turn's end marks nothing that the latter does not: its slot is the one that is free.
+  return { prevTurn, preTail, tail, userInput, marks: distinctAscending([prevTurn, preTail, userInput ?? tail]) }
+}
+
+/** The last position that no edit may touch, or -1: what lies at or before it is cached, and stays as it is. */
+export function frozenUntil({ preTail, prevTurn }: Pick<CachePoints, 'preTail' | 'prevTurn'>): number {
+  return Math.max(preTail ?? -1, prevTurn ?? -1)
+}
+
+function tailOf(slice: Slice): number | undefined {
+  if (slice.shown.length === 0) return undefined
+  const count = slice.roundEnds.length
+  return count === 0 ? slice.shown.length - 1 : endOf(slice, count - 1)
+}
+
+function preTailOf(slice: Slice, policy: CachePolicy): number | undefined {
+  const last = slice.roundEnds.length - 1
+  const index = Math.max(0, last - atLeastOne(policy.offsetRounds))
+  return last + 1 >= atLeastOne(policy.minRounds) && index < last ? endOf(slice, index) : undefined
+}
+
+/** Rounds of imported blocks may interleave: a round never counts as over before the rounds that began before it. */
+function endOf(slice: Slice, round: number): number {
+  let end = 0
+  for (let index = 0; index <= round; index++) end = Math.max(end, slice.roundEnds[index] as number)
+  return withPathGroup(slice, end)
+}
+
+/** A group of blocks at one path is one thing: no point falls inside it. */
+function withPathGroup({ shown }: Slice, position: number): number {
+  const path = shown[position]?.block.path
+  if (path === undefined) return position
+  let end = position
+  while (shown[end + 1]?.block.path === path) end++
+  return end
+}
+
+function userInputOf(slice: Slice, prevTurn: number): number | undefined {
+  for (let position = slice.shown.length - 1; position > prevTurn; position--) {
+    if (slice.shown[position]?.block.type.startsWith('user.')) return withPathGroup(slice, position)
+  }
+  return undefined
+}
+
+const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
+
+function distinctAscending(positions: readonly (number | undefined)[]): readonly number[] {
+  const given = positions.filter((position) => position !== undefined)
+  return [...new Set(given)].sort((a, b) => a - b)
+}

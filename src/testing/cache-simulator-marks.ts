@@ -1,0 +1,52 @@
+import type { TokenCounter } from '../core/tokens.ts'
+import { type Bill, billFor, createSegmenter, type ModelCall, runningTotals, type Segment } from './cache-simulator-bill.ts'
+import { emptyTree, type PrefixNode, walk } from './cache-simulator-tree.ts'
+
+const maximumMarks = 4
+/** Parts looked at from each mark backwards, the marked one included. */
+const lookBack = 20
+
+/** Explicit marks with a bounded look-back; the rules are told in cache-simulator.ts. */
+export function createMarkCache(options: { readonly minimumTokens: number; readonly ttlSeconds: number; readonly count: TokenCounter }) {
+  const segmentsOf = createSegmenter(options.count)
+  const root = emptyTree()
+
+  return {
+    call(request: ModelCall): Bill {
+      const segments = segmentsOf(request)
+      const marks = marksOf(segments)
+      const nodes = walk(root, segments.slice(0, (marks.at(-1) ?? -1) + 1))
+      const totals = runningTotals(segments)
+      const goneAt = request.at + options.ttlSeconds
+      const hit = Math.max(-1, ...marks.map((mark) => lastKept(nodes, mark, request.at)))
+
+      let written = hit
+      for (const [index, node] of nodes.entries()) {
+        const read = index === hit || (index < hit && segments[index]?.marked && isKept(node, request.at))
+        const writes = index > hit && segments[index]?.marked && (totals[index + 1] as number) >= options.minimumTokens
+        if (read || writes) node.goneAt = goneAt
+        if (writes) written = index
+      }
+      const cacheRead = totals[hit + 1] as number
+      const cached = totals[written + 1] as number
+      return billFor({ uncached: (totals.at(-1) as number) - cached, cacheRead, cacheWrite: cached - cacheRead })
+    },
+  }
+}
+
+function marksOf(segments: readonly Segment[]): readonly number[] {
+  const marks = segments.flatMap(({ marked }, index) => (marked ? [index] : []))
+  if (marks.length > maximumMarks) throw new RangeError(`A request may carry ${maximumMarks} cache marks, this one has ${marks.length}.`)
+  const silent = marks.find((index) => segments[index]?.content === '')
+  if (silent !== undefined) throw new RangeError(`Part ${silent} is empty: it can not carry a cache mark.`)
+  return marks
+}
+
+const isKept = (node: PrefixNode | undefined, at: number) => node?.goneAt !== undefined && node.goneAt > at
+
+function lastKept(nodes: readonly PrefixNode[], mark: number, at: number): number {
+  for (let index = mark; index >= 0 && index > mark - lookBack; index--) {
+    if (isKept(nodes[index], at)) return index
+  }
+  return -1
+}

@@ -1,0 +1,48 @@
+import type { TokenCounter } from '../core/tokens.ts'
+import type { Bill, ModelCall } from './cache-simulator-bill.ts'
+import { createMarkCache } from './cache-simulator-marks.ts'
+import { createPrefixCache } from './cache-simulator-prefix.ts'
+
+/**
+ * What a provider's prompt cache would bill, without a provider. Give it the prompts of a conversation in order; it says how many
+ * tokens of each were read from the cache, written to it, or paid in full. Use it to prove that a change of prompt, of marks or of
+ * tools does not cost you the cache:
+ *
+ *   const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 300, count: roughTokens })
+ *   const first = cache.call({ system, parts: round1.parts, at: 0 })
+ *   const second = cache.call({ system, parts: round2.parts, at: 20 })
+ *   expect(second.cacheWrite).toBeLessThan(2_000)
+ *
+ * Two kinds, by what the providers document (platform.claude.com "Prompt caching"; developers.openai.com "Prompt caching"):
+ *
+ * `anthropic`: explicit marks, at most 4 in a request (the system text takes one, tools lie before it).
+ *   - An entry is written only at a mark, for the exact prefix that ends there: contents and their cuts into parts. Where other
+ *     marks sit is no part of it.
+ *   - A read looks back from each mark over at most 20 parts, the marked one included, for an entry written earlier. Further
+ *     back nothing is found, however equal the bytes: this is what many results in one round run into.
+ *   - A prefix below the model's minimum (1,024 to 4,096 tokens) is not cached, and nobody says so.
+ *   - An entry lives 5 minutes or an hour after its last use. Reading costs 0.1 of the input price, writing 1.25 (5 minutes).
+ *   Where the documents are silent the dearer reading is taken: a mark inside what was read writes no entry of its own.
+ *
+ * `prefix`: automatic. The longest beginning that a live earlier prompt shares, in whole blocks of tokens (OpenAI: 128, from 1,024
+ * on), is read; the rest is paid in full and writing costs nothing. Marks are ignored. (Newer OpenAI models bill writes at 1.25
+ * and take marks, too; with those, count as for `anthropic`.)
+ *
+ * Costs are in tokens at the input price. `at` is in seconds. Time never goes back.
+ */
+export interface CacheSimulator {
+  call(call: ModelCall): Bill
+}
+
+export interface CacheSimulatorOptions {
+  readonly kind: 'anthropic' | 'prefix'
+  readonly minimumTokens: number
+  readonly ttlSeconds: number
+  readonly count: TokenCounter
+  /** Only for `prefix`. */
+  readonly blockTokens?: number
+}
+
+export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimulator {
+  return options.kind === 'anthropic' ? createMarkCache(options) : createPrefixCache({ blockTokens: 128, ...options })
+}
