@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { keysLeniently, keysOfValid } from './action-keys.ts'
+import { parseAction } from './parse-action.ts'
+
+/** JSON text of an object with the given entries in the given order, repetitions and all. */
+const objectText = (entries: readonly (readonly [string, string])[]) =>
+  `{${entries.map(([key, value]) => `${JSON.stringify(key)}: ${value}`).join(',\n')}}`
+
+const key = fc.constantFrom('path', 'content', '10', '2', 'tool_call', 'params', 'a"b\\', '__proto__', 'é😀', '\n')
+const text = fc.json({ maxDepth: 3, stringUnit: 'grapheme' })
+const object = (value: fc.Arbitrary<string>) => fc.array(fc.tuple(key, value), { maxLength: 6 }).map(objectText)
+const action = object(fc.oneof(text, object(fc.oneof(text, object(text)))))
+
+describe('keys in the order of writing', () => {
+  it('are the same whichever way they are read', () => {
+    fc.assert(
+      fc.property(action, fc.constantFrom('', '```json\n'), (json, fence) => {
+        const whole = fence + json + (fence && '\n```')
+        expect(keysOfValid(whole)).toEqual(keysLeniently(whole))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('are those of the action, its call and its parameters alone', () => {
+    const json =
+      '{"tool_call":{"x":1},"tool_call":{"params":{"b":{"deep":1},"a":["{\\"k\\":1}",{"in":2}],"b":2}},"other":{"params":{"no":1}}}'
+    expect(parseAction(json)).toMatchObject({
+      keys: { root: ['tool_call', 'tool_call', 'other'], toolCall: ['x', 'params'], params: ['b', 'a', 'b'] },
+    })
+  })
+
+  it('are read from JSON that was forgiven, too', () => {
+    expect(parseAction('Here: {"action":"x","tool_call":{"params":{"b":"say "hi"","a":1,},},}')).toMatchObject({
+      repairs: expect.arrayContaining(['inner_quote', 'trailing_comma']),
+      keys: { params: ['b', 'a'] },
+    })
+  })
+
+  it('of anything at all are read without a fault', () => {
+    const piece = fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', 'tool_call', 'params', '1', ' ')
+    fc.assert(fc.property(fc.array(piece), (pieces) => void keysOfValid(pieces.join(''))))
+  })
+})

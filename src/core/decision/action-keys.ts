@@ -1,0 +1,94 @@
+import { parseJson } from '../json.ts'
+import { createJsonReader } from '../stream/json-reader.ts'
+
+/** Keys of an action in the order of writing, repeated ones included: a parsed object remembers neither. */
+export interface ActionKeys {
+  readonly root: readonly string[]
+  readonly toolCall: readonly string[]
+  readonly params: readonly string[]
+}
+
+export const noKeys: ActionKeys = { root: [], toolCall: [], params: [] }
+
+/** Keys of JSON that needed forgiveness: whatever the reader made of it. */
+export function keysLeniently(text: string): ActionKeys {
+  const keys = collectKeys()
+  const reader = createJsonReader()
+  for (const event of [...reader.push(text), ...reader.end()]) {
+    const starts = event.type === 'scalar' || event.type.endsWith('.start')
+    const key = event.path.at(-1)
+    if (starts && typeof key === 'string') keys.add(event.path.length, event.path, key)
+  }
+  return keys.found
+}
+
+/**
+ * The same for valid JSON, with or without a fence: it is asked of every action, and the reader would cost more than all the
+ * rest of reading it. Strings are jumped over; braces, brackets and commas say where the next string is a key.
+ */
+export function keysOfValid(text: string): ActionKeys {
+  const keys = collectKeys()
+  const path: (string | undefined)[] = [] // by depth: the key that is open there; undefined in an array
+  let depth = 0
+  let keyNext = false
+  for (let at = Math.max(0, text.indexOf('{')); at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case 0x22: {
+        const end = closingQuote(text, at)
+        if (keyNext) {
+          const key = decoded(text.slice(at, end + 1))
+          path[depth - 1] = key
+          keys.add(depth, path, key)
+          keyNext = false
+        }
+        at = end
+        break
+      }
+      case 0x7b:
+        path[depth++] = ''
+        keyNext = true
+        break
+      case 0x5b:
+        path[depth++] = undefined
+        keyNext = false
+        break
+      case 0x7d:
+      case 0x5d:
+        if (--depth <= 0) return keys.found
+        keyNext = false
+        break
+      case 0x2c:
+        keyNext = path[depth - 1] !== undefined
+        break
+    }
+  }
+  return keys.found
+}
+
+function collectKeys() {
+  const found = { root: [] as string[], toolCall: [] as string[], params: [] as string[] }
+  return {
+    found,
+    add(depth: number, path: readonly (string | number | undefined)[], key: string) {
+      if (depth === 1) found.root.push(key)
+      else if (path[0] !== 'tool_call') return
+      else if (depth === 2) found.toolCall.push(key)
+      else if (depth === 3 && path[1] === 'params') found.params.push(key)
+    },
+  }
+}
+
+/** The quote that ends the string opened at `from`: one that no odd run of backslashes precedes. */
+function closingQuote(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(end - 1 - escapes) === 0x5c) escapes++
+    if (escapes % 2 === 0) return end
+  }
+  return text.length
+}
+
+function decoded(quoted: string): string {
+  const key = quoted.includes('\\') ? parseJson(quoted) : undefined
+  return typeof key === 'string' ? key : quoted.slice(1, -1)
+}

@@ -1,0 +1,169 @@
+import type { Notice } from '../block/notice.ts'
+import { isObject, type Json, type JsonObject } from '../json.ts'
+import { judgeContract } from './contract.ts'
+import { type CallDecision, typeName } from './decision.ts'
+import { judgeOrder, type OrderProblem } from './order.ts'
+import { codeWithoutExec } from './read-notices.ts'
+import { fits, isReference, type Parameter, type ToolSignature, type Tools } from './signature.ts'
+import { suggest } from './suggest.ts'
+import { violation, warning, word } from './violation.ts'
+
+export type CheckedCall =
+  | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }
+  | { readonly ok: false; readonly violation: Notice }
+
+/** One thing wrong with a call. */
+export interface CallIssue {
+  readonly code: string
+  readonly param?: string
+  readonly expected?: string
+  readonly got?: string
+  readonly [field: string]: unknown
+}
+
+/** Does the call fit its tool? What the tool has no name for is dropped with a warning; what it needs and lacks stops the call. */
+export function checkCall(decision: CallDecision, tools: Tools, shown = false): CheckedCall {
+  const { toolId, code } = decision
+  const signature = tools.find(toolId)
+  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, shown))
+  if (signature.onlyInCode) return refuse(notInReact(toolId, shown))
+  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, shown))
+  const params = asParams(decision.params, signature)
+  if (params === undefined) return refuse(badParams(decision, signature, shown))
+
+  const contract = signature.exec ? judgeContract(own(params, 'contract')) : undefined
+  const order = judgeOrder(signature, decision.paramKeys)
+  const required = signature.parameters.flatMap((parameter) => judgeRequired(parameter, params, contract !== undefined))
+  const broken = [...(contract ? [{ code: contract, param: 'contract' }] : []), ...bindingOrder(order), ...required]
+  if (broken.length > 0) return refuse(brokenCall(signature, broken, order, shown))
+
+  const { kept, dropped } = sortOut(params, signature)
+  const warnings = [...(order ? [softOrder(toolId, order)] : []), ...(dropped.length > 0 ? [yellow(toolId, dropped)] : [])]
+  return { ok: true, params: kept, signature, warnings }
+}
+
+const refuse = (notice: Notice) => ({ ok: false as const, violation: notice })
+const own = (params: JsonObject, name: string): Json | undefined => (Object.hasOwn(params, name) ? params[name] : undefined)
+
+/** A bare list, or one bare string, stands for the parameters of a tool that needs one list and nothing else. */
+function asParams(params: Json, { parameters }: ToolSignature): JsonObject | undefined {
+  if (isObject(params)) return params as JsonObject // it came out of JSON
+  const [needed, ...others] = parameters.filter(({ required }) => required)
+  if (needed?.type !== 'array' || others.length > 0) return undefined
+  if (Array.isArray(params)) return { [needed.name]: params }
+  return typeof params === 'string' && params.trim() !== '' ? { [needed.name]: [params] } : undefined
+}
+
+function judgeRequired({ name, type, required }: Parameter, params: JsonObject, contractJudged: boolean): readonly CallIssue[] {
+  if (!required || (contractJudged && name === 'contract')) return []
+  const value = own(params, name)
+  if (value === undefined || value === null) return [{ code: 'missing_param', param: name, expected: type }]
+  if (isReference(value) || fits(value, type) || (name === 'contract' && typeof value === 'string')) return []
+  return [{ code: 'wrong_type', param: name, expected: type, got: typeName(value) }]
+}
+
+const bindingOrder = (order: OrderProblem | undefined): readonly CallIssue[] => (order?.binding ? [{ code: order.code }] : [])
+
+/** What the tool gets, in the order it was given; optional parameters that are null are simply not there. */
+function sortOut(params: JsonObject, { parameters }: ToolSignature): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
+  const kept: [string, Json][] = []
+  const dropped: CallIssue[] = []
+  for (const name of Object.keys(params)) {
+    const value = params[name] as Json
+    const known = parameters.find((parameter) => parameter.name === name)
+    if (known === undefined) dropped.push({ code: 'unknown_param', param: word(name) })
+    else if (value === null) continue
+    else if (known.required || isReference(value) || fits(value, known.type)) kept.push([name, value])
+    else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: typeName(value) })
+  }
+  const all = kept.length === Object.keys(params).length
+  return { kept: all ? params : (Object.fromEntries(kept) as JsonObject), dropped }
+}
+
+function unknownTool(toolId: string, ids: readonly string[], shown: boolean): Notice {
+  const near = suggest(toolId, ids)
+  const meant = near.length === 0 ? '' : ` Did you mean ${near.join(', ')}?`
+  return violation('tool_call_invalid', {
+    what: `There is no tool "${word(toolId)}".${meant}`,
+    next: 'Call a tool that the catalogue lists, by its full id.',
+    shown,
+    extra: { tool_id: word(toolId), violations: [{ code: 'unknown_tool_id', suggestions: near }] },
+  })
+}
+
+function notInReact(toolId: string, shown: boolean): Notice {
+  return violation('tool_not_allowed_in_react', {
+    what: `"${word(toolId)}" exists only inside programs; it can not be called from an action.`,
+    next: 'Call an exec tool and use it in the `code` channel, or choose a tool of the catalogue that can be called directly.',
+    shown,
+    extra: { tool_id: word(toolId) },
+  })
+}
+
+function badParams({ toolId, params }: CallDecision, signature: ToolSignature, shown: boolean): Notice {
+  return violation('tool_call_invalid', {
+    what: `tool_call.params of "${word(toolId)}" must be an object, not ${typeName(params)}.`,
+    next: `Send the call again with ${usage(signature)}.`,
+    shown,
+    extra: { tool_id: word(toolId), violations: [{ code: 'bad_params', got: typeName(params) }] },
+  })
+}
+
+/** One notice for everything that is wrong, so that one repair can mend it. */
+function brokenCall(signature: ToolSignature, issues: readonly CallIssue[], order: OrderProblem | undefined, shown: boolean): Notice {
+  const red = issues.every(({ code }) => code === 'missing_param' || code === 'wrong_type')
+  const onlyOrder = order?.binding && issues.length === 1 ? order : undefined
+  const code = onlyOrder ? onlyOrder.code : red ? 'tool_signature_red' : 'tool_call_invalid'
+  const details = onlyOrder ? { keys: onlyOrder.got, expected: onlyOrder.expected } : { violations: issues }
+  return violation(code, {
+    what: `The call of "${signature.id}" can not be carried out: ${issues.map((issue) => describe(issue, order)).join('; ')}.`,
+    next: `Send the call again with ${usage(signature)}.`,
+    shown,
+    extra: { tool_id: signature.id, ...details },
+  })
+}
+
+function describe({ code, param, expected, got }: CallIssue, order: OrderProblem | undefined): string {
+  if (code === order?.code) return `its parameters are in the wrong order (${order.got.join(', ')} instead of ${order.expected.join(', ')})`
+  switch (code) {
+    case 'missing_param':
+      return `the required parameter "${param}" is missing`
+    case 'wrong_type':
+      return `the parameter "${param}" must be of type ${expected}, not ${got}`
+    case 'missing_contract':
+      return 'it declares no files: "contract" is missing or empty'
+    default:
+      return '"contract" must be a list of {"filename", "description", "visibility"?}, visibility external or internal'
+  }
+}
+
+function usage({ parameters }: ToolSignature): string {
+  if (parameters.length === 0) return 'empty params: {}'
+  return `params in this order: ${parameters.map(({ name, type, required }) => `${name} (${type}${required ? ', required' : ''})`).join(', ')}`
+}
+
+function softOrder(toolId: string, { expected, got }: OrderProblem): Notice {
+  return warning(
+    'param_order',
+    `The parameters of "${toolId}" came in another order than documented; the call went ahead. Use: ${expected.join(', ')}.`,
+    {
+      tool_id: toolId,
+      expected,
+      got,
+    },
+  )
+}
+
+function yellow(toolId: string, issues: readonly CallIssue[]): Notice {
+  const told = issues.slice(0, 8)
+  const names = told.map(({ code, param, expected }) =>
+    code === 'unknown_param' ? `"${param}" (unknown)` : `"${param}" (must be ${expected})`,
+  )
+  return {
+    code: 'tool_signature_validation',
+    message: `Some parameters of "${toolId}" were dropped: ${names.join(', ')}. The call went ahead without them. Use only documented parameters.`,
+    status: 'yellow',
+    tool_id: toolId,
+    issues: told,
+  }
+}

@@ -1,0 +1,79 @@
+import { readDigest } from '../block/digest.ts'
+import { parsePath } from '../path/logical.ts'
+import { isOver, openPlans, stepStatus } from '../plan/open.ts'
+import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
+import { word } from './violation.ts'
+
+/** Why a turn ended without an answer of the model's own. */
+export type Ending = 'max_rounds' | 'time' | 'money' | 'protocol_violation' | 'stopped' | 'provider_down' | 'error'
+
+const sentences: { readonly [E in Ending]: string } = {
+  max_rounds: 'I reached the step limit of this turn before I could finish.',
+  time: 'I reached the time limit of this turn before I could finish.',
+  money: 'I reached the spending limit of this turn before I could finish.',
+  protocol_violation: 'I could not put together a usable reply this time, so I stopped.',
+  stopped: 'I stopped as you asked. What was done so far is kept.',
+  provider_down: 'The model service could not be reached, so I had to stop. Your message is kept; please try again in a moment.',
+  error: 'Something went wrong on our side and I had to stop. Your message is kept; please try again.',
+}
+
+/** The one broken rule that says something useful to the user. */
+const tooLong = 'My reply grew too long and was cut off, so I stopped. Asking for a smaller part at a time may help.'
+
+const goOn = 'Say “continue” and I will go on from here.'
+const mostSteps = 8
+const mostFiles = 10
+
+/**
+ * What the user reads when the model has had no last word: a fixed sentence, the steps that are open and the files that
+ * were made. Derived from blocks alone: no model, no internals, always the same for the same timeline.
+ */
+export function lastWords(ending: Ending, timeline: Timeline, turnId: string, violationCode?: string): string {
+  const cutOff = ending === 'protocol_violation' && violationCode === 'protocol_violation.action_truncated'
+  const sentence = cutOff ? tooLong : sentences[ending]
+  const steps = listed('Still open:', openSteps(timeline), mostSteps)
+  const files = listed('Files made so far:', filesOf(timeline, turnId), mostFiles)
+  const unfinished = ending === 'max_rounds' || ending === 'time' || ending === 'money' || ending === 'protocol_violation'
+  return [sentence, ...steps, ...files, ...(unfinished ? [goOn] : [])].join('\n\n')
+}
+
+/** The latest answer of the turn that was held back for something newer; it was shown, so it is better than fixed words. */
+export function latestAttempt(timeline: Timeline, turnId: string): string | undefined {
+  const attempt = blocksOfTurn(timeline, turnId).findLast(({ type }) => type === 'assistant.completion.attempt')
+  return attempt?.text?.trim() ? attempt.text : undefined
+}
+
+/** How a turn ends that the model did not end: with what it last said, else with fixed words. A stop is a stop. */
+export function closingAnswer(ending: Ending, timeline: Timeline, turnId: string, violationCode?: string): string {
+  const attempt = ending === 'stopped' ? undefined : latestAttempt(timeline, turnId)
+  return attempt ?? lastWords(ending, timeline, turnId, violationCode)
+}
+
+function openSteps(timeline: Timeline): readonly string[] {
+  const plans = openPlans(timeline)
+  const shown = plans.filter(({ current }) => current === true).slice(-1)
+  return (shown.length > 0 ? shown : plans.slice(-1)).flatMap((plan) =>
+    plan.steps.filter((_, index) => !isOver(stepStatus(plan, index + 1))),
+  )
+}
+
+/** Files that this turn made for the user, by the name they know. */
+function filesOf(timeline: Timeline, turnId: string): readonly string[] {
+  const newest = new Map<string, boolean>()
+  for (const block of blocksOfTurn(timeline, turnId)) {
+    const digest = block.type === 'react.tool.result' ? readDigest(block) : undefined
+    if (digest === undefined) continue
+    const path = parsePath(digest.artifact_path)
+    if (path?.space !== 'fi' || path.kind !== 'file' || path.area === 'attachments') continue
+    const failed = digest.status === 'error' || (digest.error !== undefined && digest.error !== null)
+    newest.set(path.rel, digest.visibility !== 'internal' && !failed)
+  }
+  return [...newest].filter(([, made]) => made).map(([name]) => name)
+}
+
+function listed(title: string, items: readonly string[], most: number): readonly string[] {
+  if (items.length === 0) return []
+  const lines = items.slice(0, most).map((item) => `- ${word(item, 160)}`)
+  const more = items.length > most ? [`- and ${items.length - most} more`] : []
+  return [[title, ...lines, ...more].join('\n')]
+}

@@ -1,0 +1,15 @@
+import { isObject, type Json } from '../json.ts'
+import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
+import { type ActionKeys, keysLeniently, keysOfValid, noKeys } from './action-keys.ts'
+
+export type ParsedAction =
+  | { readonly ok: true; readonly value: Json; readonly repairs: readonly string[]; readonly keys: ActionKeys }
+  | { readonly ok: false; readonly error: JsonProblem }
+
+/** An action as the model wrote it: its value, what had to be forgiven, and the order of its keys. */
+export function parseAction(text: string): ParsedAction {
+  const parsed = parseModelJson(text)
+  if (!parsed.ok) return parsed
+  if (!isObject(parsed.value)) return { ...parsed, keys: noKeys }
+  return { ...parsed, keys: parsed.repairs.length === 0 ? keysOfValid(text) : keysLeniently(text) }
+}

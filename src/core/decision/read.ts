@@ -1,0 +1,128 @@
+import type { Notice } from '../block/notice.ts'
+import type { ActionKeys } from './action-keys.ts'
+import { type ActionFields, type Decision, type FinalDecision, readFields } from './decision.ts'
+import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
+import { parseAction } from './parse-action.ts'
+import { readAnswer, readFollowups } from './read-answer.ts'
+import * as notices from './read-notices.ts'
+import { channelOf, channelText, type Response } from './response.ts'
+import { warning } from './violation.ts'
+
+export interface ReadingOptions {
+  /** A lane of this response has reached the user. */
+  readonly shown?: boolean
+  /** An answer that the user has seen in a round that had to be repeated: `complete` need not say it again. */
+  readonly delivered?: string
+  /** Accept the action `clarify` for `exit`. */
+  readonly clarify?: boolean
+}
+
+export type Reading =
+  | { readonly ok: true; readonly decision: Decision; readonly warnings: readonly Notice[] }
+  | { readonly ok: false; readonly violation: Notice; readonly warnings: readonly Notice[] }
+
+/**
+ * What the model decided, or the one rule that it broke. Total on any response. Nothing has run yet, whatever this says.
+ *
+ *   thinking · action · code                a call of an exec tool
+ *   thinking · action                       a call of any other tool
+ *   thinking · action · answer · followup   the end of the turn
+ *   thinking · answer                       the same, with a warning
+ */
+export function readDecision(response: Response, options: ReadingOptions = {}): Reading {
+  const warnings: Notice[] = []
+  const outcome = read(response, options, warnings)
+  if (response.finishReason !== 'error') return { ...outcome, warnings }
+  // What was whole before the stream broke was received: it is not asked for again.
+  const whole = outcome.ok && response.channels.every(({ closed }) => closed !== 'cut')
+  return whole ? { ...outcome, warnings } : { ...refuse(notices.serviceInterrupted(response, options.shown === true)), warnings: [] }
+}
+
+type Outcome = { readonly ok: true; readonly decision: Decision } | { readonly ok: false; readonly violation: Notice }
+
+const accept = (decision: Decision): Outcome => ({ ok: true, decision })
+const refuse = (violation: Notice) => ({ ok: false as const, violation })
+
+function read(response: Response, options: ReadingOptions, warnings: Notice[]): Outcome {
+  const shown = options.shown === true
+  const opening = judgeOpening(response)
+  if (opening) return refuse(opening)
+  const actions = channelOf(response, 'action')?.instances ?? []
+  if (actions.length > 1) return refuse(notices.multipleActions(actions.length, shown))
+  const text = actions[0] ?? ''
+  if (text.trim() === '') return readWithoutAction(response, options, warnings)
+
+  const parsed = parseAction(text)
+  if (!parsed.ok) return refuse(notices.unreadable(parsed.error, response, shown))
+  const checked = readFields(parsed.value)
+  if (!checked.ok) return refuse(notices.schemaError(checked.problem, text, shown))
+  if (parsed.repairs.length > 0) warnings.push(notices.repaired(parsed.repairs))
+  warnings.push(...notices.duplicateKeys(parsed.keys))
+  const { fields } = checked
+  if (fields.action === 'call_tool') return readCall(response, fields, parsed.keys, shown)
+  if (fields.action === 'complete' || fields.action === 'exit') return readFinal(response, fields.action, fields, options, warnings)
+  if (fields.action === 'clarify' && options.clarify) return readFinal(response, 'exit', fields, options, warnings)
+  const allowed = ['call_tool', 'complete', 'exit', ...(options.clarify ? ['clarify'] : [])]
+  return refuse(notices.invalidAction(fields.action, allowed, shown))
+}
+
+/** The same rules that the watch applies while the response is written. */
+function judgeOpening(response: Response): Notice | undefined {
+  const { preamble, channels, raw } = response
+  const first = channels[0]?.name
+  if (first === undefined) return notices.noChannels(response)
+  if (preamble.trim() !== '') return preambleViolation(preamble)
+  const closeTag = leadingCloseTag(raw, preamble)
+  return closeTag === undefined && first === 'thinking' ? undefined : firstChannelViolation(closeTag ?? first, preamble.length)
+}
+
+/** An answer without an action can only mean that the turn is complete. */
+function readWithoutAction(response: Response, options: ReadingOptions, warnings: Notice[]): Outcome {
+  const shown = options.shown === true
+  if (channelText(response, 'answer').trim() === '') {
+    const lastChannel = response.channels.at(-1)?.name ?? 'thinking'
+    return refuse(
+      response.finishReason === 'length' ? notices.truncated(lastChannel, response, shown) : notices.missingAction(response, shown),
+    )
+  }
+  const message = 'The answer came without an action and was taken as "complete". Write the `action` channel before the answer.'
+  warnings.push(warning('answer_without_action', message))
+  const nothing = { action: 'complete', notes: '', toolCall: undefined, finalAnswer: '', followups: [], questions: [] }
+  return readFinal(response, 'complete', nothing, options, warnings)
+}
+
+function readCall(response: Response, { notes, toolCall, finalAnswer }: ActionFields, keys: ActionKeys, shown: boolean): Outcome {
+  const toolId = toolCall?.toolId ?? ''
+  const answered = finalAnswer.trim() !== '' || channelText(response, 'answer').trim() !== ''
+  if (answered) return refuse(notices.answerWithCall(toolId, shown))
+  if (toolCall === undefined || toolId === '') return refuse(notices.missingToolId(shown))
+  const codeCut = channelOf(response, 'code')?.closed === 'cut' && response.finishReason === 'length'
+  if (codeCut) return refuse(notices.truncated('code', response, shown))
+  const code = channelText(response, 'code')
+  const call = { action: 'call_tool' as const, notes: notes.trim(), toolId, params: toolCall.params, paramKeys: keys.params }
+  return accept(code.trim() === '' ? call : { ...call, code })
+}
+
+function readFinal(
+  response: Response,
+  action: FinalDecision['action'],
+  fields: ActionFields,
+  options: ReadingOptions,
+  warnings: Notice[],
+): Outcome {
+  const shown = options.shown === true
+  if (fields.toolCall !== undefined) return refuse(notices.callWithAnswer(action, fields.toolCall.toolId, shown))
+  if (channelText(response, 'code').trim() !== '') return refuse(notices.codeWithoutExec(action, undefined, shown))
+  const answer = readAnswer(response, fields.finalAnswer, options.delivered, warnings)
+  if (answer === undefined) {
+    const cutOff = response.finishReason === 'length'
+    return refuse(cutOff ? notices.truncated('answer', response, shown) : notices.answerRequired(action, shown))
+  }
+  if (fields.notes.trim() !== '') {
+    const message = `The notes sent with "${action}" were dropped; the answer was accepted. What the user should read belongs in the answer.`
+    warnings.push(warning('final_answer_with_notes', message))
+  }
+  const followups = readFollowups(response, fields.followups, warnings)
+  const { questions } = fields
+  return accept({ action, ...answer, followups, ...(questions.length > 0 && { questions }) })
+}

@@ -1,0 +1,73 @@
+import type { FinalDecision } from './decision.ts'
+
+/**
+ * How often a turn may be put right. Every round ends in exactly one of three ways:
+ *
+ *   accepted        the action ran                       the row of failures ends
+ *   rejected        the response broke a rule            costs a repair
+ *   toolRefused     the tool itself found a rule broken  three times the same way cost a repair
+ */
+export interface Repairs {
+  /** Since the last accepted round. */
+  readonly inARow: number
+  readonly inTurn: number
+  readonly refusal?: { readonly code: string; readonly toolId: string; readonly times: number }
+}
+
+export interface RepairLimits {
+  readonly inARow: number
+  readonly inTurn: number
+}
+
+/** `wrap_up` when only the rounds are used up: then the model may still end the turn in its own words. */
+export type AfterFailure = 'repair' | 'wrap_up' | 'exit'
+
+export const noRepairs: Repairs = { inARow: 0, inTurn: 0 }
+export const defaultRepairLimits: RepairLimits = { inARow: 2, inTurn: 6 }
+
+/** Same code, same tool, so many times without anything else in between: the model is not listening. */
+const refusalsPerRepair = 3
+
+export const accepted = ({ inTurn }: Repairs): Repairs => ({ inARow: 0, inTurn })
+
+/** `remainingRounds` is what is left after this round. */
+export function rejected(
+  repairs: Repairs,
+  remainingRounds: number,
+  limits: RepairLimits = defaultRepairLimits,
+): { readonly repairs: Repairs; readonly next: AfterFailure } {
+  const after = { inARow: repairs.inARow + 1, inTurn: repairs.inTurn + 1 }
+  if (after.inARow > limits.inARow || after.inTurn > limits.inTurn) return { repairs: after, next: 'exit' }
+  return { repairs: after, next: remainingRounds > 0 ? 'repair' : 'wrap_up' }
+}
+
+export function toolRefused(
+  repairs: Repairs,
+  refusal: { readonly code: string; readonly toolId: string },
+  remainingRounds: number,
+  limits: RepairLimits = defaultRepairLimits,
+): { readonly repairs: Repairs; readonly next: AfterFailure } {
+  const same = repairs.refusal?.code === refusal.code && repairs.refusal.toolId === refusal.toolId
+  const times = same ? (repairs.refusal?.times ?? 0) + 1 : 1
+  if (times === refusalsPerRepair) return rejected({ inARow: repairs.inARow, inTurn: repairs.inTurn }, remainingRounds, limits)
+  const counted: Repairs = { inARow: repairs.inARow, inTurn: repairs.inTurn, refusal: { ...refusal, times } }
+  return { repairs: counted, next: remainingRounds > 0 ? 'repair' : 'wrap_up' }
+}
+
+/**
+ * The answer that the user has already read stands, whatever else the response got wrong: it is never asked for again.
+ * Undefined when there is none, when something newer has come in since, or when the stream broke before it was whole.
+ */
+export function salvage(round: {
+  /** What the answer lane of this very round has shown, as the model wrote it. */
+  readonly delivered: string | undefined
+  readonly violation: { readonly code: string }
+  /** The lane was cut off by the output limit. */
+  readonly cut: boolean
+  /** Events were folded in since the model was asked. */
+  readonly newEvents: boolean
+}): FinalDecision | undefined {
+  const { delivered, violation, cut, newEvents } = round
+  if (delivered === undefined || delivered.trim() === '' || newEvents || violation.code === 'service_interrupted') return undefined
+  return { action: 'complete', answer: delivered.trimEnd(), followups: [], truncated: cut }
+}

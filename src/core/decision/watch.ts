@@ -1,0 +1,35 @@
+import type { Notice } from '../block/notice.ts'
+import type { ChannelEvent } from '../stream/channel.ts'
+import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
+
+/** Looks at a response while it is written, so that one that begins wrongly can be stopped before it is paid for. */
+export interface Watch {
+  /** After each piece: what the parser made of it, what it has seen so far, and all that was written. The first violation, once. */
+  step(
+    events: readonly ChannelEvent[],
+    seen: { readonly preamble: string; readonly strayTags: readonly string[] },
+    raw: string,
+  ): Notice | undefined
+}
+
+export function createWatch(): Watch {
+  let begun = false
+  let looked = 0
+
+  return {
+    step(events, { preamble, strayTags }, raw) {
+      if (begun) return undefined
+      const grown = preamble.slice(looked)
+      looked = preamble.length
+      if (grown.trim() !== '') {
+        begun = true
+        return preambleViolation(preamble)
+      }
+      const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
+      const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
+      if (first === undefined) return undefined
+      begun = true
+      return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
+    },
+  }
+}
