@@ -167,6 +167,12 @@ describe('html', () => {
     expect(replacer.push('x')).toHaveLength(600)
   })
 
+  it('a usage tag in a superscript that never becomes one is taken out, also where citations stay as written', () => {
+    const counting = { ...html, replaceCitations: false }
+    expect(replaced('<sup class="cite">a[[USAGE:1]]<sup>b', counting)).toMatchObject({ text: '<sup class="cite">a<sup>b', usage: [1] })
+    expect(replaced('<sup [[USAGE:1]]<', counting)).toMatchObject({ text: '<sup <', usage: [1] })
+  })
+
   it('addresses are escaped, and only web addresses are links', () => {
     const nasty: SourceMap = new Map([
       [1, { title: '<b>', url: `https://x.example/?a=1&b="><script>'` }],
@@ -221,6 +227,8 @@ describe('any text', () => {
       fc.property(hostileText(), cuts, (text, places) => {
         expect(run(cutAt(text, places), { format: 'html' })).toEqual(run([text], { format: 'html' }))
         expect(run(cutAt(text, places), { format: 'verbatim' })).toEqual(run([text], { format: 'verbatim' }))
+        const counting = { format: 'html', replaceCitations: false } as const
+        expect(run(cutAt(text, places), counting)).toEqual(run([text], counting))
         expect(run([text], { format: 'verbatim' }).text).toBe(text)
       }),
       { numRuns: 400 },
