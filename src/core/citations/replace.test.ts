@@ -134,6 +134,17 @@ describe('markdown', () => {
       "[a 'b' \\\\ \\[c\\]  d\\|](https://x.example/a%20b%28c%29%5C) script data java script:x Source 5 [HTTPS://up.example](HTTPS://up.example)",
     )
   })
+
+  it('a title is neither a link nor HTML nor code of its own, and an address does not end its table cell', () => {
+    const nasty: SourceMap = new Map([
+      [1, { title: '<javascript:alert(1)>', url: 'https://x.example/a|b`c' }],
+      [2, { url: '<javascript:alert(1)>' }],
+      [3, { title: '<a href="javascript:x">it`s</a>' }],
+    ])
+    expect(replaceBatch('| [[S:1]] | [[S:2]] | [[S:3]] |', nasty)).toBe(
+      "| [\\<javascript:alert(1)>](https://x.example/a%7Cb%60c) | \\<javascript:alert(1)> | \\<a href='javascript:x'>it\\`s\\</a> |",
+    )
+  })
 })
 
 describe('html', () => {
