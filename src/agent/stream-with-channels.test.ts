@@ -347,4 +347,17 @@ describe('the provider', () => {
     expect(results.get('answer')?.raw).toBe('xy')
     expect(meta.serviceError).toMatchObject({ kind: 'aborted', message: 'steer' })
   })
+
+  it('that does not listen to the signal is left waiting', async () => {
+    const outside = new AbortController()
+    async function* stream(): AsyncGenerator<ModelEvent> {
+      yield { type: 'text.delta', text: '<channel:answer>x' }
+      setTimeout(() => outside.abort(new Error('steer')))
+      await new Promise(() => {})
+    }
+    const { deltas, results, meta } = await run([], { stream: stream(), signal: outside.signal })
+    expect(results.get('answer')?.raw).toBe('x')
+    expect(deltas.at(-1)).toMatchObject({ completed: true, aborted: true })
+    expect(meta.serviceError).toMatchObject({ kind: 'aborted', message: 'steer', stage: 'after_output' })
+  })
 })
