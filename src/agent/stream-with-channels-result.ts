@@ -1,4 +1,5 @@
 import { describeIssues } from '../core/standard-schema.ts'
+import { withoutFence } from '../core/stream/fence.ts'
 import type { ChannelResult, ParsedPayload } from './stream-with-channels-contract.ts'
 import type { ChannelLane } from './stream-with-channels-lane.ts'
 
@@ -9,7 +10,7 @@ export async function resultOf(lane: ChannelLane, parse: (payload: string) => Pa
   const collected = lane.collect()
   const { schema, format } = lane.spec
   if (collected.instances.length === 0) return collected
-  const payload = structured.has(format) ? withoutFence(collected.raw) : undefined
+  const payload = structured.has(format) ? withoutFence(collected.raw).body : undefined
   const result = { ...collected, ...(payload !== undefined && { payload }) }
   if (schema === undefined) return result
   if (collected.instances.length > 1) return { ...result, error: `multiple_channel_instances:${collected.instances.length}` }
@@ -32,15 +33,6 @@ function attempt(parse: () => ParsedPayload): ParsedPayload {
   } catch (error) {
     return { ok: false, error: { message: messageOf(error) } }
   }
-}
-
-/** One wrapping fence off: ```` ```lang … ``` ````, on one line or on many. */
-export function withoutFence(text: string): string {
-  const trimmed = text.trim()
-  if (!trimmed.startsWith('```')) return trimmed
-  const body = trimmed.replace(/^`{3,}[A-Za-z0-9]*/, '')
-  const end = body.lastIndexOf('```')
-  return (end < 0 ? body : body.slice(0, end)).trim()
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -257,6 +257,9 @@ describe('results', () => {
   it('hold the object of a channel that keeps to its schema, fenced or not', async () => {
     expect(await actionOf('<channel:action>{"a":1}')).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
     expect(await actionOf('<channel:action>\n```json {"a":1} ```\n')).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
+    const long = await actionOf('<channel:action>````json\n{"a":1}\n````')
+    expect(long).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
+    expect(long).not.toHaveProperty('repairs')
   })
 
   it('say what was wrong with one that does not', async () => {
