@@ -262,6 +262,11 @@ describe('results', () => {
     expect(long).not.toHaveProperty('repairs')
   })
 
+  it('are read as the lanes read them: a fence inside a string does not end the one around it that was never closed', async () => {
+    const channels: readonly ChannelSpec[] = [{ name: 'action', format: 'json', schema: z.object({ a: z.string() }) }]
+    expect(await actionOf('<channel:action>```json\n{"a":"```x```"}', { channels })).toMatchObject({ obj: { a: '```x```' } })
+  })
+
   it('say what was wrong with one that does not', async () => {
     expect(await actionOf('<channel:action>{"a":"x"}')).toMatchObject({ error: expect.stringMatching(/^a: /) })
     expect(await actionOf('<channel:action>{"a":')).toMatchObject({ error: expect.stringContaining('JSON') })

@@ -2,7 +2,6 @@ import type { SourceMap } from '../core/citations/source-map.ts'
 import type { ModelEvent, ServiceError } from '../core/model-event.ts'
 import type { ChannelEvent } from '../core/stream/channel.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
-import { parseModelJson } from '../core/stream/json-parse.ts'
 import { createAudience } from './stream-with-channels-audience.ts'
 import type {
   ChannelResult,
@@ -95,7 +94,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   for (const event of parser.end()) await route(event)
 
   const results = new Map<string, ChannelResult>()
-  for (const [name, lane] of lanes) results.set(name, await resultOf(lane, options.parse ?? parseModelJson))
+  for (const [name, lane] of lanes) results.set(name, await resultOf(lane, options.parse))
   const { preamble, strayTags, unknownChannels } = parser
   const meta: StreamMeta = {
     raw,
