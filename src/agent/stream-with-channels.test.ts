@@ -174,6 +174,19 @@ describe('listeners', () => {
     await expect(run(['Sure, '], { onRaw })).rejects.toMatchObject({ code: 'preamble' })
   })
 
+  it('alone hear of usage: it is never shown as the answer', async () => {
+    const heard: string[] = []
+    const subscribers = { usage: [(delta: Delta) => void heard.push(delta.text)] }
+    const text = '<channel:answer>a</channel:answer><channel:usage>{"t":1}</channel:usage>'
+    const shownAs = (emitMarker: string) =>
+      run([text], { subscribers, channels: [channels[0] as ChannelSpec, { name: 'usage', format: 'json', emitMarker }] })
+    const { deltas, results } = await shownAs('answer')
+    expect(deltas).toMatchObject([{ text: 'a' }, { channel: 'answer', completed: true }])
+    expect(heard).toEqual(['{"t":1}', ''])
+    expect(results.get('usage')?.raw).toBe('{"t":1}')
+    expect(of((await shownAs('meter')).deltas, 'usage')).toMatchObject([{ marker: 'meter', text: '{"t":1}' }, { completed: true }])
+  })
+
   it('are told in order: the client, then the subscribers as they are listed', async () => {
     const order: string[] = []
     const note = (name: string) => async (delta: Delta) => {
