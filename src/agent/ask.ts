@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../core/block/index.ts'
 import { createCitationReplacer } from '../core/citations/replace.ts'
-import { type Attempt, isContextOverflow } from '../core/compaction/overflow.ts'
+import type { Attempt } from '../core/compaction/overflow.ts'
 import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
-import type { ServiceError } from '../core/model-event.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
 import { createLanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
@@ -12,6 +11,7 @@ import { fitContext } from './compact.ts'
 import { type Heard, listen } from './listen.ts'
 import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
+import { isOverflow } from './service-failure.ts'
 import type { ModelSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
 
@@ -89,8 +89,6 @@ async function askOnce(
   signal.removeEventListener('abort', relay)
   return { heard, prompt, interrupted: signal.aborted }
 }
-
-const isOverflow = (error: ServiceError) => error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
 
 async function backOff(turn: Turn, retry: number): Promise<void> {
   const pause = turn.settings.retryDelaysMs[retry] ?? 0

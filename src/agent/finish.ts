@@ -30,24 +30,28 @@ export interface TurnResult {
   readonly answer: string
   readonly followups: readonly string[]
   readonly sourcesUsed: readonly number[]
+  /** The answer was cut off, or the budget was used up before the work was done. */
   readonly truncated: boolean
   readonly error?: Error
 }
 
 const good: ReadonlySet<ExitReason> = new Set(['complete', 'exit', 'max_iterations', 'time', 'budget', 'steer'])
 
+const unfinished: ReadonlySet<ExitReason> = new Set(['max_iterations', 'time', 'budget'])
+
 /** Ends a turn with what it last said, else with fixed words: a turn never ends silent. */
 export async function finish(turn: Turn, progress: Progress, ended: Ended): Promise<TurnResult> {
   const { timeline } = turn.ledger
   const answer = closingAnswer(ended.ending, timeline, turn.turnId, ended.violationCode)
-  const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: ended.exitReason === 'max_iterations' }
-  const attempts = progress.attempts.at(-1)?.text === answer ? progress.attempts.slice(0, -1) : progress.attempts
+  const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: false }
+  const repeated = progress.attempts.at(-1)?.text === answer
+  const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
+  if (!repeated) sayAnswer(turn, progress.iteration, answer)
   await turn.ledger.commit((now) => [
     ...(ended.changes ?? []),
     ...resolved(append([...(ended.drafts ?? []), ...lastDrafts(turn, now, attempts, decision, progress.iteration)]), now),
     ...closing(turn, now, decision, ended.exitReason),
   ])
-  if (progress.attempts.at(-1)?.text !== answer) sayAnswer(turn, progress.iteration, answer)
   return resultOf(turn, decision, ended.exitReason, ended.error)
 }
 
@@ -97,7 +101,7 @@ export function resultOf(turn: Turn, decision: FinalDecision, exitReason: ExitRe
     answer: decision.answer,
     followups: decision.followups,
     sourcesUsed: citedIn(decision.answer, turn.ledger.timeline),
-    truncated: decision.truncated,
+    truncated: decision.truncated || unfinished.has(exitReason),
     ...(error && { error }),
   }
 }
