@@ -1,4 +1,4 @@
-import { assistantCompletion, type Draft, stage, suggestedFollowups } from '../core/block/index.ts'
+import { assistantCompletion, clarification, type Draft, suggestedFollowups } from '../core/block/index.ts'
 import { extractSids } from '../core/citations/sids.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
 import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
@@ -120,10 +120,6 @@ export function citedIn(text: string, { sources }: Timeline): readonly number[] 
 function citedInTurn(timeline: Timeline, turnId: string, answer: string): readonly number[] {
   const made = blocksOfTurn(timeline, turnId).flatMap(({ meta }) => meta?.sources_used ?? [])
   return [...new Set([...made, ...citedIn(answer, timeline)])].sort((a, b) => a - b)
-}
-
-function clarification(turnId: string, ts: string, questions: readonly string[]): Draft {
-  return stage('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
 }
 
 const resolved = (changes: ReturnType<typeof append>, timeline: Timeline) => (typeof changes === 'function' ? changes(timeline) : changes)

@@ -1,6 +1,7 @@
 import { type Draft, type Place, thinking } from '../core/block/index.ts'
 import type { Response } from '../core/decision/response.ts'
-import type { ResponseReceived } from '../core/timeline/change.ts'
+import type { ModelUsage } from '../core/model-event.ts'
+import type { ResponseReceived, Usage } from '../core/timeline/change.ts'
 import type { Asked } from './ask.ts'
 import type { Heard } from './listen.ts'
 
@@ -18,7 +19,7 @@ export function responseOf(heard: Heard, maxTokens: number): Response {
 
 /** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
 export function responseReceived(place: Place, { heard, prompt }: Asked, finishReason?: string): ResponseReceived {
-  const usage = heard.finish?.usage
+  const usage = heard.finish && usageOf(heard.finish.usage)
   return {
     type: 'response.received',
     turn_id: place.turnId,
@@ -27,18 +28,19 @@ export function responseReceived(place: Place, { heard, prompt }: Asked, finishR
     call_id: place.callId,
     raw: heard.raw,
     finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
-    ...(usage && {
-      usage: {
-        uncached: usage.uncached,
-        cache_read: usage.cacheRead,
-        cache_write: usage.cacheWrite,
-        output: usage.output,
-        reasoning: usage.reasoning,
-      },
-    }),
+    ...(usage && { usage }),
     prompt: { marks: prompt.marks, ...(heard.finish && { model: heard.finish.modelName }), cache_ttl_seconds: prompt.ttlSeconds },
   }
 }
+
+/** Tokens as they are written down. */
+export const usageOf = ({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsage): Usage => ({
+  uncached,
+  cache_read: cacheRead,
+  cache_write: cacheWrite,
+  output,
+  reasoning,
+})
 
 /** What the model thought aloud: kept, and shown to people; never to the model. */
 export function thoughts(place: Place, heard: Heard): readonly Draft[] {
