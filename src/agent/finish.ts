@@ -3,8 +3,8 @@ import { extractSids } from '../core/citations/sids.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
 import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
 import type { Change } from '../core/timeline/change.ts'
+import { enter } from '../core/timeline/enter.ts'
 import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
-import { append } from './ledger.ts'
 import type { Attempt, Progress } from './progress.ts'
 import { sayAnswer } from './say.ts'
 import type { Turn } from './turn.ts'
@@ -47,11 +47,15 @@ export async function finish(turn: Turn, progress: Progress, ended: Ended): Prom
   const repeated = progress.attempts.at(-1)?.text === answer
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   if (!repeated) sayAnswer(turn, progress.iteration, answer)
-  await turn.ledger.commit((now) => [
-    ...(ended.changes ?? []),
-    ...resolved(append([...(ended.drafts ?? []), ...lastDrafts(turn, now, attempts, decision, progress.iteration)]), now),
-    ...closing(turn, now, decision, ended.exitReason),
-  ])
+  const [before, after] = [await turn.hooks.onBeforeCompletion(), await turn.hooks.onAfterCompletion()]
+  await turn.ledger.commit((now) => {
+    const said = [...before, ...lastDrafts(turn, now, attempts, decision, progress.iteration), ...after]
+    return [
+      ...(ended.changes ?? []),
+      { type: 'blocks.appended', blocks: enter(now, [...(ended.drafts ?? []), ...said]) },
+      ...closing(turn, now, decision, ended.exitReason),
+    ]
+  })
   return resultOf(turn, decision, ended.exitReason, ended.error)
 }
 
@@ -117,9 +121,9 @@ export function citedIn(text: string, { sources }: Timeline): readonly number[] 
   return extractSids(text).filter((sid) => known.has(sid))
 }
 
+/** By its answers and by what it made; an artifact may name a source that does not exist. */
 function citedInTurn(timeline: Timeline, turnId: string, answer: string): readonly number[] {
+  const known = new Set(timeline.sources.rows.map(({ sid }) => sid))
   const made = blocksOfTurn(timeline, turnId).flatMap(({ meta }) => meta?.sources_used ?? [])
-  return [...new Set([...made, ...citedIn(answer, timeline)])].sort((a, b) => a - b)
+  return [...new Set([...made, ...extractSids(answer)])].filter((sid) => known.has(sid)).sort((a, b) => a - b)
 }
-
-const resolved = (changes: ReturnType<typeof append>, timeline: Timeline) => (typeof changes === 'function' ? changes(timeline) : changes)
