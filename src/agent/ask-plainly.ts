@@ -39,6 +39,8 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
     raw,
     finish_reason,
     ...(usage && { usage }),
-    prompt: { model: name },
+    prompt: { model: name, ...(!usage && { estimated_tokens: tokensOf(turn, question) }) },
   }
 }
+
+const tokensOf = ({ view: { estimator } }: Turn, { system, parts }: PlainQuestion) => estimator.text(system) + estimator.parts(parts)

@@ -1,9 +1,10 @@
 import { type Draft, type Place, thinking } from '../core/block/index.ts'
 import type { Response } from '../core/decision/response.ts'
 import type { ModelUsage } from '../core/model-event.ts'
-import type { ResponseReceived, Usage } from '../core/timeline/change.ts'
+import type { PromptRecord, ResponseReceived, Usage } from '../core/timeline/change.ts'
 import type { Asked } from './ask.ts'
 import type { Heard } from './listen.ts'
+import type { DecisionPrompt } from './prompt.ts'
 
 /** What was heard, as the reader of decisions wants it. */
 export function responseOf(heard: Heard, maxTokens: number): Response {
@@ -29,7 +30,18 @@ export function responseReceived(place: Place, { heard, prompt }: Asked, finishR
     raw: heard.raw,
     finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
     ...(usage && { usage }),
-    prompt: { marks: prompt.marks, ...(heard.finish && { model: heard.finish.modelName }), cache_ttl_seconds: prompt.ttlSeconds },
+    prompt: promptRecord(prompt, heard.finish?.modelName),
+  }
+}
+
+/** A call that was broken off has no usage of its own, so its size is written down: it was not free. */
+function promptRecord(prompt: DecisionPrompt, answeredBy: string | undefined): PromptRecord {
+  const tokens = answeredBy === undefined ? prompt.countTokens() : prompt.tokens
+  return {
+    model: answeredBy ?? prompt.model,
+    marks: prompt.marks,
+    ...(tokens !== undefined && { estimated_tokens: tokens }),
+    cache_ttl_seconds: prompt.ttlSeconds,
   }
 }
 

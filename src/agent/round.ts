@@ -29,7 +29,8 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
   const { progress, stop } = await foldEvents(turn, before)
   if (stop || progress.wrapUp?.rounds === 0) return end(turn, progress, { exitReason: 'steer', ending: 'stopped' })
-  const may = verdict(progress.budget, Date.parse(turn.clock.now()))
+  const may = mayGoOn(turn, progress)
+  if (may === 'stop:unpriced') return end(turn, progress, { exitReason: 'budget', ending: 'unpriced' })
   if (may !== 'go') return wrapUp(turn, progress, may)
 
   await expire(turn)
@@ -42,6 +43,11 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
   const { error, raw } = asked.heard
   if (error && raw === '') return end(turn, after, serviceFailed(place, asked, error))
   return decided(turn, after, place, asked, model.maxTokens)
+}
+
+function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
+  const { money, unpriced, last } = bill.of(turnId)
+  return verdict({ ...budget, money, unpriced }, Date.parse(clock.now()), last)
 }
 
 /** Refuses the response, acts on it, or concludes. */
@@ -122,7 +128,7 @@ async function interrupted(turn: Turn, progress: Progress, place: Place, asked: 
 }
 
 /** The budget is used up: one call that may only answer, then fixed words. */
-async function wrapUp(turn: Turn, progress: Progress, why: Exclude<Verdict, 'go'>): Promise<Step> {
+async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<Step> {
   const { exitReason, ending } = exhausted[why]
   const { turnId: turn_id } = turn
   turn.emit({ type: 'status', turn_id, iteration: progress.iteration, status: 'wrapping_up' })
@@ -136,7 +142,9 @@ async function wrapUp(turn: Turn, progress: Progress, why: Exclude<Verdict, 'go'
   return end(turn, progress, { exitReason, ending, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
 }
 
-const exhausted: { readonly [V in Exclude<Verdict, 'go'>]: { readonly exitReason: ExitReason; readonly ending: Ending } } = {
+const exhausted: {
+  readonly [V in Exclude<Verdict, 'go' | 'stop:unpriced'>]: { readonly exitReason: ExitReason; readonly ending: Ending }
+} = {
   'wrap_up:rounds': { exitReason: 'max_iterations', ending: 'max_rounds' },
   'wrap_up:time': { exitReason: 'time', ending: 'time' },
   'wrap_up:money': { exitReason: 'budget', ending: 'money' },

@@ -4,6 +4,7 @@ import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Model } from '../ports/model.ts'
 import { begin, type Opening } from './begin.ts'
+import type { Bill } from './bill.ts'
 import { type Ended, finish, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
@@ -39,7 +40,7 @@ export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult>
   }
 }
 
-/** What a turn may use. Nothing here changes but the ledger and the inbox. */
+/** What a turn may use. Nothing here changes but the ledger, and with it the inbox and the bill. */
 export interface Turn {
   readonly conversationId: string
   readonly turnId: string
@@ -52,6 +53,7 @@ export interface Turn {
   systemTokens(): number
   readonly view: View
   readonly settings: AgentSettings
+  readonly bill: Bill
   /** What was found out when the turn began and is announced in every round. */
   readonly news: TurnNews
   readonly clock: Clock
