@@ -27,14 +27,14 @@ export type Step = { readonly progress: Progress } | { readonly result: TurnResu
 /** One decision and what came of it. */
 export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
-  const { progress, stop } = await foldEvents(turn, before)
-  if (stop || progress.wrapUp?.rounds === 0) return end(turn, progress, { exitReason: 'steer', ending: 'stopped' })
-  const may = mayGoOn(turn, progress)
-  if (may === 'stop:unpriced') return end(turn, progress, { exitReason: 'budget', ending: 'unpriced' })
-  if (may !== 'go') return wrapUp(turn, progress, may)
+  const { progress: told, stop } = await foldEvents(turn, before)
+  if (stop || told.wrapUp?.rounds === 0) return end(turn, told, { exitReason: 'steer', ending: 'stopped' })
+  const may = mayGoOn(turn, told)
+  if (may === 'stop:unpriced') return end(turn, told, { exitReason: 'budget', ending: 'unpriced' })
+  if (may !== 'go') return wrapUp(turn, told, may)
 
   await expire(turn)
-  await fitContext(turn)
+  const progress = await fitContext(turn, told)
   const place = nextPlace(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
   const asked = await ask(turn, progress, place, model)
@@ -132,7 +132,7 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   const { exitReason, ending } = exhausted[why]
   const { turnId: turn_id } = turn
   turn.emit({ type: 'status', turn_id, iteration: progress.iteration, status: 'wrapping_up' })
-  await fitContext(turn)
+  await fitContext(turn, progress)
   const place = nextPlace(turn, progress.iteration)
   const asked = await ask(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
   if (asked.interrupted) return interrupted(turn, { ...progress, iteration: progress.iteration + 1 }, place, asked)

@@ -26,3 +26,14 @@ export const slow = (options: { readonly started?: () => void; readonly deaf?: t
         else void resolve // a tool that does not listen
       }),
   })
+
+/** As many words as are asked for, always the same: something to fill a context with. */
+export const library = (): Tool =>
+  defineTool({
+    id: 'library.fetch',
+    description: 'A page of a book.',
+    params: z.object({ page: z.number().int().describe('which page') }),
+    strategy: 'exploration',
+    repeatable: true,
+    run: ({ page }) => `Page ${page}. ${`The ${page}th house has a red door. `.repeat(180)}`,
+  })
