@@ -17,6 +17,8 @@ const exec = defineTool({
   run: (_, { code = '' }) => code.length,
 })
 
+const tools = [weather(), exec]
+
 /** Every lane counts its deltas from 0 without a gap; a new attempt at it, and a lane that is begun anew, from 0 again. */
 function gapsIn(events: readonly TurnEvent[]): readonly string[] {
   const next = new Map<string, number>()
@@ -42,7 +44,7 @@ describe('whatever a model writes', () => {
       const ends = new Map<string, number>()
       await fc.assert(
         fc.asyncProperty(fc.array(brokenReply, { minLength: replies, maxLength: replies }), async (script) => {
-          const stage = createHarness({ replies: script, tools: [weather(), exec], settings: { maxRounds: 3 } })
+          const stage = createHarness({ replies: script, tools, settings: { maxRounds: 3 } })
           while (stage.model.left > 0) {
             const said = await stage.say('Do it.')
             ends.set(said.exitReason, (ends.get(said.exitReason) ?? 0) + 1)
