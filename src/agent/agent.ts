@@ -19,7 +19,7 @@ import { createHooks, type HookFunctions } from './hooks.ts'
 import { createEventQueue, createHub } from './hub.ts'
 import type { Steering } from './inbox.ts'
 import { systemText } from './prompt/system.ts'
-import { type AgentSettings, defaultAgentSettings } from './settings.ts'
+import { type AgentSettings, agentSettings } from './settings.ts'
 import { createToolbox } from './toolbox.ts'
 import type { Models } from './turn.ts'
 import { createView } from './view.ts'
@@ -103,7 +103,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
-    settings: { ...defaultAgentSettings, ...parts.settings },
+    settings: agentSettings(parts.settings),
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
   }

@@ -29,11 +29,12 @@ export async function conclude(
   warnings: readonly Notice[],
   exitReason: ExitReason = decision.action,
 ): Promise<Step> {
-  if (!asked.heard.answer) sayAnswer(turn, place.iteration, decision.answer)
+  const previous = progress.attempts.at(-1)?.text
+  if (!asked.heard.answer && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer)
   if (!hasNews(turn.ledger.timeline)) await turn.inbox.pause(turn.settings.exitGraceMs)
   const before = await turn.hooks.onBeforeCompletion()
   const after = await turn.hooks.onAfterCompletion()
-  const repeated = progress.attempts.at(-1) !== undefined && isEquivalent(progress.attempts.at(-1)?.text ?? '', decision.answer)
+  const repeated = previous !== undefined && isEquivalent(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   let deferred = false
 
@@ -41,7 +42,7 @@ export async function conclude(
     deferred = hasNews(timeline) && !repeated && exitReason === decision.action
     const said = [...thoughts(place, asked.heard), ...noticesOf(place, timeline, decision, warnings)]
     const drafts = deferred
-      ? [...said, ...attempted(place, decision, progress)]
+      ? [...said, ...attempted(place, timeline, decision, progress)]
       : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after]
     return [
       responseReceived(place, asked),
@@ -68,7 +69,8 @@ function noticesOf(place: Place, timeline: Timeline, decision: FinalDecision, wa
   return [...warnings, ...missing].map((said) => notice(place, said))
 }
 
-function attempted({ turnId, ts, iteration }: Place, decision: FinalDecision, { attempts }: Progress): readonly Draft[] {
+function attempted(place: Place, timeline: Timeline, { answer }: FinalDecision, { attempts }: Progress): readonly Draft[] {
+  const { turnId, ts, iteration } = place
   const number = attempts.length + 1
   const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }
   return [
@@ -76,8 +78,8 @@ function attempted({ turnId, ts, iteration }: Place, decision: FinalDecision, { 
       ...common,
       type: 'assistant.completion.attempt',
       path: attemptPath(turnId, number),
-      text: decision.answer,
-      meta: { completion_attempt_index: number, provisional: true, iteration },
+      text: answer,
+      meta: { completion_attempt_index: number, provisional: true, sources_used: citedIn(answer, timeline), iteration },
     },
     {
       ...common,

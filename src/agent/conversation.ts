@@ -6,6 +6,7 @@ import { emptyTimeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner } from '../ports/store.ts'
 import type { Input, Opening } from './begin.ts'
+import { createBill, recallBill } from './bill.ts'
 import { readFeedback } from './feedback.ts'
 import type { TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
@@ -57,7 +58,11 @@ export async function startTurn(
     await store.release(claim)
     return undefined
   }
-  const ledger = openLedger(saved, claim, store, (event) => hub.publish(conversationId, event))
+  const bill = createBill(household.settings.priceOf)
+  const ledger = openLedger(saved, claim, store, (event) => {
+    bill.take(event.change)
+    hub.publish(conversationId, event)
+  })
   const inbox = createInbox(ledger)
   const abort = new AbortController()
   const view = household.createView()
@@ -72,6 +77,7 @@ export async function startTurn(
     ledger,
     inbox,
     view,
+    bill,
     news: { feedbacks: await readFeedback(ledger, clock.now(), household.settings) },
     signal: abort.signal,
     emit: (event) => hub.publish(conversationId, event),
@@ -81,6 +87,7 @@ export async function startTurn(
   async function work(): Promise<TurnResult> {
     const stopHeart = beat(store, claim, abort)
     try {
+      if (left !== undefined && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, left)
       const start: Opening = left !== undefined || opening === 'left-behind' ? { kind: 'left-behind' } : { kind: 'asked', input: opening }
       let result = await runTurn(await turnOf(first), start)
       for (let next = unanswered(inbox); next !== undefined && result.exitReason !== 'cancelled'; next = unanswered(inbox)) {

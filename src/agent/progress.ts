@@ -17,6 +17,8 @@ export interface Progress {
   readonly wrapUp?: WrapUp
   /** What came in while the turn was running, oldest first. */
   readonly events: readonly LiveEvent[]
+  /** Tokens below which another compaction would come to nothing again. */
+  readonly crowded?: number
   /** The turn has hidden something: the previous turn's cache point gives way. */
   readonly hid: boolean
 }

@@ -72,4 +72,5 @@ const stopped = ({ reason }: AbortSignal): Outcome =>
     ? failed('tool_timeout', reason.message)
     : failed('tool_cancelled', 'The call was cancelled before it finished; whether it had any effect is not known.')
 
-const timedOut = (ms: number | undefined) => new DOMException(`The tool did not finish within ${ms} ms.`, 'TimeoutError')
+const timedOut = (ms: number | undefined) =>
+  new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')
