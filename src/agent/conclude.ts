@@ -30,7 +30,7 @@ export async function conclude(
   exitReason: ExitReason = decision.action,
 ): Promise<Step> {
   const previous = progress.attempts.at(-1)?.text
-  if (!asked.heard.answer && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer)
+  if (!asked.heard.answer && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer, asked.attempt)
   if (!hasNews(turn.ledger.timeline)) await turn.inbox.pause(turn.settings.exitGraceMs)
   const before = await turn.hooks.onBeforeCompletion()
   const after = await turn.hooks.onAfterCompletion()
