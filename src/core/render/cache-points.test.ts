@@ -126,6 +126,16 @@ describe('user input', () => {
     expect(marks(P(2, 0), { markUserInput: false })).toEqual([3, 6])
   })
 
+  it('is marked beside the tail when it comes while the turn runs; the earliest of the other points gives way', () => {
+    const followup = (turnId: string) => userEvent('followup', turnId, '2026-01-01T00:00:00.000Z', { messageId: 'm', text: 'and' })
+    const early = cachePoints(sliceOfDrafts([...draftsP(2, 1), followup('t2')], 't2'), defaultCachePolicy)
+    expect(early).toEqual({ prevTurn: 6, preTail: 3, tail: 10, userInput: 11, marks: [6, 10, 11] })
+    const late = cachePoints(sliceOfDrafts([...draftsP(2, 6), followup('t2')], 't2'), defaultCachePolicy)
+    expect(late).toEqual({ prevTurn: 6, preTail: 12, tail: 20, userInput: 21, marks: [12, 20, 21] })
+    expect(marks(sliceOfDrafts([...rounds(3), followup('t1')], 't1'))).toEqual([3, 7, 8])
+    expect(marks(sliceOfDrafts([...draftsP(2, 6), followup('t2')], 't2'), { markUserInput: false })).toEqual([6, 12, 20])
+  })
+
   it('takes the slot of a tail that lies before the end of the previous turn', () => {
     const feedback = turnFeedback('t1', '2026-01-01T00:00:00.000Z', { text: 'good', origin: 'user' })
     const drafts = [...rounds(2), completion('done'), feedback, ...rounds(0, 't2')]
@@ -171,6 +181,8 @@ describe('whatever happens', () => {
         expect(points.marks).toEqual([...new Set(points.marks)].sort((a, b) => a - b))
         expect(points.marks.every((mark) => mark >= 0 && mark < slice.shown.length)).toBe(true)
         expect(points.marks).toContain(points.userInput ?? points.tail)
+        if (points.tail !== undefined && points.tail > (points.prevTurn ?? -1)) expect(points.marks).toContain(points.tail)
+        if (frozenUntil(points) !== -1) expect(points.marks).toContain(frozenUntil(points))
         expect(frozenUntil(points)).toBeLessThanOrEqual(points.marks.at(-1) ?? -1)
       }),
     )
