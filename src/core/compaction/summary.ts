@@ -17,6 +17,7 @@ import {
   preservedSnapshot,
 } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
+import { newestWithin } from './within.ts'
 
 /** The blocks that leave, and what stands around them. */
 export interface Leaving {
@@ -34,6 +35,9 @@ export interface Leaving {
 
 const NARRATIVE_CHARS = 24_000
 const MOST_LISTED = 40
+/** Per list. With the narrative, all lists and the preferences stay below what is shown of a summary; what matters most comes last. */
+const LISTED_CHARS = 4000
+const SELECTOR_CHARS = 1000
 
 /** The part of a summary that a model wrote, without the lists that are made again each time. */
 export function narrativeOf(summary: Block): string {
@@ -127,10 +131,10 @@ function appendix(
 ): readonly string[] {
   const modified = new Set([...digest.written_files, ...digest.patched_files])
   const read = digest.read_files.filter((file) => !modified.has(file))
-  const recoverable = recoverableResults(originals, tokens)
+  const recoverable = newestWithin(recoverableResults(originals, tokens).toReversed(), LISTED_CHARS).toReversed()
   const last = digest.turns.at(-1)
   const index = [
-    ...(digest.sids.length > 0 ? [`sources: ${sourcesPath(digest.sids)}`] : []),
+    ...(digest.sids.length > 0 ? [`sources: ${selectorOf(digest.sids)}`] : []),
     ...(last ? [`last_covered_request: ${promptPath(last.turn_id)} | ${oneLine(last.request ?? '', 160)}`] : []),
     ...(last ? [`turn_index: ${turnIndexPath(last.turn_id)} (any covered turn has one)`] : []),
     `complete_index: ${path}`,
@@ -144,10 +148,16 @@ function appendix(
   ]
 }
 
+/** Scattered numbers may fill pages: then the range that holds them all. */
+function selectorOf(sids: readonly number[]): string {
+  const exact = sourcesPath(sids)
+  return exact.length <= SELECTOR_CHARS ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
+}
+
 /** The newest of them, sorted. */
 function listed(name: string, paths: readonly string[], path: string): readonly string[] {
   if (paths.length === 0) return []
-  const shown = [...new Set(paths)].slice(-MOST_LISTED).sort()
+  const shown = newestWithin([...new Set(paths)].slice(-MOST_LISTED), LISTED_CHARS).toSorted()
   const more = new Set(paths).size - shown.length
   return [[`<${name}>`, ...shown, ...(more > 0 ? [`... ${more} more in ${path}`] : []), `</${name}>`].join('\n')]
 }
