@@ -4,7 +4,7 @@ import type { Estimator } from '../estimate/estimator.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { promptPath, sourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
 import { oneLine } from '../render/text.ts'
-import { type CompactionDigest, emptyDigest, extendDigest, latestBy, readCompactionDigest } from './digest.ts'
+import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy } from './digest.ts'
 import { recoverableResults } from './files.ts'
 import {
   type CarriedPlace,
@@ -74,7 +74,7 @@ export function summaryBlocks(leaving: Leaving, text: string, now: string, token
 }
 
 function digestWith(leaving: Leaving, notes: NoteSplit): CompactionDigest {
-  const previous = leaving.previous ? readCompactionDigest(leaving.previous) : emptyDigest
+  const previous = leaving.previous ? continuedDigest(leaving.previous) : emptyDigest
   const extended = extendDigest(previous, leaving.blocks.filter(isOriginal), leaving.sids)
   const dropped = notes.dropped.map((note) => ({
     source_path: sourcePath(note),
@@ -109,7 +109,7 @@ function summaryDraft(
   const endTs = originals.at(-1)?.ts ?? told(before.compacted_range_end_ts)
   const firstMessageTs = told(before.conversation_first_message_ts) ?? originals.find(({ type }) => type === 'user.prompt')?.ts
   const draft = rangeSummary(turnId, now, {
-    text: [narrative, ...appendix(digest, notes, originals, summaryPath(turnId), tokens)].join('\n\n'),
+    text: [narrative, ...appendix(digest, notes, leaving.sids, originals, summaryPath(turnId), tokens)].join('\n\n'),
     coveredTurnIds: coveredBy(leaving),
     digest,
     ...(startTs !== undefined && { startTs }),
@@ -125,6 +125,7 @@ const told = (value: unknown) => (typeof value === 'string' ? value : undefined)
 function appendix(
   digest: CompactionDigest,
   notes: NoteSplit,
+  sids: readonly number[],
   originals: readonly Block[],
   path: string,
   tokens: Estimator,
@@ -134,10 +135,11 @@ function appendix(
   const recoverable = newestWithin(recoverableResults(originals, tokens).toReversed(), LISTED_CHARS).toReversed()
   const last = digest.turns.at(-1)
   const index = [
-    ...(digest.sids.length > 0 ? [`sources: ${selectorOf(digest.sids)}`] : []),
+    ...(sids.length > 0 ? [`sources: ${selectorOf(sids)}`] : []),
     ...(last ? [`last_covered_request: ${promptPath(last.turn_id)} | ${oneLine(last.request ?? '', 160)}`] : []),
     ...(last ? [`turn_index: ${turnIndexPath(last.turn_id)} (any covered turn has one)`] : []),
-    `complete_index: ${path}`,
+    `complete_index: ${path}${digest.older.length > 0 ? ', continued from' : ''}`,
+    ...newestWithin(digest.older, LISTED_CHARS).map((volume) => `- ${volume}`),
   ]
   return [
     ...listed('read-files', read, path),
