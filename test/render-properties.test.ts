@@ -19,7 +19,60 @@ import { plainOptions, timelineOf, timelineOfBlocks, withDrafts } from './suppor
 const unmarked = (parts: readonly Part[]) => parts.map(({ cache: _cache, ...part }) => part)
 const current = (drafts: readonly Draft[]) => plainOptions(drafts.at(-1)?.turn_id ?? 't1')
 
+const texts = [
+  'words',
+  '[1]',
+  '[{"sid":1}]',
+  '{"artifact_path":"fi:t1.files/a"}',
+  '{"artifact_path":"fi:t1.files/b","error":"x"}',
+  '{"plan_id":"p","steps":["a"],"status":{}}',
+  '{"tool_id":"react.read","tool_call_id":"c1","params":{}}',
+  '{"code":"a","message":"b"}',
+]
+const optional = <T>(...values: readonly T[]) => fc.constantFrom<T | undefined>(undefined, ...values)
+
+/** What an import may hold: few addresses, calls and rounds, so that everything meets everything. */
+const anyBlock: fc.Arbitrary<Draft> = fc
+  .record({
+    type: fc.constantFrom<string>(...blockTypes, 'not.known'),
+    turn_id: fc.constantFrom('t1', 't2', 't3'),
+    author: fc.constant('react'),
+    ts: fc.constant(minute(0)),
+    path: optional('fi:t1.files/a', 'tc:t1.c1.result', 'ar:t1.user.prompt', 'so:sources_pool[1]'),
+    mime: fc.constantFrom('application/json', 'text/plain', 'image/png', 'application/pdf'),
+    text: optional(...texts),
+    blob: optional({ sha256: 'a', size: 9 }, { sha256: 'b', size: 9_000_000 }),
+    call_id: optional('c1', 'c2'),
+    iteration: optional(0, 1, 2),
+    hidden: optional(
+      { hidden: true, hidden_reason: 'hide' as const, replacement_text: 'folded' },
+      { hidden: true, hidden_reason: 'cache_ttl' as const, hidden_scope: 'old_turn' as const },
+    ),
+  })
+  .map(({ iteration, hidden, ...block }) => JSON.parse(JSON.stringify({ ...block, meta: { iteration, ...hidden } })))
+
 describe('the prompt', () => {
+  it('only ever grows, whatever the blocks are: what was shown is shown again, and parts change only in a round that goes on', () => {
+    fc.assert(
+      fc.property(fc.array(anyBlock, { maxLength: 14 }), fc.array(anyBlock, { maxLength: 8 }), (before, after) => {
+        const short = timelineOf(before)
+        const shown = createRenderer()
+          .slice(short, 't2')
+          .shown.map(({ parts }) => parts)
+        const later = createRenderer()
+          .slice(timelineOf([...before, ...after]), 't2')
+          .shown.map(({ parts }) => parts)
+        expect(later.slice(0, shown.length)).toEqual(shown)
+        const rounds = after.map((draft, index): Draft => ({ ...draft, meta: { ...draft.meta, iteration: 50 + index } }))
+        const sent = createRenderer().render(short, plainOptions('t2'))
+        const next = createRenderer().render(timelineOf([...before, ...rounds]), plainOptions('t2'))
+        const tail = (sent.marks.at(-1) ?? -1) + 1
+        expect(unmarked(next.parts.slice(0, tail))).toEqual(unmarked(sent.parts.slice(0, tail)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   it('only ever grows: whatever follows, the parts that were sent before are sent again, byte for byte', () => {
     fc.assert(
       fc.property(conversations, fc.nat(), (steps, pick) => {

@@ -86,6 +86,12 @@ describe('groups and rounds', () => {
     expect(cachePoints({ ...slice, roundEnds: [3, 7] }, defaultCachePolicy)).toMatchObject({ preTail: 5, tail: 7 })
   })
 
+  it('never falls inside a round either, where a path group reaches into the next one', () => {
+    const again = { ...result('t1c0', 'again', 't1', 1), path: 'tc:t1.t1c0.result' }
+    const drafts = [...rounds(1), again, result('b', 'b', 't1', 1), ...rounds(3).slice(6)]
+    expect(cachePoints(sliceOfDrafts(drafts, 't1'), defaultCachePolicy).preTail).toBe(5)
+  })
+
   it('does not take blocks without a path for a group', () => {
     const pathless = { ...header(), type: 'stage.gate' }
     const slice = sliceOfDrafts([...rounds(1), pathless, pathless], 't1')

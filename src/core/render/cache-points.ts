@@ -79,12 +79,16 @@ function endOf(slice: Slice, round: number): number {
   return withPathGroup(slice, end)
 }
 
-/** A group of blocks at one path is one thing: no point falls inside it. */
+/** A group of blocks at one path is one thing, and so is a round, which is one part: no point falls inside either. */
 function withPathGroup({ shown }: Slice, position: number): number {
   const path = shown[position]?.block.path
   if (path === undefined) return position
   let end = position
-  while (shown[end + 1]?.block.path === path) end++
+  for (let next = shown[end + 1]; next; next = shown[end + 1]) {
+    const sameRound = next.round !== undefined && next.round === shown[end]?.round
+    if (next.block.path !== path && !sameRound) break
+    end++
+  }
   return end
 }
 
