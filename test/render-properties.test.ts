@@ -140,12 +140,17 @@ describe('what nobody but the runtime may know', () => {
     { requiredKeys: [] },
   )
   const about = fc.record(
-    { filename: fc.constantFrom('a.md', 'a.png'), summary: fc.constant('a file'), iteration: fc.nat(3) },
+    {
+      filename: fc.constantFrom('a.md', 'a.png', '/srv/SECRET/a.md', 'C:\\SECRET\\a.md'),
+      summary: fc.constant('a file'),
+      iteration: fc.nat(3),
+    },
     { requiredKeys: [] },
   )
   const digests = hosting.map((handles) => JSON.stringify({ artifact_path: 'fi:t1.files/a.md', mime: 'text/markdown', ...handles }))
   const rows = hosting.map((handles) => JSON.stringify([{ sid: 1, title: 'a', url: 'https://a.example', ...handles }]))
-  const hosted = hosting.map((handles) => JSON.stringify({ files: [{ name: 'a', hosted_uri: 's3://SECRET', ...handles }] }))
+  const uri = fc.constantFrom<unknown>('s3://SECRET', ['s3://SECRET'], { url: 's3://SECRET' })
+  const hosted = fc.tuple(hosting, uri).map(([handles, hosted_uri]) => JSON.stringify({ files: [{ name: 'a', ...handles, hosted_uri }] }))
   const notices = hosting.map((handles) => JSON.stringify({ code: 'x', message: 'm', ...handles }))
   const content = fc.oneof(
     fc.record({
