@@ -25,7 +25,7 @@ const fields = fc.record(
     text,
     call_id: fc.constantFrom('c1', 'c2'),
     payload: fc.jsonValue({ maxDepth: 2 }),
-    meta: fc.dictionary(fc.constantFrom('iteration', 'x', '$blob', '$literal', '2', '1'), fc.jsonValue({ maxDepth: 1 })),
+    meta: fc.dictionary(fc.constantFrom('iteration', 'x', '$blob', '$literal', '2', '1'), fc.jsonValue({ maxDepth: 1 }), { minKeys: 1 }), // stores drop an empty one
     unheard_of: fc.jsonValue({ maxDepth: 2 }),
   },
   { requiredKeys: ['type', 'author', 'turn_id', 'ts'] },

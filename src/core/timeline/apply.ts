@@ -1,6 +1,7 @@
-import { type Block, isHidden } from '../block/envelope.ts'
+import { type Block, isHidden, withoutEmptyMeta } from '../block/envelope.ts'
 import { markUsed, putSources, removeSource } from '../sources/merge.ts'
 import { type BlocksHidden, type Change, changeTime, type ResponseReceived } from './change.ts'
+import { bare } from './frame.ts'
 import { fromPayload } from './payload.ts'
 import { extended, spineOf } from './spine.ts'
 import { blocksOf, numberAfter, positionOf, type Timeline } from './timeline.ts'
@@ -16,11 +17,11 @@ export function applyChange(timeline: Timeline, change: Change): Timeline {
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {
     case 'blocks.appended':
-      return append(timeline, change.blocks)
+      return append(timeline, change.blocks.map(withoutEmptyMeta))
     case 'blocks.inserted':
-      return insertAfter(timeline, change.after_id, change.blocks)
+      return insertAfter(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
     case 'range.compacted':
-      return compact(timeline, change.after_id, change.blocks)
+      return compact(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
     case 'blocks.hidden':
       return rewrite(timeline, change.ids, hide(change, firstOf(timeline, change.ids)))
     case 'blocks.revealed':
@@ -112,12 +113,7 @@ function hide(change: BlocksHidden, bearer: string | undefined): (block: Block) 
   })
 }
 
-function reveal(block: Block): Block {
-  if (!isHidden(block)) return block
-  const { hidden: _hidden, replacement_text: _text, hidden_reason: _reason, hidden_scope: _scope, ...rest } = block.meta ?? {}
-  const { meta: _meta, ...bare } = block
-  return Object.keys(rest).length === 0 ? bare : { ...block, meta: rest }
-}
+const reveal = (block: Block): Block => (isHidden(block) ? bare(block) : block)
 
 function respond(timeline: Timeline, response: ResponseReceived): Timeline {
   const { raw: _raw, ...lastResponse } = response

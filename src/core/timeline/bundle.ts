@@ -39,14 +39,13 @@ export function importChanges(bundle: Bundle): readonly Change[] {
 }
 
 function turnChanges(log: TurnLog, ts: string): readonly Change[] {
-  const started = log.ts ?? ts
   return [
-    { type: 'turn.opened', turn_id: log.turn_id, ts: started },
+    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // a turn of which only the close was logged
     ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
     {
       type: 'turn.closed',
       turn_id: log.turn_id,
-      ts: log.end_ts ?? started,
+      ts: log.end_ts ?? log.ts ?? ts,
       exit_reason: log.end_ts === null ? IMPORTED_OPEN : 'imported',
       sources_used: log.sources_used,
       ...(log.tokens !== null && { tokens: log.tokens }),

@@ -1,4 +1,4 @@
-import type { Block, Meta } from '../block/envelope.ts'
+import { type Block, isHidden, type Meta, withoutEmptyMeta } from '../block/envelope.ts'
 import type { SourcePool } from '../sources/merge.ts'
 import { spineOf } from './spine.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
@@ -29,11 +29,18 @@ export function fromFrame(frame: Frame, find: (id: string) => Block, sources: So
 }
 
 function withHidden(entered: Block, hidden: HiddenMeta | undefined): Block {
-  const { hidden: _h, replacement_text: _t, hidden_reason: _r, hidden_scope: _s, ...rest } = entered.meta ?? {}
-  if (hidden) return { ...entered, meta: { ...rest, ...hidden } }
-  if (entered.meta?.hidden !== true) return entered
-  const { meta: _meta, ...bare } = entered
-  return Object.keys(rest).length === 0 ? bare : { ...bare, meta: rest }
+  if (hidden) return { ...entered, meta: { ...bare(entered).meta, ...hidden } }
+  return isHidden(entered) ? bare(entered) : withoutEmptyMeta(entered)
+}
+
+/** A block without any word on hiding, and without a meta that says nothing: what it is after `blocks.revealed`. */
+export function bare(block: Block): Block {
+  if (block.meta === undefined) return block
+  const { hidden: _hidden, replacement_text: _text, hidden_reason: _reason, hidden_scope: _scope, ...rest } = block.meta
+  const left = Object.keys(rest).length
+  if (left > 0) return left === Object.keys(block.meta).length ? block : { ...block, meta: rest }
+  const { meta: _meta, ...others } = block
+  return others
 }
 
 function hiddenMeta(meta: Meta): HiddenMeta {

@@ -1,0 +1,46 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { describeBlobs } from '../../testing/conformance/blobs.ts'
+import { createFileBlobs } from './file.ts'
+import { createMemoryBlobs } from './memory.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-blobs-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+const freshFolder = () => mkdtempSync(join(root, 'f-'))
+const bytes = (text: string) => new TextEncoder().encode(text)
+
+describeBlobs({ describe, it, expect }, 'memory', async () => createMemoryBlobs())
+describeBlobs({ describe, it, expect }, 'files', async () => createFileBlobs({ folder: join(freshFolder(), 'made', 'when', 'needed') }))
+
+describe('files', () => {
+  it('notices bytes that changed on disk, and mends a blob that was cut short when it is put again', async () => {
+    const folder = freshFolder()
+    const blobs = createFileBlobs({ folder })
+    const { sha256 } = await blobs.put(bytes('hello'))
+    const file = join(folder, sha256.slice(0, 2), sha256)
+    writeFileSync(file, 'jello')
+    await expect(blobs.get(sha256)).rejects.toMatchObject({ code: 'blob.damaged', details: { sha256 } })
+    writeFileSync(file, 'hel')
+    await blobs.put(bytes('hello'))
+    expect(readFileSync(file, 'utf8')).toBe('hello')
+  })
+
+  it('leaves no draft behind, and removes those of a crash once they are old', async () => {
+    const folder = freshFolder()
+    await createFileBlobs({ folder }).put(bytes('first'))
+    const incoming = join(folder, 'incoming')
+    expect(readdirSync(incoming)).toEqual([])
+    for (const name of ['old', 'young']) writeFileSync(join(incoming, name), 'half a blo')
+    utimesSync(join(incoming, 'old'), 1_000_000, 1_000_000)
+    await createFileBlobs({ folder }).put(bytes('second'))
+    expect(readdirSync(incoming)).toEqual(['young'])
+  })
+
+  it('says so when the folder can not be made', async () => {
+    const folder = join(freshFolder(), 'file')
+    writeFileSync(folder, '')
+    await expect(createFileBlobs({ folder }).put(bytes('x'))).rejects.toMatchObject({ code: 'store.failed' })
+  })
+})

@@ -1,0 +1,56 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Block, blockNumber, isHidden } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { bare } from '../../core/timeline/frame.ts'
+
+/**
+ * The blocks that enter with each change. All of them, and each for the first time; only an import may repeat what is known, and then
+ * it must repeat it truly. `known` gives a block as it was entered before these changes.
+ */
+export function birthsOf(changes: readonly Change[], known: (id: string) => Block | undefined): readonly (readonly Block[])[] {
+  const fresh = new Map<string, Block>()
+  return changes.map((change) => {
+    const births = birthsIn(change, (id) => known(id) ?? fresh.get(id))
+    for (const block of births) fresh.set(block.id, block)
+    return births
+  })
+}
+
+function birthsIn(change: Change, known: (id: string) => Block | undefined): readonly Block[] {
+  const births = new Map<string, Block>()
+  for (const block of blocksIn(change)) {
+    const entered = known(block.id)
+    if (births.has(block.id) || (entered && change.type !== 'timeline.imported')) throw usedTwice(block.id)
+    if (!entered) births.set(block.id, block)
+    else if (!agrees(block, entered)) throw contradicts(block.id)
+  }
+  return [...births.values()]
+}
+
+/** The changes after which everything earlier is history. */
+export const startsFrame = ({ type }: Change): boolean => type === 'range.compacted' || type === 'timeline.imported'
+
+/** Ids that an import brings along: only these need to be looked up before it is logged. */
+export const importedIds = (changes: readonly Change[]): readonly string[] =>
+  changes.flatMap((change) => (change.type === 'timeline.imported' ? blocksIn(change).map(({ id }) => id) : []))
+
+/** Numbers are given upwards, whatever became of the blocks: below `floor` all are taken. */
+export function checkNumbers(births: readonly Block[], floor: number): void {
+  const again = births.find(({ id }) => (blockNumber(id) ?? 0) < floor)
+  if (again) throw usedTwice(again.id)
+}
+
+const usedTwice = (id: string) =>
+  new Failure('change.invalid', `the number of block ${id} was already given in this conversation: number new blocks with \`enter\``, {
+    details: { id },
+  })
+
+const contradicts = (id: string) =>
+  new Failure('change.invalid', `the imported timeline shows block ${id} with another content than the history`, { details: { id } })
+
+/** The same block, whatever was hidden or revealed in between. */
+function agrees(shown: Block, entered: Block): boolean {
+  if (isHidden(shown)) return isDeepStrictEqual(bare(shown), bare(entered))
+  return isDeepStrictEqual(shown, entered) || isDeepStrictEqual(shown, bare(entered))
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import type { BlobRef, Block } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { type Bundle, importChanges, parseBundle } from '../../core/timeline/bundle.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { toPayload } from '../../core/timeline/payload.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
+import { turnLogOf } from '../../core/timeline/turn-log.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
+import { checkChanges } from './incoming.ts'
+
+/** Everything a conversation holds, from its whole journal and the value it leads to. */
+export async function exportBundle(
+  conversationId: string,
+  changes: readonly Change[],
+  timeline: Timeline,
+  blobs: BlobStore,
+): Promise<Bundle> {
+  const payload = toPayload(timeline)
+  const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, own]) => turnLogOf(turnId, own) ?? [])
+  const accounted = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
+  const others = changes.flatMap((change) => blocksIn(change).filter(({ id }) => !accounted.has(id)))
+  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // an import repeats blocks: the first is as it was entered
+  const bundle: Bundle = {
+    format: 'daybook.bundle',
+    version: 1,
+    conversation_id: conversationId,
+    timeline: payload,
+    sources_pool: { sources_pool: timeline.sources.rows, next_sid: timeline.sources.next_sid },
+    turn_logs: turnLogs,
+    archive: [...archive.values()].reverse(),
+    blobs: {},
+  }
+  return { ...bundle, blobs: await inlined(bundle, blobs) }
+}
+
+/** The changes that rebuild a bundle and the bytes they refer to, everything checked. Nothing is stored yet. */
+export function openBundle(value: unknown): {
+  readonly conversationId: string
+  readonly changes: readonly Change[]
+  readonly bytes: Bytes
+} {
+  const bundle = parseBundle(value)
+  const bytes = new Map<string, Uint8Array>()
+  for (const [sha256, size] of references(bundle)) {
+    const content = decode(sha256, bundle.blobs[sha256])
+    if (content.length !== size) throw invalid(`a block says that blob ${sha256} has ${size} bytes; it has ${content.length}`)
+    bytes.set(sha256, content)
+  }
+  return { conversationId: bundle.conversation_id, changes: asBundle(() => checkChanges(importChanges(bundle))), bytes }
+}
+
+/** Whatever is wrong with a change that a bundle led to is wrong with the bundle. */
+export function asBundle<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Failure && (error.code === 'change.invalid' || error.code === 'block.invalid')) {
+      throw new Failure('bundle.invalid', error.message, { cause: error, details: error.details })
+    }
+    throw error
+  }
+}
+
+type Bytes = ReadonlyMap<string, Uint8Array>
+
+/** Each turn with the changes that may tell of it, in order of first trace. */
+function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
+  const byTurn = new Map<string, Change[]>()
+  for (const change of changes) {
+    for (const turnId of loggedTurns(change)) {
+      const own = byTurn.get(turnId)
+      if (own) own.push(change)
+      else byTurn.set(turnId, [change])
+    }
+  }
+  return byTurn
+}
+
+/** The turns whose log a change belongs to. */
+export function loggedTurns(change: Change): ReadonlySet<string> {
+  if (change.type === 'turn.opened' || change.type === 'turn.closed') return new Set([change.turn_id])
+  return new Set(change.type === 'blocks.appended' ? change.blocks.map(({ turn_id }) => turn_id) : [])
+}
+
+/** Hash and size of all bytes that a bundle's blocks refer to, by hash. */
+function references({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<string, number> {
+  const blocks: readonly Block[] = [...timeline.blocks, ...turn_logs.flatMap((log) => log.blocks), ...archive]
+  const refs = blocks.flatMap(({ blob }): BlobRef[] => (blob ? [blob] : []))
+  return new Map(refs.map(({ sha256, size }) => [sha256, size] as const).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+async function inlined(bundle: Bundle, blobs: BlobStore): Promise<Bundle['blobs']> {
+  const inline: Record<string, string> = {}
+  for (const sha256 of references(bundle).keys()) {
+    try {
+      inline[sha256] = Buffer.from(await blobs.get(sha256)).toString('base64')
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new Failure('store.damaged', `conversation ${bundle.conversation_id} can not be exported whole: ${reason}`, { cause: error })
+    }
+  }
+  return inline
+}
+
+function decode(sha256: string, base64: string | undefined): Uint8Array {
+  if (base64 === undefined) throw invalid(`a block refers to blob ${sha256}, which the bundle does not hold`)
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64') !== base64) throw invalid(`blob ${sha256} is not base64`)
+  if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw invalid(`the bytes of blob ${sha256} do not match its hash`)
+  return bytes
+}
+
+const invalid = (message: string) => new Failure('bundle.invalid', message)

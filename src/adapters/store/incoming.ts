@@ -1,0 +1,88 @@
+import { type Block, blockId, blockNumber, isHidden } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { bare } from '../../core/timeline/frame.ts'
+import { parseChange } from '../../core/timeline/parse-change.ts'
+import { parsePayload } from '../../core/timeline/payload.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
+import { plainJson } from './plain-json.ts'
+
+/** Changes as they will be logged, and the bytes that came with them, by hash. */
+export interface Incoming {
+  readonly changes: readonly Change[]
+  readonly bytes: ReadonlyMap<string, Uint8Array>
+}
+
+/** What is wrong is refused here, before anything is written. Whether an id is new only the store knows. */
+export const checkChanges = (changes: readonly Change[]): readonly Change[] => changes.map(checkChange)
+
+/** Bytes go to the blob store, a reference stays. Needed only when `hasBytes`. */
+export async function storeBytes(changes: readonly Change[], blobs: BlobStore): Promise<Incoming> {
+  const stored = new Map<string, Uint8Array>()
+  const logged: Change[] = []
+  for (const change of changes) {
+    if (!blocksIn(change).some(carriesBytes)) logged.push(change)
+    else {
+      const blocks: Block[] = []
+      for (const block of blocksIn(change)) blocks.push(carriesBytes(block) ? await storeBlock(block, blobs, stored) : block)
+      logged.push(withBlocks(change, blocks))
+    }
+  }
+  return { changes: logged, bytes: stored }
+}
+
+export const hasBytes = (changes: readonly Change[]): boolean => changes.some((change) => blocksIn(change).some(carriesBytes))
+
+/** Hashes of the bytes that blocks refer to. */
+export const referredTo = (changes: readonly Change[]): readonly string[] => [
+  ...new Set(changes.flatMap((change) => blocksIn(change).flatMap(({ blob }) => (blob ? [blob.sha256] : [])))),
+]
+
+const carriesBytes = (block: Block) => block.base64 !== undefined
+
+function checkChange(given: Change): Change {
+  const value = plainJson(given)
+  parseChange(value)
+  const change = value as Change // just checked; the parser's own copy would lose the order of keys
+  const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
+  const blocks = blocksIn(whole)
+  for (const block of blocks) checkBlock(block)
+  const silent = blocks.some((block) => !isHidden(block) && bare(block) !== block)
+  return silent
+    ? withBlocks(
+        whole,
+        blocks.map((block) => (isHidden(block) ? block : bare(block))),
+      )
+    : whole // so that revealing gives back what was entered
+}
+
+function checkBlock(block: Block): void {
+  const number = blockNumber(block.id)
+  if (number === undefined || blockId(number) !== block.id) {
+    throw new Failure('change.invalid', `block id ${JSON.stringify(block.id)} is not b_<n>: number new blocks with \`enter\``)
+  }
+  if (block.base64 !== undefined && Buffer.from(block.base64, 'base64').toString('base64') !== block.base64) {
+    throw new Failure('block.invalid', `block ${block.id} holds text in base64 that is not base64`, { details: { id: block.id } })
+  }
+}
+
+async function storeBlock(block: Block, blobs: BlobStore, stored: Map<string, Uint8Array>): Promise<Block> {
+  const bytes = Buffer.from(block.base64 ?? '', 'base64')
+  const blob = await blobs.put(bytes)
+  stored.set(blob.sha256, bytes)
+  const fields = Object.entries(block).filter(([key]) => key !== 'blob')
+  return Object.fromEntries(fields.map(([key, held]) => (key === 'base64' ? ['blob', blob] : [key, held]))) as unknown as Block // the same block, one field renamed
+}
+
+function withBlocks(change: Change, blocks: readonly Block[]): Change {
+  switch (change.type) {
+    case 'blocks.appended':
+    case 'blocks.inserted':
+    case 'range.compacted':
+      return { ...change, blocks }
+    case 'timeline.imported':
+      return { ...change, timeline: { ...change.timeline, blocks } }
+    default:
+      return change
+  }
+}

@@ -1,0 +1,86 @@
+import type { Block } from '../../core/block/index.ts'
+import { applyChange } from '../../core/timeline/apply.ts'
+import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts'
+import { blocksOf, emptyTimeline, numberAfter, type Timeline } from '../../core/timeline/timeline.ts'
+import { birthsOf, checkNumbers, startsFrame } from './births.ts'
+import { emptyHead, type Head, headAfter } from './head.ts'
+import type { Lease } from './lease.ts'
+import { type Dated, removableEntries } from './retention.ts'
+
+/** A journal in memory, with what can be told without reading it. */
+export interface Conversation {
+  lease: Lease
+  head: Head
+  entries: Dated[]
+  /** Blocks as they were entered, in that order. */
+  readonly births: Map<string, Block>
+  /** Blocks below it were given their number, also those that were let go. */
+  nextBlock: number
+  /** The value right after the latest compaction, so that loading begins there. */
+  base: { readonly seq: number; readonly timeline: Timeline }
+}
+
+export const newConversation = (): Conversation => ({
+  lease: { epoch: 0, owner: null, expiresAt: null },
+  head: emptyHead,
+  entries: [],
+  births: new Map(),
+  nextBlock: 0,
+  base: { seq: 0, timeline: emptyTimeline() },
+})
+
+/** All or nothing: what may fail comes before what changes. */
+export function log(conversation: Conversation, changes: readonly Change[]): readonly Dated[] {
+  const births = newBirths(conversation, changes)
+  const first = conversation.head.lastSeq + 1
+  let ts = conversation.head.lastActivityAt ?? ''
+  const logged = changes.map((change, index): Dated => {
+    ts = changeTime(change) ?? ts
+    return { seq: first + index, ts, change }
+  })
+  const compacted = logged.findLast(({ change }) => startsFrame(change))
+  if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
+  conversation.entries.push(...logged)
+  conversation.head = headAfter(conversation.head, changes)
+  for (const block of births) conversation.births.set(block.id, block)
+  conversation.nextBlock = numberAfter(births, conversation.nextBlock)
+  return logged
+}
+
+export function visibleNow(conversation: Conversation): Timeline {
+  const { base, entries } = conversation
+  return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
+}
+
+/** Lets history go; gives the changes that went. */
+export function forget(conversation: Conversation, before: string): readonly Change[] {
+  const { entries, base, head } = conversation
+  const visible = new Set(blocksOf(visibleNow(conversation)).map(({ id }) => id))
+  const removable = new Set(removableEntries(entries, { before, frameSeq: base.seq, visible, openTurn: head.openTurn }))
+  const gone = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
+  conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
+  const left = new Set(conversation.entries.flatMap(({ change }) => blocksIn(change).map(({ id }) => id)))
+  for (const { id } of gone.flatMap(blocksIn)) if (!left.has(id)) conversation.births.delete(id)
+  return gone
+}
+
+/** Where the entries beyond `seq` begin. Numbers ascend, and have gaps where history was let go. */
+export function positionAfter(entries: readonly Dated[], seq: number): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((entries[middle] as Dated).seq <= seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+const replay = (start: Timeline, entries: readonly Dated[], until: number): Timeline =>
+  entries.filter(({ seq }) => seq <= until).reduce((timeline, { change }) => applyChange(timeline, change), start)
+
+function newBirths({ births, nextBlock }: Conversation, changes: readonly Change[]): readonly Block[] {
+  const fresh = birthsOf(changes, (id) => births.get(id)).flat()
+  checkNumbers(fresh, nextBlock)
+  return fresh
+}

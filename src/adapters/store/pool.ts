@@ -1,0 +1,25 @@
+import { emptyPool, markUsed, putSources, removeSource, type SourcePool } from '../../core/sources/merge.ts'
+import type { SourceRow } from '../../core/sources/source.ts'
+import type { Change } from '../../core/timeline/change.ts'
+
+export const poolChanges = ['sources.merged', 'sources.used', 'source.removed'] as const
+
+/** The pool after these changes. Merges in a row are put in at once: one by one, each would copy the whole pool. */
+export function poolAfter(changes: readonly Change[]): SourcePool {
+  let pool = emptyPool
+  let rows: SourceRow[] = []
+  let nextSid = 1
+  const settle = () => {
+    pool = putSources(pool, { rows, next_sid: nextSid })
+    rows = []
+    return pool
+  }
+  for (const change of changes) {
+    if (change.type === 'sources.merged') {
+      rows.push(...change.rows)
+      nextSid = Math.max(nextSid, change.next_sid)
+    } else if (change.type === 'sources.used') pool = markUsed(settle(), change.sids)
+    else if (change.type === 'source.removed') pool = removeSource(settle(), change.sid)
+  }
+  return settle()
+}

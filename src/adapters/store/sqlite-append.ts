@@ -1,0 +1,123 @@
+import type { Block } from '../../core/block/index.ts'
+import { applyChange } from '../../core/timeline/apply.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import { type Frame, frameOf } from '../../core/timeline/frame.ts'
+import { emptyTimeline, numberAfter, type Timeline } from '../../core/timeline/timeline.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
+import type { Claim, Entry } from '../../ports/store.ts'
+import { birthsOf, checkNumbers, importedIds, startsFrame } from './births.ts'
+import { asBundle, openBundle } from './bundles.ts'
+import { headAfter } from './head.ts'
+import { checkChanges } from './incoming.ts'
+import { checkName, exists } from './name.ts'
+import { type ConversationRow, type Conversations, headOf, held, withHead } from './sqlite-conversations.ts'
+import type { Database } from './sqlite-database.ts'
+import { INDEX_EVERY, type Indexer } from './sqlite-index.ts'
+import type { Journal } from './sqlite-journal.ts'
+import type { Loader } from './sqlite-load.ts'
+import { ensureBlobs, type Prepared, prepare } from './sqlite-prepare.ts'
+
+/** What an append with a compaction or an import needs to know of what is there. */
+interface Ground {
+  readonly lastSeq: number
+  readonly frame: Placed
+  readonly entered: ReadonlyMap<string, Block>
+}
+
+/** A frame and the change, counted from the first of the append, that it stands beside. */
+interface Placed {
+  readonly index: number
+  readonly value: Frame
+}
+
+interface Logged {
+  readonly row: ConversationRow
+  readonly entries: readonly Entry[]
+}
+
+const REMEMBERED = 256
+
+interface Parts {
+  readonly database: Database
+  readonly conversations: Conversations
+  readonly journal: Journal
+  readonly indexer: Indexer
+  readonly loader: Loader
+  readonly blobs: BlobStore
+}
+
+export function createAppender({ database, conversations, journal, indexer, loader, blobs }: Parts) {
+  /** Conversations as our last append left them. Only a guess until `advance` has agreed, and then a look-up saved. */
+  const remembered = new Map<string, ConversationRow>()
+
+  /** Everything slow comes first; the transaction checks that it still holds. */
+  async function append(claim: Claim, given: readonly Change[]): Promise<readonly Entry[]> {
+    const { conversationId, epoch, ownerId } = claim
+    const changes = checkChanges(given)
+    const prepared = await prepare(changes, blobs, () => held(claim, conversations.peek(conversationId)))
+    for (;;) {
+      const ground = changes.some(startsFrame) ? await survey(conversationId, prepared.changes) : undefined
+      const births = birthsOf(prepared.changes, (id) => ground?.entered.get(id)).flat()
+      const attempt = (row: ConversationRow) =>
+        ground && row.last_seq !== ground.lastSeq ? undefined : log(row, prepared, births, ground?.frame) // or another append of ours came first
+      const logged = await database.write(async () => {
+        if (prepared.needed.size > 0) await ensureBlobs(prepared, blobs)
+        const guess = remembered.get(conversationId)
+        const guessed = guess?.epoch === epoch && guess.owner_id === ownerId ? attempt(guess) : undefined
+        return guessed ?? attempt(held(claim, conversations.find(conversationId)))
+      })
+      if (!logged) continue
+      if (remembered.size >= REMEMBERED) remembered.clear()
+      remembered.set(conversationId, logged.row)
+      return logged.entries
+    }
+  }
+
+  /** Undefined, and nothing is written, when the conversation is no longer what `row` says. */
+  function log(row: ConversationRow, prepared: Prepared, births: readonly Block[], frame?: Placed): Logged | undefined {
+    const { key, last_seq: last, indexed_seq: indexed } = row
+    const head = headAfter(headOf(row), prepared.changes)
+    const indexNow = frame !== undefined || head.lastSeq - indexed >= INDEX_EVERY
+    const numbers = { indexed_seq: indexNow ? head.lastSeq : indexed, next_block: numberAfter(births, row.next_block) }
+    const next = { ...withHead(row, head), ...numbers }
+    if (!conversations.advance(row, next)) return undefined
+    checkNumbers(births, row.next_block)
+    const rows = prepared.rows.map((prepared, n) => ({ seq: last + 1 + n, ...prepared }))
+    journal.write(key, rows, row.last_activity_at)
+    if (frame) journal.putFrame(key, last + 1 + frame.index, frame.value)
+    if (indexNow) indexer.enterBeyond(row.id, key, indexed)
+    return { row: next, entries: rows.map(({ seq, change }) => ({ seq, change })) }
+  }
+
+  async function survey(conversationId: string, changes: readonly Change[]): Promise<Ground> {
+    const entered = await loader.enteredBlocks(conversationId, importedIds(changes))
+    const saved = await loader.loadVisible(conversationId)
+    return { lastSeq: saved?.lastSeq ?? 0, frame: frameAfter(saved?.timeline ?? emptyTimeline(), changes), entered }
+  }
+
+  /** Into a new conversation; until the transaction there is nothing to see of it. */
+  async function importBundle(bundle: unknown, as: string | undefined): Promise<{ readonly conversationId: string }> {
+    const { conversationId: named, changes, bytes } = openBundle(bundle)
+    const conversationId = as ?? named
+    checkName(conversationId)
+    if (conversations.peek(conversationId)) throw exists(conversationId)
+    for (const content of bytes.values()) await blobs.put(content)
+    const inline = await prepare(changes, blobs, () => undefined)
+    const prepared = { ...inline, needed: new Map([...inline.needed, ...bytes]) }
+    const births = asBundle(() => birthsOf(prepared.changes, () => undefined).flat())
+    await database.write(async () => {
+      if (conversations.find(conversationId)) throw exists(conversationId)
+      await ensureBlobs(prepared, blobs)
+      log(conversations.create(conversationId), prepared, births, frameAfter(emptyTimeline(), prepared.changes))
+    })
+    return { conversationId }
+  }
+
+  return { append, importBundle }
+}
+
+/** The frame beside the last compaction among the changes. */
+function frameAfter(timeline: Timeline, changes: readonly Change[]): Placed {
+  const index = changes.findLastIndex(startsFrame)
+  return { index, value: frameOf(changes.slice(0, index + 1).reduce(applyChange, timeline)) }
+}

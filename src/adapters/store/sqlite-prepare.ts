@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '../../core/failure.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
+import { hasBytes, referredTo, storeBytes } from './incoming.ts'
+import { toRow } from './large-text.ts'
+
+/** Changes as they will be logged, their rows, and the blobs that must be there when they are. */
+export interface Prepared {
+  readonly changes: readonly Change[]
+  readonly rows: readonly PreparedRow[]
+  /** Bytes by hash; undefined for those that somebody else put. */
+  readonly needed: ReadonlyMap<string, Uint8Array | undefined>
+}
+
+interface PreparedRow {
+  readonly change: Change
+  readonly body: string
+  readonly blobs: readonly string[]
+}
+
+/**
+ * Bytes and large texts are durable in the blob store when this resolves; the rows are not written yet. `mayStore` is asked once,
+ * before the first blob, so that who may not write leaves none behind.
+ */
+export async function prepare(given: readonly Change[], blobs: BlobStore, mayStore: () => unknown): Promise<Prepared> {
+  if (hasBytes(given)) mayStore()
+  const { changes, bytes } = hasBytes(given) ? await storeBytes(given, blobs) : { changes: given, bytes: nothing }
+  const texts = new Map<string, Uint8Array>()
+  const rows = changes.map((change): PreparedRow => {
+    const row = toRow(change, sha256Of)
+    for (const [sha256, text] of row.texts) texts.set(sha256, text)
+    return { change, body: row.body, blobs: blobsOf(change, row.texts) }
+  })
+  if (texts.size > 0) mayStore()
+  for (const text of texts.values()) await blobs.put(text)
+  const needed = new Map(rows.flatMap((row) => row.blobs.map((sha256) => [sha256, texts.get(sha256) ?? bytes.get(sha256)] as const)))
+  return { changes, rows, needed }
+}
+
+/**
+ * Inside the transaction that logs the rows: blobs are removed only under the same lock, so what is there now stays. Usually they all
+ * are; one that was removed since it was put is put again.
+ */
+export async function ensureBlobs({ needed }: Prepared, blobs: BlobStore): Promise<void> {
+  for (const [sha256, bytes] of needed) {
+    if (await blobs.has(sha256)) continue
+    if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
+    await blobs.put(bytes)
+  }
+}
+
+const nothing: ReadonlyMap<string, Uint8Array> = new Map()
+const none: readonly string[] = []
+
+function blobsOf(change: Change, texts: ReadonlyMap<string, Uint8Array>): readonly string[] {
+  if (texts.size === 0 && !blocksIn(change).some(({ blob }) => blob)) return none
+  return [...new Set([...referredTo([change]), ...texts.keys()])]
+}
+
+const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

@@ -1,0 +1,185 @@
+import type { Block } from '../../core/block/index.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import { blockById, blocksOf } from '../../core/timeline/timeline.ts'
+import { call, entered, minute, prompt, result, rounds } from '../blocks.ts'
+import { appended, type CreateStore, compacted, journalOf, owner, visible, visibleIds, written } from './store-kit.ts'
+import type { TestRunner } from './suite.ts'
+
+const bytes = Uint8Array.from({ length: 9_000 }, (_, i) => i % 251)
+const base64 = Buffer.from(bytes).toString('base64')
+const withFields = (fields: object, id = 'b_1'): Block => ({ ...entered([prompt('x')])[0], ...fields, id }) as Block
+const append = (fields: object): Change => ({ type: 'blocks.appended', blocks: [withFields(fields)] })
+
+export function describeJournal({ describe, it, expect }: TestRunner, create: CreateStore): void {
+  describe('the journal', () => {
+    it('numbers entries from 1 without gaps, in each conversation, whoever writes', async () => {
+      const { store } = await create()
+      await written(store, 'other', [appended([prompt('x')])])
+      const first = await written(
+        store,
+        'c1',
+        [appended([prompt('a')])],
+        [],
+        [appended([prompt('b')], 2), { type: 'title.set', ts: minute(1), title: 't' }],
+      )
+      await store.release(first)
+      const second = await store.claim('c1', owner('b'))
+      expect((await store.append(second, [appended([prompt('c')], 3)])).map(({ seq }) => seq)).toEqual([4])
+      expect((await journalOf(store, 'c1')).map(({ seq }) => seq)).toEqual([1, 2, 3, 4])
+      expect((await journalOf(store, 'c1', 1, 2)).map(({ seq }) => seq)).toEqual([2, 3])
+      expect(await journalOf(store, 'c1', 4)).toEqual([])
+      expect(await journalOf(store, 'nowhere')).toEqual([])
+    })
+
+    it('takes a set of changes whole or not at all: one bad change in the middle leaves nothing', async () => {
+      const { store } = await create()
+      const claim = await written(store, 'c1', [appended([prompt('before')])])
+      const before = { journal: await journalOf(store, 'c1'), value: await visible(store, 'c1'), list: await store.list({}) }
+      const good = (number: number) => appended([prompt('good')], number)
+      const bad: readonly [string, unknown][] = [
+        ['change.invalid', { type: 'never.heard', ts: minute(1) }],
+        ['change.invalid', { type: 'blocks.appended', blocks: 'oops' }],
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ turn_id: 7 }, 'b_3')] }],
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // was given before
+        ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }], // given a moment ago
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'mine')] }],
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_03')] }],
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
+        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
+        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // decodes, but is not how those bytes are written
+        ['blob.missing', { type: 'blocks.appended', blocks: [withFields({ blob: { sha256: 'a'.repeat(64), size: 1 } }, 'b_3')] }],
+      ]
+      for (const [code, change] of bad) {
+        await expect(store.append(claim, [good(2), change as Change, good(9)])).rejects.toMatchObject({ code })
+        expect({ journal: await journalOf(store, 'c1'), value: await visible(store, 'c1'), list: await store.list({}) }).toEqual(before)
+      }
+      expect(await store.append(claim, [good(2)])).toMatchObject([{ seq: 2 }])
+    })
+
+    it('timeline 11.2: call_id, tool_id, payload, fields and types that nobody knows come back as they were', async () => {
+      const { store } = await create()
+      const odd = {
+        type: 'future.kind',
+        call_id: 'c1',
+        tool_id: 'x.y',
+        payload: { z: [1, null, { $blob: 'not ours' }], a: { $literal: { $blob: 2 } }, 2: 'two', 1: 'one' },
+        x: { deep: ['\u0000', '\ud83d', '😀'.repeat(3_000), `\ud83d${'é'.repeat(9_000)}`] },
+      }
+      const change: Change = Object.assign(append(odd), { beyond: { $blob: 'y'.repeat(10_000) } })
+      const claim = await store.claim('c1', owner('a'))
+      const [entry] = await store.append(claim, [change])
+      expect(entry?.change).toEqual(change)
+      expect(JSON.stringify((await journalOf(store, 'c1'))[0]?.change)).toBe(JSON.stringify(change)) // the order of keys too
+      const saved = await store.loadVisible('c1')
+      expect(saved && blockById(saved.timeline, 'b_1')).toEqual(withFields(odd))
+    })
+
+    it('returns what a later load will give: bytes are references, and what JSON can not say is not there', async () => {
+      const { store, blobs } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      const given = append({ base64, mime: 'image/png', meta: { kept: 1, gone: undefined, at: new Date(0), not: Number.NaN, minus: -0 } })
+      const [entry] = await store.append(claim, [given])
+      expect(await journalOf(store, 'c1')).toEqual([entry])
+      const saved = await store.loadVisible('c1')
+      const block = saved && blockById(saved.timeline, 'b_1')
+      expect(block).toEqual((entry?.change as { blocks: readonly Block[] } | undefined)?.blocks[0])
+      expect(Object.keys(block ?? {}).includes('base64')).toBe(false)
+      expect(block?.blob?.size).toBe(bytes.length)
+      expect(Buffer.compare(await blobs.get(block?.blob?.sha256 ?? ''), bytes)).toBe(0)
+      expect(JSON.stringify(block?.meta)).toBe('{"kept":1,"at":"1970-01-01T00:00:00.000Z","not":null,"minus":0}')
+    })
+
+    it('leaves out a meta that says nothing, so that hiding and revealing give back the block', async () => {
+      const { store } = await create()
+      const claim = await written(store, 'c1', [append({ meta: {} }), appended([prompt('y')], 2)])
+      const before = await visible(store, 'c1')
+      await store.append(claim, [{ type: 'blocks.hidden', ids: ['b_1'], replacement_text: 'r', reason: 'hide' }])
+      await store.append(claim, [{ type: 'blocks.revealed', ids: ['b_1'] }])
+      expect(await visible(store, 'c1')).toEqual({ ...before, lastSeq: 4 })
+    })
+
+    it('timeline 11.10, 11.16: what is stored is what was appended, so no announce text and no cache mark is ever there', async () => {
+      const { store } = await create()
+      const changes = [appended(rounds(2))]
+      await written(store, 'c1', changes)
+      const saved = await store.loadVisible('c1')
+      expect((await journalOf(store, 'c1')).map(({ change }) => change)).toEqual(changes)
+      expect(saved && blocksOf(saved.timeline).some((block) => 'cache' in block)).toBe(false)
+    })
+
+    it('keeps one text in many blocks, and its neighbours, whatever their length', async () => {
+      const { store } = await create()
+      const long = (letter: string, length: number) => letter.repeat(length)
+      const drafts = [8_191, 8_192, 8_193, 100_000].flatMap((length) => [prompt(long('a', length)), result('c1', long('é', length / 2))])
+      const claim = await written(store, 'c1', [appended([...drafts, ...drafts])])
+      await store.append(claim, [{ type: 'title.set', ts: minute(1), title: long('t', 9_000) }])
+      const saved = await store.loadVisible('c1')
+      expect(saved && blocksOf(saved.timeline)).toEqual(entered([...drafts, ...drafts]))
+      expect(saved?.timeline.title).toBe(long('t', 9_000))
+    })
+  })
+
+  describe('what is visible', () => {
+    it('knows nothing of a conversation that was never claimed', async () => {
+      const { store } = await create()
+      expect(await store.loadVisible('c1')).toBe(undefined)
+    })
+
+    it('starts at the latest summary, keeps what follows it, and hidden is hidden', async () => {
+      const { store } = await create()
+      const claim = await written(
+        store,
+        'c1',
+        [appended(rounds(2))],
+        [{ type: 'blocks.hidden', ids: ['b_5', 'b_6'], replacement_text: 'old search', reason: 'cache_ttl', scope: 'recent' }],
+        [compacted('b_4', 7), appended([prompt('next')], 8)],
+      )
+      expect(await visibleIds(store, 'c1')).toEqual(['b_7', 'b_5', 'b_6', 'b_8'])
+      await store.append(claim, [{ type: 'blocks.inserted', after_id: 'b_7', blocks: entered([prompt('feedback')], 9) }])
+      await store.append(claim, [compacted('b_5', 10)])
+      expect(await visibleIds(store, 'c1')).toEqual(['b_10', 'b_6', 'b_8'])
+      const saved = await store.loadVisible('c1')
+      expect(saved && blockById(saved.timeline, 'b_6')?.meta).toMatchObject({ hidden: true, hidden_scope: 'recent' })
+    })
+
+    it('carries the sources across a compaction: a SID is never given again', async () => {
+      const { store } = await create()
+      const row = (sid: number) => ({ sid, url: `https://a.example/${sid}`, title: `s${sid}`, content: 'c'.repeat(9_000) })
+      await written(store, 'c1', [
+        { type: 'sources.merged', ts: minute(1), rows: [row(1), row(2)], next_sid: 3 },
+        { type: 'source.removed', ts: minute(2), sid: 2 },
+        appended([prompt('x')]),
+        compacted('b_1', 2),
+        { type: 'sources.merged', ts: minute(3), rows: [row(3)], next_sid: 4 },
+        { type: 'sources.used', ts: minute(4), sids: [1] },
+      ])
+      expect((await store.loadVisible('c1'))?.timeline.sources).toEqual({ rows: [{ ...row(1), used: true }, row(3)], next_sid: 4 })
+    })
+
+    it('remembers the open turn, the inbox and the last response across a compaction', async () => {
+      const { store } = await create()
+      const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(2), text: 'and Rome?' }
+      const response = {
+        type: 'response.received' as const,
+        turn_id: 't1',
+        ts: minute(3),
+        iteration: 0,
+        call_id: 'c1',
+        finish_reason: 'stop',
+      }
+      await written(store, 'c1', [
+        { type: 'turn.opened', turn_id: 't1', ts: minute(1) },
+        { type: 'event.accepted', event },
+        { ...response, raw: 'r'.repeat(20_000), prompt: { cache_ttl_seconds: 300 } },
+        appended([call('c1')]),
+        compacted('b_1', 2),
+      ])
+      expect(await visible(store, 'c1')).toMatchObject({
+        openTurn: { turn_id: 't1', ts: minute(1) },
+        inbox: [event],
+        lastResponse: { ...response, prompt: { cache_ttl_seconds: 300 } },
+        cache: { touched_at: minute(3), ttl_seconds: 300 },
+      })
+    })
+  })
+}

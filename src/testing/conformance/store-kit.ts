@@ -1,0 +1,67 @@
+import { type Block, type Draft, rangeSummary } from '../../core/block/index.ts'
+import type { Change } from '../../core/timeline/change.ts'
+import { blocksOf, type Timeline } from '../../core/timeline/timeline.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
+import type { Claim, ConversationStore, Entry, Owner } from '../../ports/store.ts'
+import { entered, minute } from '../blocks.ts'
+import type { FixedClock } from '../fixed-clock.ts'
+
+export interface StoreUnderTest {
+  readonly store: ConversationStore
+  readonly clock: FixedClock
+  readonly blobs: BlobStore
+}
+export type CreateStore = () => Promise<StoreUnderTest>
+
+/** A process somewhere else, so that nobody can see whether it runs. */
+export const owner = (id: string): Owner => ({ id, host: `host-of-${id}`, pid: 4711 })
+
+export const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: entered(drafts, first) })
+export const opened = (turnId: string, at = 0): Change => ({ type: 'turn.opened', turn_id: turnId, ts: minute(at) })
+export const closed = (turnId: string, at = 0): Change => ({
+  type: 'turn.closed',
+  turn_id: turnId,
+  ts: minute(at),
+  exit_reason: 'complete',
+})
+
+/** A summary numbered `number` for everything up to and with `afterId`. */
+export const compacted = (afterId: string, number: number, turnId = 't1', at = 0): Change => ({
+  type: 'range.compacted',
+  after_id: afterId,
+  blocks: entered([rangeSummary(turnId, minute(at), { text: `summary ${number}`, coveredTurnIds: [turnId] })], number),
+  covered: [turnId],
+})
+
+export async function journalOf(store: ConversationStore, conversationId: string, after = 0, limit?: number): Promise<readonly Entry[]> {
+  const entries: Entry[] = []
+  for await (const entry of store.readJournal(conversationId, limit === undefined ? { after } : { after, limit })) entries.push(entry)
+  return entries
+}
+
+/** A claim on `conversationId` after these appends. */
+export async function written(
+  store: ConversationStore,
+  conversationId: string,
+  ...appends: readonly (readonly Change[])[]
+): Promise<Claim> {
+  const claim = await store.claim(conversationId, owner('writer'))
+  for (const changes of appends) await store.append(claim, changes)
+  return claim
+}
+
+/** A timeline without its indices: what two equal values have in common. */
+export const comparable = ({ spine: _spine, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
+
+export async function visible(store: ConversationStore, conversationId: string): Promise<object | undefined> {
+  const saved = await store.loadVisible(conversationId)
+  return saved && { lastSeq: saved.lastSeq, ...comparable(saved.timeline, blocksOf(saved.timeline)) }
+}
+
+export async function visibleIds(store: ConversationStore, conversationId: string): Promise<readonly string[] | undefined> {
+  const saved = await store.loadVisible(conversationId)
+  return saved && idsOf(blocksOf(saved.timeline))
+}
+
+export const idsOf = (blocks: readonly Block[]): readonly string[] => blocks.map(({ id }) => id)
+export const textsOf = (blocks: readonly Block[]): readonly (string | undefined)[] => blocks.map(({ text }) => text)

@@ -1,0 +1,84 @@
+import type { ConversationHead, ConversationStore, ListQuery } from '../../ports/store.ts'
+import { minute, prompt } from '../blocks.ts'
+import { appended, type CreateStore, closed, opened, owner, written } from './store-kit.ts'
+import type { TestRunner } from './suite.ts'
+
+const names = (heads: readonly ConversationHead[]) => heads.map(({ conversationId }) => conversationId)
+const titled = (title: string, at: number) => ({ type: 'title.set' as const, ts: minute(at), title })
+
+async function pages(store: ConversationStore, query: ListQuery, between: () => Promise<unknown> = async () => undefined) {
+  const found: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ ...query, ...(cursor !== undefined && { cursor }) })
+    found.push(...names(page.conversations))
+    cursor = page.next
+    await between()
+  } while (cursor !== undefined)
+  return found
+}
+
+export function describeList({ describe, it, expect }: TestRunner, create: CreateStore): void {
+  describe('the list', () => {
+    it('tells of each conversation what its timeline says, most recently active first', async () => {
+      const { store } = await create()
+      await written(store, 'old', [opened('t1', 1), appended([prompt('x', 't1', 2)]), titled('Rome', 3), closed('t1', 4)])
+      await written(store, 'new', [appended([prompt('x', 't1', 7)]), opened('t1', 8)])
+      await store.claim('empty', owner('a'))
+      expect((await store.list({})).conversations).toEqual([
+        { conversationId: 'new', title: null, startedAt: minute(7), lastActivityAt: minute(8), lastSeq: 2, openTurn: 't1' },
+        { conversationId: 'old', title: 'Rome', startedAt: minute(1), lastActivityAt: minute(4), lastSeq: 4, openTurn: null },
+        { conversationId: 'empty', title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null },
+      ])
+    })
+
+    it('gives every conversation once, page by page, while others come and go', async () => {
+      const { store } = await create()
+      for (let n = 0; n < 7; n++) await written(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four of one moment
+      await store.claim('never used', owner('a'))
+      const all = ['c0', 'c1', 'c2', 'c3', 'c6', 'c5', 'c4', 'never used']
+      expect(await pages(store, {})).toEqual(all)
+      for (const limit of [1, 2, 3, 8]) {
+        let extra = 0
+        const newer = () => written(store, `newer-${limit}-${extra}`, [titled('t', 100 + extra++)])
+        const found = (await pages(store, { limit }, newer)).filter((name) => !name.startsWith('newer'))
+        expect(found).toEqual(all)
+      }
+    })
+
+    it('moves a conversation to the front when something happens in it', async () => {
+      const { store } = await create()
+      const first = await written(store, 'a', [titled('t', 1)])
+      await written(store, 'b', [titled('t', 2)])
+      await store.append(first, [titled('t', 3)])
+      expect(names((await store.list({})).conversations)).toEqual(['a', 'b'])
+    })
+
+    it('searches titles in any case and any script, and takes wildcards by their letters', async () => {
+      const { store } = await create()
+      const titles = ['Weather in Rome', 'ÉTÉ À PARIS', '100% sure_thing', 'plain', 'half \ud83d of a pair']
+      for (const [n, title] of titles.entries()) await written(store, title === 'plain' ? 'plain' : `c${n}`, [titled(title, n)])
+      const search = async (text: string) => names((await store.list({ search: text })).conversations)
+      expect(await search('rome')).toEqual(['c0'])
+      expect(await search('été à')).toEqual(['c1'])
+      expect(await search('e\u0301te\u0301')).toEqual(['c1'])
+      expect(await search('%')).toEqual(['c2'])
+      expect(await search('_')).toEqual(['c2'])
+      expect(await search('\\')).toEqual([])
+      expect(await search('half \ufffd')).toEqual(['c4'])
+      expect((await search('')).length).toBe(5)
+    })
+
+    it('gives only conversations with an open turn when asked for them', async () => {
+      const { store } = await create()
+      await written(store, 'open', [opened('t1', 1)])
+      await written(store, 'done', [opened('t1', 2), closed('t1', 3)])
+      expect(names((await store.list({ open: true })).conversations)).toEqual(['open'])
+    })
+
+    it('refuses a cursor that it did not give', async () => {
+      const { store } = await create()
+      await expect(store.list({ cursor: 'bm9uc2Vuc2U' })).rejects.toMatchObject({ name: 'Failure' })
+    })
+  })
+}

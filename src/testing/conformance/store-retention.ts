@@ -1,0 +1,118 @@
+import type { Block } from '../../core/block/index.ts'
+import { LEASE_MS } from '../../ports/store.ts'
+import { completion, entered, minute, prompt, result } from '../blocks.ts'
+import { appended, type CreateStore, closed, compacted, idsOf, journalOf, opened, visible, written } from './store-kit.ts'
+import type { TestRunner } from './suite.ts'
+
+const large = (letter: string) => letter.repeat(10_000)
+const withBytes = (id: number, text: string): Block => ({
+  ...(entered([result('k', '')], id)[0] as Block),
+  base64: Buffer.from(text).toString('base64'),
+})
+
+export function describeRetention({ describe, it, expect }: TestRunner, create: CreateStore): void {
+  describe('letting go', () => {
+    it('deletes a conversation with everything in it, and says whether there was one', async () => {
+      const { store } = await create()
+      await written(store, 'c1', [opened('t1'), appended([prompt('x', 't1')])], [compacted('b_1', 2)])
+      expect(await store.delete('c1')).toBe(true)
+      expect(await store.delete('c1')).toBe(false)
+      expect(await store.loadVisible('c1')).toBe(undefined)
+      expect(await journalOf(store, 'c1')).toEqual([])
+      expect(await store.findByTurn('c1', 't1')).toEqual([])
+      expect((await store.list({})).conversations).toEqual([])
+      await written(store, 'c1', [appended([prompt('anew')])])
+      expect(await journalOf(store, 'c1')).toMatchObject([{ seq: 1 }])
+    })
+
+    it('removes the blobs that nobody else refers to, and only those', async () => {
+      const { store, blobs } = await create()
+      const shared = await blobs.put(Buffer.from('shared'))
+      const mine = await blobs.put(Buffer.from('mine'))
+      const strange = await blobs.put(Buffer.from('of somebody else'))
+      await written(store, 'c1', [
+        { type: 'blocks.appended', blocks: [withBytes(1, 'shared'), withBytes(2, 'mine')] },
+        appended([prompt(large('a'))], 3),
+      ])
+      await written(store, 'c2', [{ type: 'blocks.appended', blocks: [withBytes(1, 'shared')] }, appended([prompt(large('a'))], 2)])
+      await store.delete('c1')
+      expect(await Promise.all([shared, mine, strange].map(({ sha256 }) => blobs.has(sha256)))).toEqual([true, false, true])
+      expect(await store.findByTurn('c2', 't1')).toMatchObject([{ blob: shared }, { text: large('a') }])
+      await store.delete('c2')
+      expect(await blobs.has(shared.sha256)).toBe(false)
+    })
+
+    it('loses no blob when deletes and appends of the same bytes cross', async () => {
+      const { store, blobs } = await create()
+      const change = (id: number) => ({
+        type: 'blocks.appended' as const,
+        blocks: [withBytes(id, 'the same'), { ...withBytes(id + 1, 'x'), text: large('t') }],
+      })
+      for (let round = 0; round < 10; round++) {
+        const doomed = await written(store, `doomed-${round}`, [change(1)])
+        const [, kept] = await Promise.all([store.delete(doomed.conversationId), written(store, `kept-${round}`, [change(1)])])
+        const [block, second] = await store.findByTurn(kept.conversationId, 't1')
+        expect(Buffer.from(await blobs.get(block?.blob?.sha256 ?? '')).toString()).toBe('the same')
+        expect(second?.text).toBe(large('t'))
+        await store.delete(kept.conversationId)
+      }
+    })
+
+    it('deletes idle conversations, but none with an open turn or a living lease', async () => {
+      const { store, clock } = await create()
+      for (const [name, at] of [
+        ['idle', 1],
+        ['busy', 1],
+        ['recent', 9],
+      ] as const) {
+        const claim = await written(store, name, [{ type: 'title.set', ts: minute(at), title: name }])
+        if (name !== 'busy') await store.release(claim)
+      }
+      await store.release(await written(store, 'open', [opened('t1', 1)]))
+      expect(await store.retain({ conversationsIdleSince: minute(5) })).toMatchObject({ conversations: 1 })
+      expect((await store.list({})).conversations.map(({ conversationId }) => conversationId).sort()).toEqual(['busy', 'open', 'recent'])
+      clock.advance(LEASE_MS)
+      expect(await store.retain({ conversationsIdleSince: minute(5) })).toMatchObject({ conversations: 1 })
+      expect(await store.retain({})).toEqual({ conversations: 0, entries: 0, blobs: 0 })
+    })
+
+    it('lets compacted history go, turn by turn, and what is visible stays exactly as it was', async () => {
+      const { store, blobs } = await create()
+      const claim = await written(
+        store,
+        'c1',
+        [opened('t1', 1), appended([prompt(large('a'), 't1', 1)])],
+        [{ type: 'blocks.appended', blocks: [{ ...withBytes(2, 'old bytes'), ts: minute(1) }] }, closed('t1', 2)],
+        [
+          { type: 'title.set', ts: minute(2), title: 'T' },
+          { type: 'sources.merged', ts: minute(2), rows: [{ sid: 1, url: 'https://a.example' }], next_sid: 2 },
+        ],
+        [
+          opened('t2', 3),
+          appended([prompt('b', 't2', 3)], 3),
+          compacted('b_2', 4, 't1', 3),
+          appended([completion('c', 't2', 4)], 5),
+          closed('t2', 4),
+        ],
+        [opened('t3', 8), appended([prompt('d', 't3', 8)], 6)],
+        [compacted('b_3', 7, 't2', 9)],
+      )
+      const before = await visible(store, 'c1')
+      const bytes = (await store.findByTurn('c1', 't1'))[1]?.blob?.sha256 ?? ''
+      expect(await store.retain({ historyBefore: minute(1) })).toEqual({ conversations: 0, entries: 0, blobs: 0 })
+      const report = await store.retain({ historyBefore: minute(8) })
+      expect(report.entries).toBe(5) // t1 whole, and the summary that was compacted since; t2 is still in sight
+      expect(report.blobs > 0).toBe(true)
+      expect(await visible(store, 'c1')).toEqual(before)
+      expect(await blobs.has(bytes)).toBe(false)
+      expect(await store.readTurnLog('c1', 't1')).toBe(undefined)
+      expect(idsOf((await store.readTurnLog('c1', 't2'))?.blocks ?? [])).toEqual(['b_3', 'b_5'])
+      expect(await store.findByPath('c1', 'ar:t1.user.prompt')).toEqual([])
+      await expect(store.append(claim, [appended([prompt('x')], 1)])).rejects.toMatchObject({ code: 'change.invalid' }) // a number is given once
+      expect(await store.append(claim, [appended([prompt('x', 't3')], 8)])).toMatchObject([{ seq: 15 }])
+      const exported = await store.exportBundle('c1')
+      expect(exported.turn_logs.map(({ turn_id }) => turn_id)).toEqual(['t2', 't3'])
+      expect(await store.retain({ historyBefore: minute(8) })).toMatchObject({ entries: 0 })
+    })
+  })
+}
