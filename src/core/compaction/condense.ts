@@ -13,6 +13,7 @@ const NARRATIVE_CHARS = 12_000
 const loop: ReadonlySet<string> = new Set([
   'react.notes',
   'react.thinking',
+  'react.decision.raw',
   'react.tool.code',
   'react.tool.call',
   'react.tool.result',
