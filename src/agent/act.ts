@@ -47,7 +47,7 @@ export async function act(turn: Turn, progress: Progress, place: Place, asked: A
     { type: 'blocks.appended', blocks: enter(timeline, callDrafts(place, asked, action, seen)) },
   ])
   const outcome = await runTool(turn, progress, place, action, seen)
-  return settle(turn, progress, place, action.tool.id, outcome)
+  return outcome ? settle(turn, progress, place, action.tool.id, outcome) : progress
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
@@ -69,14 +69,17 @@ function ackDrafts({ turnId, ts, iteration }: Place, { plan, text }: Acks): read
   return [planAck(turnId, ts, { iteration, text, planId: plan.plan_id }), planSnapshot(turnId, ts, plan, iteration)]
 }
 
-/** To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. */
+/**
+ * To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. Undefined when the turn itself was
+ * cancelled and the tool with it: then the call stays without a result, and whoever takes the turn up decides.
+ */
 export async function runTool(
   turn: Turn,
   progress: Pick<Progress, 'hid'>,
   place: Place,
   { tool, params, decision }: Pick<Action, 'tool' | 'params' | 'decision'>,
   seen: Timeline,
-): Promise<Outcome> {
+): Promise<Outcome | undefined> {
   const { turnId: turn_id, iteration, callId: call_id } = place
   const phase = turn.inbox.beginPhase(turn.signal)
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
@@ -92,10 +95,10 @@ export async function runTool(
     clock: turn.clock,
     code: decision.code,
   }
-  const { outcome } = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
+  const { outcome, stopped } = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
   phase.end()
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
-  return outcome
+  return stopped && turn.signal.aborted ? undefined : outcome
 }
 
 /** The second entry of a round: notices, results, sources. */

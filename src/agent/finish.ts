@@ -4,6 +4,7 @@ import type { FinalDecision } from '../core/decision/decision.ts'
 import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
+import { tooLate } from './fold.ts'
 import { append } from './ledger.ts'
 import type { Attempt, Progress } from './progress.ts'
 import { sayAnswer } from './say.ts'
@@ -85,6 +86,7 @@ export function closing(turn: Turn, timeline: Timeline, decision: FinalDecision,
   const tokens = blocksOfTurn(timeline, turn.turnId).reduce((sum, block) => sum + turn.view.estimator.content(block), 0)
   return [
     ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
+    ...tooLate(timeline, ts),
     { type: 'turn.closed', turn_id: turn.turnId, ts, exit_reason: exitReason, sources_used: sids, tokens },
   ]
 }

@@ -1,6 +1,7 @@
 import type { TurnEvent } from '../core/event.ts'
 import type { ConversationStore } from '../ports/store.ts'
-import { createEventQueue, type Hub } from './hub.ts'
+import type { Hub, Told } from './hub.ts'
+import { createQueue } from './queue.ts'
 
 export interface FollowOptions {
   /** Entries after this one; from the beginning when not said. */
@@ -10,15 +11,22 @@ export interface FollowOptions {
 
 /**
  * Everything after a given entry, then everything that happens. Listening begins before the journal is read, so nothing falls
- * between the two; what was seen in the journal is not told again.
+ * between the two:
+ *
+ *   journal   1 2 3 … … … 41 42
+ *   listening              ╵in flight╵ 42 ~ ~ ~ 43 ~ …
+ *
+ * What was read in the journal is not told again; neither is what was said live before the last entry that was read. Whoever
+ * joins in the middle of an answer is told its beginning.
  */
 export async function* follow(
   conversationId: string,
   { after = 0, signal }: FollowOptions,
-  hub: Hub,
+  hub: Pick<Hub, 'subscribe' | 'inFlight'>,
   store: Pick<ConversationStore, 'readJournal'>,
 ): AsyncGenerator<TurnEvent> {
-  const queue = createEventQueue()
+  const queue = createQueue<Told>()
+  for (const told of hub.inFlight(conversationId)) queue.push(told)
   const unsubscribe = hub.subscribe(conversationId, queue.push)
   const stop = () => queue.close()
   if (signal?.aborted) stop()
@@ -30,9 +38,9 @@ export async function* follow(
       last = entry.seq
       yield { type: 'entry', ...entry }
     }
-    for await (const event of queue) {
-      if (event.type === 'entry' && event.seq <= last) continue
-      yield event
+    for await (const { event, seq } of queue) {
+      if (event.type === 'entry' ? seq > last : seq >= last) yield event
+      if (signal?.aborted) return
     }
   } finally {
     unsubscribe()

@@ -17,6 +17,8 @@ export interface Progress {
   readonly wrapUp?: WrapUp
   /** What came in while the turn was running, oldest first. */
   readonly events: readonly LiveEvent[]
+  /** The user said stop: no further call of the model. */
+  readonly stopped: boolean
   /** The turn has hidden something: the previous turn's cache point gives way. */
   readonly hid: boolean
 }
@@ -37,5 +39,5 @@ export function openProgress(timeline: Timeline, turnId: string, startedAt: stri
     ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
   }
   const budget = openBudget(limits, Date.parse(startedAt))
-  return { iteration, budget: { ...budget, rounds: iteration }, repairs: noRepairs, attempts: [], events: [], hid: false }
+  return { iteration, budget: { ...budget, rounds: iteration }, repairs: noRepairs, attempts: [], events: [], stopped: false, hid: false }
 }

@@ -1,11 +1,11 @@
-import { type Draft, type Notice, notice, type Place } from '../core/block/index.ts'
+import { type Draft, type Notice, notice, type Place, rawDecision } from '../core/block/index.ts'
 import { remainingRounds, spend, type Verdict, verdict } from '../core/budget.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import type { CallDecision } from '../core/decision/decision.ts'
 import type { Ending } from '../core/decision/last-words.ts'
 import { readDecision } from '../core/decision/read.ts'
 import { rejected, salvage } from '../core/decision/repairs.ts'
-import { admit, budgetWrapUp } from '../core/decision/wrap-up.ts'
+import { admit, budgetWrapUp, oneLess } from '../core/decision/wrap-up.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Tool } from '../tools/tool.ts'
 import { act } from './act.ts'
@@ -14,7 +14,7 @@ import { fitContext } from './compact.ts'
 import { conclude } from './conclude.ts'
 import { expire } from './expire.ts'
 import { cancelled, type Ended, type ExitReason, finish, type TurnResult } from './finish.ts'
-import { foldEvents } from './fold.ts'
+import { foldEvents, hasNews } from './fold.ts'
 import type { Progress } from './progress.ts'
 import { responseOf, responseReceived, thoughts } from './response.ts'
 import type { Turn } from './turn.ts'
@@ -25,13 +25,14 @@ export type Step = { readonly progress: Progress } | { readonly result: TurnResu
 /** One decision and what came of it. */
 export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
-  const { progress, stop } = await foldEvents(turn, before)
-  if (stop || progress.wrapUp?.rounds === 0) return end(turn, progress, { exitReason: 'steer', ending: 'stopped' })
+  const progress = await foldEvents(turn, before)
+  if (progress.stopped || progress.wrapUp?.rounds === 0) return end(turn, progress, stopped)
   const may = verdict(progress.budget, Date.parse(turn.clock.now()))
   if (may !== 'go') return wrapUp(turn, progress, may)
 
   await expire(turn)
   await fitContext(turn)
+  if (turn.inbox.steered) return { progress } // it came while room was made: look at it before the model is asked
   const place = nextPlace(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
   const asked = await ask(turn, progress, place, model)
@@ -53,7 +54,7 @@ async function decided(turn: Turn, progress: Progress, place: Place, asked: Aske
       delivered: heard.answer?.text,
       violation: reading.violation,
       cut: response.finishReason === 'length',
-      newEvents: turn.inbox.waiting.length > 0,
+      newEvents: hasNews(turn.ledger.timeline, turn.turnId),
     })
     const said = [...reading.warnings, reading.violation]
     return saved ? conclude(turn, progress, place, asked, saved, said) : refuse(turn, progress, place, asked, said)
@@ -61,12 +62,7 @@ async function decided(turn: Turn, progress: Progress, place: Place, asked: Aske
   const { decision, warnings } = reading
   const admission = progress.wrapUp && admit(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
-    return end(turn, progress, {
-      exitReason: 'steer',
-      ending: 'stopped',
-      changes: [responseReceived(place, asked)],
-      drafts: thoughts(place, heard),
-    })
+    return end(turn, progress, { ...stopped, changes: [responseReceived(place, asked)], drafts: thoughts(place, heard) })
   }
   if (decision.action !== 'call_tool') return conclude(turn, progress, place, asked, decision, warnings)
   const supervised = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
@@ -93,7 +89,7 @@ async function refuse(turn: Turn, progress: Progress, place: Place, asked: Asked
   const drafts: readonly Draft[] = [...thoughts(place, asked.heard), ...said.map((each) => notice(place, each))]
   const changes = [responseReceived(place, asked)]
   const { repairs, next } = rejected(progress.repairs, remainingRounds(progress.budget))
-  const after = { ...progress, repairs }
+  const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: oneLess(progress.wrapUp) }) }
   if (next === 'exit') {
     const violationCode = said.at(-1)?.code
     const ended = { exitReason: 'protocol_violation' as const, ending: 'protocol_violation' as const, changes, drafts }
@@ -103,10 +99,13 @@ async function refuse(turn: Turn, progress: Progress, place: Place, asked: Asked
   return { progress: after } // when no round is left, the next one wraps up
 }
 
-/** A steer came while the model was writing: what it had written is kept, and the next round takes the steer in. */
+/** A steer came while the model was writing: what it had written is kept for it to read, and the next round takes the steer in. */
 async function interrupted(turn: Turn, progress: Progress, place: Place, asked: Asked): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
-  await turn.ledger.commit([responseReceived(place, asked, 'interrupted')])
+  const { raw } = asked.heard
+  const drafts = raw.trim() === '' ? [] : [rawDecision(place, raw)]
+  const response = responseReceived(place, asked, 'interrupted')
+  await turn.ledger.commit((timeline) => [response, { type: 'blocks.appended', blocks: enter(timeline, drafts) }])
   return { progress }
 }
 
@@ -118,10 +117,12 @@ async function wrapUp(turn: Turn, progress: Progress, why: Exclude<Verdict, 'go'
   await fitContext(turn)
   const place = nextPlace(turn, progress.iteration)
   const asked = await ask(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
+  if (asked.interrupted) return interrupted(turn, progress, place, asked)
   const response = responseOf(asked.heard, budgetWrapUp.maxTokens)
   const reading = readDecision(response, { shown: asked.heard.spoken })
   const admission = admit(budgetWrapUp, reading.ok ? reading.decision : undefined)
-  if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, reading.warnings, exitReason)
+  const exit = { reason: exitReason, deferrable: false }
+  if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, reading.warnings, exit)
   return end(turn, progress, { exitReason, ending, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
 }
 
@@ -131,6 +132,7 @@ const exhausted: { readonly [V in Exclude<Verdict, 'go'>]: { readonly exitReason
   'wrap_up:money': { exitReason: 'budget', ending: 'money' },
 }
 
+const stopped = { exitReason: 'steer', ending: 'stopped' } as const
 const providerDown = { exitReason: 'error', ending: 'provider_down' } as const
 
 async function end(turn: Turn, progress: Progress, ended: Ended): Promise<Step> {

@@ -45,7 +45,7 @@ async function finishCall(turn: Turn, progress: Progress, block: Block): Promise
   const params = response && paramsOf(turn, response)
   if (!tool || !params) return settle(turn, progress, place, toolId, unknownOutcome(toolId))
   const outcome = await runTool(turn, progress, place, { tool, ...params }, turn.ledger.timeline)
-  return settle(turn, progress, place, toolId, outcome)
+  return outcome ? settle(turn, progress, place, toolId, outcome) : progress
 }
 
 /** The call block shows a shortened form; what the model wrote is in its response. */
