@@ -21,7 +21,7 @@ import { createHub } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
 import { systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
-import { type AgentSettings, defaultAgentSettings } from './settings.ts'
+import { type AgentSettings, agentSettings } from './settings.ts'
 import { createSwitchboard } from './switchboard.ts'
 import { createToolbox } from './toolbox.ts'
 import type { Models } from './turn.ts'
@@ -122,7 +122,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
-    settings: { ...defaultAgentSettings, ...parts.settings },
+    settings: agentSettings(parts.settings),
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
   }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../core/block/index.ts'
 import { createCitationReplacer } from '../core/citations/replace.ts'
-import { type Attempt, isContextOverflow } from '../core/compaction/overflow.ts'
+import type { Attempt } from '../core/compaction/overflow.ts'
 import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
-import type { ServiceError } from '../core/model-event.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
 import { createLanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
@@ -12,6 +11,7 @@ import { fitContext } from './compact.ts'
 import { type Heard, listen } from './listen.ts'
 import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
+import { isOverflow } from './service-failure.ts'
 import type { ModelSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
 
@@ -30,24 +30,45 @@ const mostOverflows = 3 // as many as there are attempts to make room
  * before anything was shown, a prompt that turned out too long. Whatever else happens is in what was heard.
  */
 export async function ask(turn: Turn, progress: Progress, place: Place, model: ModelSettings, wrapUp?: true): Promise<Asked> {
-  let retries = 0
-  let overflows = 0
-  for (let attempt = 0; ; attempt++) {
-    const prompt = decisionPrompt(turn, progress, wrapUp)
-    const phase = turn.inbox.beginPhase(turn.signal)
-    const asked = await askOnce(turn, place, prompt, model, { attempt, signal: phase.signal })
+  const phase = turn.inbox.beginPhase(turn.signal)
+  try {
+    return await askUntilHeard(turn, progress, place, model, wrapUp, phase.signal)
+  } finally {
     phase.end()
+  }
+}
+
+async function askUntilHeard(
+  turn: Turn,
+  progress: Progress,
+  place: Place,
+  model: ModelSettings,
+  wrapUp: true | undefined,
+  signal: AbortSignal,
+): Promise<Asked> {
+  let retries = 0
+  let squeezes = 0
+  for (let attempt = 0; ; attempt++) {
+    const asked = await askOnce(turn, place, decisionPrompt(turn, progress, wrapUp), model, { attempt, signal })
     const { error, shown } = asked.heard
     if (asked.interrupted || !error || shown) return asked
-    if (isOverflow(error) && overflows < mostOverflows) {
-      overflows++
-      if (!(await fitContext(turn, { force: true, attempt: overflows as Attempt }))) return asked
+    if (isOverflow(error)) {
+      squeezes = await makeRoom(turn, squeezes)
+      if (squeezes > mostOverflows) return asked
     } else if (error.retryable && retries < turn.settings.retryDelaysMs.length) {
       turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
-      await backOff(turn, retries++)
-      if (turn.signal.aborted) return { ...asked, interrupted: true }
+      await backOff(turn, retries++, signal)
     } else return asked
+    if (signal.aborted) return { ...asked, interrupted: true }
   }
+}
+
+/** Squeezes harder and harder until something leaves the context. Returns how often it has squeezed; once too often, in vain. */
+async function makeRoom(turn: Turn, before: number): Promise<number> {
+  for (let squeeze = before + 1; squeeze <= mostOverflows; squeeze++) {
+    if (await fitContext(turn, { force: true, attempt: squeeze as Attempt })) return squeeze
+  }
+  return mostOverflows + 1
 }
 
 async function askOnce(
@@ -90,12 +111,10 @@ async function askOnce(
   return { heard, prompt, interrupted: signal.aborted }
 }
 
-const isOverflow = (error: ServiceError) => error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
-
-async function backOff(turn: Turn, retry: number): Promise<void> {
-  const pause = turn.settings.retryDelaysMs[retry] ?? 0
-  const jitter = (Number.parseInt(turn.clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
-  await sleep(pause + jitter, undefined, { signal: turn.signal }).catch((error: unknown) => {
-    if (!turn.signal.aborted) throw error
+async function backOff({ settings, clock }: Turn, retry: number, signal: AbortSignal): Promise<void> {
+  const pause = settings.retryDelaysMs[retry] ?? 0
+  const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
+  await sleep(pause + jitter, undefined, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error
   })
 }

@@ -6,6 +6,7 @@ import { started } from '../core/compaction/report.ts'
 import { calibrationOf } from '../core/estimate/calibration.ts'
 import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
+import { askPlainly } from './ask-plainly.ts'
 import type { Turn } from './turn.ts'
 
 /** What the tails may take: announce and sources are capped, so this is enough without rendering them. */
@@ -51,13 +52,17 @@ async function carryOut(
   await turn.hooks.onBeforeCompaction(started(plan))
   const history = await summarise(turn, plan.history?.request)
   const prefix = await summarise(turn, plan.prefix?.request)
+  const responses = [history, prefix].filter((response) => response !== undefined)
+  if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
+    if (!turn.signal.aborted) await turn.ledger.commit(responses) // a steer does not wait for a summary
+    return false
+  }
   const finished = finishCompaction(
     turn.ledger.timeline,
     plan,
-    { history: history?.raw, prefix: prefix?.raw },
+    { history: summaryIn(history), prefix: summaryIn(prefix) },
     { now: turn.clock.now(), tokens: turn.view.estimator, slice },
   )
-  const responses = [history, prefix].filter((response) => response !== undefined)
   await turn.ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
   await turn.hooks.onAfterCompaction(finished.report)
   return finished.status === 'completed'
@@ -67,18 +72,10 @@ async function carryOut(
 async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<ResponseReceived | undefined> {
   if (!request) return undefined
   const { system, user, maxOutputTokens: maxTokens, temperature } = request
-  const parts = [{ type: 'text' as const, text: user }]
-  let raw = ''
-  let finish = 'other'
-  const asked = { role: 'compaction' as const, system, parts, maxTokens, temperature, cacheKey: turn.conversationId }
-  for await (const event of turn.models.compaction.stream(asked, turn.signal)) {
-    if (event.type === 'text.delta') raw += event.text
-    else if (event.type === 'finish') finish = event.finishReason
-    else if (event.type === 'error') finish = 'error'
-  }
-  const common = { turn_id: turn.turnId, ts: turn.clock.now(), iteration: 0, call_id: turn.clock.randomHex(12), finish_reason: finish }
-  return { type: 'response.received', role: 'compaction', ...common, raw: finish === 'error' ? '' : raw }
+  return askPlainly(turn, { role: 'compaction', system, parts: [{ type: 'text', text: user }], maxTokens, temperature })
 }
+
+const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
 
 /** Never more than the model's window leaves after its answer. */
 function contextLimit({ models, settings }: Turn): number {

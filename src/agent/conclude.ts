@@ -35,8 +35,9 @@ export async function conclude(
   warnings: readonly Notice[],
   exit: Exit = { reason: progress.wrapUp ? 'steer' : decision.action, deferrable: true },
 ): Promise<Step> {
-  if (!asked.heard.answer) sayAnswer(turn, place.iteration, decision.answer)
-  const repeated = progress.attempts.at(-1) !== undefined && isEquivalent(progress.attempts.at(-1)?.text ?? '', decision.answer)
+  const previous = progress.attempts.at(-1)?.text
+  if (!asked.heard.answer && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer)
+  const repeated = previous !== undefined && isEquivalent(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once
   if (deferrable && !hasNews(turn.ledger.timeline, turn.turnId)) await turn.inbox.pause(turn.settings.exitGraceMs)
@@ -48,7 +49,7 @@ export async function conclude(
     deferred = deferrable && hasNews(timeline, turn.turnId)
     const said = [...thoughts(place, asked.heard), ...noticesOf(place, timeline, decision, warnings)]
     const drafts = deferred
-      ? [...said, ...attempted(place, decision, progress)]
+      ? [...said, ...attempted(place, timeline, decision, progress)]
       : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after]
     return [
       responseReceived(place, asked),
@@ -75,7 +76,8 @@ function noticesOf(place: Place, timeline: Timeline, decision: FinalDecision, wa
   return [...warnings, ...missing].map((said) => notice(place, said))
 }
 
-function attempted({ turnId, ts, iteration }: Place, decision: FinalDecision, { attempts }: Progress): readonly Draft[] {
+function attempted(place: Place, timeline: Timeline, { answer }: FinalDecision, { attempts }: Progress): readonly Draft[] {
+  const { turnId, ts, iteration } = place
   const number = attempts.length + 1
   const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }
   return [
@@ -83,8 +85,8 @@ function attempted({ turnId, ts, iteration }: Place, decision: FinalDecision, { 
       ...common,
       type: 'assistant.completion.attempt',
       path: attemptPath(turnId, number),
-      text: decision.answer,
-      meta: { completion_attempt_index: number, provisional: true, iteration },
+      text: answer,
+      meta: { completion_attempt_index: number, provisional: true, sources_used: citedIn(answer, timeline), iteration },
     },
     {
       ...common,

@@ -7,6 +7,7 @@ import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Save
 import { type Answers, createAnswers } from './answers.ts'
 import { attachmentsIn } from './attachments.ts'
 import type { Input, Opening } from './begin.ts'
+import { createBill, recallBill } from './bill.ts'
 import { readFeedback } from './feedback.ts'
 import type { TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
@@ -88,6 +89,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const newTurn = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
   const turnId = left ?? newTurn()
   const answers = createAnswers()
+  const bill = createBill(household.settings.priceOf)
   const abort = new AbortController()
   const view = household.createView()
   let current: Promise<TurnResult> | undefined
@@ -95,6 +97,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   hub.open(conversationId, saved.lastSeq)
   const ledger = openLedger(saved, claim, store, (event) => {
     const { change } = event
+    bill.take(change)
     if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
     hub.publish(conversationId, event)
   })
@@ -105,7 +108,9 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
     const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
     const responseTo = (callId: string) => findResponse(store, conversationId, ledger.lastSeq, callId)
-    return runTurn({ ...household, conversationId, turnId: id, ledger, inbox, view, news, signal: abort.signal, emit, responseTo }, opening)
+    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, responseTo }
+    if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
+    return runTurn({ ...household, ...own }, opening)
   }
   const begin = (id: string, opening: Opening) => (current = turn(id, opening))
 

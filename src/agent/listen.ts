@@ -52,11 +52,12 @@ export async function listen(stream: AsyncIterable<ModelEvent>, stop: AbortContr
     }
   }
   const take = (events: readonly ChannelEvent[]) => {
+    violation ??= listening.watch(events, parser, raw)
+    if (violation) return // nothing of it is read, so nothing of it is shown, however it was cut
     for (const event of events) {
       heard.push(event)
       show(lanes.push(event))
     }
-    violation ??= listening.watch(events, parser, raw)
   }
 
   for await (const event of stream) {

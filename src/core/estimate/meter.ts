@@ -17,6 +17,8 @@ export interface Meter {
   exceeds(timeline: Timeline, slice: Slice, limit: number): boolean
   /** Tokens of everything shown, exactly. */
   tokens(timeline: Timeline, slice: Slice): number
+  /** The same, if it happens to be known already. */
+  known(timeline: Timeline, slice: Slice): number | undefined
 }
 
 interface Reading {
@@ -52,6 +54,8 @@ export function createMeter(estimator: Estimator): Meter {
       return most > limit && count(timeline, slice) > limit
     },
     tokens: count,
+    known: ({ spine, size }, slice) =>
+      last?.spine === spine && last.size === size && last.counted === slice.shown.length ? last.exact : undefined,
   }
 }
 
