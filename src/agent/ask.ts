@@ -54,7 +54,7 @@ async function askUntilHeard(
     if (asked.interrupted || !error || shown) return asked
     if (isOverflow(error)) {
       squeezes = await makeRoom(turn, squeezes)
-      if (squeezes > mostOverflows) return asked
+      if (squeezes > mostOverflows && !signal.aborted) return asked
     } else if (error.retryable && retries < turn.settings.retryDelaysMs.length) {
       turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
       await backOff(turn, retries++, signal)
@@ -65,7 +65,7 @@ async function askUntilHeard(
 
 /** Squeezes harder and harder until something leaves the context. Returns how often it has squeezed; once too often, in vain. */
 async function makeRoom(turn: Turn, before: number): Promise<number> {
-  for (let squeeze = before + 1; squeeze <= mostOverflows; squeeze++) {
+  for (let squeeze = before + 1; squeeze <= mostOverflows && !turn.inbox.steered; squeeze++) {
     if (await fitContext(turn, { force: true, attempt: squeeze as Attempt })) return squeeze
   }
   return mostOverflows + 1
