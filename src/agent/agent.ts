@@ -47,7 +47,7 @@ export interface Submission {
   readonly conversation: string
   readonly input: string
   readonly attachments?: readonly Attachment[]
-  /** Stops the turn, as the user would. To look away is enough to stop watching. */
+  /** Stops the turn, as the user would; aborted before, nothing begins. To look away is enough to stop watching. */
   readonly signal?: AbortSignal
 }
 
@@ -127,6 +127,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     createView: () => createView(count),
   }
   const closing = new AbortController()
+  const over = new AbortController()
   const conversations = createSwitchboard(async (conversation, start) => {
     if (closing.signal.aborted) throw new Failure('store.closed', 'this agent is closed')
     return startTurn(household, owner, conversation, start)
@@ -142,6 +143,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
   }
 
   async function submit({ conversation, input: text, attachments = [], signal }: Submission): Promise<TurnResult> {
+    signal?.throwIfAborted()
     const input = { text, attachments }
     const { running, told } = await conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
     const result = told ? running?.answers.to(told.event_id) : running?.first
@@ -185,10 +187,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const payload = { reactive, ...(source !== undefined && { source }) }
       await leave(conversation, { ...newEvent('external', text, delivery), payload })
     },
-    follow(conversation, { signal, ...options } = {}) {
-      const until = signal ? AbortSignal.any([signal, closing.signal]) : closing.signal
-      return follow(conversation, { ...options, signal: until }, hub, store)
-    },
+    follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
     async recover() {
       const results: TurnResult[] = []
       for await (const conversation of openConversations(store)) {
@@ -207,7 +206,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const running = await Promise.allSettled(conversations.active)
       const begun = running.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []))
       for (const each of begun) each.abort(closing.signal.reason)
-      await Promise.allSettled(begun.map(({ over }) => over))
+      await Promise.allSettled(begun.map((each) => each.over))
+      over.abort()
     },
   }
 }

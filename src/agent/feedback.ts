@@ -18,7 +18,8 @@ const reactions: ReadonlySet<unknown> = new Set<Reaction>(['ok', 'not_ok', 'neut
  */
 export async function readFeedback(ledger: Ledger, now: string, settings: AgentSettings): Promise<readonly AnnouncedFeedback[]> {
   const { timeline } = ledger
-  const events = timeline.inbox.filter(({ kind }) => kind === 'feedback')
+  const open = timeline.openTurn?.turn_id // what is said of a turn that is being taken up waits for its end
+  const events = timeline.inbox.filter((event) => event.kind === 'feedback' && event.target_turn_id !== open)
   if (events.length === 0) return []
   const counted = lastWords(events.flatMap((event) => feedbackOf(event, timeline) ?? []))
   if (isHot(timeline, now, settings)) return counted
