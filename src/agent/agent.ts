@@ -153,6 +153,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     try {
       return (await result) as TurnResult // asked without a name, there is always a turn
     } finally {
+      if (running?.inbox.closed) await running.over.catch(() => {}) // at rest: who asks next starts a turn, and follows up nothing
       signal?.removeEventListener('abort', stop)
     }
   }

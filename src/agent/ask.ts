@@ -7,7 +7,7 @@ import { createWatch } from '../core/decision/watch.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
 import { createLanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
-import { fitContext } from './compact.ts'
+import { squeeze } from './compact.ts'
 import { type Heard, listen } from './listen.ts'
 import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
@@ -65,8 +65,8 @@ async function askUntilHeard(
 
 /** Squeezes harder and harder until something leaves the context. Returns how often it has squeezed; once too often, in vain. */
 async function makeRoom(turn: Turn, before: number): Promise<number> {
-  for (let squeeze = before + 1; squeeze <= mostOverflows && !turn.inbox.steered; squeeze++) {
-    if (await fitContext(turn, { force: true, attempt: squeeze as Attempt })) return squeeze
+  for (let attempt = before + 1; attempt <= mostOverflows && !turn.inbox.steered; attempt++) {
+    if (await squeeze(turn, attempt as Attempt)) return attempt
   }
   return mostOverflows + 1
 }

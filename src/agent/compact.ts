@@ -7,36 +7,41 @@ import { calibrationOf } from '../core/estimate/calibration.ts'
 import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { askPlainly } from './ask-plainly.ts'
+import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 /** What the tails may take: announce and sources are capped, so this is enough without rendering them. */
 const TAILS = 4_000
 
-export interface Squeeze {
-  /** The provider refused the prompt for its length, whatever we had estimated. */
-  readonly force: true
-  readonly attempt: Attempt
+/** After a compaction that came to nothing, the next is tried when the context has grown by so much. */
+const GROWN = 1.1
+
+/** Makes room when the prompt would not fit. Below the limit nothing is counted, let alone changed. */
+export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
+  const { timeline } = turn.ledger
+  const { meter, renderer } = turn.view
+  const room = contextLimit(turn) / calibrationOf(timeline) - turn.systemTokens() - TAILS
+  const slice = renderer.slice(timeline, turn.turnId)
+  if (!meter.exceeds(timeline, slice, Math.max(room, progress.crowded ?? 0))) return progress
+  const done = await compact(turn)
+  return done || turn.inbox.steered ? progress : { ...progress, crowded: meter.tokens(timeline, slice) * GROWN }
 }
 
-/** Makes room when the prompt would not fit. True when something left the context. Below the limit nothing is counted, let alone changed. */
-export async function fitContext(turn: Turn, squeeze?: Squeeze): Promise<boolean> {
+/** The provider refused the prompt for its length, whatever we had estimated. True when something left the context. */
+export const squeeze = (turn: Turn, attempt: Attempt): Promise<boolean> => compact(turn, { force: true, attempt })
+
+async function compact(turn: Turn, forced?: { readonly force: true; readonly attempt: Attempt }): Promise<boolean> {
   const { timeline } = turn.ledger
   const { estimator, meter, renderer } = turn.view
   const slice = (value: Timeline) => renderer.slice(value, turn.turnId)
-  const limit = contextLimit(turn)
-  const calibration = calibrationOf(timeline)
-  const systemTokens = turn.systemTokens()
-  const room = limit / calibration - systemTokens - TAILS
-  if (!squeeze && !meter.exceeds(timeline, slice(timeline), room)) return false
-
   const plan = planCompaction(timeline, {
     currentTurnId: turn.turnId,
-    limit,
-    systemTokens,
+    limit: contextLimit(turn),
+    systemTokens: turn.systemTokens(),
     renderedTokens: meter.tokens(timeline, slice(timeline)) + TAILS,
-    calibration,
+    calibration: calibrationOf(timeline),
     keepRecentTurns: turn.settings.keepRecentTurns,
-    ...squeeze,
+    ...forced,
     tokens: estimator,
     slice,
   })
@@ -52,9 +57,10 @@ async function carryOut(
   await turn.hooks.onBeforeCompaction(started(plan))
   const history = await summarise(turn, plan.history?.request)
   const prefix = await summarise(turn, plan.prefix?.request)
+  if (turn.signal.aborted) return false // the turn is left as it is, for whoever takes it up
   const responses = [history, prefix].filter((response) => response !== undefined)
   if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
-    if (!turn.signal.aborted) await turn.ledger.commit(responses) // a steer does not wait for a summary
+    await turn.ledger.commit(responses) // a steer does not wait for a summary
     return false
   }
   const finished = finishCompaction(

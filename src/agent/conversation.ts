@@ -112,27 +112,35 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
     return runTurn({ ...household, ...own }, opening)
   }
-  const begin = (id: string, opening: Opening) => (current = turn(id, opening))
-
-  async function goOn(): Promise<void> {
-    for (let next = await inbox.rest(); next !== undefined; next = await inbox.rest()) {
-      const { exitReason } = await begin(newTurn(), { kind: 'asked', input: inputOf(next) })
-      if (exitReason === 'cancelled') return
-    }
+  /** Its result is told when the next turn is sure to begin, or when there is none and everything has come to rest. */
+  function begin(id: string, opening: Opening): Begun {
+    const told = Promise.withResolvers<TurnResult>()
+    told.promise.catch(() => {}) // whoever wants to know awaits it; nobody has to
+    current = told.promise
+    return { result: turn(id, opening), told }
   }
 
-  async function finish(first: Promise<TurnResult | undefined>, stopHeart: () => void): Promise<void> {
+  async function workOff(first: Begun | undefined): Promise<void> {
+    const stopHeart = beat(store, claim, abort)
+    let last = first
     try {
-      if ((await first)?.exitReason !== 'cancelled') await goOn()
-      if (current) answers.over(current)
+      while ((await last?.result)?.exitReason !== 'cancelled') {
+        const next = await inbox.rest()
+        if (next === undefined) break
+        last?.told.resolve(last.result)
+        last = begin(newTurn(), { kind: 'asked', input: inputOf(next) })
+      }
     } catch (error) {
-      answers.over(current ?? Promise.reject(error))
+      last ??= { result: Promise.reject(error), told: Promise.withResolvers() }
       throw error
     } finally {
       inbox.close()
       stopHeart()
       hub.close(conversationId)
-      await store.release(claim)
+      await store.release(claim).finally(() => {
+        last?.told.resolve(last.result)
+        if (last) answers.over(last.result)
+      })
     }
   }
 
@@ -140,11 +148,17 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     left !== undefined && start.kind === 'asked' ? followup(start.input, clock) : start.kind === 'told' ? start.event : undefined
   if (event) await inbox.accept(event)
   const opening: Opening | undefined = left !== undefined ? { kind: 'left-behind' } : start.kind === 'asked' ? start : undefined
-  const began = opening ? begin(turnId, opening) : undefined
-  const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(began)
-  const over = finish(Promise.resolve(began), beat(store, claim, abort))
-  for (const promise of [first, over]) promise.catch(() => {}) // whoever wants to know awaits it; nobody has to
+  const begun = opening && begin(turnId, opening)
+  const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(begun?.told.promise)
+  const over = workOff(begun)
+  for (const promise of [first, over]) promise.catch(() => {})
   return { turnId, inbox, answers, first, over, abort: (reason) => abort.abort(reason) }
+}
+
+/** A turn that runs, and the promise that others hold. */
+interface Begun {
+  readonly result: Promise<TurnResult>
+  readonly told: PromiseWithResolvers<TurnResult>
 }
 
 /** Said to a conversation that is busy, or whose last turn was left behind: it is part of that turn, and waits in the journal meanwhile. */

@@ -28,6 +28,7 @@ export interface Inbox {
   /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
   rest(): Promise<InboxEvent | undefined>
   close(): void
+  readonly closed: boolean
 }
 
 export interface Phase {
@@ -104,6 +105,9 @@ export function createInbox(ledger: Ledger, firstTurn: string): Inbox {
     },
     close() {
       closed = true
+    },
+    get closed() {
+      return closed
     },
   }
 }

@@ -28,14 +28,14 @@ export type Step = { readonly progress: Progress } | { readonly result: TurnResu
 /** One decision and what came of it. */
 export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
-  const progress = await foldEvents(turn, before)
-  if (progress.stopped || progress.wrapUp?.rounds === 0) return end(turn, progress, stopped)
-  const may = mayGoOn(turn, progress)
-  if (may === 'stop:unpriced') return end(turn, progress, { exitReason: 'budget', ending: 'unpriced' })
-  if (may !== 'go') return wrapUp(turn, progress, may)
+  const told = await foldEvents(turn, before)
+  if (told.stopped || told.wrapUp?.rounds === 0) return end(turn, told, stopped)
+  const may = mayGoOn(turn, told)
+  if (may === 'stop:unpriced') return end(turn, told, { exitReason: 'budget', ending: 'unpriced' })
+  if (may !== 'go') return wrapUp(turn, told, may)
 
   await expire(turn)
-  await fitContext(turn)
+  const progress = await fitContext(turn, told)
   if (turn.inbox.steered) return { progress } // it came while room was made: look at it before the model is asked
   const place = nextPlace(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
@@ -132,7 +132,7 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   const { exitReason, ending } = exhausted[why]
   const { turnId: turn_id } = turn
   turn.emit({ type: 'status', turn_id, iteration: progress.iteration, status: 'wrapping_up' })
-  await fitContext(turn)
+  await fitContext(turn, progress)
   if (turn.inbox.steered) return { progress }
   const place = nextPlace(turn, progress.iteration)
   const asked = await ask(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)

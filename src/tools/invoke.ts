@@ -80,4 +80,5 @@ function stoppedBy({ reason }: AbortSignal): Invoked {
 
 const notStarted = failed('tool_cancelled', 'The call was cancelled before the tool was started: it had no effect.')
 
-const timedOut = (ms: number | undefined) => new DOMException(`The tool did not finish within ${ms} ms.`, 'TimeoutError')
+const timedOut = (ms: number | undefined) =>
+  new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')

@@ -5,6 +5,7 @@ import { oncePerBlock } from '../block/once.ts'
 import { readToolCall } from '../block/tool.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { defined, isObject, parseJson } from '../json.ts'
+import { unsafeReason } from '../path/safety.ts'
 import { oneLine } from '../render/text.ts'
 import { readPathsOf, toolAction } from './files.ts'
 import { PlanEntry } from './plans.ts'
@@ -115,7 +116,8 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
     turn_id: block.turn_id,
     ts: block.ts,
     artifact_path: digest.artifact_path,
-    physical_path: digest.physical_path,
+    physical_path:
+      digest.physical_path !== undefined && unsafeReason(digest.physical_path) === undefined ? digest.physical_path : undefined,
     mime: digest.mime,
     kind: digest.kind,
     visibility: digest.visibility,

@@ -7,6 +7,7 @@ import { parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
 import { scrubBase64 } from '../render/scrub.ts'
+import { withoutHandles } from '../render/secrets.ts'
 import { shapeOf } from '../render/shape.ts'
 import { oneLine } from '../render/text.ts'
 
@@ -88,7 +89,7 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
     `  result: ${result.path ?? 'not addressable'}`,
     `  result_tokens_estimate: ${tokens.content(result)}`,
     ...(value === undefined ? [] : [`  result_shape: ${shapeOf(value, shapeLimits).replaceAll('\n', ' / ')}`]),
-    `  result_hint: ${oneLine(scrubBase64((isHidden(result) && result.meta?.replacement_text) || text), HINT_CHARS)}`,
+    `  result_hint: ${oneLine(scrubBase64((isHidden(result) && result.meta?.replacement_text) || withoutHandles(text)), HINT_CHARS)}`,
   ]
 }
 

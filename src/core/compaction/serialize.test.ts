@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { noted, open, plan, turn, turns, words } from '../../../test/support/compact.ts'
 import { timelineOf } from '../../../test/support/timelines.ts'
 import { call, minute, place, result } from '../../testing/blocks.ts'
-import { type Draft, toolResult, userEvent } from '../block/index.ts'
+import { artifactDigest, type Draft, toolResult, userEvent } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 
 describe('what the summariser reads', () => {
@@ -52,11 +52,14 @@ describe('what the summariser reads', () => {
     expect(text.match(/<\/conversation>/g)).toHaveLength(1)
   })
 
-  it('always fits, however much there is', () => {
-    const drafts = [...Array.from({ length: 60 }, (_, i) => turn(i + 1, 4)).flat(), ...open(61)]
+  it('always fits, however much there is, and never without the artifacts', () => {
+    const made = [call('w', 'react.write', 't1', 5), artifactDigest(place('w', 't1', 5), { artifact_path: 'fi:t1.files/old.md' })]
+    const drafts = [...Array.from({ length: 60 }, (_, i) => turn(i + 1, 4, i === 0 ? made : [])).flat(), ...open(61)]
     const request = plan(timelineOf(drafts), { limit: 8000 })?.history?.request
     expect(request?.user.length).toBeLessThan(0.6 * 3 * 8000 + 4000)
     expect(request?.user).toMatch(/older blocks left out/)
+    expect(request?.user).not.toContain('question 1\n')
+    expect(request?.user).toContain('fi:t1.files/old.md')
     expect(request?.maxOutputTokens).toBe(800)
   })
 

@@ -125,8 +125,8 @@ function appendix(
   path: string,
   tokens: Estimator,
 ): readonly string[] {
-  const modified = [...digest.written_files, ...digest.patched_files]
-  const read = digest.read_files.filter((file) => !modified.includes(file))
+  const modified = new Set([...digest.written_files, ...digest.patched_files])
+  const read = digest.read_files.filter((file) => !modified.has(file))
   const recoverable = recoverableResults(originals, tokens)
   const last = digest.turns.at(-1)
   const index = [
@@ -137,7 +137,7 @@ function appendix(
   ]
   return [
     ...listed('read-files', read, path),
-    ...listed('modified-files', modified, path),
+    ...listed('modified-files', [...modified], path),
     ...(recoverable.length > 0 ? [`<recoverable-tool-results>\n${recoverable.join('\n')}\n</recoverable-tool-results>`] : []),
     index.join('\n'),
     ...([preferenceDigest([...notes.dropped, ...notes.kept])].filter((text) => text !== undefined) as readonly string[]),

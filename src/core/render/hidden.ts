@@ -114,7 +114,7 @@ function callHint(params: { readonly [name: string]: unknown }): string {
 
 /** JSON is hinted at by what it holds: `{tool_id, tool_call_id, result}` of a replaced result, a digest, rows; words by themselves. */
 function jsonHint(text: string): string {
-  const payload = parseJson(text)
+  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // several digests stand in lines
   if (payload === undefined) return text
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`

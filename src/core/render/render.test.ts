@@ -47,6 +47,19 @@ describe('hidden blocks', () => {
     expect(textOf(hide([header(), result('c1', 'a')], 'tc:t1.c1.result', 'x', { reason: 'compaction' }))).toHaveLength(1)
   })
 
+  it('timeline 11.88: of two checkpoints of a turn only the newer is shown, since the newer one folded the older', () => {
+    const checkpoint = (k: number): Draft => ({
+      type: 'react.current_turn.compaction_checkpoint',
+      author: 'system',
+      turn_id: 't1',
+      ts: minute(k),
+      path: `ar:t1.react.mid_turn.compaction.${k}`,
+      text: `[MID-TURN COMPACTION ${k}]`,
+    })
+    const folded = hide([header(), checkpoint(1)], 'ar:t1.react.mid_turn.compaction.1', '', { reason: 'compaction' })
+    expect(textOf(withDrafts(folded, [checkpoint(2)])).slice(1)).toEqual(['[MID-TURN COMPACTION 2]'])
+  })
+
   it('a fresh copy of what is hidden renders as usual', () => {
     const timeline = withDrafts(hide([header(), result('c1', 'old')], 'tc:t1.c1.result', 'gone'), [result('c1', 'new')])
     expect(textOf(timeline).at(-1)).toContain('new')
@@ -153,7 +166,7 @@ describe('the slice', () => {
 describe('the prompt', () => {
   it('timeline 11.37: the last two parts are the pool and the announcement, and no mark is on them', () => {
     const { parts, stableParts, marks } = render(rounds(2), { ...plainOptions('t1'), sources: 'POOL', announce: 'ANNOUNCE' })
-    expect(textsOf(parts).slice(-2)).toEqual(['POOL', 'ANNOUNCE'])
+    expect(textsOf(parts).slice(-2)).toEqual(['POOL\n\n', 'ANNOUNCE\n\n'])
     expect(stableParts).toBe(parts.length - 2)
     expect(marks.every((mark) => mark < stableParts)).toBe(true)
     expect(parts.flatMap((part, index) => (part.cache ? [index] : []))).toEqual(marks)
@@ -171,7 +184,7 @@ describe('the prompt', () => {
     expect(textsOf(parts).at(-1)).toContain('[ASSISTANT MESSAGE]')
   })
 
-  it('timeline 11.57: the mark is on the last part of its block', () => {
+  it('the mark is on the last part of its block', () => {
     const path = 'fi:t1.files/a.png'
     const image = artifactContent(place('c1'), { path, mime: 'image/png', blob: blob(), digest: { artifact_path: path } })
     const { parts, marks } = render([header(), prompt('draw'), call('c1', 'x.draw'), image])
@@ -184,6 +197,26 @@ describe('the prompt', () => {
     const bare = (parts: readonly Part[]) => parts.map(({ cache: _cache, ...part }) => part)
     const upTo = (before.marks.at(-1) as number) + 1
     expect(bare(after.parts.slice(0, upTo))).toEqual(bare(before.parts.slice(0, upTo)))
+  })
+
+  it('timeline 11.55: what only opens a round that has not happened changes nothing', () => {
+    const pending: Draft = {
+      type: 'react.round.start',
+      author: 'react',
+      turn_id: 't1',
+      ts: minute(5),
+      call_id: 'c9',
+      text: 'thinking',
+      meta: { iteration: 3 },
+    }
+    expect(render([...rounds(3), pending])).toEqual(render(rounds(3)))
+  })
+
+  it('timeline 11.16: rendering marks parts, never blocks', () => {
+    const timeline = timelineOf(rounds(3))
+    const before = structuredClone(blocksOf(timeline))
+    expect(createRenderer().render(timeline, plainOptions('t1')).marks).not.toEqual([])
+    expect(blocksOf(timeline)).toEqual(before)
   })
 
   it('carries at most three marks, in order, and none where nothing is', () => {

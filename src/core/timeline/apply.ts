@@ -1,4 +1,4 @@
-import { type Block, isHidden } from '../block/envelope.ts'
+import { type Block, isHidden, withoutEmptyMeta } from '../block/envelope.ts'
 import { markUsed, putSources, removeSource } from '../sources/merge.ts'
 import { type BlocksHidden, type Change, changeTime, type InboxEvent, type ResponseReceived } from './change.ts'
 import { bare } from './frame.ts'
@@ -17,11 +17,11 @@ export function applyChange(timeline: Timeline, change: Change): Timeline {
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {
     case 'blocks.appended':
-      return append(timeline, change.blocks)
+      return append(timeline, change.blocks.map(withoutEmptyMeta))
     case 'blocks.inserted':
-      return insertAfter(timeline, change.after_id, change.blocks)
+      return insertAfter(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
     case 'range.compacted':
-      return compact(timeline, change.after_id, change.blocks)
+      return compact(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
     case 'blocks.hidden':
       return rewrite(timeline, change.ids, hide(change, firstOf(timeline, change.ids)))
     case 'blocks.revealed':

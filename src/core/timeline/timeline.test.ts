@@ -73,6 +73,14 @@ describe('the value', () => {
     )
   })
 
+  it('knows no difference between no meta and an empty one, so that revealing restores what was entered', () => {
+    const [block] = entered([prompt('q')])
+    const value = replay([{ type: 'blocks.appended', blocks: [{ ...(block as Block), meta: {} }] }])
+    expect(blocksOf(value)[0]).not.toHaveProperty('meta')
+    const hidden = applyChange(value, { type: 'blocks.hidden', ids: ['b_1'], replacement_text: 'x', reason: 'hide' })
+    expect(comparable(applyChange(hidden, { type: 'blocks.revealed', ids: ['b_1'] }))).toEqual(comparable(value))
+  })
+
   it('survives a frame: order, hidden state and every small fact come back', () => {
     fc.assert(
       fc.property(journals(), (changes) => {
