@@ -38,6 +38,8 @@ export interface Action {
   readonly warnings: readonly Notice[]
 }
 
+type ToolRun = Pick<Action, 'tool' | 'params' | 'decision'>
+
 /** Two entries: the call before the tool runs, what came of it after. A call without a result means that the process died there. */
 export async function act(turn: Turn, progress: Progress, place: Place, asked: Asked, action: Action): Promise<Progress> {
   const seen = turn.ledger.timeline
@@ -46,8 +48,14 @@ export async function act(turn: Turn, progress: Progress, place: Place, asked: A
     response,
     { type: 'blocks.appended', blocks: enter(timeline, callDrafts(place, asked, action, seen)) },
   ])
-  const outcome = await runTool(turn, progress, place, action, seen)
-  return settle(turn, progress, place, action.tool.id, outcome)
+  return perform(turn, progress, place, action, seen)
+}
+
+/** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
+export async function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
+  const outcome = await runTool(turn, progress, place, call, seen)
+  const cutShort = turn.signal.aborted && outcome.error?.code === 'tool_cancelled'
+  return cutShort ? progress : settle(turn, progress, place, call.tool.id, outcome)
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
@@ -70,11 +78,11 @@ function ackDrafts({ turnId, ts, iteration }: Place, { plan, text }: Acks): read
 }
 
 /** To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. */
-export async function runTool(
+async function runTool(
   turn: Turn,
   progress: Pick<Progress, 'hid'>,
   place: Place,
-  { tool, params, decision }: Pick<Action, 'tool' | 'params' | 'decision'>,
+  { tool, params, decision }: ToolRun,
   seen: Timeline,
 ): Promise<Outcome> {
   const { turnId: turn_id, iteration, callId: call_id } = place

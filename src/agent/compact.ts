@@ -51,6 +51,7 @@ async function carryOut(
   await turn.hooks.onBeforeCompaction(started(plan))
   const history = await summarise(turn, plan.history?.request)
   const prefix = await summarise(turn, plan.prefix?.request)
+  if (turn.signal.aborted) return false // half a summary is none; whoever takes the turn up asks again
   const finished = finishCompaction(
     turn.ledger.timeline,
     plan,

@@ -77,7 +77,7 @@ function attempted({ turnId, ts, iteration }: Place, decision: FinalDecision, { 
       type: 'assistant.completion.attempt',
       path: attemptPath(turnId, number),
       text: decision.answer,
-      meta: { completion_attempt_index: number, provisional: true, iteration },
+      meta: { completion_attempt_index: number, provisional: true, iteration, ...(decision.truncated && { truncated: true }) },
     },
     {
       ...common,

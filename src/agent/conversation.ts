@@ -1,13 +1,14 @@
 import { hostname } from 'node:os'
 import type { Attachment } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
-import type { InboxEvent, ResponseReceived } from '../core/timeline/change.ts'
+import type { InboxEvent } from '../core/timeline/change.ts'
 import { emptyTimeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner } from '../ports/store.ts'
 import type { Input, Opening } from './begin.ts'
+import { entriesOfTurn } from './entries.ts'
 import { readFeedback } from './feedback.ts'
-import type { TurnResult } from './finish.ts'
+import { cancelled, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
 import type { Hub } from './hub.ts'
 import { createInbox, type Inbox } from './inbox.ts'
@@ -29,6 +30,13 @@ export interface Household {
   readonly settings: AgentSettings
   readonly hooks: Hooks
   createView(): View
+  /** Told of what cannot reach anybody else. */
+  onProblem(problem: Problem): void
+}
+
+export interface Problem {
+  readonly where: string
+  readonly error: unknown
 }
 
 /** A conversation that is being worked on: one claim, one turn at a time, and an inbox that is open all the while. */
@@ -49,19 +57,24 @@ export async function startTurn(
   conversationId: string,
   opening: 'left-behind' | { readonly text: string; readonly attachments: readonly Attachment[] },
 ): Promise<Running | undefined> {
-  const { store, clock, hub } = household
+  const { store, clock, hub, onProblem } = household
   const claim = await store.claim(conversationId, owner)
-  const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
+  const giveBack = () => store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error })) // then it expires
+  const orGiveBack = async (error: unknown): Promise<never> => {
+    await giveBack()
+    throw error
+  }
+  const saved = (await store.loadVisible(conversationId).catch(orGiveBack)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
   const left = saved.timeline.openTurn?.turn_id
   if (opening === 'left-behind' && left === undefined) {
-    await store.release(claim)
+    await giveBack()
     return undefined
   }
   const ledger = openLedger(saved, claim, store, (event) => hub.publish(conversationId, event))
   const inbox = createInbox(ledger)
   const abort = new AbortController()
   const view = household.createView()
-  if (left !== undefined && opening !== 'left-behind') await inbox.accept(asFollowup(opening.text, clock))
+  if (left !== undefined && opening !== 'left-behind') await inbox.accept(asFollowup(opening.text, clock)).catch(orGiveBack)
   const newTurn = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
   const first = left ?? newTurn()
 
@@ -75,11 +88,11 @@ export async function startTurn(
     news: { feedbacks: await readFeedback(ledger, clock.now(), household.settings) },
     signal: abort.signal,
     emit: (event) => hub.publish(conversationId, event),
-    responseTo: (callId) => findResponse(store, conversationId, ledger.lastSeq, callId),
+    entries: () => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId),
   })
 
   async function work(): Promise<TurnResult> {
-    const stopHeart = beat(store, claim, abort)
+    const stopHeart = beat(household, claim, abort)
     try {
       const start: Opening = left !== undefined || opening === 'left-behind' ? { kind: 'left-behind' } : { kind: 'asked', input: opening }
       let result = await runTurn(await turnOf(first), start)
@@ -87,9 +100,12 @@ export async function startTurn(
         result = await runTurn(await turnOf(newTurn()), { kind: 'asked', input: next })
       }
       return result
+    } catch (error) {
+      if (isSuperseded(error)) return cancelled({ turnId: first }) // another process goes on with it: the user need not know
+      throw error
     } finally {
       stopHeart()
-      await store.release(claim)
+      await giveBack()
     }
   }
   return { turnId: first, inbox, over: work(), abort: (reason) => abort.abort(reason) }
@@ -106,30 +122,13 @@ const asFollowup = (text: string, clock: Clock) => ({ event_id: clock.randomHex(
 
 const inputOf = ({ text, event_id }: InboxEvent): Input => ({ text, attachments: [], eventId: event_id })
 
-/** Keeps the lease; when it is lost, the turn must stop at once: someone else is writing. */
-function beat(store: ConversationStore, claim: Claim, abort: AbortController): () => void {
+/** Keeps the lease; when it is lost, the turn must stop at once: someone else is writing. A beat that only failed is followed by another. */
+function beat({ store, onProblem }: Household, claim: Claim, abort: AbortController): () => void {
   const timer = setInterval(() => {
-    store.renew(claim).catch((error: unknown) => abort.abort(error))
+    store.renew(claim).catch((error: unknown) => (isSuperseded(error) ? abort.abort(error) : onProblem({ where: 'heartbeat', error })))
   }, HEARTBEAT_MS)
   timer.unref()
   return () => clearInterval(timer)
-}
-
-const LOOK_BACK = 64
-
-async function findResponse(
-  store: ConversationStore,
-  conversationId: string,
-  lastSeq: number,
-  callId: string,
-): Promise<ResponseReceived | undefined> {
-  for (let reach = LOOK_BACK; ; reach *= 8) {
-    const after = Math.max(0, lastSeq - reach)
-    for await (const { change } of store.readJournal(conversationId, { after })) {
-      if (change.type === 'response.received' && change.call_id === callId) return change
-    }
-    if (after === 0) return undefined
-  }
 }
 
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'

@@ -7,19 +7,13 @@ import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { append } from './ledger.ts'
 import type { Progress } from './progress.ts'
+import type { AgentSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
 
-/** What the turn must do about the events it has just taken in. */
-export interface Folded {
-  readonly progress: Progress
-  /** A blank steer: no further model call. */
-  readonly stop: boolean
-}
-
 /** Takes what waits in the inbox into the turn, in order: as blocks for the model to read, and as credit to answer with. */
-export async function foldEvents(turn: Turn, before: Progress): Promise<Folded> {
+export async function foldEvents(turn: Turn, before: Progress): Promise<Progress> {
   const waiting = turn.inbox.waiting.filter(({ kind }) => kind !== 'feedback')
-  if (waiting.length === 0) return { progress: before, stop: false }
+  if (waiting.length === 0) return before
   const ts = turn.clock.now()
   const mine = waiting.filter((event) => isMine(event, turn.turnId))
   const expired = waiting.filter((event) => !isMine(event, turn.turnId))
@@ -31,7 +25,7 @@ export async function foldEvents(turn: Turn, before: Progress): Promise<Folded> 
     ),
   )
   for (const event of mine) await turn.hooks.onExternalEvent(event)
-  return { progress: mine.reduce((progress, event) => take(progress, event, turn), before), stop: mine.some(isStop) }
+  return mine.reduce((progress, event) => take(progress, event, turn.settings), before)
 }
 
 /** A steer meant for another turn is not carried over to this one; everything else is. */
@@ -41,8 +35,10 @@ function isMine(event: InboxEvent, turnId: string): boolean {
 
 export const isStop = (event: InboxEvent): boolean => event.kind === 'steer' && event.text.trim() === ''
 
-function take(progress: Progress, event: InboxEvent, { settings }: Turn): Progress {
+/** What an event means for the turn that it has become part of. */
+export function take(progress: Progress, event: InboxEvent, settings: AgentSettings): Progress {
   const events = [...progress.events, { kind: event.kind, ts: event.ts, text: event.text }]
+  if (isStop(event)) return { ...progress, events, stopped: true }
   if (event.kind !== 'steer') {
     const { wrapUp: _over, ...resumed } = progress // something new to answer: the normal budget is back
     return { ...resumed, events, budget: grant(progress.budget, event.event_id, creditOf(event)) }

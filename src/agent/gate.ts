@@ -24,6 +24,7 @@ export async function giveTitle(turn: Turn): Promise<void> {
     else if (event.type === 'finish') finish = event.finishReason
     else if (event.type === 'error') finish = 'error'
   }
+  if (turn.signal.aborted) return // nothing more is entered; whoever takes the turn up asks again
   const title = titleIn(raw)
   const ts = turn.clock.now()
   const callId = turn.clock.randomHex(12)

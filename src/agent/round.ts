@@ -1,5 +1,5 @@
 import { type Draft, type Notice, notice, type Place } from '../core/block/index.ts'
-import { remainingRounds, spend, type Verdict, verdict } from '../core/budget.ts'
+import { remainingRounds, type Verdict, verdict } from '../core/budget.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import type { CallDecision } from '../core/decision/decision.ts'
 import type { Ending } from '../core/decision/last-words.ts'
@@ -15,7 +15,7 @@ import { conclude } from './conclude.ts'
 import { expire } from './expire.ts'
 import { cancelled, type Ended, type ExitReason, finish, type TurnResult } from './finish.ts'
 import { foldEvents } from './fold.ts'
-import type { Progress } from './progress.ts'
+import { nextRound, type Progress } from './progress.ts'
 import { responseOf, responseReceived, thoughts } from './response.ts'
 import type { Turn } from './turn.ts'
 
@@ -25,8 +25,8 @@ export type Step = { readonly progress: Progress } | { readonly result: TurnResu
 /** One decision and what came of it. */
 export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
-  const { progress, stop } = await foldEvents(turn, before)
-  if (stop || progress.wrapUp?.rounds === 0) return end(turn, progress, { exitReason: 'steer', ending: 'stopped' })
+  const progress = await foldEvents(turn, before)
+  if (progress.stopped || progress.wrapUp?.rounds === 0) return end(turn, progress, { exitReason: 'steer', ending: 'stopped' })
   const may = verdict(progress.budget, Date.parse(turn.clock.now()))
   if (may !== 'go') return wrapUp(turn, progress, may)
 
@@ -35,7 +35,7 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
   const place = nextPlace(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
   const asked = await ask(turn, progress, place, model)
-  const after = { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
+  const after = nextRound(progress)
   if (asked.interrupted) return interrupted(turn, after, place, asked)
   if (asked.heard.error && asked.heard.raw === '') return end(turn, after, { ...providerDown, changes: [responseReceived(place, asked)] })
   return decided(turn, after, place, asked, model.maxTokens)

@@ -1,11 +1,11 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Model } from '../ports/model.ts'
 import { begin, type Opening } from './begin.ts'
-import { type Ended, finish, type TurnResult } from './finish.ts'
+import type { TurnEntries } from './entries.ts'
+import { cancelled, type Ended, finish, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
@@ -32,6 +32,7 @@ export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult>
     }
   } catch (error) {
     if (error instanceof Failure) throw error // the journal cannot be written: there is nobody left to tell
+    if (turn.signal.aborted) return cancelled(turn)
     return finish(turn, progress, brokenDown(error))
   }
 }
@@ -56,8 +57,8 @@ export interface Turn {
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
-  /** The response in which a call was made, as it was entered. */
-  responseTo(callId: string): Promise<ResponseReceived | undefined>
+  /** What stands in the journal of this turn, from its opening on. Only a turn that is taken up again needs to ask. */
+  entries(): Promise<TurnEntries>
 }
 
 export interface TurnNews {
