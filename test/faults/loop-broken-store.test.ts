@@ -7,9 +7,7 @@ import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { type Break, breakingStore } from '../support/breaking-store.ts'
-import { COMMITS, longTurnModel, longTurnTools, type Outside, quiet, ROUNDS, storyOf, without } from '../support/long-turn.ts'
-
-const settings = { maxRounds: 40 }
+import { COMMITS, longTurnModel, longTurnTools, type Outside, quiet, ROUNDS, settings, storyOf, without } from '../support/long-turn.ts'
 
 function stage() {
   const clock = createFixedClock()

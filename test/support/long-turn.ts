@@ -17,6 +17,8 @@ export const ROUNDS = 30
 /** One to open, one for the title, two per tool round, one for the refused round and one for the answer. */
 export const COMMITS = 2 + 2 * (ROUNDS - 2) + 1 + 1
 
+export const settings = { maxRounds: 40 }
+
 export interface Outside {
   /** A decision is asked for. */
   asked(iteration: number, conversation: string): void
