@@ -13,7 +13,7 @@ import { planTool } from '../tools/react/plan.ts'
 import { readTool } from '../tools/react/read.ts'
 import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
-import { followup, type Household, isSuperseded, startTurn, thisProcess } from './conversation.ts'
+import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
@@ -40,7 +40,7 @@ export interface AgentParts {
   /** Counts tokens; a rough guess when not given. */
   readonly tokens?: TokenCounter
   /** Told of what cannot reach anybody else: a failing hook, a failing listener. */
-  readonly onProblem?: (problem: { readonly where: string; readonly error: unknown }) => void
+  readonly onProblem?: (problem: Problem) => void
 }
 
 export interface Submission {
@@ -100,6 +100,9 @@ export interface Feedback extends Delivery {
   readonly confidence?: number
 }
 
+/** Turns that are taken up side by side: one that waits must not hold up the others. */
+const atOnce = 32
+
 export const builtInTools: readonly Tool[] = [readTool, writeTool, hideTool, planTool]
 
 export function createAgentFrom(parts: AgentParts): Agent {
@@ -125,6 +128,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     settings: agentSettings(parts.settings),
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
+    onProblem,
   }
   const closing = new AbortController()
   const over = new AbortController()
@@ -190,16 +194,23 @@ export function createAgentFrom(parts: AgentParts): Agent {
     },
     follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
     async recover() {
+      const left: string[] = []
+      for await (const conversation of openConversations(store)) left.push(conversation) // first: taking one up moves it in the list
       const results: TurnResult[] = []
-      for await (const conversation of openConversations(store)) {
-        try {
-          const running = await conversations.start(conversation, { kind: 'left-behind' })
-          const result = await running?.first
-          if (result) results.push(result)
-        } catch (error) {
-          if (!isBusy(error) && !isSuperseded(error)) throw error // someone else is at it
+      const failures: unknown[] = []
+      const takeUpNext = async (): Promise<void> => {
+        for (let conversation = left.shift(); conversation !== undefined; conversation = left.shift()) {
+          try {
+            const running = await conversations.start(conversation, { kind: 'left-behind' })
+            const result = await running?.first
+            if (result) results.push(result)
+          } catch (error) {
+            if (!isBusy(error) && !isSuperseded(error)) failures.push(error) // otherwise someone else is at it
+          }
         }
       }
+      await Promise.all(Array.from({ length: atOnce }, takeUpNext))
+      if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns could not be taken up`)
       return results
     },
     async close() {

@@ -26,7 +26,7 @@ export async function begin(turn: Turn, opening: Opening): Promise<Progress> {
   const isNew = turn.ledger.timeline.size === 0
   await turn.ledger.commit((timeline) => openingChanges(timeline, turn.turnId, ts, opening.input))
   if (isNew) await giveTitle(turn)
-  return openProgress(turn.ledger.timeline, turn.turnId, ts, turn.settings)
+  return openProgress(ts, turn.settings)
 }
 
 function openingChanges(timeline: Timeline, turnId: string, ts: string, input: Input): readonly Change[] {

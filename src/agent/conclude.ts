@@ -76,7 +76,7 @@ function noticesOf(place: Place, timeline: Timeline, decision: FinalDecision, wa
   return [...warnings, ...missing].map((said) => notice(place, said))
 }
 
-function attempted(place: Place, timeline: Timeline, { answer }: FinalDecision, { attempts }: Progress): readonly Draft[] {
+function attempted(place: Place, timeline: Timeline, { answer, truncated }: FinalDecision, { attempts }: Progress): readonly Draft[] {
   const { turnId, ts, iteration } = place
   const number = attempts.length + 1
   const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }
@@ -86,7 +86,13 @@ function attempted(place: Place, timeline: Timeline, { answer }: FinalDecision, 
       type: 'assistant.completion.attempt',
       path: attemptPath(turnId, number),
       text: answer,
-      meta: { completion_attempt_index: number, provisional: true, sources_used: citedIn(answer, timeline), iteration },
+      meta: {
+        completion_attempt_index: number,
+        provisional: true,
+        sources_used: citedIn(answer, timeline),
+        iteration,
+        ...(truncated && { truncated }),
+      },
     },
     {
       ...common,

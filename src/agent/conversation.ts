@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { Failure } from '../core/failure.ts'
-import type { InboxEvent, ResponseReceived } from '../core/timeline/change.ts'
+import type { InboxEvent } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
@@ -8,8 +8,9 @@ import { type Answers, createAnswers } from './answers.ts'
 import { attachmentsIn } from './attachments.ts'
 import type { Input, Opening } from './begin.ts'
 import { createBill, recallBill } from './bill.ts'
+import { entriesOfTurn } from './entries.ts'
 import { readFeedback } from './feedback.ts'
-import type { TurnResult } from './finish.ts'
+import { cancelled, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
 import type { Hub } from './hub.ts'
 import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
@@ -31,6 +32,13 @@ export interface Household {
   readonly settings: AgentSettings
   readonly hooks: Hooks
   createView(): View
+  /** Told of what cannot reach anybody else. */
+  onProblem(problem: Problem): void
+}
+
+export interface Problem {
+  readonly where: string
+  readonly error: unknown
 }
 
 /** A conversation that is being worked on: one claim, one turn at a time, and an inbox that is open all the while. */
@@ -65,12 +73,16 @@ export async function startTurn(household: Household, owner: Owner, conversation
     const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
     if (!isIdle(start, saved.timeline)) return await work(household, claim, saved, start)
   } catch (error) {
-    await store.release(claim)
+    await giveBack(household, claim)
     throw error
   }
-  await store.release(claim)
+  await giveBack(household, claim)
   return undefined
 }
+
+/** What cannot be given back expires. */
+const giveBack = ({ store, onProblem }: Household, claim: Claim): Promise<void> =>
+  store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
 
 function isIdle(start: Start, timeline: Timeline): boolean {
   if (start.kind === 'left-behind') return timeline.openTurn === undefined
@@ -94,7 +106,6 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const view = household.createView()
   let current: Promise<TurnResult> | undefined
 
-  hub.open(conversationId, saved.lastSeq)
   const ledger = openLedger(saved, claim, store, (event) => {
     const { change } = event
     bill.take(change)
@@ -107,11 +118,15 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     inbox.serve(id)
     const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
     const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
-    const responseTo = (callId: string) => findResponse(store, conversationId, ledger.lastSeq, callId)
-    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, responseTo }
+    const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
+    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries }
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
-    return runTurn({ ...household, ...own }, opening)
+    return runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
+      if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
+      throw error
+    })
   }
+
   /** Its result is told when the next turn is sure to begin, or when there is none and everything has come to rest. */
   function begin(id: string, opening: Opening): Begun {
     const told = Promise.withResolvers<TurnResult>()
@@ -121,7 +136,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   }
 
   async function workOff(first: Begun | undefined): Promise<void> {
-    const stopHeart = beat(store, claim, abort)
+    const stopHeart = beat(household, claim, abort)
     let last = first
     try {
       while ((await last?.result)?.exitReason !== 'cancelled') {
@@ -137,10 +152,9 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
       inbox.close()
       stopHeart()
       hub.close(conversationId)
-      await store.release(claim).finally(() => {
-        last?.told.resolve(last.result)
-        if (last) answers.over(last.result)
-      })
+      await giveBack(household, claim)
+      last?.told.resolve(last.result)
+      if (last) answers.over(last.result)
     }
   }
 
@@ -148,6 +162,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     left !== undefined && start.kind === 'asked' ? followup(start.input, clock) : start.kind === 'told' ? start.event : undefined
   if (event) await inbox.accept(event)
   const opening: Opening | undefined = left !== undefined ? { kind: 'left-behind' } : start.kind === 'asked' ? start : undefined
+  hub.open(conversationId, ledger.lastSeq)
   const begun = opening && begin(turnId, opening)
   const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(begun?.told.promise)
   const over = workOff(begun)
@@ -171,30 +186,13 @@ const inputOf = (event: InboxEvent): Input => ({ text: event.text, attachments: 
 
 const missing = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
 
-/** Keeps the lease; when it is lost, the turn must stop at once: someone else is writing. */
-function beat(store: ConversationStore, claim: Claim, abort: AbortController): () => void {
+/** Keeps the lease; when it is lost, the turn must stop at once: someone else is writing. A beat that only failed is followed by another. */
+function beat({ store, onProblem }: Household, claim: Claim, abort: AbortController): () => void {
   const timer = setInterval(() => {
-    store.renew(claim).catch((error: unknown) => abort.abort(error))
+    store.renew(claim).catch((error: unknown) => (isSuperseded(error) ? abort.abort(error) : onProblem({ where: 'heartbeat', error })))
   }, HEARTBEAT_MS)
   timer.unref()
   return () => clearInterval(timer)
-}
-
-const LOOK_BACK = 64
-
-async function findResponse(
-  store: ConversationStore,
-  conversationId: string,
-  lastSeq: number,
-  callId: string,
-): Promise<ResponseReceived | undefined> {
-  for (let reach = LOOK_BACK; ; reach *= 8) {
-    const after = Math.max(0, lastSeq - reach)
-    for await (const { change } of store.readJournal(conversationId, { after })) {
-      if (change.type === 'response.received' && change.call_id === callId) return change
-    }
-    if (after === 0) return undefined
-  }
 }
 
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'

@@ -32,6 +32,7 @@ function house(replies: readonly string[]) {
     settings: agentSettings(),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
     createView: () => createView(roughTokens),
+    onProblem: () => {},
   }
   const switchboard = createSwitchboard((id, start) => startTurn(household, thisProcess(clock), id, start))
   return { ...household, hub, switchboard, model }

@@ -1,5 +1,5 @@
 import { type Draft, type Notice, notice, type Place, rawDecision } from '../core/block/index.ts'
-import { remainingRounds, spend, type Verdict, verdict } from '../core/budget.ts'
+import { remainingRounds, type Verdict, verdict } from '../core/budget.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../core/decision/decision.ts'
 import type { Ending } from '../core/decision/last-words.ts'
@@ -17,7 +17,7 @@ import { expire } from './expire.ts'
 import { cancelled, type Ended, type ExitReason, finish, type TurnResult } from './finish.ts'
 import { foldEvents, hasNews } from './fold.ts'
 import type { Heard } from './listen.ts'
-import type { Progress } from './progress.ts'
+import { nextRound, type Progress } from './progress.ts'
 import { responseOf, responseReceived, thoughts } from './response.ts'
 import { serviceFailed } from './service-failure.ts'
 import type { Turn } from './turn.ts'
@@ -40,7 +40,7 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
   const place = nextPlace(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
   const asked = await ask(turn, progress, place, model)
-  const after = { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
+  const after = nextRound(progress)
   if (asked.interrupted) return interrupted(turn, after, place, asked)
   const { error, raw } = asked.heard
   if (error && raw === '') return end(turn, after, serviceFailed(place, asked, error))
@@ -61,8 +61,8 @@ async function decided(turn: Turn, progress: Progress, place: Place, asked: Aske
     return end(turn, progress, { ...stopped, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
   }
   if (decision.action !== 'call_tool') return conclude(turn, progress, place, asked, decision, said)
-  const supervised = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
-  return callTool(turn, supervised, place, asked, decision, said)
+  const admitted = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
+  return callTool(turn, { progress, admitted }, place, asked, decision, said)
 }
 
 /** What the model decided, if it can be told, and what there is to say about how it said it. */
@@ -88,7 +88,7 @@ function understand(
 
 async function callTool(
   turn: Turn,
-  progress: Progress,
+  { progress, admitted }: { readonly progress: Progress; readonly admitted: Progress },
   place: Place,
   asked: Asked,
   decision: CallDecision,
@@ -98,7 +98,7 @@ async function callTool(
   if (!checked.ok) return refuse(turn, progress, place, asked, [...warnings, checked.violation])
   const tool = turn.toolbox.find(decision.toolId) as Tool // the signature was found, and only tools have one that passes
   const action = { decision, tool, params: checked.params, warnings: [...warnings, ...checked.warnings] }
-  const after = await act(turn, progress, place, asked, action)
+  const after = await act(turn, admitted, place, asked, action)
   return isExhausted(after.repairs) ? end(turn, after, gaveUp) : { progress: after }
 }
 
@@ -107,7 +107,7 @@ async function refuse(turn: Turn, progress: Progress, place: Place, asked: Asked
   const drafts: readonly Draft[] = [...thoughts(place, asked.heard), ...said.map((each) => notice(place, each))]
   const changes = [responseReceived(place, asked)]
   const { repairs, next } = rejected(progress.repairs, remainingRounds(progress.budget))
-  const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: oneLess(progress.wrapUp) }) }
+  const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: oneLess(progress.wrapUp) }) } // a wrap-up has few rounds
   if (next === 'exit') {
     const { error } = asked.heard
     const violationCode = said.at(-1)?.code ?? ''
