@@ -23,5 +23,5 @@ export function createAgent(options: AgentOptions): Agent {
 export async function openStore(settings: Pick<Settings, 'data'>): Promise<ConversationStore> {
   await mkdir(settings.data, { recursive: true })
   const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
-  return createSqliteStore({ file: join(settings.data, 'daybook.sqlite'), blobs, clock: createSystemClock() })
+  return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
 }

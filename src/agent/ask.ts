@@ -19,6 +19,8 @@ import type { Turn } from './turn.ts'
 export interface Asked {
   readonly heard: Heard
   readonly prompt: DecisionPrompt
+  /** How often it was put before, in vain. */
+  readonly attempt: number
   /** A steer, or the end of the turn, cut it short. */
   readonly interrupted: boolean
 }
@@ -108,7 +110,7 @@ async function askOnce(
     emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   })
   signal.removeEventListener('abort', relay)
-  return { heard, prompt, interrupted: signal.aborted }
+  return { heard, prompt, attempt, interrupted: signal.aborted }
 }
 
 async function backOff({ settings, clock }: Turn, retry: number, signal: AbortSignal): Promise<void> {

@@ -136,12 +136,13 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   if (turn.inbox.steered) return { progress }
   const place = nextPlace(turn, progress.iteration)
   const asked = await ask(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
-  if (asked.interrupted) return interrupted(turn, { ...progress, iteration: progress.iteration + 1 }, place, asked)
+  const after = { ...progress, iteration: progress.iteration + 1 }
+  if (asked.interrupted) return interrupted(turn, after, place, asked)
   const { decision, said } = understand(turn, progress, asked.heard, budgetWrapUp.maxTokens)
   const admission = admit(budgetWrapUp, decision)
   const exit = { reason: exitReason, deferrable: false }
   if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, said, exit)
-  return end(turn, progress, { exitReason, ending, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
+  return end(turn, after, { exitReason, ending, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
 }
 
 const exhausted: {

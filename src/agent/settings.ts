@@ -13,7 +13,6 @@ export interface AgentSettings {
   readonly decision: ModelSettings
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
-  readonly compaction: ModelSettings
   /** Rounds left to a turn that was told to wrap up. */
   readonly wrapUpRounds: number
   /** How long a finished answer waits for a late word of the user. */
@@ -52,7 +51,6 @@ export const defaultAgentSettings: AgentSettings = {
   decision: { maxTokens: 20_000, temperature: 0.6 },
   wrapUp: { maxTokens: 3_000, temperature: 0.6 },
   gate: { maxTokens: 800, temperature: 0.2 },
-  compaction: { maxTokens: 4_000, temperature: 0.2 },
   wrapUpRounds: 2,
   exitGraceMs: 0,
   stopGraceMs: 5_000,

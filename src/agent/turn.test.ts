@@ -151,12 +151,12 @@ describe('a turn never ends silent', () => {
 describe('what a turn leaves behind', () => {
   it('loop 17.79: an answer that no lane has shown is said once, at the end', async () => {
     const whole = '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","final_answer":"A"}</channel:action>'
-    const stage = stageOf([{ text: whole, error: { kind: 'connection', retryable: true } }]) // whole before the stream broke
+    const stage = stageOf([down, { text: whole, error: { kind: 'connection', retryable: true } }]) // whole before the stream broke
     const { events, answer } = await stage.say('Do it.')
     expect(answer).toBe('A')
-    expect(deltasOf(events, 'answer').map(({ delta }) => [delta.index, delta.text, delta.completed])).toEqual([
-      [0, 'A', false],
-      [1, '', true],
+    expect(deltasOf(events, 'answer').map(({ attempt, delta }) => [attempt, delta.index, delta.text, delta.completed])).toEqual([
+      [1, 0, 'A', false],
+      [1, 1, '', true],
     ])
   })
 })
