@@ -5,7 +5,8 @@ import type { Scenario } from '../../support/scenario.ts'
 const look = (notes: string) => calls('weather.today', { city: 'Rome' }, { notes })
 
 export default {
-  title: 'loop 17.82, 17.83: marks in the notes acknowledge steps before the tool runs, and only what is new; not in a round that plans',
+  title:
+    'loop 17.82, loop 17.83: marks in the notes acknowledge steps before the tool runs, and only what is new; not in a round that plans',
   cast: () => ({
     tools: [weather()],
     replies: [

@@ -11,7 +11,7 @@ const announced = (request: unknown) =>
 const other = (request: unknown) => announced(request).find(({ current }) => !current)?.id
 
 export default {
-  title: 'loop 17.85, 17.86: a finished plan is not announced and promotes no other; a plan that is not there cannot be activated',
+  title: 'loop 17.85, loop 17.86: a finished plan is not announced and promotes no other; a plan that is not there cannot be activated',
   cast: () => ({
     tools: [weather()],
     replies: [
