@@ -20,7 +20,7 @@ import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { displayParams } from '../tools/display.ts'
-import { invoke } from '../tools/invoke.ts'
+import { type Invoked, invoke } from '../tools/invoke.ts'
 import { failed } from '../tools/outcome.ts'
 import { resultDrafts } from '../tools/results.ts'
 import type { Outcome, Tool } from '../tools/tool.ts'
@@ -38,6 +38,8 @@ export interface Action {
   readonly warnings: readonly Notice[]
 }
 
+type ToolRun = Pick<Action, 'tool' | 'params' | 'decision'>
+
 /** Two entries: the call before the tool runs, what came of it after. A call without a result means that the process died there. */
 export async function act(turn: Turn, progress: Progress, place: Place, asked: Asked, action: Action): Promise<Progress> {
   const seen = turn.ledger.timeline
@@ -46,8 +48,13 @@ export async function act(turn: Turn, progress: Progress, place: Place, asked: A
     response,
     { type: 'blocks.appended', blocks: enter(timeline, callDrafts(place, asked, action, seen)) },
   ])
-  const outcome = await runTool(turn, progress, place, action, seen)
-  return settle(turn, progress, place, action.tool.id, outcome)
+  return perform(turn, progress, place, action, seen)
+}
+
+/** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
+export async function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
+  const { outcome, stopped } = await runTool(turn, progress, place, call, seen)
+  return stopped && turn.signal.aborted ? progress : settle(turn, progress, place, call.tool.id, outcome)
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
@@ -70,13 +77,13 @@ function ackDrafts({ turnId, ts, iteration }: Place, { plan, text }: Acks): read
 }
 
 /** To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. */
-export async function runTool(
+async function runTool(
   turn: Turn,
   progress: Pick<Progress, 'hid'>,
   place: Place,
-  { tool, params, decision }: Pick<Action, 'tool' | 'params' | 'decision'>,
+  { tool, params, decision }: ToolRun,
   seen: Timeline,
-): Promise<Outcome> {
+): Promise<Invoked> {
   const { turnId: turn_id, iteration, callId: call_id } = place
   const phase = turn.inbox.beginPhase(turn.signal)
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
@@ -92,10 +99,10 @@ export async function runTool(
     clock: turn.clock,
     code: decision.code,
   }
-  const { outcome } = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
+  const invoked = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
   phase.end()
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
-  return outcome
+  return invoked
 }
 
 /** The second entry of a round: notices, results, sources. */

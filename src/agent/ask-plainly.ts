@@ -8,7 +8,8 @@ export type PlainQuestion = Omit<ModelRequest, 'role' | 'cacheKey'> & { readonly
 
 /**
  * Asks and waits for the whole answer, as it will be entered. Whatever the provider or its adapter does, there is an answer: the
- * turn can do without what it asks for here, so a failure is `finish_reason: 'error'` and never the end of the turn.
+ * turn can do without what it asks for here, so a failure is `finish_reason: 'error'` and never the end of the turn. A steer does not
+ * wait for it: then it is 'interrupted'.
  */
 export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<ResponseReceived> {
   const model = turn.models[question.role]
@@ -16,8 +17,9 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
   let finish_reason = 'other'
   let usage: ResponseReceived['usage']
   let name = model.name
+  const phase = turn.inbox.beginPhase(turn.signal)
   try {
-    for await (const event of model.stream({ ...question, cacheKey: turn.conversationId }, turn.signal)) {
+    for await (const event of model.stream({ ...question, cacheKey: turn.conversationId }, phase.signal)) {
       if (event.type === 'text.delta') raw += event.text
       else if (event.type === 'error') finish_reason = 'error'
       else if (event.type === 'finish') {
@@ -28,7 +30,10 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
     }
   } catch {
     finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other
+  } finally {
+    phase.end()
   }
+  if (phase.signal.aborted) finish_reason = 'interrupted'
   return {
     type: 'response.received',
     role: question.role,

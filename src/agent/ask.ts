@@ -56,7 +56,7 @@ async function askUntilHeard(
     if (asked.interrupted || !error || shown) return asked
     if (isOverflow(error)) {
       squeezes = await makeRoom(turn, squeezes)
-      if (squeezes > mostOverflows) return asked
+      if (squeezes > mostOverflows && !signal.aborted) return asked
     } else if (error.retryable && retries < turn.settings.retryDelaysMs.length) {
       turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
       await backOff(turn, retries++, signal)
@@ -67,7 +67,7 @@ async function askUntilHeard(
 
 /** Squeezes harder and harder until something leaves the context. Returns how often it has squeezed; once too often, in vain. */
 async function makeRoom(turn: Turn, before: number): Promise<number> {
-  for (let attempt = before + 1; attempt <= mostOverflows; attempt++) {
+  for (let attempt = before + 1; attempt <= mostOverflows && !turn.inbox.steered; attempt++) {
     if (await squeeze(turn, attempt as Attempt)) return attempt
   }
   return mostOverflows + 1

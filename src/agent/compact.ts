@@ -23,7 +23,8 @@ export async function fitContext(turn: Turn, progress: Progress): Promise<Progre
   const room = contextLimit(turn) / calibrationOf(timeline) - turn.systemTokens() - TAILS
   const slice = renderer.slice(timeline, turn.turnId)
   if (!meter.exceeds(timeline, slice, Math.max(room, progress.crowded ?? 0))) return progress
-  return (await compact(turn)) ? progress : { ...progress, crowded: meter.tokens(timeline, slice) * GROWN }
+  const done = await compact(turn)
+  return done || turn.inbox.steered ? progress : { ...progress, crowded: meter.tokens(timeline, slice) * GROWN }
 }
 
 /** The provider refused the prompt for its length, whatever we had estimated. True when something left the context. */
@@ -57,13 +58,17 @@ async function carryOut(
   const history = await summarise(turn, plan.history?.request)
   const prefix = await summarise(turn, plan.prefix?.request)
   if (turn.signal.aborted) return false // the turn is left as it is, for whoever takes it up
+  const responses = [history, prefix].filter((response) => response !== undefined)
+  if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
+    await turn.ledger.commit(responses) // a steer does not wait for a summary
+    return false
+  }
   const finished = finishCompaction(
     turn.ledger.timeline,
     plan,
     { history: summaryIn(history), prefix: summaryIn(prefix) },
     { now: turn.clock.now(), tokens: turn.view.estimator, slice },
   )
-  const responses = [history, prefix].filter((response) => response !== undefined)
   await turn.ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
   await turn.hooks.onAfterCompaction(finished.report)
   return finished.status === 'completed'

@@ -5,6 +5,7 @@ import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
+import { tooLate } from './fold.ts'
 import type { Attempt, Progress } from './progress.ts'
 import { sayAnswer } from './say.ts'
 import type { Turn } from './turn.ts'
@@ -93,6 +94,7 @@ export function closing(turn: Turn, timeline: Timeline, decision: FinalDecision,
   const tokens = blocksOfTurn(timeline, turn.turnId).reduce((sum, block) => sum + turn.view.estimator.content(block), 0)
   return [
     ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
+    ...tooLate(timeline, ts),
     { type: 'turn.closed', turn_id: turn.turnId, ts, exit_reason: exitReason, sources_used: sids, tokens },
   ]
 }

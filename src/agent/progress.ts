@@ -1,8 +1,7 @@
 import type { LiveEvent } from '../core/announce/events.ts'
-import { type Budget, openBudget } from '../core/budget.ts'
+import { type Budget, openBudget, spend } from '../core/budget.ts'
 import { noRepairs, type Repairs } from '../core/decision/repairs.ts'
 import type { WrapUp } from '../core/decision/wrap-up.ts'
-import type { Timeline } from '../core/timeline/timeline.ts'
 import type { AgentSettings } from './settings.ts'
 
 /** How far a turn has come. A value: a round is given one and returns the next. */
@@ -17,6 +16,8 @@ export interface Progress {
   readonly wrapUp?: WrapUp
   /** What came in while the turn was running, oldest first. */
   readonly events: readonly LiveEvent[]
+  /** The user said stop: no further call of the model. */
+  readonly stopped: boolean
   /** Tokens below which another compaction would come to nothing again. */
   readonly crowded?: number
   /** The turn has hidden something: the previous turn's cache point gives way. */
@@ -29,15 +30,18 @@ export interface Attempt {
   readonly truncated: boolean
 }
 
-/** A turn that begins, or one that is taken up again: what it has already spent is in the timeline. */
-export function openProgress(timeline: Timeline, turnId: string, startedAt: string, settings: AgentSettings): Progress {
-  const { lastResponse } = timeline
-  const iteration = lastResponse?.turn_id === turnId ? lastResponse.iteration + 1 : 0
+/** A turn that begins. One that is taken up again begins like this, too: then its own entries are gone through (resume.ts). */
+export function openProgress(startedAt: string, settings: AgentSettings): Progress {
   const limits = {
     maxRounds: settings.maxRounds,
     ...(settings.maxSeconds !== undefined && { maxMilliseconds: settings.maxSeconds * 1000 }),
     ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
   }
   const budget = openBudget(limits, Date.parse(startedAt))
-  return { iteration, budget: { ...budget, rounds: iteration }, repairs: noRepairs, attempts: [], events: [], hid: false }
+  return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], stopped: false, hid: false }
+}
+
+/** One more decision was made, and paid for. */
+export function nextRound(progress: Progress): Progress {
+  return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
 }

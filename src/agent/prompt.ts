@@ -71,5 +71,6 @@ function constraintsOf(progress: Progress, wrapUp: true | undefined): { readonly
   if (wrapUp) return { constraints: ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.'] }
   if (!progress.wrapUp) return {}
   const { rounds, tools } = progress.wrapUp
-  return { constraints: [`The user asked you to wrap up: ${rounds} rounds left, only ${tools.join(', ')}; then answer.`] }
+  const left = rounds === 1 ? '1 round' : `${rounds} rounds`
+  return { constraints: [`The user asked you to wrap up: ${left} left, only ${tools.join(', ')}; then answer.`] }
 }

@@ -2,11 +2,12 @@ import { type Block, type Place, readToolCall } from '../core/block/index.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import { readDecision } from '../core/decision/read.ts'
 import { responseFrom } from '../core/decision/response.ts'
-import type { ResponseReceived } from '../core/timeline/change.ts'
-import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
-import { runTool, settle, unknownOutcome } from './act.ts'
+import type { Change, ResponseReceived } from '../core/timeline/change.ts'
+import { blockAt, blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
+import { perform, settle, unknownOutcome } from './act.ts'
 import { giveTitle } from './gate.ts'
 import { openProgress, type Progress } from './progress.ts'
+import { resumeProgress } from './resume.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -20,13 +21,18 @@ import type { Turn } from './turn.ts'
  */
 export async function takeUp(turn: Turn): Promise<Progress> {
   const { timeline } = turn.ledger
-  const started = timeline.openTurn?.ts ?? turn.clock.now()
-  const progress = openProgress(timeline, turn.turnId, started, turn.settings)
+  const entries = await turn.entries()
+  const opened = openProgress(timeline.openTurn?.ts ?? turn.clock.now(), turn.settings)
+  const progress = resumeProgress(opened, turn.turnId, entries, turn.settings)
   const pending = callWithoutResult(timeline, turn.turnId)
-  if (pending) return finishCall(turn, progress, pending)
-  const untouched = progress.iteration === 0 && timeline.title === undefined && blocksOfTurn(timeline, turn.turnId).length === timeline.size
-  if (untouched) await giveTitle(turn)
+  if (pending) return finishCall(turn, progress, pending, entries.changes)
+  if (isUntitled(timeline, turn.turnId, entries.changes)) await giveTitle(turn)
   return progress
+}
+
+/** A new conversation whose gate was never heard. One that was heard is not asked again, whatever it said. */
+function isUntitled(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
+  return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
 }
 
 function callWithoutResult(timeline: Timeline, turnId: string): Block | undefined {
@@ -36,20 +42,31 @@ function callWithoutResult(timeline: Timeline, turnId: string): Block | undefine
   return answered ? undefined : call
 }
 
-async function finishCall(turn: Turn, progress: Progress, block: Block): Promise<Progress> {
-  const called = readToolCall(block)
-  const toolId = called?.tool_id ?? block.tool_id ?? 'unknown'
-  const place: Place = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: turn.clock.now() }
+async function finishCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<Progress> {
+  const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
+  const place: Place = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = turn.toolbox.find(toolId)
-  const response = tool?.repeatable ? await turn.responseTo(place.callId) : undefined
-  const params = response && paramsOf(turn, response)
-  if (!tool || !params) return settle(turn, progress, place, toolId, unknownOutcome(toolId))
-  const outcome = await runTool(turn, progress, place, { tool, ...params }, turn.ledger.timeline)
-  return settle(turn, progress, place, toolId, outcome)
+  const action = tool?.repeatable ? actionOf(turn, changes, place.callId) : undefined
+  if (!tool || !action) return settle(turn, progress, place, toolId, unknownOutcome(toolId))
+  return perform(turn, progress, place, { tool, ...action }, asDecided(turn.ledger.timeline, place))
+}
+
+/** The timeline that the model saw when it made the call: without what its response brought. */
+function asDecided(timeline: Timeline, { turnId, iteration }: Place): Timeline {
+  let { size } = timeline
+  for (; size > 0; size--) {
+    const block = blockAt(timeline, size - 1)
+    if (block?.turn_id !== turnId || block.meta?.iteration !== iteration) break
+  }
+  return { ...timeline, size }
 }
 
 /** The call block shows a shortened form; what the model wrote is in its response. */
-function paramsOf(turn: Turn, { raw, finish_reason }: ResponseReceived) {
+function actionOf(turn: Turn, changes: readonly Change[], callId: string) {
+  const isIt = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
+  const response = changes.find(isIt)
+  if (!response) return undefined
+  const { raw, finish_reason } = response
   const finishReason = finish_reason === 'length' ? 'length' : 'stop'
   const reading = readDecision(responseFrom(raw, { finishReason, maxTokens: turn.settings.decision.maxTokens }), {})
   if (!reading.ok || reading.decision.action !== 'call_tool') return undefined

@@ -1,11 +1,11 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
-import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Model } from '../ports/model.ts'
 import { begin, type Opening } from './begin.ts'
 import type { Bill } from './bill.ts'
-import { type Ended, finish, type TurnResult } from './finish.ts'
+import type { TurnEntries } from './entries.ts'
+import { cancelled, type Ended, finish, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
@@ -35,7 +35,8 @@ export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult>
   } catch (error) {
     const open = turn.ledger.timeline.openTurn
     if (open?.turn_id !== turn.turnId) throw error // what the user said could not even be entered: whoever sent it is told
-    progress ??= openProgress(turn.ledger.timeline, turn.turnId, open.ts, turn.settings)
+    if (turn.signal.aborted) return cancelled(turn)
+    progress ??= openProgress(open.ts, turn.settings)
     return finish(turn, progress, brokenDown(error)) // throws the same error when it is the journal that is broken
   }
 }
@@ -61,8 +62,8 @@ export interface Turn {
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
-  /** The response in which a call was made, as it was entered. */
-  responseTo(callId: string): Promise<ResponseReceived | undefined>
+  /** What stands in the journal of this turn, from its opening on. Only a turn that is taken up again needs to ask. */
+  entries(): Promise<TurnEntries>
 }
 
 export interface TurnNews {

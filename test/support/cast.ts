@@ -15,7 +15,7 @@ export const weather = (): Tool =>
   })
 
 /** Runs until it is told to stop, or for ever. */
-export const slow = (options: { readonly started?: () => void; readonly deaf?: true } = {}): Tool =>
+export const slow = (options: { readonly started?: () => void; readonly deaf?: true; readonly endsAfterMs?: number } = {}): Tool =>
   defineTool({
     id: 'slow.work',
     description: 'Takes its time.',
@@ -24,9 +24,22 @@ export const slow = (options: { readonly started?: () => void; readonly deaf?: t
       new Promise((resolve, reject) => {
         options.started?.()
         if (!options.deaf) signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-        else void resolve // a tool that does not listen
+        else if (options.endsAfterMs !== undefined) setTimeout(() => resolve({ ok: true, ret: 'too late' }), options.endsAfterMs)
       }),
   })
+
+/** Runs until the story lets it finish. One story at a time: each call waits for the next `finish`. */
+export function paused(): { readonly tool: Tool; finish(): void } {
+  let finish = () => {}
+  const run = () =>
+    new Promise<{ ok: true; ret: string }>((resolve) => {
+      finish = () => resolve({ ok: true, ret: 'done' })
+    })
+  return {
+    tool: defineTool({ id: 'paused.work', description: 'Takes its time.', params: z.object({}), run }),
+    finish: () => finish(),
+  }
+}
 
 /** As many words as are asked for, always the same: something to fill a context with. */
 export const library = (): Tool =>

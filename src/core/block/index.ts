@@ -17,6 +17,7 @@ export const blockTypes = [
   'stage.clarification.resolved',
   'stage.suggested_followups',
   'react.thinking',
+  'react.decision.raw',
   'react.notes',
   'react.tool.code',
   'react.tool.call',
@@ -64,7 +65,7 @@ export {
   type Meta,
   type Visibility,
 } from './envelope.ts'
-export { decisionNotes, internalNote, type NoteSegment, noteSegments, noteTags, readNote, thinking } from './note.ts'
+export { decisionNotes, internalNote, type NoteSegment, noteSegments, noteTags, rawDecision, readNote, thinking } from './note.ts'
 export { Notice, notice, readNotice } from './notice.ts'
 export { oncePerBlock } from './once.ts'
 export { parseBlock } from './parse.ts'

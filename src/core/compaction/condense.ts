@@ -15,6 +15,7 @@ const FOLDED_CHARS = 6000
 const loop: ReadonlySet<string> = new Set([
   'react.notes',
   'react.thinking',
+  'react.decision.raw',
   'react.tool.code',
   'react.tool.call',
   'react.tool.result',

@@ -10,6 +10,7 @@ import {
   internalNote,
   notice,
   planSnapshot,
+  rawDecision,
   stage,
   suggestedFollowups,
   toolCall,
@@ -45,6 +46,13 @@ describe('blocks', () => {
       (type): Draft => ({ type, author: 'react', turn_id: 't1', ts: minute(1), path: `ar:t1.${type}`, text: 'secret' }),
     )
     expect(sliceOf(timelineOf([suggestedFollowups('t1', minute(1), ['and then?']), ...drafts])).shown).toEqual([])
+  })
+
+  it('a response that the user cut short is shown; other raw responses are shown to nobody', () => {
+    const cut = rawDecision(place('c1', 't1', 2), '<channel:thinking>I was about')
+    const shown = '[YOUR RESPONSE, INTERRUPTED BY THE USER]\n[path: ar:t1.react.decision.raw.interrupted.2]\n<channel:thinking>I was about'
+    expect(last(cut)).toEqual([shown])
+    expect(sliceOf(timelineOf([{ ...cut, meta: { iteration: 2 } }])).shown).toEqual([])
   })
 
   it('timeline 11.41: the sources of a completion are named before its text, and one of several says which', () => {

@@ -21,6 +21,8 @@ export interface Timeline {
   /** Events that were accepted and not yet folded into a turn, in order of acceptance. */
   readonly inbox: readonly InboxEvent[]
   readonly lastEvent?: { readonly event_id: string; readonly sequence: number }
+  /** Ids of the latest events, folded or not: a second delivery is known by them. */
+  readonly knownEvents?: readonly string[]
   readonly cache?: CacheTouch
   readonly feedbackSeen?: string
   readonly forkedFrom?: { readonly conversation_id: string; readonly turn_id: string }
@@ -82,6 +84,11 @@ function pick(timeline: Timeline, positions: readonly number[] | undefined): rea
   }
   return blocks
 }
+
+/** How many events back a second delivery is still known as one. */
+export const MOST_KNOWN_EVENTS = 256
+
+export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): boolean => knownEvents.includes(eventId)
 
 /** One past the highest number among these blocks, or `floor` if that is higher. */
 export function numberAfter(blocks: readonly Block[], floor: number): number {

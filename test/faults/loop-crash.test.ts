@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory.ts'
+import { createAgentFrom } from '../../src/agent/agent.ts'
+import { linesOf, openSite, type Record, recordOf } from '../support/crash-site.ts'
+import { COMMITS, longTurnModel, longTurnTools, quiet, settings, storyOf, without } from '../support/long-turn.ts'
+
+// A killed process loses nothing that the kernel has: memory is as good a disk as any, and quicker.
+const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-crash-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const boundaries = Array.from({ length: COMMITS }, (_, index) => [`before-${index + 1}`, `behind-${index + 1}`]).flat()
+const moments = Array.from({ length: 20 }, (_, index) => `moment-${index + 1}`)
+
+interface Row {
+  readonly killed: string
+  readonly lost: number
+  readonly repeatedEffects: number
+  readonly repeatedAnswers: number
+  readonly unknown: number
+  /** The first line that the uninterrupted turn does not have. */
+  readonly difference: string | undefined
+}
+
+let reference: readonly string[]
+beforeAll(async () => {
+  const clock = createSystemClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const agent = createAgentFrom({ model: longTurnModel(quiet), tools: longTurnTools(quiet), store, clock, settings })
+  await agent.run({ conversation: 'c1', input: 'Go shopping.' }).result
+  const { timeline } = await recordOf(store, 'c1')
+  reference = timeline ? storyOf(timeline).lines : []
+})
+
+function start(mode: string, ...names: readonly string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'loop-child.ts'), folder, mode, ...names], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return { child, lines: createInterface({ input: child.stdout }), exited: once(child, 'exit') as Promise<[number | null, string | null]> }
+}
+
+async function kill(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  child.kill('SIGKILL')
+  await exited
+}
+
+/** Takes up in a new process what was left, and says what came of each conversation. */
+async function aftermath(names: ReadonlyMap<string, string>): Promise<readonly Row[]> {
+  const left = await records(names.keys())
+  const asked = linesOf(folder, 'asked').length
+  const { exited } = start('recover')
+  expect(await exited).toEqual([0, null])
+  const after = await records(names.keys())
+  const effects = linesOf(folder, 'effects')
+  const questions = linesOf(folder, 'asked').slice(asked)
+  return [...names].map(([conversation, killed]) => {
+    const [was, is] = [left.get(conversation) as Record, after.get(conversation) as Record]
+    const { lines, unknown } = is.timeline ? storyOf(is.timeline) : { lines: [], unknown: [] }
+    const heard = new Set(was.journal.flatMap((change) => (change.type === 'response.received' && !change.role ? [change.iteration] : [])))
+    const payments = effects.filter((line) => line.startsWith(`shop.pay ${conversation}/`))
+    return {
+      killed,
+      lost: was.journal.filter((change, index) => JSON.stringify(change) !== JSON.stringify(is.journal[index])).length,
+      repeatedEffects: payments.length - new Set(payments).size,
+      repeatedAnswers: questions.filter(
+        (line) => heard.has(Number(line.slice(conversation.length + 1))) && line.startsWith(`${conversation} `),
+      ).length,
+      unknown: unknown.length,
+      difference: firstDifference(without(lines, unknown), without(reference, unknown)),
+    }
+  })
+}
+
+function firstDifference(lines: readonly string[], expected: readonly string[]): string | undefined {
+  if (lines.length === 0) return '—' // nothing was entered, and nobody to go on
+  if (lines.length < expected.length) return `only ${lines.length} of ${expected.length} lines`
+  return lines.find((line, index) => line !== expected[index])
+}
+
+async function records(names: Iterable<string>): Promise<ReadonlyMap<string, Record>> {
+  const { store } = await openSite(folder)
+  const found = new Map<string, Record>()
+  for (const name of names) found.set(name, await recordOf(store, name))
+  await store.close()
+  return found
+}
+
+/** Kills that came to the same end share a line. */
+function print(title: string, rows: readonly Row[]): void {
+  const head = ['lost blocks', 'repeated effects', 'repeated answers', 'unknown outcomes', 'equal', 'kills', 'killed']
+  const groups = new Map<string, string[]>()
+  for (const { killed, lost, repeatedEffects, repeatedAnswers, unknown, difference } of rows) {
+    const cells = [lost, repeatedEffects, repeatedAnswers, unknown, difference ?? 'yes']
+    const line = cells.map((cell, index) => String(cell).padStart(head[index]?.length ?? 0)).join('  ')
+    groups.set(line, [...(groups.get(line) ?? []), killed])
+  }
+  const table = [...groups].map(([line, kills]) => `${line}  ${String(kills.length).padStart(5)}  ${kills.join(', ')}`)
+  console.log([title, head.join('  '), ...table].join('\n'))
+}
+
+const expectNoHarm = (rows: readonly Row[]) =>
+  expect(
+    rows.filter(
+      (row) => row.lost > 0 || row.repeatedEffects > 0 || row.repeatedAnswers > 0 || row.unknown > 1 || row.difference !== undefined,
+    ),
+  ).toEqual([])
+
+it('a process killed right before or right behind any entry of a turn loses nothing, repeats nothing, and asks nothing again', async () => {
+  const { child, lines, exited } = start('hang', ...boundaries)
+  for await (const line of lines) if (line === 'all hang') await kill(child, exited)
+  const rows = await aftermath(new Map(boundaries.map((name) => [name, name.replace('-', ' ')])))
+  print(`one turn of ${COMMITS} entries, killed at each of them`, rows)
+  const [first, ...others] = rows
+  expect(first).toEqual({ killed: 'before 1', lost: 0, repeatedEffects: 0, repeatedAnswers: 0, unknown: 0, difference: '—' })
+  expectNoHarm(others)
+}, 120_000)
+
+it('nor does one killed at any moment inside an answer of the model or a tool', async () => {
+  const killed = new Map<string, string>()
+  const waiting = [...moments]
+  const killNext = async () => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      const { child, lines, exited } = start('work', name)
+      const inTool = waiting.length % 2 === 0
+      let left = 2 + Math.floor(Math.random() * (inTool ? 30 : 180))
+      let last = ''
+      for await (const line of lines) {
+        last = line
+        if (line.startsWith(inTool ? 'tool' : '') && --left === 0) child.kill('SIGKILL')
+      }
+      await exited
+      killed.set(name, last)
+    }
+  }
+  await Promise.all([killNext(), killNext(), killNext()])
+  const rows = await aftermath(killed)
+  print('killed at random', rows)
+  expectNoHarm(rows)
+}, 120_000)
