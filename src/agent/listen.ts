@@ -79,7 +79,7 @@ export async function listen(stream: AsyncIterable<ModelEvent>, stop: AbortContr
     ...ending,
     shown,
     spoken,
-    answer: lanes.answer,
+    answer: lanes.answer(),
   }
 }
 
