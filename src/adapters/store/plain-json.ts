@@ -5,6 +5,36 @@ import { Failure } from '../../core/failure.ts'
  * So what an append returns is what a later load returns, and a store in memory behaves like one on disk.
  */
 export function plainJson(value: unknown): unknown {
+  return isPlainJson(value) ? value : remade(value)
+}
+
+/** Nothing is made to find out, because it is asked of every entry. */
+function isPlainJson(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0)
+    case 'object':
+      return value === null || isPlainObject(value)
+    default:
+      return false
+  }
+}
+
+function isPlainObject(value: object): boolean {
+  if ('toJSON' in value) return false
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) if (!isPlainJson(value[index])) return false // a hole is not plain
+    return true
+  }
+  if (!isPlain(value)) return false
+  for (const key in value) if (!isPlainJson((value as Readonly<Record<string, unknown>>)[key])) return false
+  return true
+}
+
+function remade(value: unknown): unknown {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -21,12 +51,12 @@ export function plainJson(value: unknown): unknown {
 }
 
 function plainObject(value: object): unknown {
-  if ('toJSON' in value && typeof value.toJSON === 'function') return plainJson(value.toJSON())
+  if ('toJSON' in value && typeof value.toJSON === 'function') return remade(value.toJSON())
   if (Array.isArray(value)) return plainList(value)
   const entries = Object.entries(value)
   let changed = !isPlain(value)
   const plain = entries.flatMap(([key, held]): [string, unknown][] => {
-    const kept = plainJson(held)
+    const kept = remade(held)
     if (!Object.is(kept, held)) changed = true
     return kept === undefined ? [] : [[key, kept]]
   })
@@ -42,7 +72,7 @@ function isPlain(value: object): boolean {
 function plainList(list: readonly unknown[]): readonly unknown[] {
   let changed = false
   const plain = Array.from(list, (held) => {
-    const kept = plainJson(held) ?? null
+    const kept = remade(held) ?? null
     if (!Object.is(kept, held)) changed = true
     return kept
   })

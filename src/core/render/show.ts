@@ -215,4 +215,8 @@ function sameContext(a: ShowContext, b: ShowContext): boolean {
   )
 }
 
-const scrubbed = (part: Part): Part => (part.type === 'text' ? { ...part, text: scrubBase64(part.text) } : part)
+function scrubbed(part: Part): Part {
+  if (part.type !== 'text') return part
+  const text = scrubBase64(part.text)
+  return text === part.text ? part : { ...part, text }
+}

@@ -35,12 +35,19 @@ function withHidden(entered: Block, hidden: HiddenMeta | undefined): Block {
 
 /** A block without any word on hiding, and without a meta that says nothing: what it is after `blocks.revealed`. */
 export function bare(block: Block): Block {
-  if (block.meta === undefined) return block
-  const { hidden: _hidden, replacement_text: _text, hidden_reason: _reason, hidden_scope: _scope, ...rest } = block.meta
-  const left = Object.keys(rest).length
-  if (left > 0) return left === Object.keys(block.meta).length ? block : { ...block, meta: rest }
+  const { meta } = block
+  if (meta === undefined || (!saysHidden(meta) && !isEmpty(meta))) return block
+  const { hidden: _hidden, replacement_text: _text, hidden_reason: _reason, hidden_scope: _scope, ...rest } = meta
+  if (!isEmpty(rest)) return { ...block, meta: rest }
   const { meta: _meta, ...others } = block
   return others
+}
+
+const saysHidden = (meta: Meta) => 'hidden' in meta || 'replacement_text' in meta || 'hidden_reason' in meta || 'hidden_scope' in meta
+
+function isEmpty(meta: object): boolean {
+  for (const _key in meta) return false
+  return true
 }
 
 function hiddenMeta(meta: Meta): HiddenMeta {
