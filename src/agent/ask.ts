@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../core/block/index.ts'
-import { createCitationReplacer } from '../core/citations/replace.ts'
+import { createCitationRewriter } from '../core/citations/replace.ts'
 import type { Attempt } from '../core/compaction/overflow.ts'
 import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
@@ -85,7 +85,7 @@ async function askOnce(
   const lanes = createLanes({
     iteration,
     executionId: place.callId,
-    replacer: (format) => createCitationReplacer({ format, sources, stripUsage: true, keepUnresolved: false }),
+    replacer: (format) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false }),
     mimeOf,
   })
   const watch = createWatch()

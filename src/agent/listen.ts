@@ -81,7 +81,7 @@ export async function listen(stream: AsyncIterable<ModelEvent>, stop: AbortContr
     ...(violation && { violation }),
     shown,
     spoken,
-    answer: lanes.answer,
+    answer: lanes.answer(),
   }
 }
 

@@ -1,4 +1,4 @@
-import { createCitationReplacer } from '../core/citations/replace.ts'
+import { createCitationRewriter } from '../core/citations/replace.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
 import type { LaneDelta } from '../core/stream/lanes-delta.ts'
 import type { Turn } from './turn.ts'
@@ -6,7 +6,7 @@ import type { Turn } from './turn.ts'
 /** An answer that no lane has shown: said at once, with its citations drawn. Of the attempts at a round the highest counts. */
 export function sayAnswer(turn: Turn, iteration: number, answer: string, attempt = 0): void {
   const sources = () => sourcesBySid(turn.ledger.timeline.sources)
-  const replacer = createCitationReplacer({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })
+  const replacer = createCitationRewriter({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })
   const text = replacer.push(answer) + replacer.flush()
   const lane = { marker: 'answer', artifactName: `react.final_answer.${iteration}`, format: 'markdown' as const }
   const deltas: readonly LaneDelta[] = [

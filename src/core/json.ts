@@ -45,9 +45,13 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A copy without the keys whose value is undefined, so that what is built equals what is read back. */
+/** Without the keys whose value is undefined, so that what is built equals what is read back. The same object when there are none. */
 export function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }
+  const whole = value as { [K in keyof T]: Exclude<T[K], undefined> } // until a key says otherwise
+  for (const key in whole) if (whole[key] === undefined) return copied(whole)
+  return whole
+}
+
+function copied<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T
 }

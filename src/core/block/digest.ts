@@ -37,8 +37,11 @@ export function digestText(digest: Digest): string {
 }
 
 /** The digest of a metadata block; undefined for every other block. */
-export const readDigest = oncePerBlock((block: Block): Digest | undefined => {
-  const jsonLike = block.mime === undefined || block.mime === 'application/json'
-  const carriesDigest = block.type === 'react.tool.result' || block.type === 'user.attachment.meta'
-  return carriesDigest && jsonLike && block.text?.includes('"artifact_path"') ? parseAs(Digest, block.text) : undefined
-})
+export function readDigest(block: Block): Digest | undefined {
+  if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
+  return block.mime === undefined || block.mime === 'application/json' ? parseDigest(block) : undefined
+}
+
+const parseDigest = oncePerBlock((block: Block): Digest | undefined =>
+  block.text?.includes('"artifact_path"') ? parseAs(Digest, block.text) : undefined,
+)

@@ -66,8 +66,14 @@ export const blockId = (number: number): string => `b_${number}`
 
 /** The number inside an id of ours; imported blocks may carry ids of any shape. */
 export function blockNumber(id: string): number | undefined {
-  const digits = /^b_(\d{1,15})$/.exec(id)?.[1]
-  return digits === undefined ? undefined : Number(digits)
+  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined
+  let number = 0
+  for (let at = 2; at < id.length; at++) {
+    const digit = id.charCodeAt(at) - 48
+    if (digit < 0 || digit > 9) return undefined
+    number = number * 10 + digit
+  }
+  return number
 }
 
 /** No meta and an empty one say the same; as entered, there is none. */

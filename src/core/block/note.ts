@@ -1,7 +1,7 @@
 import { defined } from '../json.ts'
 import { interruptedPath, notesPath, thinkingPath } from '../path/build.ts'
-import type { Block, Draft } from './envelope.ts'
-import { oncePerBlock } from './once.ts'
+import type { Draft } from './envelope.ts'
+import { oncePerBlockOf } from './once.ts'
 import type { Place } from './tool.ts'
 
 /** The words said with a decision, for the user to read. Not to be confused with a note, which is for agents. */
@@ -87,6 +87,4 @@ export function noteTags(text: string): readonly string[] {
   return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
 }
 
-export const readNote = oncePerBlock((block: Block): readonly NoteSegment[] | undefined =>
-  block.type === 'react.note' || block.type === 'react.note.preserved' ? noteSegments(block.text ?? '') : undefined,
-)
+export const readNote = oncePerBlockOf(['react.note', 'react.note.preserved'], ({ text }) => noteSegments(text ?? ''))

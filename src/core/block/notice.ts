@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toolPath } from '../path/build.ts'
-import type { Block, Draft } from './envelope.ts'
-import { oncePerBlock, parseAs } from './once.ts'
+import type { Draft } from './envelope.ts'
+import { oncePerBlockOf, parseAs } from './once.ts'
 import type { Place } from './tool.ts'
 
 /** What the runtime tells the model about its own output: it must carry the diagnosis itself. */
@@ -22,6 +22,4 @@ export function notice(place: Place, said: Notice, rel: 'call' | 'result' = 'cal
   }
 }
 
-export const readNotice = oncePerBlock((block: Block): Notice | undefined =>
-  block.type === 'react.notice' ? parseAs(Notice, block.text) : undefined,
-)
+export const readNotice = oncePerBlockOf(['react.notice'], (block) => parseAs(Notice, block.text))

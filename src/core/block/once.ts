@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { parseJson } from '../json.ts'
+import type { Block } from './envelope.ts'
 
 /** A reader that parses a block once: blocks never change, so neither does what they say. */
 export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block: B) => T {
@@ -11,6 +12,13 @@ export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block
     seen.set(block, { value })
     return value
   }
+}
+
+/** The same for blocks of some types. Any other block is told by its type alone, and not remembered. */
+export function oncePerBlockOf<T>(types: readonly string[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
+  const known: ReadonlySet<string> = new Set(types)
+  const once = oncePerBlock(read)
+  return (block) => (known.has(block.type) ? once(block) : undefined)
 }
 
 /** Undefined when the text is not what the schema says: the reader of a block never throws. */

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { parseJson } from '../json.ts'
 import { planAckPath, planPath } from '../path/build.ts'
-import type { Block, Draft } from './envelope.ts'
-import { oncePerBlock } from './once.ts'
+import type { Draft } from './envelope.ts'
+import { oncePerBlockOf } from './once.ts'
 
 export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
 export type StepStatus = z.infer<typeof StepStatus>
@@ -47,8 +47,7 @@ export function planSnapshot(turnId: string, ts: string, plan: Plan, iteration?:
   }
 }
 
-export const readPlan = oncePerBlock((block: Block): Plan | undefined => {
-  if (block.type !== 'react.plan' && block.type !== 'react.plan.preserved') return undefined
+export const readPlan = oncePerBlockOf(['react.plan', 'react.plan.preserved'], (block): Plan | undefined => {
   const payload = parseJson(block.text)
   const plain = Plan.safeParse(payload)
   if (plain.success) return plain.data

@@ -1,9 +1,8 @@
-import { z } from 'zod'
-import { defined, type Json } from '../json.ts'
+import { defined, isObject, type Json, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
 import { type Digest, digestText } from './digest.ts'
-import type { BlobRef, Block, Draft, Meta } from './envelope.ts'
-import { oncePerBlock, parseAs } from './once.ts'
+import type { BlobRef, Draft, Meta } from './envelope.ts'
+import { oncePerBlockOf } from './once.ts'
 
 /** A round's place: which turn, which decision of it, which call. Every block of a round carries it. */
 export interface Place {
@@ -16,21 +15,20 @@ export interface Place {
 const roundMeta = ({ callId, iteration }: Place): Meta => ({ tool_call_id: callId, iteration })
 
 /** The agent asked for a tool. Appended before the tool runs, so a crash leaves a trace. */
-export const ToolCall = z.looseObject({
-  tool_id: z.string(),
-  tool_call_id: z.string(),
-  params: z.record(z.string(), z.unknown()),
-  ts: z.string().optional(),
-})
-export type ToolCall = z.infer<typeof ToolCall>
+export interface ToolCall {
+  readonly tool_id: string
+  readonly tool_call_id: string
+  readonly params: { readonly [name: string]: unknown }
+  readonly ts?: string
+}
 
 export function toolCall(
   place: Place,
   call: { readonly toolId: string; readonly params: { readonly [name: string]: Json }; readonly payload?: Json },
 ): Draft<'react.tool.call'> {
   const body = { tool_id: call.toolId, tool_call_id: place.callId, params: call.params, ts: place.ts }
-  return defined({
-    type: 'react.tool.call' as const,
+  return {
+    type: 'react.tool.call',
     author: 'react',
     turn_id: place.turnId,
     ts: place.ts,
@@ -39,15 +37,18 @@ export function toolCall(
     call_id: place.callId,
     tool_id: call.toolId,
     text: JSON.stringify(body),
-    payload: call.payload,
-    meta: { ...roundMeta(place), tool_id: call.toolId },
-  })
+    ...(call.payload !== undefined && { payload: call.payload }),
+    meta: { tool_call_id: place.callId, iteration: place.iteration, tool_id: call.toolId },
+  }
 }
 
 /** Undefined when the text is not a call: imported timelines may hold anything. */
-export const readToolCall = oncePerBlock((block: Block): ToolCall | undefined =>
-  block.type === 'react.tool.call' ? parseAs(ToolCall, block.text) : undefined,
-)
+export const readToolCall = oncePerBlockOf(['react.tool.call'], ({ text }): ToolCall | undefined => {
+  const call = parseJson(text)
+  if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
+    return undefined
+  return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field was just checked
+})
 
 export function toolCode(place: Place, code: string): Draft<'react.tool.code'> {
   return {

@@ -24,24 +24,51 @@ export interface HoldingReplacer extends CitationReplacer {
   readonly held: number
 }
 
+/** What was met so far. */
+interface Seen {
+  readonly used: Set<number>
+  readonly unresolved: Set<number>
+  readonly usage: Set<number>
+  readonly links: Map<number, { readonly source: CitedSource; readonly text: string }>
+}
+
 export function createCitationReplacer(options: CitationReplacerOptions): HoldingReplacer {
+  const { push, flush, held, seen } = createCitationRewriter(options)
+  return {
+    push,
+    flush,
+    get held() {
+      return held()
+    },
+    get used() {
+      return ascending(seen()?.used)
+    },
+    get unresolved() {
+      return ascending(seen()?.unresolved)
+    },
+    get usage() {
+      return ascending(seen()?.usage)
+    },
+  }
+}
+
+/** The same for those who only want the text: one is made for every lane of every response. */
+export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options
   const replaces = format !== 'verbatim' && (options.replaceCitations ?? true)
   const strips = format !== 'verbatim' && options.stripUsage
-  const used = new Set<number>()
-  const unresolved = new Set<number>()
-  const usage = new Set<number>()
-  const links = new Map<number, { readonly source: CitedSource; readonly text: string }>()
+  let seen: Seen | undefined // most texts cite nothing
 
   function draw(citation: Citation): string {
+    seen ??= { used: new Set(), unresolved: new Set(), usage: new Set(), links: new Map() }
     if (citation.kind === 'usage') {
-      for (const id of citation.ids) usage.add(id)
+      for (const id of citation.ids) seen.usage.add(id)
       return strips ? '' : citation.text
     }
     const sources = options.sources()
     for (const id of citation.ids) {
-      used.add(id)
-      if (!sources.has(id)) unresolved.add(id)
+      seen.used.add(id)
+      if (!sources.has(id)) seen.unresolved.add(id)
     }
     return replaces && (sources.size > 0 || !keepUnresolved) ? drawIds(citation, sources) : citation.text
   }
@@ -57,10 +84,10 @@ export function createCitationReplacer(options: CitationReplacerOptions): Holdin
 
   /** Each source is drawn once, for as long as the pool gives the same one. */
   function link(id: number, source: CitedSource): string {
-    const known = links.get(id)
+    const known = seen?.links.get(id)
     if (known?.source === source) return known.text
     const text = drawLink(id, source, embedImages)
-    links.set(id, { source, text })
+    seen?.links.set(id, { source, text })
     return text
   }
 
@@ -73,22 +100,7 @@ export function createCitationReplacer(options: CitationReplacerOptions): Holdin
     draw,
   })
 
-  return {
-    push: scanner.push,
-    flush: scanner.flush,
-    get held() {
-      return scanner.held
-    },
-    get used() {
-      return ascending(used)
-    },
-    get unresolved() {
-      return ascending(unresolved)
-    },
-    get usage() {
-      return ascending(usage)
-    },
-  }
+  return { push: scanner.push, flush: scanner.flush, held: scanner.held, seen: () => seen }
 }
 
 export interface BatchOptions extends Pick<CitationReplacerOptions, 'keepUnresolved' | 'firstOnly' | 'embedImages'> {
@@ -103,4 +115,4 @@ export function replaceBatch(text: string, sources: SourceMap, options: BatchOpt
   return replacer.push(text) + replacer.flush()
 }
 
-const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
+const ascending = (ids: ReadonlySet<number> = new Set()): readonly number[] => [...ids].sort((a, b) => a - b)

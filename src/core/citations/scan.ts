@@ -25,7 +25,7 @@ export interface CitationScanner {
   push(text: string): string
   flush(): string
   /** How many characters were read and not handed on. */
-  readonly held: number
+  held(): number
 }
 
 const backtick = 96
@@ -120,9 +120,7 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
       ended = true
       return read('')
     },
-    get held() {
-      return pending.length - sent
-    },
+    held: () => pending.length - sent,
   }
 }
 

@@ -22,7 +22,7 @@ function shownAnswer(channels: Said, finishReason: 'stop' | 'length'): string | 
     lanes.push({ type: 'channel.end', channel, instance, closed })
   })
   lanes.end(finishReason === 'stop' ? 'whole' : 'aborted')
-  return lanes.answer?.text
+  return lanes.answer()?.text
 }
 
 const text = fc.constantFrom('A', ' \n', 'He said "hi", then left.', 'x\n\ny', '')

@@ -1,3 +1,4 @@
+import { oncePerBlock } from '../block/once.ts'
 import type { Channel, ChannelEvent } from './channel.ts'
 import { type Body, createBody } from './channel-parser-body.ts'
 import { findTag, longestTag, namesFor, namesOf, readTag } from './channel-parser-tag.ts'
@@ -21,6 +22,16 @@ const mostStrayTags = 256
 const mostUnknownChannels = 64
 const unknownTag = /<[ \t]{0,4}(?:\/[ \t]{0,4})?channel:([a-z0-9_-]{1,64})[ \t]{0,4}(?:(>)|$)/iy
 
+/** The names of a list of channels, looked at once: the same list serves every response. */
+const grammarOf = oncePerBlock((channels: readonly Channel[]) => {
+  const names = namesOf(channels)
+  return {
+    names,
+    ownNames: channels.map((_, index) => namesFor(names, index)),
+    openTags: { open: names, close: new Map<string, number>() },
+  }
+})
+
 interface CompleteTag {
   readonly kind: 'open' | 'close'
   readonly channel: number
@@ -28,13 +39,9 @@ interface CompleteTag {
 }
 
 export function createChannelParser(channels: readonly Channel[]): ChannelParser {
-  const names = namesOf(channels)
-  const ownNames = channels.map((_, index) => namesFor(names, index))
-  const openTags = { open: names, close: new Map<string, number>() }
+  const { names, ownNames, openTags } = grammarOf(channels)
   const instances = channels.map(() => 0)
-  const strayTags: string[] = []
-  const unknownChannels = new Set<string>()
-  let preamble = ''
+  const self = { preamble: '', strayTags: [] as string[], unknownChannels: [] as string[], push, end }
   let tagged = false
   let ended = false
   let open = -1
@@ -78,7 +85,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
         tagged = true
         if (tag.kind === 'open') startChannel(tag.channel)
         else if (tag.channel === open) endChannel('tag')
-        else if (strayTags.length < mostStrayTags) strayTags.push(text.slice(at, tag.end))
+        else if (self.strayTags.length < mostStrayTags) self.strayTags.push(text.slice(at, tag.end))
         from = tag.end
       }
       at = tag.end
@@ -136,7 +143,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     if (from >= to) return
     const piece = from === 0 && to === text.length ? text : text.slice(from, to)
     if (open >= 0) events.push({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
-    else if (!tagged) preamble += piece
+    else if (!tagged) self.preamble += piece
   }
 
   /** Undeclared tags are text and are not held for their name's sake; this follows one over the end of a chunk. */
@@ -145,8 +152,8 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     const match = unknownTag.exec(tag)
     watched = match !== null && match[2] === undefined && tag.length < longestTag ? tag : ''
     const name = match?.[2] === undefined ? undefined : match[1]
-    if (name === undefined || names.has(name.toLowerCase()) || unknownChannels.size >= mostUnknownChannels) return
-    unknownChannels.add(name)
+    if (name === undefined || names.has(name.toLowerCase()) || self.unknownChannels.length >= mostUnknownChannels) return
+    if (!self.unknownChannels.includes(name)) self.unknownChannels.push(name)
   }
 
   function continueWatch(chunk: string): void {
@@ -156,26 +163,22 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   const nameOf = (channel: number) => (channels[channel] as Channel).name
   const instanceOf = (channel: number) => instances[channel] as number
 
-  return {
-    push: (chunk) => (ended || chunk === '' ? [] : read(chunk)),
-    end: () => {
-      if (ended) return []
-      ended = true
-      read('')
-      if (open >= 0) endChannel('cut')
-      return events
-    },
-    get preamble() {
-      return preamble
-    },
-    get strayTags() {
-      return strayTags
-    },
-    get unknownChannels() {
-      return [...unknownChannels]
-    },
+  function push(chunk: string): readonly ChannelEvent[] {
+    return ended || chunk === '' ? nothing : read(chunk)
   }
+
+  function end(): readonly ChannelEvent[] {
+    if (ended) return nothing
+    ended = true
+    read('')
+    if (open >= 0) endChannel('cut')
+    return events
+  }
+
+  return self
 }
+
+const nothing: readonly ChannelEvent[] = []
 
 function endsInHighSurrogate(text: string): boolean {
   const code = text.charCodeAt(text.length - 1)

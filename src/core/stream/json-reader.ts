@@ -60,9 +60,7 @@ export function createJsonReader(): JsonReader {
   let events: readonly JsonEvent[] = nothing
   let mode: Mode = 'lead'
   let offset = 0 // of the first character of the text being read
-  let from: number | undefined
-  let to: number | undefined
-  let problem: ReaderProblem | undefined
+  const span = { from: undefined as number | undefined, to: undefined as number | undefined }
   const frames: Frame[] = []
   let frame: Frame | undefined
   let path: JsonPath = []
@@ -85,7 +83,7 @@ export function createJsonReader(): JsonReader {
 
   function fail(code: ReaderProblem['code'], at: number) {
     const within = mode === 'value' || mode === 'token' || mode === 'colon' || (mode === 'string' && !inKey)
-    problem = { code, offset: at, path: within ? valuePath() : (frame?.path ?? []) }
+    self.problem = { code, offset: at, path: within ? valuePath() : (frame?.path ?? []) }
     mode = 'over'
     for (const open of frames.reverse()) tell({ type: `${open.kind}.end`, path: open.path, aborted: true })
     frames.length = 0
@@ -107,7 +105,7 @@ export function createJsonReader(): JsonReader {
     frames.pop()
     frame = frames.at(-1)
     mode = frame === undefined ? 'over' : 'after'
-    if (frame === undefined) to = at + 1
+    if (frame === undefined) span.to = at + 1
   }
 
   function openString(code: number) {
@@ -177,7 +175,7 @@ export function createJsonReader(): JsonReader {
   function lead(code: number, at: number): boolean {
     const began = root.step(code)
     if (began === undefined) {
-      if (root.opening && !isSpace(code)) from = at
+      if (root.opening() && !isSpace(code)) span.from = at
       return true
     }
     open(began, at)
@@ -241,8 +239,11 @@ export function createJsonReader(): JsonReader {
     return taken
   }
 
-  return {
-    push(chunk) {
+  const self = {
+    problem: undefined as ReaderProblem | undefined,
+    repairs,
+    span,
+    push(chunk: string) {
       if (mode === 'over' || chunk === '') return nothing
       if (mode !== 'quote') read(chunk)
       else if (weigh(chunk, 0)) {
@@ -267,12 +268,6 @@ export function createJsonReader(): JsonReader {
       fail(inside === 'lead' ? 'json.missing' : 'json.unfinished', at)
       return take()
     },
-    get problem() {
-      return problem
-    },
-    repairs,
-    get span() {
-      return { from, to }
-    },
   }
+  return self
 }

@@ -12,7 +12,7 @@ export interface RootFinder {
   /** Says what began just before this character, once something has. */
   step(code: number): 'object' | 'array' | undefined
   /** The next character would tell: a brace or a bracket has just been seen. */
-  readonly opening: boolean
+  opening(): boolean
 }
 
 export function createRootFinder(): RootFinder {
@@ -39,9 +39,7 @@ export function createRootFinder(): RootFinder {
   }
 
   return {
-    get opening() {
-      return phase === 'brace' || phase === 'bracket'
-    },
+    opening: () => phase === 'brace' || phase === 'bracket',
     step(code) {
       if (phase === 'brace') {
         if (isSpace(code)) return undefined

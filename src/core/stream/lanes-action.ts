@@ -27,11 +27,8 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   const exec = createExecLanes(settings, emit)
   const reader = createJsonReader()
   const collector = createJsonCollector()
-  let blank = true
-  let action: string | undefined
   let notes: HeldLane | undefined
   let notesText = ''
-  let answer: HeldLane | undefined
   let toolId: string | undefined
   const params = new Map<string, JsonValue>()
   let paramsEnded = false
@@ -39,14 +36,35 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let current: HeldLane | undefined
   let content: { readonly field: string; readonly lane: HeldLane } | undefined
 
+  const self = {
+    exec,
+    action: undefined as string | undefined,
+    answer: undefined as HeldLane | undefined,
+    blank: true,
+    push(text: string) {
+      if (self.blank) self.blank = text.trim() === ''
+      for (const event of reader.push(text)) read(event)
+    },
+    end() {
+      for (const event of reader.end()) read(event)
+      if (self.action !== 'call_tool' || toolId === undefined) exec.refuse()
+      notes?.drop()
+      content?.lane.drop()
+    },
+  }
+  return self
+
   function spoken(artifactName: string): Lane {
     return whenSpoken(createLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit))
   }
 
   /** A value of the action became known: see what it allows. */
   function reconsider() {
-    if (action === 'call_tool') notes?.release(spoken(`timeline_text.react.decision.${iteration}`))
-    else if (action !== undefined) notes?.drop()
+    const { action } = self
+    if (notes?.state === 'held') {
+      if (action === 'call_tool') notes.release(spoken(`timeline_text.react.decision.${iteration}`))
+      else if (action !== undefined) notes.drop()
+    }
     if (action === 'call_tool' && toolId !== undefined) {
       const language = execLanguage(toolId)
       if (language === undefined) exec.refuse()
@@ -58,34 +76,42 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   function reconsiderContent() {
     if (content?.lane.state !== 'held') return
     const { field, lane } = content
-    const verdict = judgeContent({ action, toolId, field, params, paramsEnded, head: lane.head, whole: lane.ending === 'whole' })
+    const verdict = judgeContent({
+      action: self.action,
+      toolId,
+      field,
+      params,
+      paramsEnded,
+      head: lane.head,
+      whole: lane.ending === 'whole',
+    })
     if (verdict === 'drop') lane.drop()
     else if (verdict !== 'wait') lane.release(whenSpoken(createLane(verdict.style, () => replacer(verdict.citations), emit)))
   }
 
   /** The lane of the string that begins here, if it has one. A key written twice begins its lane anew. */
   function laneAt(path: JsonPath): HeldLane | undefined {
+    const field = shownField(path)
+    if (field === undefined) return undefined
     const lane = createHeldLane()
-    if (isAt(path, 'final_answer')) answer = lane
-    else if (isAt(path, 'notes')) {
+    if (field === 'final_answer') self.answer = lane
+    else if (field === 'notes') {
       notes = lane
       notesText = ''
-    } else if (isAt(path, 'tool_call', 'params', 'content')) content = { field: 'content', lane }
-    else if (isAt(path, 'tool_call', 'params', 'patch')) content = { field: 'patch', lane }
-    else return undefined
+    } else content = { field, lane }
     reconsider()
     return lane
   }
 
   /** A value has been read to its end. */
   function settle(path: JsonPath, value: JsonValue) {
-    if (isAt(path, 'final_answer')) answer = undefined
-    else if (isAt(path, 'action') && typeof value === 'string') action = value.trim().toLowerCase()
+    if (isAt(path, 'final_answer')) self.answer = undefined
+    else if (isAt(path, 'action') && typeof value === 'string') self.action = value.trim().toLowerCase()
     else if (isAt(path, 'tool_call', 'tool_id') && typeof value === 'string') toolId = value.trim()
     else if (isAt(path, 'tool_call', 'params')) {
       wholeParams = value
       paramsEnded = true
-    } else if (isAt(path.slice(0, 2), 'tool_call', 'params')) settleParam(String(path[2]), value)
+    } else if (path[0] === 'tool_call' && path[1] === 'params') settleParam(String(path[2]), value)
     else return
     reconsider()
   }
@@ -119,7 +145,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   }
 
   function finishRoot() {
-    if (action !== 'call_tool') return
+    if (self.action !== 'call_tool') return
     exec.describe(wholeParams, notesText)
     const card = toolId === 'react.plan' ? planCard(wholeParams, notesText) : undefined
     if (card === undefined) return
@@ -127,31 +153,16 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     lane.write(card)
     lane.end('whole')
   }
-
-  return {
-    push(text) {
-      blank &&= text.trim() === ''
-      for (const event of reader.push(text)) read(event)
-    },
-    end() {
-      for (const event of reader.end()) read(event)
-      if (action !== 'call_tool' || toolId === undefined) exec.refuse()
-      notes?.drop()
-      content?.lane.drop()
-    },
-    exec,
-    get action() {
-      return action
-    },
-    get answer() {
-      return answer
-    },
-    get blank() {
-      return blank
-    },
-  }
 }
 
-function isAt(path: JsonPath, ...keys: readonly string[]): boolean {
-  return path.length === keys.length && keys.every((key, index) => key === path[index])
+/** Strings of the action that a person may see while they are written. */
+function shownField(path: JsonPath): 'final_answer' | 'notes' | 'content' | 'patch' | undefined {
+  const last = path[path.length - 1]
+  if (last === 'final_answer' || last === 'notes') return path.length === 1 ? last : undefined
+  return (last === 'content' || last === 'patch') && isAt(path, 'tool_call', 'params', last) ? last : undefined
+}
+
+/** Paths are at most three steps long here. Asked for every value: nothing is allocated for it. */
+function isAt(path: JsonPath, first: string, second?: string, third?: string): boolean {
+  return path[0] === first && path[1] === second && path[2] === third
 }

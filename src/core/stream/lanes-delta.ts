@@ -26,7 +26,7 @@ export type Ending = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void
 /** What happens to text on its way out. */
 export type Rewriting = Pick<CitationReplacer, 'push' | 'flush'>
-export type MakeReplacer = (format: CitationFormat) => CitationReplacer
+export type MakeReplacer = (format: CitationFormat) => Rewriting
 
 export interface Lane {
   write(text: string): void
@@ -103,43 +103,35 @@ export interface HeldLane extends Lane {
 export const headLength = 64
 
 export function createHeldLane(): HeldLane {
-  let state: HeldLane['state'] = 'held'
   let held = ''
-  let head = ''
-  let ending: Ending | undefined
   let lane: Lane | undefined
-  return {
-    get state() {
-      return state
-    },
-    get head() {
-      return head
-    },
-    get ending() {
-      return ending
-    },
-    write(text) {
-      ending = undefined
-      if (head.length < headLength) head += text.slice(0, headLength - head.length)
-      if (state === 'held') held += text
+  const self = {
+    state: 'held' as HeldLane['state'],
+    head: '',
+    ending: undefined as Ending | undefined,
+    write(text: string) {
+      self.ending = undefined
+      if (self.head.length < headLength) self.head += text.slice(0, headLength - self.head.length)
+      if (self.state === 'held') held += text
       else lane?.write(text)
     },
-    end(how) {
-      ending = how
+    end(how: Ending) {
+      self.ending = how
       lane?.end(how)
     },
-    release(to) {
-      if (state !== 'held') return
-      state = 'open'
+    release(to: Lane) {
+      if (self.state !== 'held') return
+      self.state = 'open'
       lane = to
       lane.write(held)
       held = ''
-      if (ending !== undefined) lane.end(ending)
+      if (self.ending !== undefined) lane.end(self.ending)
     },
     drop() {
-      if (state !== 'held') return
-      state = 'dropped'
+      if (self.state !== 'held') return
+      self.state = 'dropped'
       held = ''
     },
   }
+  return self
 }

@@ -35,7 +35,7 @@ function watchCut(said: readonly string[], stop: Stop, cut: Cut, replacer: MakeR
   }
   const live = events.map((event) => lanes.push(event))
   const last = stop === 'interrupted' ? lanes.abort() : lanes.end(stop)
-  return { live, last, all: [...live.flat(), ...last], answer: lanes.answer }
+  return { live, last, all: [...live.flat(), ...last], answer: lanes.answer() }
 }
 
 const watchUntil = (stop: Stop, ...said: readonly string[]) => watchCut(said, stop, (text) => [text])

@@ -1,10 +1,12 @@
 import type { ChannelEvent } from './channel.ts'
-import { createActionLanes } from './lanes-action.ts'
+import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 import {
   createHeldLane,
   createLane,
   createOutbox,
   type Ending,
+  type HeldLane,
+  type Lane,
   type LaneDelta,
   type MakeReplacer,
   unchanged,
@@ -49,18 +51,23 @@ export interface Lanes {
   end(ending: Ending): readonly LaneDelta[]
   /** The model was interrupted: what is open ends as aborted, what is held is never shown. */
   abort(): readonly LaneDelta[]
-  readonly answer: DeliveredAnswer | undefined
+  answer(): DeliveredAnswer | undefined
 }
 
 export function createLanes(settings: LaneSettings): Lanes {
   const { emit, take } = createOutbox()
-  const thinking = createLane({ marker: 'thinking', format: 'markdown' }, unchanged, emit)
-  const action = createActionLanes(settings, emit)
-  const channelAnswer = createHeldLane()
   const open = new Set<string>()
+  let thinking: Lane | undefined
+  let action: ActionLanes | undefined
+  let channelAnswer: HeldLane | undefined
   let actions = 0
   let channelText = ''
   let delivered: DeliveredAnswer | undefined
+
+  // Each is made when something is written into it: most decisions think and act, and no more.
+  const thinkingLane = () => (thinking ??= createLane(thinkingStyle, unchanged, emit))
+  const actionLanes = () => (action ??= createActionLanes(settings, emit))
+  const isBlank = () => action?.blank ?? true
 
   function answerLane() {
     const style = { marker: 'answer', artifactName: `react.final_answer.${settings.iteration}`, format: 'markdown' } as const
@@ -68,7 +75,7 @@ export function createLanes(settings: LaneSettings): Lanes {
   }
 
   function reconsiderAnswer() {
-    if (channelAnswer.state !== 'held' || channelText === '' || actions === 0) return
+    if (channelAnswer?.state !== 'held' || channelText === '' || actions === 0) return
     const verdict = judgeAnswer()
     if (verdict === 'show') channelAnswer.release(answerLane())
     else if (verdict === 'drop') channelAnswer.drop()
@@ -77,8 +84,8 @@ export function createLanes(settings: LaneSettings): Lanes {
   /** Two actions, another action, or JSON in which none could be found: the round will be refused, and its answer with it. */
   function judgeAnswer(): 'show' | 'drop' | 'wait' {
     if (actions > 1) return 'drop'
-    if (action.action === 'complete' || action.action === 'exit') return 'show'
-    return open.has('action') || action.blank ? 'wait' : 'drop'
+    if (action?.action === 'complete' || action?.action === 'exit') return 'show'
+    return open.has('action') || isBlank() ? 'wait' : 'drop'
   }
 
   function start({ channel }: ChannelEvent) {
@@ -87,25 +94,26 @@ export function createLanes(settings: LaneSettings): Lanes {
   }
 
   function write(channel: string, text: string) {
-    if (channel === 'thinking') thinking.write(text)
-    else if (channel === 'code') action.exec.write(text)
-    else if (channel === 'action' && actions === 1) action.push(text)
+    if (channel === 'thinking') thinkingLane().write(text)
+    else if (channel === 'code') actionLanes().exec.write(text)
+    else if (channel === 'action' && actions === 1) actionLanes().push(text)
     else if (channel === 'answer') {
       channelText += text
+      channelAnswer ??= createHeldLane()
       channelAnswer.write(text)
     }
   }
 
   function finish(channel: string, ending: Ending) {
     open.delete(channel)
-    if (channel === 'thinking') thinking.end(ending)
-    else if (channel === 'code') action.exec.endCode(ending)
-    else if (channel === 'action' && actions === 1) action.end()
-    else if (channel === 'answer') channelAnswer.end(ending)
+    if (channel === 'thinking') thinkingLane().end(ending)
+    else if (channel === 'code') actionLanes().exec.endCode(ending)
+    else if (channel === 'action' && actions === 1) actionLanes().end()
+    else if (channel === 'answer') channelAnswer?.end(ending)
   }
 
   function showFieldAnswer() {
-    const { answer } = action
+    const answer = action?.answer
     if (channelText.trim() !== '' || actions !== 1 || answer === undefined || judgeAnswer() !== 'show') return
     const lane = answerLane()
     answer.release({
@@ -126,20 +134,22 @@ export function createLanes(settings: LaneSettings): Lanes {
       return take()
     },
     end(ending) {
-      for (const channel of [...open]) finish(channel, ending)
+      for (const channel of open) finish(channel, ending)
       reconsiderAnswer()
-      if (actions === 0 || (actions === 1 && action.blank)) channelAnswer.release(answerLane())
+      if (actions === 0 || (actions === 1 && isBlank())) channelAnswer?.release(answerLane())
       showFieldAnswer()
-      action.exec.end()
+      action?.exec.end()
       return take()
     },
     abort() {
-      for (const channel of [...open]) finish(channel, 'aborted')
+      for (const channel of open) finish(channel, 'aborted')
       return take()
     },
-    get answer(): DeliveredAnswer | undefined {
+    answer() {
       if (delivered !== undefined) return delivered
-      return channelAnswer.state === 'open' && channelText.trim() !== '' ? { source: 'channel', text: channelText } : undefined
+      return channelAnswer?.state === 'open' && channelText.trim() !== '' ? { source: 'channel', text: channelText } : undefined
     },
   }
 }
+
+const thinkingStyle = { marker: 'thinking', format: 'markdown' } as const

@@ -1,85 +1,113 @@
-import { z } from 'zod'
-import type { Block } from '../block/envelope.ts'
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
-import type { SourceRow } from '../sources/source.ts'
+import { isObject } from '../json.ts'
 import type { Change } from './change.ts'
-import { parsePayload, type TimelinePayload } from './payload.ts'
+import { parsePayload } from './payload.ts'
 
-const text = z.string()
-const whole = z.number().int()
-const texts = z.array(text)
-const sids = z.array(whole)
+/** What is wrong with a value, or undefined. Asked of every entry, written or read: nothing is made unless something is wrong. */
+type Check = (value: unknown) => string | undefined
 
-/** Our own parsers inside a schema: their Failure is the message. */
-const by = <T>(parse: (value: unknown) => T) =>
-  z.unknown().transform((value, context) => {
+const text: Check = (value) => (typeof value === 'string' ? undefined : 'must be a string')
+const amount: Check = (value) => (typeof value === 'number' ? undefined : 'must be a number')
+const whole: Check = (value) => (Number.isSafeInteger(value) ? undefined : 'must be a whole number')
+const optional =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined ? undefined : check(value)
+const nullable =
+  (check: Check): Check =>
+  (value) =>
+    value === null ? undefined : check(value)
+const among = (...words: readonly string[]): Check => {
+  const known: ReadonlySet<unknown> = new Set(words)
+  return (value) => (known.has(value) ? undefined : `must be one of ${words.join(', ')}`)
+}
+const list =
+  (check: Check): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return 'must be a list'
+    for (let index = 0; index < value.length; index++) {
+      const problem = check(value[index])
+      if (problem !== undefined) return `[${index}] ${problem}`
+    }
+    return undefined
+  }
+const object = (fields: { readonly [name: string]: Check }): Check => {
+  const checks = Object.entries(fields)
+  return (value) => {
+    if (!isObject(value)) return 'must be an object'
+    for (const [name, check] of checks) {
+      const problem = check(value[name])
+      if (problem !== undefined) return `.${name} ${problem}`
+    }
+    return undefined
+  }
+}
+
+/** Our own parsers as checks: their Failure is the message. */
+const by =
+  (parse: (value: unknown) => unknown): Check =>
+  (value) => {
     try {
-      return parse(value)
+      parse(value)
+      return undefined
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      context.addIssue({ code: 'custom', message: error.message })
-      return z.NEVER
+      return `: ${error.message}`
     }
-  })
+  }
 
-const blocks = z.array(by<Block>(parseBlock))
-const sourceRow = z.looseObject({ sid: whole }).transform((row) => row as unknown as SourceRow) // rows are additive; the sid is what counts
-
-const inboxEvent = z.looseObject({
+const texts = list(text)
+const sids = list(whole)
+const blocks = list(by(parseBlock))
+const usage = object({ uncached: amount, cache_read: amount, cache_write: amount, output: amount })
+const event = object({
   event_id: text,
   sequence: whole,
-  kind: z.enum(['followup', 'steer', 'feedback', 'external']),
+  kind: among('followup', 'steer', 'feedback', 'external'),
   ts: text,
   text,
 })
 
-const ChangeRow = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('turn.opened'), turn_id: text, ts: text }),
-  z.looseObject({
-    type: z.literal('turn.closed'),
-    turn_id: text,
-    ts: text,
-    exit_reason: text,
-    sources_used: sids.optional(),
-    tokens: z.number().optional(),
-  }),
-  z.looseObject({ type: z.literal('blocks.appended'), blocks }),
-  z.looseObject({ type: z.literal('blocks.inserted'), after_id: text, blocks }),
-  z.looseObject({ type: z.literal('range.compacted'), after_id: text, blocks, covered: texts }),
-  z.looseObject({
-    type: z.literal('blocks.hidden'),
+/** Every type of change, with the fields it must have. */
+const changes: { readonly [Type in Change['type']]: Check } = {
+  'turn.opened': object({ turn_id: text, ts: text }),
+  'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(amount) }),
+  'blocks.appended': object({ blocks }),
+  'blocks.inserted': object({ after_id: text, blocks }),
+  'range.compacted': object({ after_id: text, blocks, covered: texts }),
+  'blocks.hidden': object({
     ids: texts,
     replacement_text: text,
-    reason: z.enum(['hide', 'cache_ttl', 'cache_ttl_light', 'compaction']),
-    scope: z.enum(['old_turn', 'recent']).optional(),
+    reason: among('hide', 'cache_ttl', 'cache_ttl_light', 'compaction'),
+    scope: optional(among('old_turn', 'recent')),
   }),
-  z.looseObject({ type: z.literal('blocks.revealed'), ids: texts }),
-  z.looseObject({
-    type: z.literal('response.received'),
+  'blocks.revealed': object({ ids: texts }),
+  'response.received': object({
     turn_id: text,
     ts: text,
     iteration: whole,
     call_id: text,
     raw: text,
     finish_reason: text,
-    usage: z.looseObject({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number() }).optional(),
-    prompt: z.looseObject({}).optional(),
+    usage: optional(usage),
+    prompt: optional(object({})),
   }),
-  z.looseObject({ type: z.literal('sources.merged'), ts: text, rows: z.array(sourceRow), next_sid: whole }),
-  z.looseObject({ type: z.literal('sources.used'), ts: text, sids }),
-  z.looseObject({ type: z.literal('source.removed'), ts: text, sid: whole }),
-  z.looseObject({ type: z.literal('title.set'), ts: text, title: text }),
-  z.looseObject({ type: z.literal('event.accepted'), event: inboxEvent }),
-  z.looseObject({ type: z.literal('event.folded'), ts: text, event_ids: texts, turn_id: text.nullable() }),
-  z.looseObject({ type: z.literal('feedback.seen'), ts: text, until: text }),
-  z.looseObject({ type: z.literal('timeline.imported'), timeline: by<TimelinePayload>(parsePayload), next_block: whole }),
-])
+  'sources.merged': object({ ts: text, rows: list(object({ sid: whole })), next_sid: whole }), // rows are additive; the sid is what counts
+  'sources.used': object({ ts: text, sids }),
+  'source.removed': object({ ts: text, sid: whole }),
+  'title.set': object({ ts: text, title: text }),
+  'event.accepted': object({ event }),
+  'event.folded': object({ ts: text, event_ids: texts, turn_id: nullable(text) }),
+  'feedback.seen': object({ ts: text, until: text }),
+  'timeline.imported': object({ timeline: by(parsePayload), next_block: whole }),
+}
 
 /** A row of a journal, checked. Fields of a later version stay; a type of a later version is refused, because applying it is not possible. */
 export function parseChange(value: unknown): Change {
-  const parsed = ChangeRow.safeParse(value)
-  if (parsed.success) return parsed.data as Change // looseObject widens what the union names exactly
-  const issue = parsed.error.issues[0]
-  throw new Failure('change.invalid', `not a change: ${issue?.path.join('.') || 'type'}: ${issue?.message ?? 'unknown'}`)
+  const type = isObject(value) ? value.type : undefined
+  const known = typeof type === 'string' && Object.hasOwn(changes, type)
+  const problem = known ? changes[type as Change['type']](value) : `type ${JSON.stringify(type)} is unknown`
+  if (problem !== undefined) throw new Failure('change.invalid', `not a change: ${known ? type : ''}${problem}`)
+  return value as Change // every field that the union names was just checked
 }

@@ -1,0 +1,226 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { z } from 'zod'
+import { createFileBlobs } from '../src/adapters/blobs/file.ts'
+import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
+import { createSystemClock } from '../src/adapters/clock/system.ts'
+import { createMemoryStore } from '../src/adapters/store/memory.ts'
+import { createSqliteStore } from '../src/adapters/store/sqlite.ts'
+import { type Agent, createAgentFrom } from '../src/agent/agent.ts'
+import type { ModelEvent } from '../src/core/model-event.ts'
+import type { Model, ModelRequest } from '../src/ports/model.ts'
+import type { ConversationStore } from '../src/ports/store.ts'
+import { answers, calls } from '../src/testing/scripted-model.ts'
+import { defineTool } from '../src/tools/define.ts'
+import type { Call } from '../src/tools/tool.ts'
+
+/** What a round costs besides the model and the tool: in memory, on disk, after a thousand rounds, and with two hundred at once. */
+export async function bench(): Promise<void> {
+  await roundInMemory()
+  await longTurn()
+  await durableRound()
+  await manyTurns()
+  await manyConversations()
+}
+
+const clock = createSystemClock()
+const add = defineTool({
+  id: 'sum.add',
+  description: 'Adds.',
+  params: z.object({ a: z.number(), b: z.number() }),
+  repeatable: true,
+  run: ({ a, b }) => ({ sum: a + b }),
+})
+
+/** Says the same in the same pieces: the stream costs what it costs a hand-written loop, too. */
+function steadyModel(rounds: number, options: { readonly latencyMs?: number; readonly onDecision?: () => void } = {}): Model {
+  const call = eventsOf(calls('sum.add', { a: 1, b: 2 }, { thinking: 'The next number is added to what is there already.' }))
+  const answer = eventsOf(answers('Added up.'))
+  const title = eventsOf('<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Sums"}</channel:output>')
+  const asked = new Map<string, number>()
+  return {
+    name: 'steady',
+    window: 1e9,
+    async *stream({ role, cacheKey }) {
+      if (role === 'gate') return yield* title
+      options.onDecision?.()
+      const count = ((asked.get(cacheKey) ?? 0) + 1) % rounds
+      asked.set(cacheKey, count)
+      if (options.latencyMs !== undefined) await sleep(options.latencyMs)
+      for (const event of count === 0 ? answer : call) yield event
+    },
+  }
+}
+
+const PIECE = 20
+
+function eventsOf(text: string): readonly ModelEvent[] {
+  const pieces = Array.from({ length: Math.ceil(text.length / PIECE) }, (_, index) => text.slice(index * PIECE, (index + 1) * PIECE))
+  const usage = { uncached: 100, cacheRead: 0, cacheWrite: 0, output: 50, reasoning: 0 }
+  return [
+    ...pieces.map((piece) => ({ type: 'text.delta' as const, text: piece })),
+    { type: 'finish', finishReason: 'stop', modelName: 'steady', usage },
+  ]
+}
+
+/** Parses and calls, and keeps nothing. */
+async function byHand(model: Model): Promise<number> {
+  const request: ModelRequest = { role: 'decision', system: '', parts: [], maxTokens: 1, temperature: 0, cacheKey: 'hand' }
+  const { signal } = new AbortController()
+  const history: unknown[] = []
+  for (;;) {
+    let raw = ''
+    for await (const event of model.stream(request, signal)) if (event.type === 'text.delta') raw += event.text
+    const action = JSON.parse(raw.slice(raw.indexOf('<channel:action>') + 16, raw.indexOf('</channel:action>')))
+    if (action.action !== 'call_tool') return history.length
+    history.push(action, await add.run(action.tool_call.params, {} as Call)) // the tool looks at nothing else
+  }
+}
+
+const settings = { maxRounds: 2_000, contextTokens: 1e9 }
+const memoryStore = () => createMemoryStore({ blobs: createMemoryBlobs(), clock })
+const agentOn = (store: ConversationStore, model: Model): Agent => createAgentFrom({ model, store, clock, tools: [add], settings })
+
+async function roundInMemory(): Promise<void> {
+  const rounds = 50
+  let turns = 0
+  const model = steadyModel(rounds)
+  const floor = await best(20, async () => void (await byHand(model))) // best of many: what else the machine does is not ours
+  const ours = await best(20, async () => {
+    await agentOn(memoryStore(), model).run({ conversation: `c${turns++}`, input: 'Add up.' }).result
+  })
+  const [hand, round] = [(floor * 1000) / rounds, (ours * 1000) / rounds]
+  report('round in memory', round / hand, 5, `against a loop by hand; ${round.toFixed(1)} µs, by hand ${hand.toFixed(1)} µs`)
+}
+
+async function longTurn(): Promise<void> {
+  const starts: number[] = []
+  const turn = async () => {
+    starts.length = 0
+    const model = steadyModel(1_100, { onDecision: () => void starts.push(performance.now()) })
+    await agentOn(memoryStore(), model).run({ conversation: 'c', input: 'Add up.' }).result
+    return [median(starts, 10, 110), median(starts, 1_000, 1_099)] as const
+  }
+  const takes: (readonly [number, number])[] = []
+  for (let take = 0; take < 7; take++) takes.push(await turn())
+  const [early, late] = [Math.min(...takes.map(([first]) => first)), Math.min(...takes.map(([, last]) => last))]
+  report('round 1,000', late / early, 1.3, `against round 10; ${(late * 1000).toFixed(1)} and ${(early * 1000).toFixed(1)} µs`)
+}
+
+function median(starts: readonly number[], from: number, to: number): number {
+  const costs = Array.from({ length: to - from }, (_, index) => (starts[from + index + 1] as number) - (starts[from + index] as number))
+  return costs.sort((a, b) => a - b)[costs.length >> 1] as number
+}
+
+async function durableRound(): Promise<void> {
+  await withSqlite(async (store) => {
+    let appends = 0
+    const counted: ConversationStore = {
+      ...store,
+      append(claim, changes) {
+        appends++
+        return store.append(claim, changes)
+      },
+    }
+    const rounds = 50
+    const agent = agentOn(counted, steadyModel(rounds))
+    let turns = 0
+    const claim = await store.claim('floor', { id: 'bench', host: 'bench', pid: process.pid })
+    const floor = await best(60, async () => void (await store.append(claim, [{ type: 'title.set', ts: clock.now(), title: 'x' }])))
+    const ours = await best(5, async () => void (await agent.run({ conversation: `c${turns++}`, input: 'Add up.' }).result))
+    report('commits per round', appends / turns / rounds, 2.5, `${(appends / turns).toFixed(0)} for ${rounds} rounds`)
+    report('durable round', ours / rounds / floor, 2.5, `against one commit of ${floor.toFixed(2)} ms; ${(ours / rounds).toFixed(2)} ms`)
+  })
+}
+
+async function manyTurns(): Promise<void> {
+  const rounds = 10
+  await withSqlite(async (store) => {
+    const agent = agentOn(store, steadyModel(rounds))
+    const written: number[] = []
+    for (let turn = 0; turn < 100; turn++) {
+      const before = bytesWritten()
+      await agent.run({ conversation: 'c', input: 'Add up.' }).result
+      written.push(bytesWritten() - before)
+    }
+    const mean = (list: readonly number[]) => list.reduce((sum, bytes) => sum + bytes, 0) / list.length / rounds
+    const [first, last] = [mean(written.slice(1, 11)), mean(written.slice(90))]
+    const kilobytes = (bytes: number) => `${(bytes / 1024).toFixed(1)} KB`
+    report('bytes written per round, turn 100', last / first, 1.3, `against turn 1; ${kilobytes(last)} and ${kilobytes(first)}`)
+  })
+}
+
+/** What this process has written so far, log and all. Zero where the system does not tell. */
+function bytesWritten(): number {
+  try {
+    return Number(/wchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+  } catch {
+    return 0
+  }
+}
+
+async function manyConversations(): Promise<void> {
+  const [conversations, rounds, latencyMs] = [200, 10, 5]
+  const names = Array.from({ length: conversations }, (_, index) => `c${index}`)
+  const store = memoryStore()
+  const agent = agentOn(store, steadyModel(rounds, { latencyMs }))
+  await agent.run({ conversation: 'warm', input: 'Add up.' }).result
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  const started = performance.now()
+  await Promise.all(names.map((conversation) => agent.run({ conversation, input: 'Add up.' }).result))
+  const total = performance.now() - started
+  delay.disable()
+  const ideal = rounds * latencyMs
+  const p99 = (delay.percentile(99) / 1e6).toFixed(1)
+  report('200 conversations × 10 rounds × 5 ms', total / ideal, 1.5, `against ${ideal} ms; event loop p99 ${p99} ms`)
+
+  await withSqlite(async (disk) => {
+    const idle = agentOn(disk, steadyModel(rounds))
+    await idle.run({ conversation: 'warm', input: 'Add up.' }).result
+    const before = heapUsed()
+    for (const conversation of names) await idle.run({ conversation, input: 'Add up.' }).result
+    const each = (heapUsed() - before) / conversations / 1024
+    report('memory per idle conversation', each / 50, 1, `of 50 KB; ${each.toFixed(1)} KB`)
+    await idle.close()
+  })
+}
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+async function withSqlite(work: (store: ConversationStore) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-bench-'))
+  const store = await createSqliteStore({ file: join(folder, 'bench.sqlite'), blobs: await createFileBlobs({ folder }), clock })
+  try {
+    await work(store)
+  } finally {
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Milliseconds, the best of so many after a warm-up. */
+async function best(takes: number, work: () => Promise<void>): Promise<number> {
+  for (let warm = 0; warm < takes; warm++) await work()
+  let least = Number.POSITIVE_INFINITY
+  for (let take = 0; take < takes; take++) {
+    const started = performance.now()
+    await work()
+    least = Math.min(least, performance.now() - started)
+  }
+  return least
+}
+
+function report(what: string, ratio: number, budget: number, remark: string): void {
+  console.log(`${what.padEnd(38)} ${ratio.toFixed(2)} × floor  (budget ${budget})  ${ratio <= budget ? 'ok' : 'OVER'}  ${remark}`)
+}
