@@ -8,7 +8,7 @@ import type { ConversationStore } from './ports/store.ts'
 
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */
 export async function openStore(settings: Settings): Promise<ConversationStore> {
-  await mkdir(settings.data, { recursive: true })
-  const blobs = await createFileBlobs({ folder: join(settings.data, 'blobs') })
+  await mkdir(settings.data, { recursive: true, mode: 0o700 })
+  const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
   return createSqliteStore({ file: join(settings.data, 'daybook.sqlite'), blobs, clock: createSystemClock() })
 }
