@@ -5,6 +5,7 @@ import { bare } from '../../core/timeline/frame.ts'
 import { parseChange } from '../../core/timeline/parse-change.ts'
 import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+import { checkAdmissible } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
 
 /** Changes as they will be logged, and the bytes that came with them, by hash. */
@@ -45,6 +46,7 @@ function checkChange(given: Change): Change {
   parseChange(value)
   const change = value as Change // just checked; the parser's own copy would lose the order of keys
   const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
+  checkAdmissible(whole)
   const blocks = blocksIn(whole)
   for (const block of blocks) checkBlock(block)
   const silent = blocks.some((block) => !isHidden(block) && bare(block) !== block)
