@@ -10,5 +10,5 @@ import type { ConversationStore } from './ports/store.ts'
 export async function openStore(settings: Settings): Promise<ConversationStore> {
   await mkdir(settings.data, { recursive: true, mode: 0o700 })
   const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
-  return createSqliteStore({ file: join(settings.data, 'daybook.sqlite'), blobs, clock: createSystemClock() })
+  return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
 }

@@ -33,7 +33,7 @@ export interface Writer {
 }
 
 // Filled by the first child that ends in peace; those that are killed only read it.
-const cache = join(tmpdir(), 'daybook-faults-code')
+export const codeCache = join(tmpdir(), `daybook-faults-code-${process.pid}`)
 const script = join(import.meta.dirname, 'writer.ts')
 
 /** `shell` may set limits before the writer starts; it ends in `exec "$@"`. */
@@ -46,7 +46,9 @@ export function startWriter(place: Place, options: { conversation: string; owner
     ...(appends === undefined ? [] : ['--appends', String(appends)]),
   ]
   const [program, ...rest] = shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command]
-  return watch(spawn(program as string, rest, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: cache } })) // there is always a program
+  return watch(
+    spawn(program as string, rest, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: codeCache } }),
+  ) // there is always a program
 }
 
 function watch(child: ChildProcess): Writer {

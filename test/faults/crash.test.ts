@@ -7,13 +7,13 @@ import { applyChange } from '../../src/core/timeline/apply.ts'
 import { blocksIn } from '../../src/core/timeline/change.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { journalOf } from '../../src/testing/conformance/store-kit.ts'
-import { acknowledged, newPlace, openPlace, type Place, startWriter } from './children.ts'
+import { acknowledged, codeCache, newPlace, openPlace, type Place, startWriter } from './children.ts'
 import { blockNumber } from './contents.ts'
 
 const places: Place[] = []
 const somewhere = () => places[places.push(newPlace()) - 1] as Place
 afterAll(() => {
-  for (const { folder } of places) rmSync(folder, { recursive: true, force: true })
+  for (const folder of [codeCache, ...places.map((place) => place.folder)]) rmSync(folder, { recursive: true, force: true })
 })
 
 /** Opens what is left, and checks every entry, every blob, and that what loads is what the journal says. Gives the authors in order. */

@@ -43,8 +43,8 @@ function makePrivate(file: string): void {
 function openWriter(file: string): DatabaseSync {
   const writer = new DatabaseSync(file, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true })
   try {
-    // Small pages waste little on rows of a few KB: measured over 0.5 to 9 KB, 2 KB pages stay below 1.5 times the bytes put in.
-    writer.exec('PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    // Small pages waste little: rows of a few KB fill pages of 4 KB and more only by half, measured over rows of 0.5 to 9 KB.
+    writer.exec('PRAGMA page_size = 1024; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
     migrate(writer)
     return writer
   } catch (error) {

@@ -66,18 +66,19 @@ interface Parsed {
   readonly needs?: readonly string[]
 }
 
-function parse(conversationId: string, { seq, body }: StoredRow): Parsed {
-  return orDamaged(conversationId, seq, () => {
-    const value: unknown = JSON.parse(body)
-    return mayHoldMarks(body) ? { seq, value, needs: textsOf(value) } : { seq, value }
-  })
+function parse(conversationId: string, row: StoredRow): Parsed {
+  const value = parseRow(conversationId, row)
+  const { seq, body } = row
+  return mayHoldMarks(body) ? { seq, value, needs: orDamaged(conversationId, seq, () => textsOf(value)) } : { seq, value }
 }
 
+/** The row without its large texts. */
+export const parseRow = (conversationId: string, { seq, body }: StoredRow): unknown =>
+  orDamaged(conversationId, seq, () => JSON.parse(body) as unknown)
+
 function withoutRaw(conversationId: string, row: StoredRow): StoredRow {
-  return orDamaged(conversationId, row.seq, () => {
-    const value: unknown = JSON.parse(row.body)
-    return isObject(value) ? { seq: row.seq, body: JSON.stringify({ ...value, raw: '' }) } : row
-  })
+  const value = parseRow(conversationId, row)
+  return isObject(value) ? { seq: row.seq, body: JSON.stringify({ ...value, raw: '' }) } : row
 }
 
 function checked(value: unknown): Change {

@@ -40,7 +40,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let content: { readonly field: string; readonly lane: HeldLane } | undefined
 
   function spoken(artifactName: string): Lane {
-    return whenSpoken(createLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, replacer('markdown'), emit))
+    return whenSpoken(createLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit))
   }
 
   /** A value of the action became known: see what it allows. */
@@ -60,7 +60,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     const { field, lane } = content
     const verdict = judgeContent({ action, toolId, field, params, paramsEnded, head: lane.head, whole: lane.ending === 'whole' })
     if (verdict === 'drop') lane.drop()
-    else if (verdict !== 'wait') lane.release(whenSpoken(createLane(verdict.style, replacer(verdict.citations), emit)))
+    else if (verdict !== 'wait') lane.release(whenSpoken(createLane(verdict.style, () => replacer(verdict.citations), emit)))
   }
 
   /** The lane of the string that begins here, if it has one. A key written twice begins its lane anew. */

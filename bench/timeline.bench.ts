@@ -1,0 +1,37 @@
+import { applyChange } from '../src/core/timeline/apply.ts'
+import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
+import { call, entered, result } from '../src/testing/blocks.ts'
+import { median, report } from './measure.ts'
+
+/** A round at the end of `timeline`, as the ledger applies it. */
+function grown(timeline: Timeline): Timeline {
+  const callId = `c${timeline.nextBlock}`
+  return applyChange(timeline, { type: 'blocks.appended', blocks: entered([call(callId), result(callId, 'found it')], timeline.nextBlock) })
+}
+
+function withBlocks(count: number): Timeline {
+  let timeline = emptyTimeline()
+  while (timeline.size < count) timeline = grown(timeline)
+  return timeline
+}
+
+/** Microseconds for a hundred rounds at this size. Each sample grows a value of its own: growing an older value again would copy it. */
+function sample(timeline: Timeline): { readonly took: number; readonly timeline: Timeline } {
+  let last = timeline
+  const start = performance.now()
+  for (let n = 0; n < 100; n++) last = grown(last)
+  return { took: (performance.now() - start) * 1_000, timeline: last }
+}
+
+export async function bench(): Promise<void> {
+  const times = { small: [] as number[], large: [] as number[] }
+  let large = withBlocks(100_000)
+  for (let n = 0; n < 400; n++) {
+    times.small.push(sample(withBlocks(100)).took)
+    const grownLarge = sample(large)
+    large = grownLarge.timeline
+    times.large.push(grownLarge.took)
+  }
+  const floor = median(times.small.slice(50))
+  report(`append to 100,000 blocks (to 100: ${(floor / 100).toFixed(2)} µs)`, median(times.large.slice(50)) / floor, 1.5, 'small')
+}
