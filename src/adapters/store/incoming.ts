@@ -2,11 +2,11 @@ import { type Block, blockId, blockNumber, isHidden } from '../../core/block/ind
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
-import { parseChange } from '../../core/timeline/parse-change.ts'
 import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import { checkAdmissible } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
+import { soundChange } from './sound-change.ts'
 
 /** Changes as they will be logged, and the bytes that came with them, by hash. */
 export interface Incoming {
@@ -42,9 +42,7 @@ export const referredTo = (changes: readonly Change[]): readonly string[] => [
 const carriesBytes = (block: Block) => block.base64 !== undefined
 
 function checkChange(given: Change): Change {
-  const value = plainJson(given)
-  parseChange(value)
-  const change = value as Change // just checked; the parser's own copy would lose the order of keys
+  const change = soundChange(plainJson(given))
   const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
   checkAdmissible(whole)
   const blocks = blocksIn(whole)

@@ -1,6 +1,6 @@
-import type { Change } from '../../core/timeline/change.ts'
-import { changeTime } from '../../core/timeline/change.ts'
+import { type Change, changeTime } from '../../core/timeline/change.ts'
 import type { Frame } from '../../core/timeline/frame.ts'
+import { isPoolChange } from './pool.ts'
 import type { Database } from './sqlite-database.ts'
 
 /** One entry of the journal as it is written. */
@@ -20,6 +20,7 @@ export const BEYOND = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
 /** Writes entries. Belongs inside `database.write`. */
 export function createJournal(database: Database) {
   const insertRow = database.writing(`INSERT INTO journal (entry, type, ts, body) VALUES (${ENTRY}, ?3, ?4, ?5)`)
+  const insertSource = database.writing('INSERT INTO sources (conversation, seq) VALUES (?, ?)')
   const insertRef = database.writing('INSERT INTO blob_refs (conversation, seq, sha256) VALUES (?, ?, ?)')
   const putFrame = database.writing('INSERT OR REPLACE INTO frames (conversation, seq, body) VALUES (?, ?, ?)')
 
@@ -30,6 +31,7 @@ export function createJournal(database: Database) {
       for (const { seq, change, body, blobs } of rows) {
         ts = changeTime(change) ?? ts
         insertRow.run(conversation, seq, change.type, ts, body)
+        if (isPoolChange(change)) insertSource.run(conversation, seq)
         for (const sha256 of blobs) insertRef.run(conversation, seq, sha256)
       }
     },

@@ -4,9 +4,9 @@ import { blocksIn } from '../../core/timeline/change.ts'
 import { type Frame, fromFrame } from '../../core/timeline/frame.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import type { Entry, Saved } from '../../ports/store.ts'
-import { poolAfter, poolChanges } from './pool.ts'
+import { poolAfter } from './pool.ts'
 import type { Database } from './sqlite-database.ts'
-import { BEYOND, ENTRY, SEQ } from './sqlite-journal.ts'
+import { BEYOND, SEQ } from './sqlite-journal.ts'
 import { damagedRow, type RowReader, type StoredRow } from './sqlite-rows.ts'
 
 type TypedRow = StoredRow & { readonly type: string }
@@ -25,8 +25,7 @@ export function createLoader(database: Database, { readRows, readVisibleRows }: 
   const frameAt = database.reading<{ seq: number; body: string }>('SELECT seq, body FROM frames WHERE conversation = ?')
   const beyond = database.reading<TypedRow>(`SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${BEYOND} ORDER BY entry`)
   const sources = database.reading<StoredRow>(
-    `SELECT ${SEQ} AS seq, body FROM journal INDEXED BY journal_of_sources
-     WHERE entry > ?1 << 32 AND entry <= ${ENTRY} AND type IN (${poolChanges.map((type) => `'${type}'`).join(', ')}) ORDER BY entry`,
+    'SELECT seq, body FROM sources JOIN journal ON entry = (conversation << 32 | seq) WHERE conversation = ? AND seq <= ? ORDER BY seq',
   )
   const holding = database.reading<StoredRow>(
     `SELECT ${SEQ} AS seq, body FROM journal WHERE entry IN

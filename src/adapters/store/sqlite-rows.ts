@@ -1,10 +1,9 @@
 import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
-import type { Change } from '../../core/timeline/change.ts'
-import { parseChange } from '../../core/timeline/parse-change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Entry } from '../../ports/store.ts'
 import { fillIn, mayHoldMarks, textsOf } from './large-text.ts'
+import { soundChange } from './sound-change.ts'
 
 export interface StoredRow {
   readonly seq: number
@@ -19,7 +18,7 @@ export function createRowReader(blobs: BlobStore) {
     return parsed.map(({ seq, value, needs }) =>
       orDamaged(conversationId, seq, () => ({
         seq,
-        change: checked(needs ? fillIn(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
+        change: soundChange(needs ? fillIn(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
       })),
     )
   }
@@ -79,11 +78,6 @@ export const parseRow = (conversationId: string, { seq, body }: StoredRow): unkn
 function withoutRaw(conversationId: string, row: StoredRow): StoredRow {
   const value = parseRow(conversationId, row)
   return isObject(value) ? { seq: row.seq, body: JSON.stringify({ ...value, raw: '' }) } : row
-}
-
-function checked(value: unknown): Change {
-  parseChange(value)
-  return value as Change // just checked; the parser's own copy would lose the order of keys
 }
 
 function orDamaged<T>(conversationId: string, seq: number, work: () => T): T {

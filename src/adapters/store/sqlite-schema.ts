@@ -30,10 +30,14 @@ export const migrations: readonly string[] = [
     ts TEXT NOT NULL,
     body TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX journal_of_sources ON journal (entry) WHERE type IN ('sources.merged', 'sources.used', 'source.removed');
   CREATE VIEW entries AS
     SELECT id AS conversation, entry & 4294967295 AS seq, type, ts, body FROM journal JOIN conversations ON key = entry >> 32;
 
+  CREATE TABLE sources (
+    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (conversation, seq)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE blocks (
     conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
     number INTEGER NOT NULL,

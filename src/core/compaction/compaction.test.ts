@@ -15,8 +15,9 @@ import {
   words,
 } from '../../../test/support/compact.ts'
 import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
-import { call, completion, minute, place, result } from '../../testing/blocks.ts'
-import { artifactDigest, userEvent } from '../block/index.ts'
+import { call, completion, header, minute, place, result } from '../../testing/blocks.ts'
+import { artifactContent, artifactDigest, toolCall, userEvent } from '../block/index.ts'
+import type { SourceRow } from '../sources/source.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { resolvePath } from '../timeline/resolve.ts'
 import { blocksOf, type Timeline } from '../timeline/timeline.ts'
@@ -105,6 +106,31 @@ describe('a compaction', () => {
     })
     expect(shownText(timeline)).toContain('- fi:t1.files/report.pdf | application/pdf | file | rendering_tools.write_pdf')
     expect(shownText(timeline)).toContain('<modified-files>\nfi:t1.files/report.pdf\n</modified-files>')
+  })
+
+  it('is shown whole, however long the paths and however scattered the sources: preferences and the way to the index stand last', () => {
+    const path = (i: number) => `fi:t1.files/${Array.from({ length: 4 }, () => 'd'.repeat(200)).join('/')}/${i}.md`
+    const files = Array.from({ length: 60 }, (_, i) => [
+      toolCall(place(`w${i}`, 't1', i), { toolId: 'react.write', params: { path: path(i) } }),
+      artifactDigest(place(`w${i}`, 't1', i), { artifact_path: path(i), mime: 'text/markdown' }),
+      toolCall(place(`r${i}`, 't1', i), { toolId: 'react.read', params: { paths: [path(i + 100)] } }),
+      artifactContent(place(`r${i}`, 't1', i), {
+        path: path(i + 100),
+        mime: 'text/plain',
+        text: words(10_000),
+        digest: { artifact_path: path(i + 100) },
+      }),
+    ]).flat()
+    const rows = Array.from({ length: 4_000 }, (_, i): SourceRow => ({ sid: 2 * i + 1, title: 'x', source_type: 'web' }))
+    const drafts = [header('t1'), ...files, ...noted('t1', 'p', '[P] answer in Latin'), completion('a', 't1'), ...turns(2, 10), ...open(11)]
+    const before = { ...timelineOf(drafts), sources: { rows, next_sid: 9_000 } }
+    const { timeline } = compact(before, { limit: 30_000, force: true }, words(9_000))
+    const shown = shownText(timeline)
+    expect(shown).not.toContain('[truncated, ')
+    expect(shown).toContain('sources: so:sources_pool[1-7999]\n')
+    expect(shown).toContain(`complete_index: ${summaryOf(timeline).path}`)
+    expect(shown).toContain('Active conversation preferences:\n- answer in Latin')
+    expect(shown).toContain(`... 56 more in ${summaryOf(timeline).path}\n</modified-files>`)
   })
 
   it('puts everything at the cut in its order, and carries it again the next time', () => {

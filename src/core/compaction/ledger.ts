@@ -1,5 +1,5 @@
 import { readDigest } from '../block/digest.ts'
-import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { type Block, callOf } from '../block/envelope.ts'
 import { readToolCall, type ToolCall } from '../block/tool.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { cutText } from '../expiry/shorten.ts'
@@ -89,8 +89,13 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
     `  result: ${result.path ?? 'not addressable'}`,
     `  result_tokens_estimate: ${tokens.content(result)}`,
     ...(value === undefined ? [] : [`  result_shape: ${shapeOf(value, shapeLimits).replaceAll('\n', ' / ')}`]),
-    `  result_hint: ${oneLine(scrubBase64((isHidden(result) && result.meta?.replacement_text) || withoutHandles(text)), HINT_CHARS)}`,
+    `  result_hint: ${oneLine(scrubBase64(wordsFor(result) ?? withoutHandles(text)), HINT_CHARS)}`,
   ]
+}
+
+/** What somebody said of it when hiding it; a checkpoint only says that it folded it. */
+function wordsFor({ meta }: Block): string | undefined {
+  return meta?.hidden === true && meta.hidden_reason !== 'compaction' ? meta.replacement_text : undefined
 }
 
 /** The result's address; the call's is the same but for its last word. */

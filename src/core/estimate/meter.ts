@@ -2,7 +2,7 @@ import type { Part } from '../render/part.ts'
 import type { Slice } from '../render/slice.ts'
 import type { Spine } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
-import { binaryTokens } from './binary.ts'
+import { partTokens } from './binary.ts'
 import { type Estimator, mostTokens } from './estimator.ts'
 
 /**
@@ -62,5 +62,4 @@ function sumFrom(slice: Slice, from: number, start: number, measure: (parts: rea
 }
 
 const mostOf = (parts: readonly Part[]) => parts.reduce((sum, part) => sum + mostOfPart(part), 0)
-const mostOfPart = (part: Part) =>
-  part.type === 'text' ? mostTokens(part.text) : binaryTokens({ media_type: part.media_type, size: part.blob.size })
+const mostOfPart = (part: Part) => (part.type === 'text' ? mostTokens(part.text) : partTokens(part))

@@ -94,7 +94,7 @@ function renderAttachment(block: Block, { caps }: ShowContext): readonly Part[] 
   const text = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
   const path = block.path ?? digest?.artifact_path ?? ''
   const physical = text(digest?.physical_path) ?? toPhysical(path)
-  const name = text(block.meta?.filename) ?? text(digest?.filename) ?? path.slice(path.lastIndexOf('/') + 1)
+  const name = lastSegment(text(block.meta?.filename) ?? text(digest?.filename) ?? path)
   const summary = text(block.meta?.summary) ?? text(digest?.summary) ?? digest?.description
   return [
     textPart(
@@ -107,6 +107,9 @@ function renderAttachment(block: Block, { caps }: ShowContext): readonly Part[] 
     ),
   ]
 }
+
+/** Some clients send the whole path a file had on its owner's disk. */
+const lastSegment = (path: string) => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 
 function renderNote(block: Block, { caps }: ShowContext): readonly Part[] {
   return said(

@@ -38,6 +38,16 @@ describe('hidden blocks', () => {
     expect(textOf(timelineOfBlocks(bare)).slice(1)).toEqual(['HIDDEN — content removed. Retrieve with react.read(tc:t1.c1.result)'])
   })
 
+  it('hiding a later copy changes nothing before it, also where the words for the earlier one left with a compaction', () => {
+    const drafts = [result('c1', 'first'), header('t2'), { ...result('c1', 'second', 't2'), path: 'tc:t1.c1.result' }]
+    const folded = hide(drafts, 'tc:t1.c1.result', 'both', { reason: 'cache_ttl', scope: 'old_turn' })
+    const kept = changed(folded, { type: 'range.compacted', after_id: 'b_1', blocks: [], covered: ['t1'] })
+    const copied = withDrafts(kept, [...rounds(0, 't3'), { ...result('c1', 'again', 't3'), path: 'tc:t1.c1.result' }])
+    const hidden = changed(copied, { type: 'blocks.hidden', ids: [`b_${copied.nextBlock - 1}`], replacement_text: 'seen', reason: 'hide' })
+    expect(textOf(copied)[1]).toContain('path=tc:t1.c1.result')
+    expect(textOf(hidden)).toEqual([...textOf(copied).slice(0, -1), 'HIDDEN — seen. Retrieve with react.read(tc:t1.c1.result)'])
+  })
+
   it('a hidden block without a path, and one that was folded into a checkpoint, leave nothing', () => {
     const noPath = entered([{ ...stage('gate', 't1', minute(0), 'x'), path: undefined } as unknown as Draft]).map((block) => ({
       ...block,

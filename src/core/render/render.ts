@@ -1,5 +1,6 @@
 import type { Spine } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
+import { mostMarks } from './cache-points.ts'
 import { coalesced, sameRun } from './coalesce.ts'
 import type { RenderSettings } from './context.ts'
 import type { Part } from './part.ts'
@@ -29,9 +30,6 @@ export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
 }
-
-/** A fourth mark is the system message's. */
-const mostMarks = 3
 
 export function createRenderer(settings: RenderSettings = defaultSettings): Renderer {
   let last: Layout | undefined

@@ -7,7 +7,7 @@ export const lines = (...given: readonly (string | undefined)[]): string => give
 
 /** One line, however it was written: names, ids and titles must not be able to draw headings of their own. */
 export function oneLine(text: string, limit: number): string {
-  const head = text.length > limit * 2 ? text.slice(0, limit * 2) : text // a megabyte is not worth collapsing
+  const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text // a megabyte is not worth collapsing
   const flat = ragged.test(head) ? head.replace(/\s+/g, ' ').trim() : head
   return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`
 }

@@ -36,12 +36,15 @@ function withHidden(entered: Block, hidden: HiddenMeta | undefined): Block {
 /** A block without any word on hiding, and without a meta that says nothing: what it is after `blocks.revealed`. */
 export function bare(block: Block): Block {
   if (block.meta === undefined) return block
+  const keys = Object.keys(block.meta)
+  if (keys.length > 0 && !keys.some((key) => wordsOnHiding.has(key))) return block // nearly always
   const { hidden: _hidden, replacement_text: _text, hidden_reason: _reason, hidden_scope: _scope, ...rest } = block.meta
-  const left = Object.keys(rest).length
-  if (left > 0) return left === Object.keys(block.meta).length ? block : { ...block, meta: rest }
+  if (Object.keys(rest).length > 0) return { ...block, meta: rest }
   const { meta: _meta, ...others } = block
   return others
 }
+
+const wordsOnHiding: ReadonlySet<string> = new Set(['hidden', 'replacement_text', 'hidden_reason', 'hidden_scope'])
 
 function hiddenMeta(meta: Meta): HiddenMeta {
   const { hidden, hidden_reason, hidden_scope, replacement_text } = meta
