@@ -73,7 +73,7 @@ function detours({ path, text }: Source): readonly string[] {
 function impurities(sources: readonly Source[]): readonly string[] {
   const world =
     /\b(Date\.now|new Date(?:\(\s*\)|\b(?!\())|Math\.random|randomUUID|process\.|fetch\(|setTimeout|performance\.|toLocale|localeCompare|Intl\.)/
-  const foreign = /\b(?:from|import)\s*\(?\s*['"`](?!\.|zod['"`])/
+  const foreign = /\b(?:from|import)\s*\(?\s*['"`](?!zod['"`])[\w@#]/
   return sources
     .filter(({ path }) => floor(path) === 'core')
     .filter(({ text }) => world.test(withoutComments(text)) || foreign.test(withoutComments(text)))
