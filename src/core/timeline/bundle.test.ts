@@ -95,6 +95,11 @@ describe('a bare timeline', () => {
     expect(timeline).toMatchObject({ ts: '2026-02-09T03:00:00Z', conversation_started_at: '2026-02-09T01:00:00Z' })
   })
 
+  it('that does not say when it was written was written with its last block', () => {
+    expect(parseBundle({ version: 1, blocks: [said('x'), said('y', { ts: minute(7) })] }).timeline.ts).toBe(minute(7))
+    expect(parseBundle({ version: 1, blocks: [] }).timeline.ts).toBe(null)
+  })
+
   it('of many turns costs what is there, not turns times blocks', () => {
     const many = Array.from({ length: 40_000 }, (_, n) => said('x', { turn_id: `t${n}` }))
     expect(importChanges(bare(many)).length).toBeGreaterThan(40_000)

@@ -140,7 +140,7 @@ function fromBareTimeline(given: { readonly [key: string]: unknown }): Bundle {
   const { blocks } = parsePayload({ ...value, blocks: numbered })
   const isSummary = ({ type }: Block) => type === 'conv.range.summary'
   const latest = Math.max(0, blocks.findLastIndex(isSummary))
-  const timeline = parsePayload({ ...value, blocks: blocks.slice(latest) })
+  const timeline = parsePayload({ ...value, ts: value.ts ?? blocks.at(-1)?.ts, blocks: blocks.slice(latest) })
   const pool = poolFromSnapshot(timeline.sources_pool)
   const conversationId = typeof value.conversation_id === 'string' ? value.conversation_id : 'imported'
   return {
