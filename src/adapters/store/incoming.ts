@@ -4,6 +4,7 @@ import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
 import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+import { checkAdmissible } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
 import { soundChange } from './sound-change.ts'
 
@@ -43,6 +44,7 @@ const carriesBytes = (block: Block) => block.base64 !== undefined
 function checkChange(given: Change): Change {
   const change = soundChange(plainJson(given))
   const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
+  checkAdmissible(whole)
   const blocks = blocksIn(whole)
   for (const block of blocks) checkBlock(block)
   const silent = blocks.some((block) => !isHidden(block) && bare(block) !== block)
