@@ -4,7 +4,6 @@ import { openPlans } from '../core/plan/open.ts'
 import { type CachePoints, cachePoints } from '../core/render/cache-points.ts'
 import type { Part } from '../core/render/part.ts'
 import type { Slice } from '../core/render/slice.ts'
-import { sourcesTail } from '../core/render/sources-tail.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
@@ -22,7 +21,7 @@ export function decisionPrompt(turn: Turn, progress: Progress, wrapUp?: true): D
   const { parts, marks } = turn.view.renderer.render(timeline, {
     currentTurnId: turn.turnId,
     points: (slice) => pointsOf(turn, progress, slice).marks,
-    sources: sourcesTail(timeline.sources, { currentTurnId: turn.turnId }),
+    sources: turn.view.sourcesTail(timeline.sources, turn.turnId),
     announce: announceText(turn, progress, timeline, wrapUp),
   })
   return { parts, marks, ttlSeconds: turn.settings.expiry.ttlSeconds }

@@ -60,6 +60,7 @@ export function createWalk(start: Timeline, memo: Memo): Walk {
   let lastStub = false
   let folding = false // still among the summary and what it preserved
   let size = 0
+  let lastSlice: Slice | undefined // asked for several times a round
 
   function take(block: Block, timeline: Timeline) {
     const call = readToolCall(block)
@@ -89,8 +90,8 @@ export function createWalk(start: Timeline, memo: Memo): Walk {
     const position = shown.push({ block, parts, round, joined }) - 1
     if (round === undefined) return
     const number = roundNumbers.get(round) ?? roundEnds.length
-    roundNumbers.set(round, number)
-    roundEnds[number] = position
+    if (number === roundEnds.length) roundNumbers.set(round, number)
+    for (let later = number; later < Math.max(number + 1, roundEnds.length); later++) roundEnds[later] = position
   }
 
   function contextOf(block: Block): ShowContext {
@@ -140,11 +141,13 @@ export function createWalk(start: Timeline, memo: Memo): Walk {
     },
     lines: shown,
     extend,
-    slice: (turnId) => ({
-      shown: shown.slice(),
-      turnStart: turnId === undefined ? undefined : headers.get(turnId),
-      roundEnds: roundEnds.slice(),
-    }),
+    slice(turnId) {
+      const turnStart = turnId === undefined ? undefined : headers.get(turnId)
+      if (lastSlice?.shown.length !== shown.length || lastSlice.turnStart !== turnStart) {
+        lastSlice = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
+      }
+      return lastSlice
+    },
   }
 }
 
@@ -186,24 +189,24 @@ export interface Memo {
 }
 
 export function createMemo({ caps: limits }: RenderSettings): Memo {
-  const known = new WeakMap<Block, { readonly context: ShowContext; readonly parts: readonly Part[] }>()
-  const replacements = new WeakMap<Block, { readonly text: string; readonly parts: readonly Part[] }>()
+  const known = new Map<string, { readonly block: Block; readonly context: ShowContext; readonly parts: readonly Part[] }>()
+  const replacements = new Map<string, { readonly text: string; readonly parts: readonly Part[] }>()
   return {
     caps: limits,
     parts(block, context) {
       if (!isBlockType(block.type)) return [] // kept for whoever wrote it, shown to nobody
-      const before = known.get(block)
-      if (before && sameContext(before.context, context)) return before.parts
+      const before = known.get(block.id)
+      if (before?.block === block && sameContext(before.context, context)) return before.parts
       const parts = renderBlock[block.type](block, context).map(scrubbed)
-      known.set(block, { context, parts })
+      known.set(block.id, { block, context, parts })
       return parts
     },
     replaced(block, text) {
       if (text === '') return []
-      const before = replacements.get(block)
+      const before = replacements.get(block.id)
       if (before?.text === text) return before.parts
       const parts = [textPart(text)]
-      replacements.set(block, { text, parts })
+      replacements.set(block.id, { text, parts })
       return parts
     },
   }

@@ -1,6 +1,5 @@
 import { type Digest, readDigest } from '../block/digest.ts'
 import type { Block } from '../block/envelope.ts'
-import { oncePerBlock } from '../block/once.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
 import { unsafeReason } from '../path/safety.ts'
 import { binaryParts, bytesOf, mimeOf } from './binary.ts'
@@ -43,10 +42,10 @@ export function summaryOf(block: Block, callId: string | undefined, toolId: stri
   return problem === undefined && toolId !== undefined && selfDescribing.has(toolId) ? undefined : `${callId} ${problem ?? 'success'}`
 }
 
-const readPayload = oncePerBlock((block: Block): Json | undefined => {
+function readPayload(block: Block): Json | undefined {
   const mime = mimeOf(block)
   return mime === '' || mime === 'application/json' || mime.endsWith('+json') ? parseJson(block.text) : undefined
-})
+}
 
 const isArtifactPath = (path: string | undefined) => path !== undefined && /^(?:fi|ar|sk|so|ks|su|ws):/.test(path)
 
