@@ -1,3 +1,8 @@
+export type { Agent, Feedback, Submission, TurnHandle } from './agent/agent.ts'
+export type { ExitReason, TurnResult } from './agent/finish.ts'
+export type { FollowOptions } from './agent/follow.ts'
+export type { HookFunctions } from './agent/hooks.ts'
+export { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 export { streamWithChannels } from './agent/stream-with-channels.ts'
 export {
   type ChannelResult,
@@ -32,6 +37,7 @@ export {
 } from './core/block/index.ts'
 export { createCitationReplacer, replaceBatch } from './core/citations/replace.ts'
 export { extractSids, rewriteSids } from './core/citations/sids.ts'
+export type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from './core/event.ts'
 export { Failure, type FailureCode } from './core/failure.ts'
 export type { FinishReason, ModelEvent, ModelUsage, ServiceError } from './core/model-event.ts'
 export { canonicalPath, formatPath, type LogicalPath, parsePath } from './core/path/logical.ts'
@@ -56,4 +62,9 @@ export { blocksAtPath, blocksOf, emptyTimeline, type Timeline } from './core/tim
 export type { TurnLog } from './core/timeline/turn-log.ts'
 export type { BlobStore } from './ports/blobs.ts'
 export type { Clock } from './ports/clock.ts'
+export type { Model, ModelRequest, ModelRole } from './ports/model.ts'
 export type { Claim, ConversationStore, Entry, Owner, Saved } from './ports/store.ts'
+export { defineTool, type ToolDefinition } from './tools/define.ts'
+export { failed, succeeded } from './tools/outcome.ts'
+export type { Call, Outcome, Tool, ToolError } from './tools/tool.ts'
+export { type AgentOptions, createAgent, openStore } from './wiring.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Draft, suggestedFollowups, userEvent } from '../src/core/block/index.ts'
+import { attachmentBlocks, type Draft, suggestedFollowups, userEvent } from '../src/core/block/index.ts'
 import { hidHappened, planHide } from '../src/core/hide/hide.ts'
 import { planReveal } from '../src/core/hide/reveal.ts'
 import { cachePoints, defaultCachePolicy } from '../src/core/render/cache-points.ts'
@@ -78,13 +78,23 @@ describe('marks in a prompt', () => {
   })
 })
 
-/** What may follow: rounds of one to thirteen calls, words of the user in between, the next turn. */
-const continuation = fc.array(fc.oneof(fc.integer({ min: 1, max: 13 }), fc.constant('followup' as const), fc.constant('turn' as const)), {
-  maxLength: 12,
-})
+/** What may follow: rounds of one to thirteen calls, words and pictures of the user in between, the next turn. */
+const continuation = fc.array(fc.oneof(fc.integer({ min: 1, max: 13 }), fc.constantFrom('followup', 'pictures', 'turn')), { maxLength: 12 })
+
+function round(turnId: string, iteration: number, calls: number): readonly Draft[] {
+  const ids = Array.from({ length: calls }, (_, i) => `${turnId}s${iteration}c${i}`)
+  return [...ids.map((id) => call(id, 'x', turnId, iteration)), ...ids.map((id) => result(id, `of ${id}`, turnId, iteration))]
+}
+
+/** As many as are shown at one place. */
+const pictures = (turnId: string, at: number): readonly Draft[] =>
+  Array.from({ length: 16 }, (_, n) => {
+    const file = { name: `${at}-${n}.png`, mime: 'image/png', size_bytes: 9, blob: { sha256: `${turnId}-${at}-${n}`, size: 9 } }
+    return attachmentBlocks(turnId, minute(at), file)
+  }).flat()
 
 function conversation(
-  steps: readonly (number | 'followup' | 'turn')[],
+  steps: readonly (number | 'followup' | 'pictures' | 'turn')[],
 ): readonly { readonly drafts: readonly Draft[]; readonly turnId: string }[] {
   let turn = 1
   return steps.map((step, index) => {
@@ -94,11 +104,10 @@ function conversation(
       return { drafts: [done, ...rounds(0, `t${turn}`)], turnId: `t${turn}` }
     }
     const turnId = `t${turn}`
-    if (step === 'followup')
-      return { drafts: [userEvent('followup', turnId, minute(index), { messageId: `m${index}`, text: 'and' })], turnId }
-    const ids = Array.from({ length: step }, (_, i) => `${turnId}s${index}c${i}`)
-    const drafts = [...ids.map((id) => call(id, 'x', turnId, index)), ...ids.map((id) => result(id, `of ${id}`, turnId, index))]
-    return { drafts, turnId }
+    const followup = userEvent('followup', turnId, minute(index), { messageId: `m${index}`, text: 'and' })
+    if (step === 'followup') return { drafts: [followup], turnId }
+    if (step === 'pictures') return { drafts: [...round(turnId, index, 1), followup, ...pictures(turnId, index)], turnId }
+    return { drafts: round(turnId, index, step), turnId }
   })
 }
 
@@ -123,6 +132,21 @@ describe('the prefix', () => {
       }),
       { numRuns: 60 },
     )
+  })
+
+  it('holds what a user threw in: it is written when it first appears, and read in every later call', () => {
+    const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 0, ttlSeconds: 300, count: roughTokens })
+    let timeline = timelineOf(P(2, 6))
+    const ask = () => cache.call({ system: 'system', parts: render(timeline, 't2').parts.slice(0, -1), at: 0 })
+    ask()
+    for (const step of [
+      [call('a', 'x', 't2', 6), result('a', 'of a', 't2', 6), ...pictures('t2', 6)],
+      [call('b', 'x', 't2', 7), result('b', 'of b', 't2', 7)],
+    ]) {
+      timeline = withDrafts(timeline, step)
+      expect(ask().uncached).toBe(0)
+    }
+    expect(ask()).toMatchObject({ uncached: 0, cacheWrite: 0 })
   })
 
   it('is kept up to the frozen part by every hide and every read of what was hidden', () => {

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Situation, situations } from './golden/situations.ts'
+import type { Situation } from './golden/scenes.ts'
+import { situations } from './golden/situations.ts'
 import { goldenPrompt } from './support/golden-prompt.ts'
 
 const folder = join(import.meta.dirname, 'golden')

@@ -275,3 +275,18 @@ it('would notice a loss: without the digest of its summary, much of a long conve
   const blind = applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: [{ ...(summary as Block), meta }, ...rest] })
   expect(score({ timeline: blind, journal: conversation.journal }).lost.length).toBeGreaterThan(10)
 })
+
+it('DESIGN 12: what a compaction writes does not grow with the conversation, and nothing is further away for it', () => {
+  const conversation: Conversation = { timeline: emptyTimeline(), journal: [] }
+  const busy: readonly Happening[] = [
+    ...Array.from({ length: 10 }, (_, name) => ({ kind: 'file' as const, name, words: 20 })),
+    { kind: 'plan', steps: 3, fresh: true },
+    { kind: 'search', words: 5, found: 10 },
+  ]
+  const written = () => conversation.journal.filter(({ type }) => type === 'range.compacted').map((change) => JSON.stringify(change).length)
+  for (let number = 1; written().length < 60; number++) {
+    runTurn(conversation, number, { happenings: busy, afterPause: false }, { count: 0 })
+  }
+  expect(Math.max(...written().slice(30))).toBeLessThan(1.3 * Math.max(...written().slice(10, 30)))
+  expect(score(conversation).lost).toEqual([])
+})

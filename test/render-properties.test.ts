@@ -19,7 +19,60 @@ import { plainOptions, timelineOf, timelineOfBlocks, withDrafts } from './suppor
 const unmarked = (parts: readonly Part[]) => parts.map(({ cache: _cache, ...part }) => part)
 const current = (drafts: readonly Draft[]) => plainOptions(drafts.at(-1)?.turn_id ?? 't1')
 
+const texts = [
+  'words',
+  '[1]',
+  '[{"sid":1}]',
+  '{"artifact_path":"fi:t1.files/a"}',
+  '{"artifact_path":"fi:t1.files/b","error":"x"}',
+  '{"plan_id":"p","steps":["a"],"status":{}}',
+  '{"tool_id":"react.read","tool_call_id":"c1","params":{}}',
+  '{"code":"a","message":"b"}',
+]
+const optional = <T>(...values: readonly T[]) => fc.constantFrom<T | undefined>(undefined, ...values)
+
+/** What an import may hold: few addresses, calls and rounds, so that everything meets everything. */
+const anyBlock: fc.Arbitrary<Draft> = fc
+  .record({
+    type: fc.constantFrom<string>(...blockTypes, 'not.known'),
+    turn_id: fc.constantFrom('t1', 't2', 't3'),
+    author: fc.constant('react'),
+    ts: fc.constant(minute(0)),
+    path: optional('fi:t1.files/a', 'tc:t1.c1.result', 'ar:t1.user.prompt', 'so:sources_pool[1]'),
+    mime: fc.constantFrom('application/json', 'text/plain', 'image/png', 'application/pdf'),
+    text: optional(...texts),
+    blob: optional({ sha256: 'a', size: 9 }, { sha256: 'b', size: 9_000_000 }),
+    call_id: optional('c1', 'c2'),
+    iteration: optional(0, 1, 2),
+    hidden: optional(
+      { hidden: true, hidden_reason: 'hide' as const, replacement_text: 'folded' },
+      { hidden: true, hidden_reason: 'cache_ttl' as const, hidden_scope: 'old_turn' as const },
+    ),
+  })
+  .map(({ iteration, hidden, ...block }) => JSON.parse(JSON.stringify({ ...block, meta: { iteration, ...hidden } })))
+
 describe('the prompt', () => {
+  it('only ever grows, whatever the blocks are: what was shown is shown again, and parts change only in a round that goes on', () => {
+    fc.assert(
+      fc.property(fc.array(anyBlock, { maxLength: 14 }), fc.array(anyBlock, { maxLength: 8 }), (before, after) => {
+        const short = timelineOf(before)
+        const shown = createRenderer()
+          .slice(short, 't2')
+          .shown.map(({ parts }) => parts)
+        const later = createRenderer()
+          .slice(timelineOf([...before, ...after]), 't2')
+          .shown.map(({ parts }) => parts)
+        expect(later.slice(0, shown.length)).toEqual(shown)
+        const rounds = after.map((draft, index): Draft => ({ ...draft, meta: { ...draft.meta, iteration: 50 + index } }))
+        const sent = createRenderer().render(short, plainOptions('t2'))
+        const next = createRenderer().render(timelineOf([...before, ...rounds]), plainOptions('t2'))
+        const tail = (sent.marks.at(-1) ?? -1) + 1
+        expect(unmarked(next.parts.slice(0, tail))).toEqual(unmarked(sent.parts.slice(0, tail)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
   it('only ever grows: whatever follows, the parts that were sent before are sent again, byte for byte', () => {
     fc.assert(
       fc.property(conversations, fc.nat(), (steps, pick) => {
@@ -87,12 +140,17 @@ describe('what nobody but the runtime may know', () => {
     { requiredKeys: [] },
   )
   const about = fc.record(
-    { filename: fc.constantFrom('a.md', 'a.png'), summary: fc.constant('a file'), iteration: fc.nat(3) },
+    {
+      filename: fc.constantFrom('a.md', 'a.png', '/srv/SECRET/a.md', 'C:\\SECRET\\a.md'),
+      summary: fc.constant('a file'),
+      iteration: fc.nat(3),
+    },
     { requiredKeys: [] },
   )
   const digests = hosting.map((handles) => JSON.stringify({ artifact_path: 'fi:t1.files/a.md', mime: 'text/markdown', ...handles }))
   const rows = hosting.map((handles) => JSON.stringify([{ sid: 1, title: 'a', url: 'https://a.example', ...handles }]))
-  const hosted = hosting.map((handles) => JSON.stringify({ files: [{ name: 'a', hosted_uri: 's3://SECRET', ...handles }] }))
+  const uri = fc.constantFrom<unknown>('s3://SECRET', ['s3://SECRET'], { url: 's3://SECRET' })
+  const hosted = fc.tuple(hosting, uri).map(([handles, hosted_uri]) => JSON.stringify({ files: [{ name: 'a', ...handles, hosted_uri }] }))
   const notices = hosting.map((handles) => JSON.stringify({ code: 'x', message: 'm', ...handles }))
   const content = fc.oneof(
     fc.record({

@@ -49,7 +49,7 @@ async function perform(scenario: Scenario, where: string) {
     return {
       journal: (await stage.journal()).map((change) => JSON.stringify(change)),
       timeline: timelineText(await stage.timeline()),
-      prompt: parts.map((part) => (part.type === 'text' ? part.text : `<${part.type} ${part.media_type}>`)).join('\n\n'),
+      prompt: parts.map((part) => (part.type === 'text' ? part.text : `<${part.type} ${part.media_type}>`)).join(''),
     }
   } finally {
     await stage.agent.close()

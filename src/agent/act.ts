@@ -20,7 +20,7 @@ import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { displayParams } from '../tools/display.ts'
-import { invoke } from '../tools/invoke.ts'
+import { type Invoked, invoke } from '../tools/invoke.ts'
 import { failed } from '../tools/outcome.ts'
 import { resultDrafts } from '../tools/results.ts'
 import type { Outcome, Tool } from '../tools/tool.ts'
@@ -53,9 +53,8 @@ export async function act(turn: Turn, progress: Progress, place: Place, asked: A
 
 /** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
 export async function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
-  const outcome = await runTool(turn, progress, place, call, seen)
-  const cutShort = turn.signal.aborted && outcome.error?.code === 'tool_cancelled'
-  return cutShort ? progress : settle(turn, progress, place, call.tool.id, outcome)
+  const { outcome, stopped } = await runTool(turn, progress, place, call, seen)
+  return stopped && turn.signal.aborted ? progress : settle(turn, progress, place, call.tool.id, outcome)
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
@@ -84,7 +83,7 @@ async function runTool(
   place: Place,
   { tool, params, decision }: ToolRun,
   seen: Timeline,
-): Promise<Outcome> {
+): Promise<Invoked> {
   const { turnId: turn_id, iteration, callId: call_id } = place
   const phase = turn.inbox.beginPhase(turn.signal)
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
@@ -100,10 +99,10 @@ async function runTool(
     clock: turn.clock,
     code: decision.code,
   }
-  const { outcome } = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
+  const invoked = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
   phase.end()
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
-  return outcome
+  return invoked
 }
 
 /** The second entry of a round: notices, results, sources. */

@@ -1,6 +1,7 @@
 import type { Attachment } from '../core/block/index.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
+import { isId } from '../core/path/id.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import { roughTokens } from '../core/tokens.ts'
@@ -12,14 +13,16 @@ import { planTool } from '../tools/react/plan.ts'
 import { readTool } from '../tools/react/read.ts'
 import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
-import { type Household, isSuperseded, type Problem, type Running, startTurn, thisProcess } from './conversation.ts'
+import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
-import { createEventQueue, createHub } from './hub.ts'
-import type { Steering } from './inbox.ts'
+import { createHub } from './hub.ts'
+import type { NewEvent, Steering } from './inbox.ts'
 import { systemText } from './prompt/system.ts'
-import { type AgentSettings, defaultAgentSettings } from './settings.ts'
+import { createQueue } from './queue.ts'
+import { type AgentSettings, agentSettings } from './settings.ts'
+import { createSwitchboard } from './switchboard.ts'
 import { createToolbox } from './toolbox.ts'
 import type { Models } from './turn.ts'
 import { createView } from './view.ts'
@@ -44,7 +47,7 @@ export interface Submission {
   readonly conversation: string
   readonly input: string
   readonly attachments?: readonly Attachment[]
-  /** Stops the turn, as the user would. To look away is enough to stop watching. */
+  /** Stops the turn, as the user would; aborted before, nothing begins. To look away is enough to stop watching. */
   readonly signal?: AbortSignal
 }
 
@@ -56,16 +59,20 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
 export interface Agent {
   /** Starts a turn; said to a busy conversation it is a followup. */
   run(submission: Submission): TurnHandle
-  /** Interrupts: redirects what is being done, or asks to come to an end. */
+  /** Interrupts: redirects what is being done, or asks to come to an end; blank, it stops. False when nothing is running. */
   steer(
     conversation: string,
     text: string,
     options?: { readonly mode?: Steering; readonly turnId?: string; readonly eventId?: string },
-  ): Promise<void>
-  followUp(conversation: string, text: string, options?: { readonly eventId?: string }): Promise<void>
-  stop(conversation: string): Promise<void>
+  ): Promise<boolean>
+  /** Like `run`, for whoever does not wait for the answer. */
+  followUp(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Attachment[] }): Promise<void>
+  /** False when nothing is running. */
+  stop(conversation: string): Promise<boolean>
   /** What someone thought of a turn; the agent hears of it in the next. */
   feedback(conversation: string, feedback: Feedback): Promise<void>
+  /** Something happened that nobody said: a service alert, the result of a publish. It is read in the running turn, else in the next. */
+  notify(conversation: string, text: string, options?: Notification): Promise<void>
   follow(conversation: string, options?: FollowOptions): AsyncIterable<TurnEvent>
   /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
@@ -73,7 +80,19 @@ export interface Agent {
   close(): Promise<void>
 }
 
-export interface Feedback {
+export interface Delivery {
+  /** The sender's own name for the event: sent again under it, nothing happens. Letters, digits, `_` and `-`. */
+  readonly eventId?: string
+}
+
+export interface Notification extends Delivery {
+  /** Who says it. */
+  readonly source?: string
+  /** The agent should do something about it: an answer waits for it, and it earns the turn a round. It never starts a turn. */
+  readonly reactive?: boolean
+}
+
+export interface Feedback extends Delivery {
   readonly turnId: string
   readonly text?: string
   readonly reaction?: 'ok' | 'not_ok' | 'neutral'
@@ -106,84 +125,74 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
-    settings: { ...defaultAgentSettings, ...parts.settings },
+    settings: agentSettings(parts.settings),
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
     onProblem,
   }
-  const active = new Map<string, Promise<Running | undefined>>()
-  let closed = false
-
-  /** One turn at a time: whoever comes second finds the first. */
-  function start(conversation: string, opening: Parameters<typeof startTurn>[3]): Promise<Running | undefined> {
-    if (closed) return Promise.reject(new Failure('store.closed', 'this agent is closed'))
-    const starting = startTurn(household, owner, conversation, opening)
-    active.set(conversation, starting)
-    const gone = () => {
-      if (active.get(conversation) === starting) active.delete(conversation)
-    }
-    starting.then((running) => (running ? running.over.then(gone, gone) : gone()), gone)
-    return starting
-  }
-
-  async function accept(conversation: string, event: Omit<InboxEvent, 'sequence'>): Promise<Running | undefined> {
-    const running = await active.get(conversation)
-    await running?.inbox.accept(event)
-    return running
-  }
-  const newEvent = (kind: InboxEvent['kind'], text: string, eventId?: string) => ({
-    event_id: eventId ?? clock.randomHex(12),
-    kind,
-    ts: clock.now(),
-    text,
+  const closing = new AbortController()
+  const over = new AbortController()
+  const conversations = createSwitchboard(async (conversation, start) => {
+    if (closing.signal.aborted) throw new Failure('store.closed', 'this agent is closed')
+    return startTurn(household, owner, conversation, start)
   })
 
-  async function submit({ conversation, input, attachments = [], signal }: Submission): Promise<TurnResult> {
-    const busy = active.has(conversation) ? await accept(conversation, newEvent('followup', input)) : undefined
-    const running = busy ?? (await start(conversation, { text: input, attachments }))
-    if (!running) throw new Failure('conversation.missing', `there is no turn to run in ${conversation}`)
-    const stop = () => void running.inbox.accept(newEvent('steer', '')).catch((error: unknown) => onProblem({ where: 'stop', error }))
+  function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: Delivery = {}) {
+    if (eventId !== undefined) checkEventId(eventId)
+    return { event_id: eventId ?? clock.randomHex(12), kind, ts: clock.now(), text }
+  }
+  /** To the turn that is running, else for the next. */
+  async function leave(conversation: string, event: NewEvent): Promise<void> {
+    await conversations.tellOrStart(conversation, () => event, { kind: 'told', event })
+  }
+
+  async function submit({ conversation, input: text, attachments = [], signal }: Submission): Promise<TurnResult> {
+    signal?.throwIfAborted()
+    const input = { text, attachments }
+    const { running, told } = await conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
+    const result = told ? running?.answers.to(told.event_id) : running?.first
+    const stop = () => void running?.inbox.accept(newEvent('steer', '')).catch((error: unknown) => onProblem({ where: 'stop', error }))
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })
     try {
-      return await running.over
+      return (await result) as TurnResult // asked without a name, there is always a turn
     } finally {
+      if (running?.inbox.closed) await running.over.catch(() => {}) // at rest: who asks next starts a turn, and follows up nothing
       signal?.removeEventListener('abort', stop)
     }
   }
 
   return {
     run(submission) {
-      const queue = createEventQueue(() => unsubscribe())
-      const unsubscribe = hub.subscribe(submission.conversation, queue.push)
-      const result = submit(submission).finally(() => {
-        unsubscribe()
-        queue.close()
-      })
-      result.catch(() => {}) // whoever wants to know awaits it; nobody has to
+      const queue = createQueue<TurnEvent>(() => unsubscribe())
+      const unsubscribe = hub.subscribe(submission.conversation, ({ event }) => queue.push(event))
+      const result = submit(submission).finally(() => unsubscribe())
+      result.then(() => queue.close(), queue.close) // whoever only watches is told of a failure, too
       return { result, [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator]() }
     },
     async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
-      const event = { ...newEvent('steer', text, eventId), payload: { mode }, ...(turnId !== undefined && { target_turn_id: turnId }) }
-      await accept(conversation, event)
+      const addressed = turnId === undefined ? {} : { target_turn_id: turnId }
+      const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...addressed }
+      return (await conversations.tell(conversation, event)) !== undefined
     },
-    async followUp(conversation, text, { eventId } = {}) {
-      const running = await accept(conversation, newEvent('followup', text, eventId))
-      if (!running) await start(conversation, { text, attachments: [] })
+    async followUp(conversation, text, { attachments = [], ...delivery } = {}) {
+      if (delivery.eventId !== undefined) checkEventId(delivery.eventId)
+      const input = { text, attachments, ...delivery }
+      const { running, told } = await conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
+      if (!told) running?.first.catch((error: unknown) => onProblem({ where: 'turn', error }))
     },
     async stop(conversation) {
-      await accept(conversation, newEvent('steer', ''))
+      return (await conversations.tell(conversation, newEvent('steer', ''))) !== undefined
     },
-    async feedback(conversation, { turnId, text = '', ...payload }) {
-      const event = { ...newEvent('feedback', text), target_turn_id: turnId, payload }
-      if (await accept(conversation, event)) return
-      const claim = await store.claim(conversation, owner)
-      const saved = await store.loadVisible(conversation)
-      const sequence = (saved?.timeline.lastEvent?.sequence ?? 0) + 1
-      await store.append(claim, [{ type: 'event.accepted', event: { ...event, sequence } }])
-      await store.release(claim)
+    async feedback(conversation, { turnId, text = '', eventId, ...payload }) {
+      const event = newEvent('feedback', text, eventId === undefined ? {} : { eventId })
+      await leave(conversation, { ...event, target_turn_id: turnId, payload })
     },
-    follow: (conversation, options = {}) => follow(conversation, options, hub, store),
+    async notify(conversation, text, { source, reactive = false, ...delivery } = {}) {
+      const payload = { reactive, ...(source !== undefined && { source }) }
+      await leave(conversation, { ...newEvent('external', text, delivery), payload })
+    },
+    follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
     async recover() {
       const left: string[] = []
       for await (const conversation of openConversations(store)) left.push(conversation) // first: taking one up moves it in the list
@@ -191,10 +200,10 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const failures: unknown[] = []
       const takeUpNext = async (): Promise<void> => {
         for (let conversation = left.shift(); conversation !== undefined; conversation = left.shift()) {
-          if (active.has(conversation)) continue
           try {
-            const running = await start(conversation, 'left-behind')
-            if (running) results.push(await running.over)
+            const running = await conversations.start(conversation, { kind: 'left-behind' })
+            const result = await running?.first
+            if (result) results.push(result)
           } catch (error) {
             if (!isBusy(error) && !isSuperseded(error)) failures.push(error) // otherwise someone else is at it
           }
@@ -205,13 +214,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
       return results
     },
     async close() {
-      closed = true
-      const running = await Promise.allSettled(active.values())
-      for (const each of running)
-        if (each.status === 'fulfilled') each.value?.abort(new DOMException('The agent is closing.', 'AbortError'))
-      await Promise.allSettled(running.map((each) => (each.status === 'fulfilled' ? each.value?.over : undefined)))
+      closing.abort(new DOMException('The agent is closing.', 'AbortError'))
+      const running = await Promise.allSettled(conversations.active)
+      const begun = running.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []))
+      for (const each of begun) each.abort(closing.signal.reason)
+      await Promise.allSettled(begun.map((each) => each.over))
+      over.abort()
     },
   }
+}
+
+/** It becomes part of a path. */
+function checkEventId(eventId: string): void {
+  if (!isId(eventId)) throw new RangeError(`event id "${eventId}" must be made of letters, digits, "_" and "-"`)
 }
 
 function modelsOf(model: AgentParts['model']): Models {

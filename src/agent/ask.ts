@@ -1,34 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../core/block/index.ts'
 import { createCitationRewriter } from '../core/citations/replace.ts'
-import { type Attempt, isContextOverflow } from '../core/compaction/overflow.ts'
+import type { Attempt } from '../core/compaction/overflow.ts'
+import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
-import type { ServiceError } from '../core/model-event.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
-import type { Channel } from '../core/stream/channel.ts'
 import { createLanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
-import { fitContext } from './compact.ts'
+import { squeeze } from './compact.ts'
 import { type Heard, listen } from './listen.ts'
 import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
+import { isOverflow } from './service-failure.ts'
 import type { ModelSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
-
-/** What a decision may be made of. */
-export const decisionChannels: readonly Channel[] = [
-  { name: 'thinking', format: 'markdown' },
-  { name: 'action', aliases: ['ReactDecisionOutV2', 'decision'], format: 'json' },
-  { name: 'code', format: 'text', raw: true },
-  { name: 'answer', format: 'markdown' },
-  { name: 'followup', format: 'json' },
-  { name: 'usage', format: 'json' },
-]
 
 /** A question put to the model and everything it said. */
 export interface Asked {
   readonly heard: Heard
   readonly prompt: DecisionPrompt
+  /** How often it was put before, in vain. */
+  readonly attempt: number
   /** A steer, or the end of the turn, cut it short. */
   readonly interrupted: boolean
 }
@@ -40,24 +32,45 @@ const mostOverflows = 3 // as many as there are attempts to make room
  * before anything was shown, a prompt that turned out too long. Whatever else happens is in what was heard.
  */
 export async function ask(turn: Turn, progress: Progress, place: Place, model: ModelSettings, wrapUp?: true): Promise<Asked> {
-  let retries = 0
-  let overflows = 0
-  for (let attempt = 0; ; attempt++) {
-    const prompt = decisionPrompt(turn, progress, wrapUp)
-    const phase = turn.inbox.beginPhase(turn.signal)
-    const asked = await askOnce(turn, place, prompt, model, { attempt, signal: phase.signal })
+  const phase = turn.inbox.beginPhase(turn.signal)
+  try {
+    return await askUntilHeard(turn, progress, place, model, wrapUp, phase.signal)
+  } finally {
     phase.end()
+  }
+}
+
+async function askUntilHeard(
+  turn: Turn,
+  progress: Progress,
+  place: Place,
+  model: ModelSettings,
+  wrapUp: true | undefined,
+  signal: AbortSignal,
+): Promise<Asked> {
+  let retries = 0
+  let squeezes = 0
+  for (let attempt = 0; ; attempt++) {
+    const asked = await askOnce(turn, place, decisionPrompt(turn, progress, wrapUp), model, { attempt, signal })
     const { error, shown } = asked.heard
     if (asked.interrupted || !error || shown) return asked
-    if (isOverflow(error) && overflows < mostOverflows) {
-      overflows++
-      if (!(await fitContext(turn, { force: true, attempt: overflows as Attempt }))) return asked
+    if (isOverflow(error)) {
+      squeezes = await makeRoom(turn, squeezes)
+      if (squeezes > mostOverflows && !signal.aborted) return asked
     } else if (error.retryable && retries < turn.settings.retryDelaysMs.length) {
       turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
-      await backOff(turn, retries++)
-      if (turn.signal.aborted) return { ...asked, interrupted: true }
+      await backOff(turn, retries++, signal)
     } else return asked
+    if (signal.aborted) return { ...asked, interrupted: true }
   }
+}
+
+/** Squeezes harder and harder until something leaves the context. Returns how often it has squeezed; once too often, in vain. */
+async function makeRoom(turn: Turn, before: number): Promise<number> {
+  for (let attempt = before + 1; attempt <= mostOverflows && !turn.inbox.steered; attempt++) {
+    if (await squeeze(turn, attempt as Attempt)) return attempt
+  }
+  return mostOverflows + 1
 }
 
 async function askOnce(
@@ -93,19 +106,17 @@ async function askOnce(
   const heard = await listen(turn.models.decision.stream(request, stop.signal), stop, {
     channels: decisionChannels,
     lanes,
-    watch: (events, seen) => watch.step(events, seen) !== undefined,
+    watch: watch.step,
     emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   })
   signal.removeEventListener('abort', relay)
-  return { heard, prompt, interrupted: signal.aborted }
+  return { heard, prompt, attempt, interrupted: signal.aborted }
 }
 
-const isOverflow = (error: ServiceError) => error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
-
-async function backOff(turn: Turn, retry: number): Promise<void> {
-  const pause = turn.settings.retryDelaysMs[retry] ?? 0
-  const jitter = (Number.parseInt(turn.clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
-  await sleep(pause + jitter, undefined, { signal: turn.signal }).catch((error: unknown) => {
-    if (!turn.signal.aborted) throw error
+async function backOff({ settings, clock }: Turn, retry: number, signal: AbortSignal): Promise<void> {
+  const pause = settings.retryDelaysMs[retry] ?? 0
+  const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
+  await sleep(pause + jitter, undefined, { signal }).catch((error: unknown) => {
+    if (!signal.aborted) throw error
   })
 }

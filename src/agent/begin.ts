@@ -1,13 +1,9 @@
-import { type Attachment, attachmentBlocks, type Draft, stage, userPrompt } from '../core/block/index.ts'
-import { filePath } from '../core/path/build.ts'
-import { toPhysical } from '../core/path/physical.ts'
-import { eligibleMime } from '../core/sources/eligible.ts'
-import { mergeSources } from '../core/sources/merge.ts'
-import type { IncomingSource } from '../core/sources/source.ts'
+import { type Attachment, type Draft, stage, userPrompt } from '../core/block/index.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
-import { blockAt, type Timeline } from '../core/timeline/timeline.ts'
+import { blockAt, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import { missingHeader } from '../core/timeline/turns.ts'
+import { attachedSources, attachmentDrafts, uniquelyNamed } from './attachments.ts'
 import { giveTitle } from './gate.ts'
 import { openProgress, type Progress } from './progress.ts'
 import { takeUp } from './take-up.ts'
@@ -19,7 +15,7 @@ export type Opening = { readonly kind: 'asked'; readonly input: Input } | { read
 export interface Input {
   readonly text: string
   readonly attachments: readonly Attachment[]
-  /** The followup that nobody took up becomes a turn of its own: then it waits no longer. */
+  /** A followup that becomes a turn of its own: it waits no longer, and a second delivery is known. */
   readonly eventId?: string
 }
 
@@ -34,24 +30,29 @@ export async function begin(turn: Turn, opening: Opening): Promise<Progress> {
 }
 
 function openingChanges(timeline: Timeline, turnId: string, ts: string, input: Input): readonly Change[] {
+  const attachments = uniquelyNamed(input.attachments, turnId, timeline)
   const drafts: readonly Draft[] = [
     ...missingHeader(timeline, turnId, ts),
-    userPrompt(turnId, ts, input.text),
-    ...input.attachments.flatMap((attachment) => attachmentBlocks(turnId, ts, attachment)),
+    userPrompt(turnId, ts, input.text, input.eventId),
+    ...attachmentDrafts(attachments, turnId, ts),
     ...(asksBack(timeline)
       ? [stage('clarification.resolved', turnId, ts, '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.')]
       : []),
   ]
-  const { pool, changed } = mergeSources(
-    timeline.sources,
-    input.attachments.flatMap((attachment) => sourceOf(attachment, turnId)),
-  )
   return [
+    ...(input.eventId === undefined ? [] : unheardOf(timeline, input.eventId, input.text, ts)),
     { type: 'turn.opened', turn_id: turnId, ts },
     ...(input.eventId === undefined ? [] : [{ type: 'event.folded' as const, ts, event_ids: [input.eventId], turn_id: turnId }]),
     { type: 'blocks.appended', blocks: enter(timeline, drafts) },
-    ...(changed.length > 0 ? [{ type: 'sources.merged' as const, ts, rows: changed, next_sid: pool.next_sid }] : []),
+    ...attachedSources(attachments, turnId, ts, timeline),
   ]
+}
+
+/** What someone sent under a name of their own is known by it from now on, whether it had to wait or not. */
+function unheardOf(timeline: Timeline, eventId: string, text: string, ts: string): readonly Change[] {
+  if (isKnownEvent(timeline, eventId)) return []
+  const sequence = (timeline.lastEvent?.sequence ?? 0) + 1
+  return [{ type: 'event.accepted', event: { event_id: eventId, sequence, kind: 'followup', ts, text } }]
 }
 
 /** The turn before ended in questions that it marked as such. */
@@ -63,22 +64,4 @@ function asksBack(timeline: Timeline): boolean {
     if (block?.type === 'stage.clarification') return true
   }
   return false
-}
-
-function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSource[] {
-  if (!eligibleMime(attachment.mime)) return []
-  const path = filePath(turnId, 'attachments', attachment.name)
-  const physical = toPhysical(path)
-  if (physical === undefined) return []
-  return [
-    {
-      source_type: 'attachment',
-      title: attachment.name,
-      mime: attachment.mime,
-      size_bytes: attachment.size_bytes,
-      artifact_path: path,
-      physical_path: physical,
-      turn_id: turnId,
-    },
-  ]
 }

@@ -6,36 +6,42 @@ import { started } from '../core/compaction/report.ts'
 import { calibrationOf } from '../core/estimate/calibration.ts'
 import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
+import { askPlainly } from './ask-plainly.ts'
+import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 /** What the tails may take: announce and sources are capped, so this is enough without rendering them. */
 const TAILS = 4_000
 
-export interface Squeeze {
-  /** The provider refused the prompt for its length, whatever we had estimated. */
-  readonly force: true
-  readonly attempt: Attempt
+/** After a compaction that came to nothing, the next is tried when the context has grown by so much. */
+const GROWN = 1.1
+
+/** Makes room when the prompt would not fit. Below the limit nothing is counted, let alone changed. */
+export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
+  const { timeline } = turn.ledger
+  const { meter, renderer } = turn.view
+  const room = contextLimit(turn) / calibrationOf(timeline) - turn.systemTokens() - TAILS
+  const slice = renderer.slice(timeline, turn.turnId)
+  if (!meter.exceeds(timeline, slice, Math.max(room, progress.crowded ?? 0))) return progress
+  const done = await compact(turn)
+  return done || turn.inbox.steered ? progress : { ...progress, crowded: meter.tokens(timeline, slice) * GROWN }
 }
 
-/** Makes room when the prompt would not fit. True when something left the context. Below the limit nothing is counted, let alone changed. */
-export async function fitContext(turn: Turn, squeeze?: Squeeze): Promise<boolean> {
+/** The provider refused the prompt for its length, whatever we had estimated. True when something left the context. */
+export const squeeze = (turn: Turn, attempt: Attempt): Promise<boolean> => compact(turn, { force: true, attempt })
+
+async function compact(turn: Turn, forced?: { readonly force: true; readonly attempt: Attempt }): Promise<boolean> {
   const { timeline } = turn.ledger
   const { estimator, meter, renderer } = turn.view
   const slice = (value: Timeline) => renderer.slice(value, turn.turnId)
-  const limit = contextLimit(turn)
-  const calibration = calibrationOf(timeline)
-  const systemTokens = turn.systemTokens()
-  const room = limit / calibration - systemTokens - TAILS
-  if (!squeeze && !meter.exceeds(timeline, slice(timeline), room)) return false
-
   const plan = planCompaction(timeline, {
     currentTurnId: turn.turnId,
-    limit,
-    systemTokens,
+    limit: contextLimit(turn),
+    systemTokens: turn.systemTokens(),
     renderedTokens: meter.tokens(timeline, slice(timeline)) + TAILS,
-    calibration,
+    calibration: calibrationOf(timeline),
     keepRecentTurns: turn.settings.keepRecentTurns,
-    ...squeeze,
+    ...forced,
     tokens: estimator,
     slice,
   })
@@ -51,14 +57,18 @@ async function carryOut(
   await turn.hooks.onBeforeCompaction(started(plan))
   const history = await summarise(turn, plan.history?.request)
   const prefix = await summarise(turn, plan.prefix?.request)
-  if (turn.signal.aborted) return false // half a summary is none; whoever takes the turn up asks again
+  if (turn.signal.aborted) return false // the turn is left as it is, for whoever takes it up
+  const responses = [history, prefix].filter((response) => response !== undefined)
+  if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
+    await turn.ledger.commit(responses) // a steer does not wait for a summary
+    return false
+  }
   const finished = finishCompaction(
     turn.ledger.timeline,
     plan,
-    { history: history?.raw, prefix: prefix?.raw },
+    { history: summaryIn(history), prefix: summaryIn(prefix) },
     { now: turn.clock.now(), tokens: turn.view.estimator, slice },
   )
-  const responses = [history, prefix].filter((response) => response !== undefined)
   await turn.ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
   await turn.hooks.onAfterCompaction(finished.report)
   return finished.status === 'completed'
@@ -68,18 +78,10 @@ async function carryOut(
 async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<ResponseReceived | undefined> {
   if (!request) return undefined
   const { system, user, maxOutputTokens: maxTokens, temperature } = request
-  const parts = [{ type: 'text' as const, text: user }]
-  let raw = ''
-  let finish = 'other'
-  const asked = { role: 'compaction' as const, system, parts, maxTokens, temperature, cacheKey: turn.conversationId }
-  for await (const event of turn.models.compaction.stream(asked, turn.signal)) {
-    if (event.type === 'text.delta') raw += event.text
-    else if (event.type === 'finish') finish = event.finishReason
-    else if (event.type === 'error') finish = 'error'
-  }
-  const common = { turn_id: turn.turnId, ts: turn.clock.now(), iteration: 0, call_id: turn.clock.randomHex(12), finish_reason: finish }
-  return { type: 'response.received', role: 'compaction', ...common, raw: finish === 'error' ? '' : raw }
+  return askPlainly(turn, { role: 'compaction', system, parts: [{ type: 'text', text: user }], maxTokens, temperature })
 }
+
+const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
 
 /** Never more than the model's window leaves after its answer. */
 function contextLimit({ models, settings }: Turn): number {

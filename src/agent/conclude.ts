@@ -16,6 +16,12 @@ import type { Step } from './round.ts'
 import { sayAnswer } from './say.ts'
 import type { Turn } from './turn.ts'
 
+/** How a turn will have ended. An answer that ends it in any case is not held back for what came in meanwhile. */
+export interface Exit {
+  readonly reason: ExitReason
+  readonly deferrable: boolean
+}
+
 /**
  * The model has answered. If something came in that it has not seen, the answer is kept as an attempt and the turn goes on;
  * otherwise answer and close are one entry. Which of the two is decided inside the commit: nothing can slip in between.
@@ -27,29 +33,31 @@ export async function conclude(
   asked: Asked,
   decision: FinalDecision,
   warnings: readonly Notice[],
-  exitReason: ExitReason = decision.action,
+  exit: Exit = { reason: progress.wrapUp ? 'steer' : decision.action, deferrable: true },
 ): Promise<Step> {
-  if (!asked.heard.answer) sayAnswer(turn, place.iteration, decision.answer)
-  if (!hasNews(turn.ledger.timeline)) await turn.inbox.pause(turn.settings.exitGraceMs)
+  const previous = progress.attempts.at(-1)?.text
+  if (!asked.heard.answer && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer, asked.attempt)
+  const repeated = previous !== undefined && isEquivalent(previous, decision.answer)
+  const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
+  const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once
+  if (deferrable && !hasNews(turn.ledger.timeline, turn.turnId)) await turn.inbox.pause(turn.settings.exitGraceMs)
   const before = await turn.hooks.onBeforeCompletion()
   const after = await turn.hooks.onAfterCompletion()
-  const repeated = progress.attempts.at(-1) !== undefined && isEquivalent(progress.attempts.at(-1)?.text ?? '', decision.answer)
-  const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   let deferred = false
 
   await turn.ledger.commit((timeline) => {
-    deferred = hasNews(timeline) && !repeated && exitReason === decision.action
+    deferred = deferrable && hasNews(timeline, turn.turnId)
     const said = [...thoughts(place, asked.heard), ...noticesOf(place, timeline, decision, warnings)]
     const drafts = deferred
-      ? [...said, ...attempted(place, decision, progress)]
+      ? [...said, ...attempted(place, timeline, decision, progress)]
       : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after]
     return [
       responseReceived(place, asked),
       { type: 'blocks.appended', blocks: enter(timeline, drafts) },
-      ...(deferred ? [] : closing(turn, timeline, decision, exitReason)),
+      ...(deferred ? [] : closing(turn, timeline, decision, exit.reason)),
     ]
   })
-  if (!deferred) return { result: resultOf(turn, decision, exitReason) }
+  if (!deferred) return { result: resultOf(turn, decision, exit.reason) }
   const attempt = { text: decision.answer, iteration: place.iteration, truncated: decision.truncated }
   return { progress: { ...progress, repairs: accepted(progress.repairs), attempts: [...progress.attempts, attempt] } }
 }
@@ -68,7 +76,8 @@ function noticesOf(place: Place, timeline: Timeline, decision: FinalDecision, wa
   return [...warnings, ...missing].map((said) => notice(place, said))
 }
 
-function attempted({ turnId, ts, iteration }: Place, decision: FinalDecision, { attempts }: Progress): readonly Draft[] {
+function attempted(place: Place, timeline: Timeline, { answer, truncated }: FinalDecision, { attempts }: Progress): readonly Draft[] {
+  const { turnId, ts, iteration } = place
   const number = attempts.length + 1
   const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }
   return [
@@ -76,8 +85,14 @@ function attempted({ turnId, ts, iteration }: Place, decision: FinalDecision, { 
       ...common,
       type: 'assistant.completion.attempt',
       path: attemptPath(turnId, number),
-      text: decision.answer,
-      meta: { completion_attempt_index: number, provisional: true, iteration, ...(decision.truncated && { truncated: true }) },
+      text: answer,
+      meta: {
+        completion_attempt_index: number,
+        provisional: true,
+        sources_used: citedIn(answer, timeline),
+        iteration,
+        ...(truncated && { truncated }),
+      },
     },
     {
       ...common,

@@ -1,17 +1,19 @@
 import { hostname } from 'node:os'
-import type { Attachment } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
-import { emptyTimeline } from '../core/timeline/timeline.ts'
+import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
-import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner } from '../ports/store.ts'
+import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
+import { type Answers, createAnswers } from './answers.ts'
+import { attachmentsIn } from './attachments.ts'
 import type { Input, Opening } from './begin.ts'
+import { createBill, recallBill } from './bill.ts'
 import { entriesOfTurn } from './entries.ts'
 import { readFeedback } from './feedback.ts'
 import { cancelled, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
 import type { Hub } from './hub.ts'
-import { createInbox, type Inbox } from './inbox.ts'
+import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -41,86 +43,148 @@ export interface Problem {
 
 /** A conversation that is being worked on: one claim, one turn at a time, and an inbox that is open all the while. */
 export interface Running {
+  /** The turn it began with. */
   readonly turnId: string
   readonly inbox: Inbox
-  /** When the turn, and every turn that grew out of it, is over. */
-  readonly over: Promise<TurnResult>
+  readonly answers: Answers
+  /** What came of what it was started for. Undefined when that needed no turn. */
+  readonly first: Promise<TurnResult | undefined>
+  /** When that turn, and every turn that grew out of it, is over. */
+  readonly over: Promise<void>
   abort(reason: unknown): void
 }
 
+/** Why someone turns to a conversation that nobody is working on. */
+export type Start =
+  | { readonly kind: 'asked'; readonly input: Input }
+  /** To take up the turn that was left behind. */
+  | { readonly kind: 'left-behind' }
+  /** Something that waits for the next turn, whenever that is. */
+  | { readonly kind: 'told'; readonly event: NewEvent }
+
 export const thisProcess = (clock: Clock): Owner => ({ id: clock.randomHex(16), host: hostname(), pid: process.pid })
 
-/** Claims the conversation and starts a turn on it. Resolves when the turn has a number and its inbox is open. */
-export async function startTurn(
-  household: Household,
-  owner: Owner,
-  conversationId: string,
-  opening: 'left-behind' | { readonly text: string; readonly attachments: readonly Attachment[] },
-): Promise<Running | undefined> {
-  const { store, clock, hub, onProblem } = household
+/** Claims the conversation and begins. Resolves when its inbox is open; undefined when there is nothing to do. */
+export async function startTurn(household: Household, owner: Owner, conversationId: string, start: Start): Promise<Running | undefined> {
+  const { store } = household
+  if (start.kind === 'told' && !(await store.loadVisible(conversationId))) throw missing(conversationId)
   const claim = await store.claim(conversationId, owner)
-  const giveBack = () => store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error })) // then it expires
-  const orGiveBack = async (error: unknown): Promise<never> => {
-    await giveBack()
+  try {
+    const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
+    if (!isIdle(start, saved.timeline)) return await work(household, claim, saved, start)
+  } catch (error) {
+    await giveBack(household, claim)
     throw error
   }
-  const saved = (await store.loadVisible(conversationId).catch(orGiveBack)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
+  await giveBack(household, claim)
+  return undefined
+}
+
+/** What cannot be given back expires. */
+const giveBack = ({ store, onProblem }: Household, claim: Claim): Promise<void> =>
+  store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
+
+function isIdle(start: Start, timeline: Timeline): boolean {
+  if (start.kind === 'left-behind') return timeline.openTurn === undefined
+  const eventId = start.kind === 'told' ? start.event.event_id : start.input.eventId
+  return eventId !== undefined && isKnownEvent(timeline, eventId) && timeline.openTurn === undefined
+}
+
+/**
+ * A turn, and then one for each followup that no turn has taken in. A turn that was left behind comes first, whoever asks: what
+ * they say becomes part of it.
+ */
+async function work(household: Household, claim: Claim, saved: Saved, start: Start): Promise<Running> {
+  const { store, clock, hub } = household
+  const { conversationId } = claim
   const left = saved.timeline.openTurn?.turn_id
-  if (opening === 'left-behind' && left === undefined) {
-    await giveBack()
-    return undefined
-  }
-  const ledger = openLedger(saved, claim, store, (event) => hub.publish(conversationId, event))
-  const inbox = createInbox(ledger)
+  const newTurn = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
+  const turnId = left ?? newTurn()
+  const answers = createAnswers()
+  const bill = createBill(household.settings.priceOf)
   const abort = new AbortController()
   const view = household.createView()
-  if (left !== undefined && opening !== 'left-behind') await inbox.accept(asFollowup(opening.text, clock)).catch(orGiveBack)
-  const newTurn = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
-  const first = left ?? newTurn()
+  let current: Promise<TurnResult> | undefined
 
-  const turnOf = async (turnId: string): Promise<Turn> => ({
-    ...household,
-    conversationId,
-    turnId,
-    ledger,
-    inbox,
-    view,
-    news: { feedbacks: await readFeedback(ledger, clock.now(), household.settings) },
-    signal: abort.signal,
-    emit: (event) => hub.publish(conversationId, event),
-    entries: () => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId),
+  const ledger = openLedger(saved, claim, store, (event) => {
+    const { change } = event
+    bill.take(change)
+    if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
+    hub.publish(conversationId, event)
   })
+  const inbox = createInbox(ledger, turnId)
 
-  async function work(): Promise<TurnResult> {
+  async function turn(id: string, opening: Opening): Promise<TurnResult> {
+    inbox.serve(id)
+    const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
+    const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
+    const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
+    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries }
+    if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
+    return runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
+      if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
+      throw error
+    })
+  }
+
+  /** Its result is told when the next turn is sure to begin, or when there is none and everything has come to rest. */
+  function begin(id: string, opening: Opening): Begun {
+    const told = Promise.withResolvers<TurnResult>()
+    told.promise.catch(() => {}) // whoever wants to know awaits it; nobody has to
+    current = told.promise
+    return { result: turn(id, opening), told }
+  }
+
+  async function workOff(first: Begun | undefined): Promise<void> {
     const stopHeart = beat(household, claim, abort)
+    let last = first
     try {
-      const start: Opening = left !== undefined || opening === 'left-behind' ? { kind: 'left-behind' } : { kind: 'asked', input: opening }
-      let result = await runTurn(await turnOf(first), start)
-      for (let next = unanswered(inbox); next !== undefined && result.exitReason !== 'cancelled'; next = unanswered(inbox)) {
-        result = await runTurn(await turnOf(newTurn()), { kind: 'asked', input: next })
+      while ((await last?.result)?.exitReason !== 'cancelled') {
+        const next = await inbox.rest()
+        if (next === undefined) break
+        last?.told.resolve(last.result)
+        last = begin(newTurn(), { kind: 'asked', input: inputOf(next) })
       }
-      return result
     } catch (error) {
-      if (isSuperseded(error)) return cancelled({ turnId: first }) // another process goes on with it: the user need not know
+      last ??= { result: Promise.reject(error), told: Promise.withResolvers() }
       throw error
     } finally {
+      inbox.close()
       stopHeart()
-      await giveBack()
+      hub.close(conversationId)
+      await giveBack(household, claim)
+      last?.told.resolve(last.result)
+      if (last) answers.over(last.result)
     }
   }
-  return { turnId: first, inbox, over: work(), abort: (reason) => abort.abort(reason) }
+
+  const event =
+    left !== undefined && start.kind === 'asked' ? followup(start.input, clock) : start.kind === 'told' ? start.event : undefined
+  if (event) await inbox.accept(event)
+  const opening: Opening | undefined = left !== undefined ? { kind: 'left-behind' } : start.kind === 'asked' ? start : undefined
+  hub.open(conversationId, ledger.lastSeq)
+  const begun = opening && begin(turnId, opening)
+  const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(begun?.told.promise)
+  const over = workOff(begun)
+  for (const promise of [first, over]) promise.catch(() => {})
+  return { turnId, inbox, answers, first, over, abort: (reason) => abort.abort(reason) }
 }
 
-/** A followup that no turn has taken up becomes the next one. */
-function unanswered(inbox: Inbox): Input | undefined {
-  const event = inbox.waiting.find(({ kind }) => kind === 'followup')
-  return event && inputOf(event)
+/** A turn that runs, and the promise that others hold. */
+interface Begun {
+  readonly result: Promise<TurnResult>
+  readonly told: PromiseWithResolvers<TurnResult>
 }
 
-/** Said to a conversation whose last turn was left behind: it is part of that turn now, and waits in the journal meanwhile. */
-const asFollowup = (text: string, clock: Clock) => ({ event_id: clock.randomHex(12), kind: 'followup' as const, ts: clock.now(), text })
+/** Said to a conversation that is busy, or whose last turn was left behind: it is part of that turn, and waits in the journal meanwhile. */
+export function followup({ text, attachments, eventId }: Input, clock: Clock): NewEvent {
+  const payload = attachments.length > 0 ? { payload: { attachments } } : {}
+  return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }
+}
 
-const inputOf = ({ text, event_id }: InboxEvent): Input => ({ text, attachments: [], eventId: event_id })
+const inputOf = (event: InboxEvent): Input => ({ text: event.text, attachments: attachmentsIn(event), eventId: event.event_id })
+
+const missing = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
 
 /** Keeps the lease; when it is lost, the turn must stop at once: someone else is writing. A beat that only failed is followed by another. */
 function beat({ store, onProblem }: Household, claim: Claim, abort: AbortController): () => void {

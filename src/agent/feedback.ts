@@ -1,5 +1,5 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
-import { type Reaction, turnFeedback } from '../core/block/index.ts'
+import { type Block, type Reaction, turnFeedback } from '../core/block/index.ts'
 import { isObject } from '../core/json.ts'
 import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
@@ -18,13 +18,21 @@ const reactions: ReadonlySet<unknown> = new Set<Reaction>(['ok', 'not_ok', 'neut
  */
 export async function readFeedback(ledger: Ledger, now: string, settings: AgentSettings): Promise<readonly AnnouncedFeedback[]> {
   const { timeline } = ledger
-  const events = timeline.inbox.filter(({ kind }) => kind === 'feedback')
+  const open = timeline.openTurn?.turn_id // what is said of a turn that is being taken up waits for its end
+  const events = timeline.inbox.filter((event) => event.kind === 'feedback' && event.target_turn_id !== open)
   if (events.length === 0) return []
-  const heard = events.map((event) => ({ event, feedback: feedbackOf(event, timeline) }))
-  const counted = heard.flatMap(({ feedback }) => (feedback ? [feedback] : []))
+  const counted = lastWords(events.flatMap((event) => feedbackOf(event, timeline) ?? []))
   if (isHot(timeline, now, settings)) return counted
   await ledger.commit((value) => incorporate(value, counted, events, now))
   return counted.map((feedback) => ({ ...feedback, incorporated: true }))
+}
+
+/** A user has one opinion of a turn, the latest; those of machines add up. */
+function lastWords(feedbacks: readonly AnnouncedFeedback[]): readonly AnnouncedFeedback[] {
+  const isUsers = (feedback: AnnouncedFeedback, turnId: string) => feedback.origin === 'user' && feedback.turnId === turnId
+  return feedbacks.filter(
+    (feedback, index) => !isUsers(feedback, feedback.turnId) || index === feedbacks.findLastIndex((each) => isUsers(each, feedback.turnId)),
+  )
 }
 
 export function isHot({ cache }: Timeline, now: string, { expiry }: AgentSettings): boolean {
@@ -37,7 +45,7 @@ export function isHot({ cache }: Timeline, now: string, { expiry }: AgentSetting
 function feedbackOf(event: InboxEvent, timeline: Timeline): AnnouncedFeedback | undefined {
   const said = isObject(event.payload) ? event.payload : {}
   const turnId = event.target_turn_id ?? ''
-  const [first] = blocksOfTurn(timeline, turnId)
+  const first = blocksOfTurn(timeline, turnId).find(isOriginal)
   const origin = said.origin === 'machine' ? 'machine' : 'user'
   const unsure = origin === 'machine' && !(typeof said.confidence === 'number' && said.confidence >= SURE)
   if (!first || unsure) return undefined
@@ -45,21 +53,24 @@ function feedbackOf(event: InboxEvent, timeline: Timeline): AnnouncedFeedback | 
   return { turnId, turnTs: first.ts, ts: event.ts, origin, text: event.text, ...(reaction && { reaction }) }
 }
 
+/** Not what a compaction has put in its place. */
+const isOriginal = ({ type, meta }: Block) => type !== 'conv.range.summary' && meta?.preserved_by_compaction !== true
+
+/** Each after the last block of its turn. */
 function incorporate(
   timeline: Timeline,
   feedbacks: readonly AnnouncedFeedback[],
   events: readonly InboxEvent[],
   now: string,
 ): readonly Change[] {
-  const latest = new Map(feedbacks.map((feedback) => [feedback.turnId, feedback])) // one per turn: the last word counts
-  const drafts = [...latest.values()].map(({ turnId, ts, text, origin, reaction }) =>
+  const drafts = feedbacks.map(({ turnId, ts, text, origin, reaction }) =>
     turnFeedback(turnId, ts, { text, origin, ...(reaction && { reaction }) }),
   )
-  const blocks = enter(timeline, drafts)
+  const byTurn = Map.groupBy(enter(timeline, drafts), ({ turn_id }) => turn_id)
   return [
-    ...blocks.flatMap((block): readonly Change[] => {
-      const last = blocksOfTurn(timeline, block.turn_id).at(-1)
-      return last ? [{ type: 'blocks.inserted', after_id: last.id, blocks: [block] }] : []
+    ...[...byTurn].flatMap(([turnId, blocks]): readonly Change[] => {
+      const last = blocksOfTurn(timeline, turnId).at(-1)
+      return last ? [{ type: 'blocks.inserted', after_id: last.id, blocks }] : []
     }),
     { type: 'event.folded', ts: now, event_ids: events.map(({ event_id }) => event_id), turn_id: null },
     ...(feedbacks.length > 0 ? [{ type: 'feedback.seen' as const, ts: now, until: newest(feedbacks) }] : []),

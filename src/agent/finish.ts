@@ -1,10 +1,11 @@
-import { assistantCompletion, type Draft, stage, suggestedFollowups } from '../core/block/index.ts'
+import { assistantCompletion, clarification, type Draft, suggestedFollowups } from '../core/block/index.ts'
 import { extractSids } from '../core/citations/sids.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
 import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
 import type { Change } from '../core/timeline/change.ts'
+import { enter } from '../core/timeline/enter.ts'
 import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
-import { append } from './ledger.ts'
+import { tooLate } from './fold.ts'
 import type { Attempt, Progress } from './progress.ts'
 import { sayAnswer } from './say.ts'
 import type { Turn } from './turn.ts'
@@ -30,24 +31,32 @@ export interface TurnResult {
   readonly answer: string
   readonly followups: readonly string[]
   readonly sourcesUsed: readonly number[]
+  /** The answer was cut off, or the budget was used up before the work was done. */
   readonly truncated: boolean
   readonly error?: Error
 }
 
 const good: ReadonlySet<ExitReason> = new Set(['complete', 'exit', 'max_iterations', 'time', 'budget', 'steer'])
 
+const unfinished: ReadonlySet<ExitReason> = new Set(['max_iterations', 'time', 'budget'])
+
 /** Ends a turn with what it last said, else with fixed words: a turn never ends silent. */
 export async function finish(turn: Turn, progress: Progress, ended: Ended): Promise<TurnResult> {
   const { timeline } = turn.ledger
   const answer = closingAnswer(ended.ending, timeline, turn.turnId, ended.violationCode)
-  const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: ended.exitReason === 'max_iterations' }
-  const attempts = progress.attempts.at(-1)?.text === answer ? progress.attempts.slice(0, -1) : progress.attempts
-  await turn.ledger.commit((now) => [
-    ...(ended.changes ?? []),
-    ...resolved(append([...(ended.drafts ?? []), ...lastDrafts(turn, now, attempts, decision, progress.iteration)]), now),
-    ...closing(turn, now, decision, ended.exitReason),
-  ])
-  if (progress.attempts.at(-1)?.text !== answer) sayAnswer(turn, progress.iteration, answer)
+  const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: false }
+  const repeated = progress.attempts.at(-1)?.text === answer
+  const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
+  if (!repeated) sayAnswer(turn, progress.iteration, answer)
+  const [before, after] = [await turn.hooks.onBeforeCompletion(), await turn.hooks.onAfterCompletion()]
+  await turn.ledger.commit((now) => {
+    const said = [...before, ...lastDrafts(turn, now, attempts, decision, progress.iteration), ...after]
+    return [
+      ...(ended.changes ?? []),
+      { type: 'blocks.appended', blocks: enter(now, [...(ended.drafts ?? []), ...said]) },
+      ...closing(turn, now, decision, ended.exitReason),
+    ]
+  })
   return resultOf(turn, decision, ended.exitReason, ended.error)
 }
 
@@ -85,6 +94,7 @@ export function closing(turn: Turn, timeline: Timeline, decision: FinalDecision,
   const tokens = blocksOfTurn(timeline, turn.turnId).reduce((sum, block) => sum + turn.view.estimator.content(block), 0)
   return [
     ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
+    ...tooLate(timeline, ts),
     { type: 'turn.closed', turn_id: turn.turnId, ts, exit_reason: exitReason, sources_used: sids, tokens },
   ]
 }
@@ -97,7 +107,7 @@ export function resultOf(turn: Turn, decision: FinalDecision, exitReason: ExitRe
     answer: decision.answer,
     followups: decision.followups,
     sourcesUsed: citedIn(decision.answer, turn.ledger.timeline),
-    truncated: decision.truncated,
+    truncated: decision.truncated || unfinished.has(exitReason),
     ...(error && { error }),
   }
 }
@@ -113,13 +123,9 @@ export function citedIn(text: string, { sources }: Timeline): readonly number[] 
   return extractSids(text).filter((sid) => known.has(sid))
 }
 
+/** By its answers and by what it made; an artifact may name a source that does not exist. */
 function citedInTurn(timeline: Timeline, turnId: string, answer: string): readonly number[] {
+  const known = new Set(timeline.sources.rows.map(({ sid }) => sid))
   const made = blocksOfTurn(timeline, turnId).flatMap(({ meta }) => meta?.sources_used ?? [])
-  return [...new Set([...made, ...citedIn(answer, timeline)])].sort((a, b) => a - b)
+  return [...new Set([...made, ...extractSids(answer)])].filter((sid) => known.has(sid)).sort((a, b) => a - b)
 }
-
-function clarification(turnId: string, ts: string, questions: readonly string[]): Draft {
-  return stage('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
-}
-
-const resolved = (changes: ReturnType<typeof append>, timeline: Timeline) => (typeof changes === 'function' ? changes(timeline) : changes)

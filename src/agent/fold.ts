@@ -4,28 +4,34 @@ import { openWrapUp, steerWrapUp } from '../core/decision/wrap-up.ts'
 import { isObject } from '../core/json.ts'
 import { externalPath } from '../core/path/build.ts'
 import type { Change, InboxEvent } from '../core/timeline/change.ts'
+import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
-import { append } from './ledger.ts'
+import { attachedSources, attachmentDrafts, attachmentsIn, uniquelyNamed } from './attachments.ts'
 import type { Progress } from './progress.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
 
 /** Takes what waits in the inbox into the turn, in order: as blocks for the model to read, and as credit to answer with. */
 export async function foldEvents(turn: Turn, before: Progress): Promise<Progress> {
-  const waiting = turn.inbox.waiting.filter(({ kind }) => kind !== 'feedback')
-  if (waiting.length === 0) return before
+  const due = dueNow(turn.inbox.waiting, turn.turnId)
+  if (due.length === 0) return before
   const ts = turn.clock.now()
-  const mine = waiting.filter((event) => isMine(event, turn.turnId))
-  const expired = waiting.filter((event) => !isMine(event, turn.turnId))
-  await turn.ledger.commit(
-    append(
-      mine.flatMap((event) => draftOf(event, turn.turnId)),
-      ...folded(mine, turn.turnId, ts),
-      ...folded(expired, null, ts),
-    ),
-  )
+  const mine = due.filter((event) => isMine(event, turn.turnId))
+  await turn.ledger.commit((timeline) => [
+    ...entered(mine, turn.turnId, ts, timeline),
+    ...folded(mine, turn.turnId, ts),
+    ...expired(due, turn.turnId, ts),
+  ])
   for (const event of mine) await turn.hooks.onExternalEvent(event)
   return mine.reduce((progress, event) => take(progress, event, turn.settings), before)
+}
+
+/** In order of acceptance, and nothing beyond a stop: what was said after it is for the next turn to answer. */
+function dueNow(waiting: readonly InboxEvent[], turnId: string): readonly InboxEvent[] {
+  if (waiting.length === 0) return waiting
+  const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
+  const stop = events.findIndex((event) => isStop(event) && isMine(event, turnId))
+  return stop === -1 ? events : events.slice(0, stop + 1)
 }
 
 /** A steer meant for another turn is not carried over to this one; everything else is. */
@@ -33,32 +39,84 @@ function isMine(event: InboxEvent, turnId: string): boolean {
   return event.kind !== 'steer' || event.target_turn_id === undefined || event.target_turn_id === turnId
 }
 
-export const isStop = (event: InboxEvent): boolean => event.kind === 'steer' && event.text.trim() === ''
+/** Fires the signal of whatever the turn is doing. */
+export const interrupts = (event: InboxEvent, turnId: string): boolean => event.kind === 'steer' && isMine(event, turnId)
+
+const isStop = (event: InboxEvent): boolean => event.kind === 'steer' && event.text.trim() === ''
 
 /** What an event means for the turn that it has become part of. */
 export function take(progress: Progress, event: InboxEvent, settings: AgentSettings): Progress {
   const events = [...progress.events, { kind: event.kind, ts: event.ts, text: event.text }]
   if (isStop(event)) return { ...progress, events, stopped: true }
-  if (event.kind !== 'steer') {
-    const { wrapUp: _over, ...resumed } = progress // something new to answer: the normal budget is back
-    return { ...resumed, events, budget: grant(progress.budget, event.event_id, creditOf(event)) }
-  }
-  if (modeOf(event) !== 'wrap_up') return { ...progress, events }
-  return { ...progress, events, wrapUp: openWrapUp(steerWrapUp, { rounds: settings.wrapUpRounds, maxTokens: settings.wrapUp.maxTokens }) }
+  if (event.kind === 'steer')
+    return modeOf(event) === 'wrap_up' ? { ...progress, events, wrapUp: supervised(settings) } : { ...progress, events }
+  const budget = grant(progress.budget, event.event_id, creditOf(event))
+  if (event.kind !== 'followup') return { ...progress, events, budget }
+  const { wrapUp: _over, ...resumed } = progress // something new to answer: the normal budget is back
+  return { ...resumed, events, budget }
 }
 
 const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.mode === 'wrap_up' ? 'wrap_up' : 'redirect')
 
-function draftOf(event: InboxEvent, turnId: string): readonly Draft[] {
+const supervised = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
+  openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
+
+/** Each event as a block, followed by what it brought along. */
+function entered(events: readonly InboxEvent[], turnId: string, ts: string, timeline: Timeline): readonly Change[] {
+  if (events.length === 0) return []
+  const attached = uniquelyNamed(events.flatMap(attachmentsIn), turnId, timeline)
+  let next = 0
+  const drafts = events.flatMap((event) => {
+    const own = attached.slice(next, next + attachmentsIn(event).length)
+    next += own.length
+    return [draftOf(event, turnId), ...attachmentDrafts(own, turnId, event.ts)]
+  })
+  return [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }, ...attachedSources(attached, turnId, ts, timeline)]
+}
+
+function draftOf(event: InboxEvent, turnId: string): Draft {
   const said = { messageId: event.event_id, text: event.text }
-  if (event.kind === 'followup' || event.kind === 'steer') return [userEvent(event.kind, turnId, event.ts, said)]
-  const path = externalPath(turnId, event.kind, event.event_id)
-  return [{ type: 'event.external', author: 'system', turn_id: turnId, ts: event.ts, mime: 'text/markdown', path, text: event.text }]
+  if (event.kind === 'followup' || event.kind === 'steer') return userEvent(event.kind, turnId, event.ts, said)
+  const source = isObject(event.payload) && typeof event.payload.source === 'string' ? event.payload.source : undefined
+  return {
+    type: 'event.external',
+    author: 'system',
+    turn_id: turnId,
+    ts: event.ts,
+    mime: 'text/markdown',
+    path: externalPath(turnId, 'event', event.event_id),
+    text: source === undefined ? event.text : `source: ${source}\n${event.text}`,
+    meta: { message_id: event.event_id, ...(source !== undefined && { source }) },
+  }
 }
 
 function folded(events: readonly InboxEvent[], turnId: string | null, ts: string): readonly Change[] {
   return events.length === 0 ? [] : [{ type: 'event.folded', ts, event_ids: events.map(({ event_id }) => event_id), turn_id: turnId }]
 }
 
-/** Something a running turn should still look at before it ends. */
-export const hasNews = (timeline: Timeline): boolean => timeline.inbox.some(({ kind }) => kind !== 'feedback')
+/** Steers of other turns: nobody is left who could follow them. */
+const expired = (events: readonly InboxEvent[], turnId: string, ts: string): readonly Change[] =>
+  folded(
+    events.filter((event) => !isMine(event, turnId)),
+    null,
+    ts,
+  )
+
+/** What a turn must still look at before it ends. Not when the user said stop: then the answer that is there is the last word. */
+export function hasNews({ inbox }: Timeline, turnId: string): boolean {
+  if (inbox.length === 0) return false
+  const mine = inbox.filter((event) => isMine(event, turnId))
+  return mine.some(wantsAnswer) && !mine.some(isStop)
+}
+
+/** A user always does; something from outside only when it says so. */
+const wantsAnswer = (event: InboxEvent): boolean => event.kind === 'followup' || event.kind === 'steer' || creditOf(event) > 0
+
+/** With the close, steers that came too late for this turn wait no longer: they are not for the next one. */
+export function tooLate({ inbox }: Timeline, ts: string): readonly Change[] {
+  return folded(
+    inbox.filter(({ kind }) => kind === 'steer'),
+    null,
+    ts,
+  )
+}

@@ -1,19 +1,55 @@
-import type { TurnEvent } from '../core/event.ts'
+import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../core/event.ts'
 
-/** Tells whoever listens to a conversation, in order. A listener that throws is its own problem. */
+/** An event and the latest entry when it happened: a live event says nothing new to whoever has read a later entry. */
+export interface Told<Event extends TurnEvent = TurnEvent> {
+  readonly event: Event
+  readonly seq: number
+}
+
+/** Tells whoever listens to a conversation, in order. A listener that throws is its own problem. Holds nothing about the idle. */
 export interface Hub {
+  /** A conversation is being worked on, from this entry on. */
+  open(conversationId: string, seq: number): void
+  close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
   /** Returns how to stop listening. */
-  subscribe(conversationId: string, listener: (event: TurnEvent) => void): () => void
+  subscribe(conversationId: string, listener: (told: Told) => void): () => void
+  /** What has been said live and is not entered yet: whoever joins in the middle of an answer begins with it. */
+  inFlight(conversationId: string): readonly Told[]
+  /** Conversations that something is held for. */
+  readonly size: number
+}
+
+interface Stage {
+  seq: number
+  readonly live: Told<LaneEvent | StatusEvent>[]
 }
 
 export function createHub(onError: (error: unknown) => void): Hub {
-  const listeners = new Map<string, Set<(event: TurnEvent) => void>>()
+  const stages = new Map<string, Stage>()
+  const listeners = new Map<string, Set<(told: Told) => void>>()
+
+  /** Where the event stands; what it makes obsolete is no longer in flight. */
+  function place(conversationId: string, event: TurnEvent): Told {
+    const stage = stages.get(conversationId)
+    if (event.type === 'entry') {
+      if (stage) stage.seq = event.seq
+      if (isHeard(event)) stage?.live.splice(0)
+      return { event, seq: event.seq }
+    }
+    const told = { event, seq: stage?.seq ?? 0 }
+    stage?.live.push(told)
+    return told
+  }
+
   return {
+    open: (conversationId, seq) => void stages.set(conversationId, { seq, live: [] }),
+    close: (conversationId) => void stages.delete(conversationId),
     publish(conversationId, event) {
+      const told = place(conversationId, event)
       for (const listener of listeners.get(conversationId) ?? []) {
         try {
-          listener(event)
+          listener(told)
         } catch (error) {
           onError(error)
         }
@@ -24,46 +60,15 @@ export function createHub(onError: (error: unknown) => void): Hub {
       listeners.set(conversationId, set.add(listener))
       return () => {
         set.delete(listener)
-        if (set.size === 0) listeners.delete(conversationId)
+        if (set.size === 0 && listeners.get(conversationId) === set) listeners.delete(conversationId)
       }
+    },
+    inFlight: (conversationId) => [...(stages.get(conversationId)?.live ?? [])],
+    get size() {
+      return new Set([...stages.keys(), ...listeners.keys()]).size
     },
   }
 }
 
-/** Events that wait for a reader. Ends after `close`, once everything was read. */
-export interface EventQueue extends AsyncIterable<TurnEvent> {
-  push(event: TurnEvent): void
-  close(): void
-}
-
-export function createEventQueue(onAbandoned: () => void = () => {}): EventQueue {
-  const waiting: TurnEvent[] = []
-  let wake: (() => void) | undefined
-  let closed = false
-  return {
-    push(event) {
-      waiting.push(event)
-      wake?.()
-    },
-    close() {
-      closed = true
-      wake?.()
-    },
-    async *[Symbol.asyncIterator]() {
-      try {
-        for (let next = 0; ; ) {
-          while (next < waiting.length) yield waiting[next++] as TurnEvent
-          waiting.length = 0
-          next = 0
-          if (closed) return
-          await new Promise<void>((resolve) => {
-            wake = resolve
-          })
-          wake = undefined
-        }
-      } finally {
-        onAbandoned()
-      }
-    },
-  }
-}
+/** A response that is entered: what its lanes showed can now be read in the journal. */
+const isHeard = ({ change }: EntryEvent) => change.type === 'response.received' && change.role === undefined

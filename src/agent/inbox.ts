@@ -1,20 +1,34 @@
 import type { InboxEvent } from '../core/timeline/change.ts'
+import { isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
+import { interrupts } from './fold.ts'
 import type { Ledger } from './ledger.ts'
 
 /** What a user asks of a running turn from outside. */
 export type Steering = 'redirect' | 'wrap_up'
+
+/** An event as it is brought in: its place in the order is given when it is accepted. */
+export type NewEvent = Omit<InboxEvent, 'sequence'>
 
 /**
  * Where events wait until the turn looks. A steer does not wait: it fires the signal of whatever the turn is doing.
  * Events are entered in the journal when they are accepted, so a crash loses none and a second delivery changes nothing.
  */
 export interface Inbox {
-  accept(event: Omit<InboxEvent, 'sequence'>): Promise<void>
+  /** False when the conversation has come to rest: whoever has something to say must start a turn. */
+  accept(event: NewEvent): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
+  /** A steer of the turn that is running has not been taken in yet. */
+  readonly steered: boolean
+  /** The turn that a steer is meant for, unless it names another. */
+  serve(turnId: string): void
   /** The turn does something that a steer may interrupt. Call `end` when it is done. */
   beginPhase(turn: AbortSignal): Phase
-  /** Resolves when an event is accepted, or after `ms`. */
+  /** Resolves when the turn has something new to look at, or after `ms`. */
   pause(ms: number): Promise<void>
+  /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
+  rest(): Promise<InboxEvent | undefined>
+  close(): void
+  readonly closed: boolean
 }
 
 export interface Phase {
@@ -22,26 +36,42 @@ export interface Phase {
   end(): void
 }
 
-export function createInbox(ledger: Ledger): Inbox {
+export function createInbox(ledger: Ledger, firstTurn: string): Inbox {
   const phases = new Set<AbortController>()
   const sleepers = new Set<() => void>()
+  let turnId = firstTurn
+  let closed = false
+  const isSteered = () => ledger.timeline.inbox.some((event) => interrupts(event, turnId))
 
   return {
     get waiting() {
       return ledger.timeline.inbox
     },
+    get steered() {
+      return isSteered()
+    },
+    serve(next) {
+      turnId = next
+    },
     async accept(event) {
+      if (closed) return false // its ledger may be broken, or no longer ours
+      let entered: InboxEvent | undefined
+      let late = false
       await ledger.commit((timeline) => {
-        const known = timeline.inbox.some(({ event_id }) => event_id === event.event_id)
-        return known ? [] : [{ type: 'event.accepted', event: { ...event, sequence: (timeline.lastEvent?.sequence ?? 0) + 1 } }]
+        late = closed
+        if (late || isKnownEvent(timeline, event.event_id)) return []
+        entered = addressed(event, timeline, turnId)
+        return [{ type: 'event.accepted', event: entered }]
       })
-      if (event.kind === 'steer') for (const phase of phases) phase.abort(new DOMException('The user steered.', 'AbortError'))
-      for (const wake of sleepers) wake()
+      if (entered && entered.kind !== 'feedback') for (const wake of sleepers) wake()
+      if (entered && interrupts(entered, turnId)) for (const phase of phases) phase.abort(steeredError())
+      return !late
     },
     beginPhase(turn) {
       const phase = new AbortController()
       const stop = () => phase.abort(turn.reason)
       if (turn.aborted) stop()
+      else if (isSteered()) phase.abort(steeredError())
       else turn.addEventListener('abort', stop, { once: true })
       phases.add(phase)
       return {
@@ -64,5 +94,28 @@ export function createInbox(ledger: Ledger): Inbox {
         sleepers.add(wake)
       })
     },
+    async rest() {
+      let next: InboxEvent | undefined
+      await ledger.commit(({ inbox }) => {
+        next = inbox.find(({ kind }) => kind === 'followup')
+        closed = next === undefined
+        return []
+      })
+      return next
+    },
+    close() {
+      closed = true
+    },
+    get closed() {
+      return closed
+    },
   }
 }
+
+/** In its place, and for a steer: to whom. One that names no turn means the turn that was running when it came, and no later one. */
+function addressed(event: NewEvent, { lastEvent }: Timeline, turnId: string): InboxEvent {
+  const placed = { ...event, sequence: (lastEvent?.sequence ?? 0) + 1 }
+  return event.kind === 'steer' && event.target_turn_id === undefined ? { ...placed, target_turn_id: turnId } : placed
+}
+
+const steeredError = () => new DOMException('The user steered.', 'AbortError')

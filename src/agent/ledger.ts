@@ -17,7 +17,7 @@ export interface Ledger {
 /** Changes, or how to make them from the value they will be applied to: blocks are numbered when their turn comes, not before. */
 export type Changes = readonly Change[] | ((timeline: Timeline) => readonly Change[])
 
-/** One at a time, in order. After a failure, none: a turn whose journal is broken must not go on. */
+/** One at a time, in order. Once the store has failed, none: a turn whose journal is broken must not go on. */
 export function openLedger(
   start: Saved,
   claim: Claim,
@@ -25,12 +25,18 @@ export function openLedger(
   emit: (event: EntryEvent) => void,
 ): Ledger {
   let { timeline, lastSeq } = start
-  let previous: Promise<void> = Promise.resolve()
+  let previous: Promise<unknown> = Promise.resolve()
+  let broken: { readonly error: unknown } | undefined
 
   async function write(changes: Changes): Promise<void> {
-    const wanted = typeof changes === 'function' ? changes(timeline) : changes
+    if (broken) throw broken.error
+    const wanted = typeof changes === 'function' ? changes(timeline) : changes // a fault in here leaves the journal whole
     if (wanted.length === 0) return
-    for (const entry of await store.append(claim, wanted)) {
+    const entries = await store.append(claim, wanted).catch((error: unknown) => {
+      broken = { error }
+      throw error
+    })
+    for (const entry of entries) {
       timeline = applyChange(timeline, entry.change)
       lastSeq = entry.seq
       emit({ type: 'entry', ...entry })
@@ -45,8 +51,9 @@ export function openLedger(
       return lastSeq
     },
     commit(changes) {
-      previous = previous.then(() => write(changes))
-      return previous
+      const written = previous.then(() => write(changes))
+      previous = written.catch(() => undefined) // its caller is told; the next one finds out for itself
+      return written
     },
   }
 }

@@ -1,3 +1,5 @@
+import type { Notice } from '../core/block/index.ts'
+import { gatherChannels, type ReceivedChannel } from '../core/decision/response.ts'
 import type { LaneEvent } from '../core/event.ts'
 import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
 import type { Channel, ChannelEvent } from '../core/stream/channel.ts'
@@ -8,7 +10,7 @@ import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
 export interface Heard {
   readonly raw: string
   /** In order of first opening. */
-  readonly channels: readonly HeardChannel[]
+  readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
   /** Set when the model came to an end by itself or by the output limit. */
   readonly finish?: { readonly reason: FinishReason; readonly usage: ModelUsage; readonly modelName: string }
@@ -19,30 +21,27 @@ export interface Heard {
   /** More than thoughts: something they may take for done. */
   readonly spoken: boolean
   readonly answer: DeliveredAnswer | undefined
-}
-
-export interface HeardChannel {
-  readonly name: string
-  readonly instances: readonly string[]
-  readonly closed: 'tag' | 'implied' | 'cut'
+  /** The rule it broke from its first words on: the rest was not waited for. */
+  readonly violation?: Notice
 }
 
 export interface Listening {
   readonly channels: readonly Channel[]
   readonly lanes: Lanes
-  /** Looks at each event; what it returns ends the stream early. */
-  watch(events: readonly ChannelEvent[], seen: Pick<ChannelParser, 'preamble' | 'strayTags'>): boolean
+  /** Looks at each piece; a violation ends the stream at once. */
+  watch(events: readonly ChannelEvent[], seen: Pick<ChannelParser, 'preamble' | 'strayTags'>, raw: string): Notice | undefined
   emit(delta: LaneEvent['delta']): void
 }
 
 /** Listens to a stream to its end. Never throws: whatever the model or the provider does is in what was heard. */
 export async function listen(stream: AsyncIterable<ModelEvent>, stop: AbortController, listening: Listening): Promise<Heard> {
   const parser = createChannelParser(listening.channels)
-  const bodies = new Map<string, { instances: string[]; closed: HeardChannel['closed'] }>()
+  const heard: ChannelEvent[] = []
   const { lanes } = listening
   let raw = ''
   let shown = false
   let spoken = false
+  let violation: Notice | undefined
   let ending: Pick<Heard, 'finish' | 'error'> = {}
 
   const show = (deltas: ReturnType<Lanes['push']>) => {
@@ -53,17 +52,19 @@ export async function listen(stream: AsyncIterable<ModelEvent>, stop: AbortContr
     }
   }
   const take = (events: readonly ChannelEvent[]) => {
+    violation ??= listening.watch(events, parser, raw)
+    if (violation) return // nothing of it is read, so nothing of it is shown, however it was cut
     for (const event of events) {
-      note(bodies, event)
+      heard.push(event)
       show(lanes.push(event))
     }
-    return listening.watch(events, parser)
   }
 
   for await (const event of stream) {
     if (event.type === 'text.delta') {
       raw += event.text
-      if (!take(parser.push(event.text))) continue
+      take(parser.push(event.text))
+      if (!violation) continue
       stop.abort(new DOMException('The response broke the protocol.', 'AbortError'))
       break
     }
@@ -74,28 +75,19 @@ export async function listen(stream: AsyncIterable<ModelEvent>, stop: AbortContr
   show(ending.finish ? lanes.end(ending.finish.reason === 'length' ? 'aborted' : 'whole') : lanes.abort())
   return {
     raw,
-    channels: [...bodies].map(([name, body]) => ({ name, ...body })),
+    channels: gatherChannels(heard),
     preamble: parser.preamble,
     ...ending,
+    ...(violation && { violation }),
     shown,
     spoken,
     answer: lanes.answer(),
   }
 }
 
-function note(bodies: Map<string, { instances: string[]; closed: HeardChannel['closed'] }>, event: ChannelEvent): void {
-  const body = bodies.get(event.channel)
-  if (event.type === 'channel.start') {
-    if (body) body.instances.push('')
-    else bodies.set(event.channel, { instances: [''], closed: 'cut' })
-  } else if (body && event.type === 'channel.delta') body.instances[event.instance] += event.text
-  else if (body && event.type === 'channel.end') body.closed = event.closed
-}
-
 /** The same cutting, for a response that is already whole. */
 export function cutIntoChannels(raw: string, channels: readonly Channel[]): Pick<Heard, 'channels' | 'preamble'> {
   const parser = createChannelParser(channels)
-  const bodies = new Map<string, { instances: string[]; closed: HeardChannel['closed'] }>()
-  for (const event of [...parser.push(raw), ...parser.end()]) note(bodies, event)
-  return { channels: [...bodies].map(([name, body]) => ({ name, ...body })), preamble: parser.preamble }
+  const events = [...parser.push(raw), ...parser.end()]
+  return { channels: gatherChannels(events), preamble: parser.preamble }
 }

@@ -18,6 +18,8 @@ export interface Progress {
   readonly events: readonly LiveEvent[]
   /** The user said stop: no further call of the model. */
   readonly stopped: boolean
+  /** Tokens below which another compaction would come to nothing again. */
+  readonly crowded?: number
   /** The turn has hidden something: the previous turn's cache point gives way. */
   readonly hid: boolean
 }

@@ -13,18 +13,33 @@ export interface DecisionPrompt {
   readonly parts: readonly Part[]
   readonly marks: readonly number[]
   readonly ttlSeconds: number | null
+  /** Whom it is for. */
+  readonly model: string
+  /** All that is sent, in tokens, when they had to be counted: below the limit nothing is. */
+  readonly tokens: number | undefined
+  /** The same, counted if need be. */
+  countTokens(): number
 }
 
 /** The timeline with its cache points, then what is true only now. */
 export function decisionPrompt(turn: Turn, progress: Progress, wrapUp?: true): DecisionPrompt {
   const { timeline } = turn.ledger
-  const { parts, marks } = turn.view.renderer.render(timeline, {
-    currentTurnId: turn.turnId,
-    points: (slice) => pointsOf(turn, progress, slice).marks,
-    sources: turn.view.sourcesTail(timeline.sources, turn.turnId),
-    announce: announceText(turn, progress, timeline, wrapUp),
-  })
-  return { parts, marks, ttlSeconds: turn.settings.expiry.ttlSeconds }
+  const { renderer, meter, estimator } = turn.view
+  const sources = turn.view.sourcesTail(timeline.sources, turn.turnId)
+  const announce = announceText(turn, progress, timeline, wrapUp)
+  const points = (slice: Slice) => pointsOf(turn, progress, slice).marks
+  const { parts, marks } = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
+  const slice = () => renderer.slice(timeline, turn.turnId)
+  const around = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
+  const known = meter.known(timeline, slice())
+  return {
+    parts,
+    marks,
+    ttlSeconds: turn.settings.expiry.ttlSeconds,
+    model: turn.models.decision.name,
+    tokens: known === undefined ? undefined : known + around(),
+    countTokens: () => meter.tokens(timeline, slice()) + around(),
+  }
 }
 
 export function pointsOf(turn: Turn, { hid }: Pick<Progress, 'hid'>, slice: Slice): CachePoints {
@@ -55,5 +70,6 @@ function constraintsOf(progress: Progress, wrapUp: true | undefined): { readonly
   if (wrapUp) return { constraints: ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.'] }
   if (!progress.wrapUp) return {}
   const { rounds, tools } = progress.wrapUp
-  return { constraints: [`The user asked you to wrap up: ${rounds} rounds left, only ${tools.join(', ')}; then answer.`] }
+  const left = rounds === 1 ? '1 round' : `${rounds} rounds`
+  return { constraints: [`The user asked you to wrap up: ${left} left, only ${tools.join(', ')}; then answer.`] }
 }

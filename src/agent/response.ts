@@ -1,8 +1,10 @@
 import { type Draft, type Place, thinking } from '../core/block/index.ts'
 import type { Response } from '../core/decision/response.ts'
-import type { ResponseReceived } from '../core/timeline/change.ts'
+import type { ModelUsage } from '../core/model-event.ts'
+import type { PromptRecord, ResponseReceived, Usage } from '../core/timeline/change.ts'
 import type { Asked } from './ask.ts'
 import type { Heard } from './listen.ts'
+import type { DecisionPrompt } from './prompt.ts'
 
 /** What was heard, as the reader of decisions wants it. */
 export function responseOf(heard: Heard, maxTokens: number): Response {
@@ -18,7 +20,7 @@ export function responseOf(heard: Heard, maxTokens: number): Response {
 
 /** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
 export function responseReceived(place: Place, { heard, prompt }: Asked, finishReason?: string): ResponseReceived {
-  const usage = heard.finish?.usage
+  const usage = heard.finish && usageOf(heard.finish.usage)
   return {
     type: 'response.received',
     turn_id: place.turnId,
@@ -27,18 +29,30 @@ export function responseReceived(place: Place, { heard, prompt }: Asked, finishR
     call_id: place.callId,
     raw: heard.raw,
     finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
-    ...(usage && {
-      usage: {
-        uncached: usage.uncached,
-        cache_read: usage.cacheRead,
-        cache_write: usage.cacheWrite,
-        output: usage.output,
-        reasoning: usage.reasoning,
-      },
-    }),
-    prompt: { marks: prompt.marks, ...(heard.finish && { model: heard.finish.modelName }), cache_ttl_seconds: prompt.ttlSeconds },
+    ...(usage && { usage }),
+    prompt: promptRecord(prompt, heard.finish?.modelName),
   }
 }
+
+/** A call that was broken off has no usage of its own, so its size is written down: it was not free. */
+function promptRecord(prompt: DecisionPrompt, answeredBy: string | undefined): PromptRecord {
+  const tokens = answeredBy === undefined ? prompt.countTokens() : prompt.tokens
+  return {
+    model: answeredBy ?? prompt.model,
+    marks: prompt.marks,
+    ...(tokens !== undefined && { estimated_tokens: tokens }),
+    cache_ttl_seconds: prompt.ttlSeconds,
+  }
+}
+
+/** Tokens as they are written down. */
+export const usageOf = ({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsage): Usage => ({
+  uncached,
+  cache_read: cacheRead,
+  cache_write: cacheWrite,
+  output,
+  reasoning,
+})
 
 /** What the model thought aloud: kept, and shown to people; never to the model. */
 export function thoughts(place: Place, heard: Heard): readonly Draft[] {

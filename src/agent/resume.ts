@@ -1,6 +1,7 @@
 import { type Block, readNotice } from '../core/block/index.ts'
 import { remainingRounds } from '../core/budget.ts'
 import { accepted, rejected, toolRefused } from '../core/decision/repairs.ts'
+import { oneLess } from '../core/decision/wrap-up.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import type { Change } from '../core/timeline/change.ts'
 import type { TurnEntries } from './entries.ts'
@@ -13,9 +14,9 @@ import type { AgentSettings } from './settings.ts'
  * moves the turn on as the round did that made it:
  *
  *   response.received            one more round is spent
- *   … with a call                a wrap-up has one call less
+ *   … with a call                a wrap-up has one round less
  *   … with a result              the row of repairs ends, or the tool has refused
- *   … with a notice and no call  it was rejected
+ *   … with a notice and no call  it was rejected, and a wrap-up has one round less
  *   … with an attempt            the user has read an answer that was not the last word
  *   event.folded                 what the user said from outside counts again
  */
@@ -49,7 +50,7 @@ function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string)
     return { ...before, repairs: accepted(before.repairs), attempts: [...before.attempts, said] }
   }
   if (blocks.some(({ type }) => type === 'react.tool.call')) {
-    return before.wrapUp ? { ...before, wrapUp: { ...before.wrapUp, rounds: before.wrapUp.rounds - 1 } } : before
+    return oneRoundLess(before)
   }
   const result = blocks.findLast(({ type }) => type === 'react.tool.result')
   const left = remainingRounds(before.budget)
@@ -61,8 +62,10 @@ function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string)
     }
   }
   const refused = blocks.some((block) => readNotice(block) !== undefined && block.meta?.rel === 'call')
-  return refused ? { ...before, repairs: rejected(before.repairs, left).repairs } : before
+  return refused ? { ...oneRoundLess(before), repairs: rejected(before.repairs, left).repairs } : before
 }
+
+const oneRoundLess = (progress: Progress): Progress => (progress.wrapUp ? { ...progress, wrapUp: oneLess(progress.wrapUp) } : progress)
 
 function violationIn({ text }: Block): string | undefined {
   const payload = parseJson(text)

@@ -3,8 +3,8 @@ import { sourcesBySid } from '../core/sources/select.ts'
 import type { LaneDelta } from '../core/stream/lanes-delta.ts'
 import type { Turn } from './turn.ts'
 
-/** An answer that no lane has shown: said at once, with its citations drawn. */
-export function sayAnswer(turn: Turn, iteration: number, answer: string): void {
+/** An answer that no lane has shown: said at once, with its citations drawn. Of the attempts at a round the highest counts. */
+export function sayAnswer(turn: Turn, iteration: number, answer: string, attempt = 0): void {
   const sources = () => sourcesBySid(turn.ledger.timeline.sources)
   const replacer = createCitationRewriter({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })
   const text = replacer.push(answer) + replacer.flush()
@@ -13,5 +13,5 @@ export function sayAnswer(turn: Turn, iteration: number, answer: string): void {
     { ...lane, index: 0, text, completed: false },
     { ...lane, index: 1, text: '', completed: true },
   ]
-  for (const delta of deltas) turn.emit({ type: 'lane.delta', turn_id: turn.turnId, iteration, attempt: 0, delta })
+  for (const delta of deltas) turn.emit({ type: 'lane.delta', turn_id: turn.turnId, iteration, attempt, delta })
 }

@@ -1,17 +1,18 @@
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/settings.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
+import type { PriceOf } from './bill.ts'
 
 /** How an agent behaves when nobody says otherwise. */
 export interface AgentSettings {
   /** Decisions a turn may take; followups add to it. */
   readonly maxRounds: number
   readonly maxSeconds: number | undefined
-  /** In the currency of the model's prices. */
+  /** In the currency of `priceOf`, without which there can be no limit. */
   readonly maxMoney: number | undefined
+  readonly priceOf: PriceOf | undefined
   readonly decision: ModelSettings
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
-  readonly compaction: ModelSettings
   /** Rounds left to a turn that was told to wrap up. */
   readonly wrapUpRounds: number
   /** How long a finished answer waits for a late word of the user. */
@@ -33,14 +34,23 @@ export interface ModelSettings {
   readonly temperature: number
 }
 
+/** With what the owner of the agent wants otherwise. A wish that cannot be kept is refused here, not in the middle of a turn. */
+export function agentSettings(wanted: Partial<AgentSettings> = {}): AgentSettings {
+  const settings = { ...defaultAgentSettings, ...wanted }
+  if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
+    throw new RangeError('a limit of money needs prices: give `priceOf` beside `maxMoney`')
+  }
+  return settings
+}
+
 export const defaultAgentSettings: AgentSettings = {
   maxRounds: 15,
   maxSeconds: undefined,
   maxMoney: undefined,
+  priceOf: undefined,
   decision: { maxTokens: 20_000, temperature: 0.6 },
   wrapUp: { maxTokens: 3_000, temperature: 0.6 },
   gate: { maxTokens: 800, temperature: 0.2 },
-  compaction: { maxTokens: 4_000, temperature: 0.2 },
   wrapUpRounds: 2,
   exitGraceMs: 0,
   stopGraceMs: 5_000,

@@ -11,7 +11,7 @@ export interface ChannelSpec extends Channel {
   readonly replaceCitations?: boolean
   /** Takes `[[USAGE:…]]` out of what is shown. Default true; false for raw channels. */
   readonly stripUsage?: boolean
-  /** Where a client shows it. Default `answer`. */
+  /** Where a client shows it. Default `answer`; a channel named `usage` is never shown there, and without another marker nowhere. */
   readonly emitMarker?: string
 }
 

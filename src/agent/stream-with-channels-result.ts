@@ -1,19 +1,22 @@
 import { describeIssues } from '../core/standard-schema.ts'
+import { withoutFence } from '../core/stream/fence.ts'
+import { parseModelJson } from '../core/stream/json-parse.ts'
 import type { ChannelResult, ParsedPayload } from './stream-with-channels-contract.ts'
 import type { ChannelLane } from './stream-with-channels-lane.ts'
 
 const structured: ReadonlySet<string> = new Set(['json', 'yaml', 'xml', 'html', 'mermaid'])
 
 /** What is known of a channel when the stream is over; with a schema, also whether its body kept to it. No model is asked to repair. */
-export async function resultOf(lane: ChannelLane, parse: (payload: string) => ParsedPayload): Promise<ChannelResult> {
+export async function resultOf(lane: ChannelLane, parse: ((payload: string) => ParsedPayload) | undefined): Promise<ChannelResult> {
   const collected = lane.collect()
   const { schema, format } = lane.spec
   if (collected.instances.length === 0) return collected
-  const payload = structured.has(format) ? withoutFence(collected.raw) : undefined
+  const payload = structured.has(format) ? withoutFence(collected.raw).body : undefined
   const result = { ...collected, ...(payload !== undefined && { payload }) }
   if (schema === undefined) return result
   if (collected.instances.length > 1) return { ...result, error: `multiple_channel_instances:${collected.instances.length}` }
-  const parsed = attempt(() => parse(payload ?? collected.raw))
+  // Our own parser takes the fence off by itself, and knows when what looked like its end was not.
+  const parsed = parse === undefined ? parseModelJson(collected.raw) : attempt(() => parse(payload ?? collected.raw))
   if (!parsed.ok) return { ...result, error: parsed.error.message }
   const repairs = parsed.repairs === undefined || parsed.repairs.length === 0 ? {} : { repairs: parsed.repairs }
   try {
@@ -32,15 +35,6 @@ function attempt(parse: () => ParsedPayload): ParsedPayload {
   } catch (error) {
     return { ok: false, error: { message: messageOf(error) } }
   }
-}
-
-/** One wrapping fence off: ```` ```lang … ``` ````, on one line or on many. */
-export function withoutFence(text: string): string {
-  const trimmed = text.trim()
-  if (!trimmed.startsWith('```')) return trimmed
-  const body = trimmed.replace(/^`{3,}[A-Za-z0-9]*/, '')
-  const end = body.lastIndexOf('```')
-  return (end < 0 ? body : body.slice(0, end)).trim()
 }
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -174,6 +174,19 @@ describe('listeners', () => {
     await expect(run(['Sure, '], { onRaw })).rejects.toMatchObject({ code: 'preamble' })
   })
 
+  it('alone hear of usage: it is never shown as the answer', async () => {
+    const heard: string[] = []
+    const subscribers = { usage: [(delta: Delta) => void heard.push(delta.text)] }
+    const text = '<channel:answer>a</channel:answer><channel:usage>{"t":1}</channel:usage>'
+    const shownAs = (emitMarker: string) =>
+      run([text], { subscribers, channels: [channels[0] as ChannelSpec, { name: 'usage', format: 'json', emitMarker }] })
+    const { deltas, results } = await shownAs('answer')
+    expect(deltas).toMatchObject([{ text: 'a' }, { channel: 'answer', completed: true }])
+    expect(heard).toEqual(['{"t":1}', ''])
+    expect(results.get('usage')?.raw).toBe('{"t":1}')
+    expect(of((await shownAs('meter')).deltas, 'usage')).toMatchObject([{ marker: 'meter', text: '{"t":1}' }, { completed: true }])
+  })
+
   it('are told in order: the client, then the subscribers as they are listed', async () => {
     const order: string[] = []
     const note = (name: string) => async (delta: Delta) => {
@@ -257,6 +270,14 @@ describe('results', () => {
   it('hold the object of a channel that keeps to its schema, fenced or not', async () => {
     expect(await actionOf('<channel:action>{"a":1}')).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
     expect(await actionOf('<channel:action>\n```json {"a":1} ```\n')).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
+    const long = await actionOf('<channel:action>````json\n{"a":1}\n````')
+    expect(long).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
+    expect(long).not.toHaveProperty('repairs')
+  })
+
+  it('are read as the lanes read them: a fence inside a string does not end the one around it that was never closed', async () => {
+    const channels: readonly ChannelSpec[] = [{ name: 'action', format: 'json', schema: z.object({ a: z.string() }) }]
+    expect(await actionOf('<channel:action>```json\n{"a":"```x```"}', { channels })).toMatchObject({ obj: { a: '```x```' } })
   })
 
   it('say what was wrong with one that does not', async () => {
@@ -346,5 +367,18 @@ describe('the provider', () => {
     const { results, meta } = await run([], { stream: stream(), signal: outside.signal })
     expect(results.get('answer')?.raw).toBe('xy')
     expect(meta.serviceError).toMatchObject({ kind: 'aborted', message: 'steer' })
+  })
+
+  it('that does not listen to the signal is left waiting', async () => {
+    const outside = new AbortController()
+    async function* stream(): AsyncGenerator<ModelEvent> {
+      yield { type: 'text.delta', text: '<channel:answer>x' }
+      setTimeout(() => outside.abort(new Error('steer')))
+      await new Promise(() => {})
+    }
+    const { deltas, results, meta } = await run([], { stream: stream(), signal: outside.signal })
+    expect(results.get('answer')?.raw).toBe('x')
+    expect(deltas.at(-1)).toMatchObject({ completed: true, aborted: true })
+    expect(meta.serviceError).toMatchObject({ kind: 'aborted', message: 'steer', stage: 'after_output' })
   })
 })

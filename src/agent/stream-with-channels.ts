@@ -2,12 +2,12 @@ import type { SourceMap } from '../core/citations/source-map.ts'
 import type { ModelEvent, ServiceError } from '../core/model-event.ts'
 import type { ChannelEvent } from '../core/stream/channel.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
-import { parseModelJson } from '../core/stream/json-parse.ts'
 import { createAudience } from './stream-with-channels-audience.ts'
 import type {
   ChannelResult,
   ChannelStream,
   CompositeDelta,
+  Delta,
   StreamMeta,
   StreamWithChannelsOptions,
 } from './stream-with-channels-contract.ts'
@@ -63,20 +63,25 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
       case 'channel.delta': {
         const delta = lane.write(event.text)
         if (isComposite(event)) await showComposite(event, () => composite?.push(event.text))
-        else if (delta !== undefined) await audience.show(delta)
+        else if (delta !== undefined) await show(delta)
         if (delta !== undefined) await audience.notify(delta)
         return
       }
       case 'channel.end':
         if (isComposite(event)) await showComposite(event, () => composite?.end())
         for (const delta of lane.end(event.closed, event.closed === 'cut' && serviceError !== undefined)) {
-          if (!isComposite(event)) await audience.show(delta)
+          if (!isComposite(event)) await show(delta)
           await audience.notify(delta)
         }
         return
       default:
         event satisfies never
     }
+  }
+
+  /** Usage is for programs; with the marker that channels have by default it would be read as part of the answer. */
+  async function show(delta: Delta): Promise<void> {
+    if (delta.channel.toLowerCase() !== 'usage' || delta.marker !== 'answer') await audience.show(delta)
   }
 
   const isComposite = (event: ChannelEvent) => event.channel === composite?.channel
@@ -95,7 +100,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   for (const event of parser.end()) await route(event)
 
   const results = new Map<string, ChannelResult>()
-  for (const [name, lane] of lanes) results.set(name, await resultOf(lane, options.parse ?? parseModelJson))
+  for (const [name, lane] of lanes) results.set(name, await resultOf(lane, options.parse))
   const { preamble, strayTags, unknownChannels } = parser
   const meta: StreamMeta = {
     raw,

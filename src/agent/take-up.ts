@@ -1,12 +1,11 @@
 import { type Block, type Place, readToolCall } from '../core/block/index.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import { readDecision } from '../core/decision/read.ts'
+import { responseFrom } from '../core/decision/response.ts'
 import type { Change, ResponseReceived } from '../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
 import { perform, settle, unknownOutcome } from './act.ts'
-import { decisionChannels } from './ask.ts'
 import { giveTitle } from './gate.ts'
-import { cutIntoChannels } from './listen.ts'
 import { openProgress, type Progress } from './progress.ts'
 import { resumeProgress } from './resume.ts'
 import type { Turn } from './turn.ts'
@@ -68,9 +67,8 @@ function actionOf(turn: Turn, changes: readonly Change[], callId: string) {
   const response = changes.find(isIt)
   if (!response) return undefined
   const { raw, finish_reason } = response
-  const { channels, preamble } = cutIntoChannels(raw, decisionChannels)
   const finishReason = finish_reason === 'length' ? 'length' : 'stop'
-  const reading = readDecision({ channels, preamble, finishReason, maxTokens: turn.settings.decision.maxTokens, raw })
+  const reading = readDecision(responseFrom(raw, { finishReason, maxTokens: turn.settings.decision.maxTokens }), {})
   if (!reading.ok || reading.decision.action !== 'call_tool') return undefined
   const checked = checkCall(reading.decision, turn.toolbox.signatures)
   return checked.ok ? { params: checked.params, decision: reading.decision } : undefined

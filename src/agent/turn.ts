@@ -1,14 +1,15 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
-import { Failure } from '../core/failure.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Model } from '../ports/model.ts'
 import { begin, type Opening } from './begin.ts'
+import type { Bill } from './bill.ts'
 import type { TurnEntries } from './entries.ts'
 import { cancelled, type Ended, finish, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
+import { openProgress, type Progress } from './progress.ts'
 import { round } from './round.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -23,21 +24,24 @@ import type { View } from './view.ts'
  *   finish    the answer, what it cited, and the close are one entry: a turn is never half over
  */
 export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult> {
-  let progress = await begin(turn, opening)
+  let progress: Progress | undefined
   try {
+    progress = await begin(turn, opening)
     for (;;) {
       const step = await round(turn, progress)
       if ('result' in step) return step.result
       progress = step.progress
     }
   } catch (error) {
-    if (error instanceof Failure) throw error // the journal cannot be written: there is nobody left to tell
+    const open = turn.ledger.timeline.openTurn
+    if (open?.turn_id !== turn.turnId) throw error // what the user said could not even be entered: whoever sent it is told
     if (turn.signal.aborted) return cancelled(turn)
-    return finish(turn, progress, brokenDown(error))
+    progress ??= openProgress(open.ts, turn.settings)
+    return finish(turn, progress, brokenDown(error)) // throws the same error when it is the journal that is broken
   }
 }
 
-/** What a turn may use. Nothing here changes but the ledger and the inbox. */
+/** What a turn may use. Nothing here changes but the ledger, and with it the inbox and the bill. */
 export interface Turn {
   readonly conversationId: string
   readonly turnId: string
@@ -50,6 +54,7 @@ export interface Turn {
   systemTokens(): number
   readonly view: View
   readonly settings: AgentSettings
+  readonly bill: Bill
   /** What was found out when the turn began and is announced in every round. */
   readonly news: TurnNews
   readonly clock: Clock

@@ -23,9 +23,12 @@ export interface Budget {
   readonly maxMilliseconds?: number
   readonly maxMoney?: number
   readonly money: number
+  /** Something was used whose price is not known. */
+  readonly unpriced?: boolean
 }
 
-export type Verdict = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money'
+/** `stop`: a limit of money that cannot be kept. Nothing more may be used, not even to wrap up. */
+export type Verdict = 'go' | 'wrap_up:rounds' | 'wrap_up:time' | 'wrap_up:money' | 'stop:unpriced'
 
 export const defaultRounds = 15
 export const defaultCredit = 1
@@ -78,6 +81,7 @@ export const remainingRounds = (budget: Budget): number => Math.max(0, maxRounds
 
 /** May the model decide once more? Asked before each decision; `estimate` is what that decision is likely to cost. */
 export function verdict(budget: Budget, now: number, estimate = 0): Verdict {
+  if (budget.maxMoney !== undefined && budget.unpriced) return 'stop:unpriced'
   if (remainingRounds(budget) === 0) return 'wrap_up:rounds'
   if (budget.maxMilliseconds !== undefined && now - budget.startedAt >= budget.maxMilliseconds) return 'wrap_up:time'
   if (budget.maxMoney === undefined) return 'go'

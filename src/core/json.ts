@@ -1,14 +1,44 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** Undefined when the text is not JSON: model output, tool output and imported files may hold anything. */
+/** How deep values may be nested. Whoever walks or prints one does so on the stack, and a tool can write 10,000 levels in 20 KB. */
+export const deepestJson = 256
+
+/** Undefined when the text is not JSON, or nested too deep to be walked: model output, tool output and files may hold anything. */
 export function parseJson(text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
   try {
-    return JSON.parse(text) as Json
+    const value = JSON.parse(text) as Json
+    return isTooDeep(text) ? undefined : value
   } catch {
     return undefined
   }
+}
+
+const [quote, openList, closeList, openObject, closeObject] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d]
+
+/** Of a text that is JSON. */
+function isTooDeep(text: string): boolean {
+  if (text.length <= deepestJson) return false
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at)
+    if (character === quote) at = endOfString(text, at)
+    else if (character === openList || character === openObject) depth++
+    else if (character === closeList || character === closeObject) depth--
+    if (depth > deepestJson) return true
+  }
+  return false
+}
+
+/** Where the string that begins here ends. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text[end - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return end
+  }
+  return text.length
 }
 
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {

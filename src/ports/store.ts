@@ -19,6 +19,7 @@ export interface ConversationStore {
 
   /**
    * All or nothing, durable before it resolves. A stale epoch throws `conversation.superseded` and changes nothing.
+   * Blocks are numbered upwards, as `enter` does: a number that was given before, or lies below one that was, is `change.invalid`.
    * Returns what was logged, as a later load will give it: inline bytes have become references. Apply these, not what you passed.
    */
   append(claim: Claim, changes: readonly Change[]): Promise<readonly Entry[]>

@@ -15,14 +15,18 @@ import { createPrefixCache } from './cache-simulator-prefix.ts'
  *
  * Two kinds, by what the providers document (platform.claude.com "Prompt caching"; developers.openai.com "Prompt caching"):
  *
- * `anthropic`: explicit marks, at most 4 in a request (the system text takes one, tools lie before it).
+ * `anthropic`: explicit marks, at most 4 in a request (the system text takes one, tools lie before it). Documented:
  *   - An entry is written only at a mark, for the exact prefix that ends there: contents and their cuts into parts. Where other
  *     marks sit is no part of it.
- *   - A read looks back from each mark over at most 20 parts, the marked one included, for an entry written earlier. Further
- *     back nothing is found, however equal the bytes: this is what many results in one round run into.
- *   - A prefix below the model's minimum (1,024 to 4,096 tokens) is not cached, and nobody says so.
- *   - An entry lives 5 minutes or an hour after its last use. Reading costs 0.1 of the input price, writing 1.25 (5 minutes).
- *   Where the documents are silent the dearer reading is taken: a mark inside what was read writes no entry of its own.
+ *   - A read looks back from each mark over at most 20 positions, the mark being the first, for an entry written earlier. Further
+ *     back nothing is found, however equal the bytes.
+ *   - A prefix below the model's minimum (512 to 4,096 tokens) is not cached, and nobody says so.
+ *   - An entry lives 5 minutes or an hour after its last use. Reading costs 0.1 of the input price (a few models less), writing
+ *     1.25 (5 minutes) or 2 (an hour).
+ *   Ours, and dearer than documented where they differ: every part is a position of its own (a provider counts a run of tool uses,
+ *   or of tool results, as one; these prompts hold text, images and documents only), and a mark inside what was read writes no entry.
+ *   Ours, and cheaper: an image changes nothing before it (the documents' table of what invalidates names images anywhere in a
+ *   prompt), and an entry can be read at once (there, when the response begins).
  *
  * `prefix`: automatic. The longest beginning that a live earlier prompt shares, in whole blocks of tokens (OpenAI: 128, from 1,024
  * on), is read; the rest is paid in full and writing costs nothing. Marks are ignored. (Newer OpenAI models bill writes at 1.25

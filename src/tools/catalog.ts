@@ -31,11 +31,10 @@ function toolText(tool: Tool, number: number): string {
   ].join('\n')
 }
 
-function parameterText({ name, type, required, description, choices, ...rest }: Parameter, index: number, { order }: Tool): string {
+function parameterText({ name, type, shape = type, required, description, ...rest }: Parameter, index: number, { order }: Tool): string {
   const fallback = 'default' in rest ? ` [default: ${JSON.stringify(rest.default)}]` : required ? '' : ' [optional]'
-  const kind = choices ? choices.map((choice) => JSON.stringify(choice)).join(' | ') : type
   const position = order === 'hard' && places[index] !== undefined ? `(${places[index]} FIELD) ` : ''
-  return `  ${name}: ${kind}${fallback}${position || description ? ` — ${position}${description ?? ''}` : ''}`.trimEnd()
+  return `  ${name}: ${shape}${fallback}${position || description ? ` — ${position}${description ?? ''}` : ''}`.trimEnd()
 }
 
 function constraintsOf(tool: Tool): readonly string[] {

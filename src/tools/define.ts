@@ -1,4 +1,4 @@
-import { describeIssues, type StandardSchemaV1 } from '../core/standard-schema.ts'
+import { describeIssues, type StandardIssue, type StandardSchemaV1 } from '../core/standard-schema.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import type { Call, Strategy, Tool } from './tool.ts'
@@ -44,8 +44,11 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     constraints: definition.constraints ?? [],
     async run(params, call) {
       const checked = await schema['~standard'].validate(params)
-      if (checked.issues) return failed('invalid_params', describeIssues(checked.issues))
+      if (checked.issues) return failed('invalid_params', notAccepted(id, checked.issues))
       return outcomeOf(await definition.run(checked.value as OutputOf<Schema>, call))
     },
   }
 }
+
+const notAccepted = (id: string, issues: readonly StandardIssue[]) =>
+  `${id} does not accept these parameters: ${describeIssues(issues)}. Nothing ran. Send the call again with parameters that fit.`

@@ -4,7 +4,9 @@ import type { Call, Outcome, Tool } from './tool.ts'
 /** How a call came to its end besides its outcome. */
 export interface Invoked {
   readonly outcome: Outcome
-  /** The tool did not stop when told to: whatever it still does, its result is ignored. */
+  /** It was told to stop and did not come to an end of its own. */
+  readonly stopped: boolean
+  /** It did not even stop: whatever it still does, its result is ignored. */
   readonly leftBehind: boolean
 }
 
@@ -13,7 +15,7 @@ export const STOP_GRACE_MS = 5_000
 
 /**
  * Runs a tool to an outcome, whatever it does: a throw is a failed call, a timeout is a failed call, and a tool that ignores its
- * signal is left behind. Never throws.
+ * signal is left behind. One that was told to stop before it began does not begin. Never throws.
  */
 export async function invoke(
   tool: Tool,
@@ -21,10 +23,10 @@ export async function invoke(
   call: Call,
   { stopGraceMs = STOP_GRACE_MS }: { readonly stopGraceMs?: number } = {},
 ): Promise<Invoked> {
+  if (call.signal.aborted) return { outcome: notStarted, stopped: true, leftBehind: false }
   const stopping = new AbortController()
   const stop = () => stopping.abort(call.signal.reason)
-  if (call.signal.aborted) stop()
-  else call.signal.addEventListener('abort', stop, { once: true })
+  call.signal.addEventListener('abort', stop, { once: true })
   const timer = tool.timeoutMs === undefined ? undefined : setTimeout(() => stopping.abort(timedOut(tool.timeoutMs)), tool.timeoutMs)
 
   const running = settle(tool, params, { ...call, signal: stopping.signal })
@@ -41,10 +43,11 @@ export async function invoke(
 async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, call: Call): Promise<Invoked> {
   try {
     const outcome = await tool.run(params, call)
-    return { outcome: call.signal.aborted && !outcome.ok ? stopped(call.signal) : outcome, leftBehind: false }
+    return call.signal.aborted && !outcome.ok ? stoppedBy(call.signal) : { outcome, stopped: false, leftBehind: false }
   } catch (error) {
-    if (call.signal.aborted) return { outcome: stopped(call.signal), leftBehind: false }
-    return { outcome: failed('tool_call_error', error instanceof Error ? error.message : String(error)), leftBehind: false }
+    if (call.signal.aborted) return stoppedBy(call.signal)
+    const outcome = failed('tool_call_error', error instanceof Error ? error.message : String(error))
+    return { outcome, stopped: false, leftBehind: false }
   }
 }
 
@@ -53,7 +56,7 @@ function whenLeftBehind(signal: AbortSignal, graceMs: number): { readonly promis
   let arm: () => void = () => {}
   const promise = new Promise<Invoked>((resolve) => {
     arm = () => {
-      timer = setTimeout(() => resolve({ outcome: stopped(signal), leftBehind: true }), graceMs)
+      timer = setTimeout(() => resolve({ ...stoppedBy(signal), leftBehind: true }), graceMs)
     }
     if (signal.aborted) arm()
     else signal.addEventListener('abort', arm, { once: true })
@@ -67,9 +70,15 @@ function whenLeftBehind(signal: AbortSignal, graceMs: number): { readonly promis
   }
 }
 
-const stopped = ({ reason }: AbortSignal): Outcome =>
-  reason instanceof Error && reason.name === 'TimeoutError'
+function stoppedBy({ reason }: AbortSignal): Invoked {
+  const timeout = reason instanceof Error && reason.name === 'TimeoutError'
+  const outcome = timeout
     ? failed('tool_timeout', reason.message)
     : failed('tool_cancelled', 'The call was cancelled before it finished; whether it had any effect is not known.')
+  return { outcome, stopped: !timeout, leftBehind: false }
+}
 
-const timedOut = (ms: number | undefined) => new DOMException(`The tool did not finish within ${ms} ms.`, 'TimeoutError')
+const notStarted = failed('tool_cancelled', 'The call was cancelled before the tool was started: it had no effect.')
+
+const timedOut = (ms: number | undefined) =>
+  new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')

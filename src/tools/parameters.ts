@@ -6,11 +6,14 @@ import type { StandardSchemaV1 } from '../core/standard-schema.ts'
 export interface Parameter extends SignatureParameter {
   readonly description?: string
   readonly default?: unknown
-  /** What the model may write, when there are only a few things. */
-  readonly choices?: readonly string[]
+  /** What the model may write, as it reads it: `"a" | "b"`, `array of {name: string}`. The type when not said. */
+  readonly shape?: string
 }
 
 const types: ReadonlySet<unknown> = new Set<ParameterType>(['string', 'number', 'integer', 'boolean', 'array', 'object'])
+
+const deepestShape = 4
+const longestShape = 400
 
 /** Read off the schema, in the order its author wrote them. Undefined when the schema cannot describe itself. */
 export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | undefined {
@@ -28,14 +31,35 @@ function describe(schema: StandardSchemaV1): unknown {
 
 function parameter(name: string, property: unknown, required: boolean): Parameter {
   const shape = isObject(property) ? property : {}
-  const choices =
-    Array.isArray(shape.enum) && shape.enum.every((choice) => typeof choice === 'string') ? (shape.enum as string[]) : undefined
+  const type = types.has(shape.type) ? (shape.type as ParameterType) : 'any'
+  const written = shapeOf(shape)
   return {
     name,
-    type: types.has(shape.type) ? (shape.type as ParameterType) : 'any',
+    type,
     required: required && !('default' in shape),
     ...(typeof shape.description === 'string' && { description: shape.description }),
     ...('default' in shape && { default: shape.default }),
-    ...(choices && { choices }),
+    ...(written !== type && written.length <= longestShape && { shape: written }),
   }
+}
+
+/** JSON Schema in a few words. What has no short form is `any`: the tool will say what it did not accept. */
+function shapeOf(schema: unknown, depth = 0): string {
+  if (!isObject(schema) || depth > deepestShape) return 'any'
+  const options = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(options)) return options.map((option) => shapeOf(option, depth + 1)).join(' | ')
+  if (Array.isArray(schema.enum)) return schema.enum.map((choice) => JSON.stringify(choice)).join(' | ')
+  if ('const' in schema) return JSON.stringify(schema.const)
+  if (schema.type === 'array') return schema.items === undefined ? 'array' : `array of ${shapeOf(schema.items, depth + 1)}`
+  if (schema.type === 'object' && isObject(schema.properties)) return objectShape(schema.properties, schema.required, depth)
+  if (Array.isArray(schema.type)) return schema.type.join(' | ')
+  return typeof schema.type === 'string' ? schema.type : 'any'
+}
+
+function objectShape(properties: Readonly<Record<string, unknown>>, required: unknown, depth: number): string {
+  const needed = Array.isArray(required) ? required : []
+  const fields = Object.entries(properties).map(([name, property]) => {
+    return `${name}${needed.includes(name) ? '' : '?'}: ${shapeOf(property, depth + 1)}`
+  })
+  return fields.length === 0 ? 'object' : `{${fields.join(', ')}}`
 }

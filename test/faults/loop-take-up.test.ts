@@ -21,7 +21,7 @@ interface Story {
   readonly says: (prompt: string, iteration: number) => string
   readonly settings?: Partial<AgentSettings>
   /** Before the model answers its nth decision. Said again, under the same id, until it was accepted. */
-  readonly happens?: { readonly at: number; readonly what: (agent: Agent) => Promise<void> }
+  readonly happens?: { readonly at: number; readonly what: (agent: Agent) => Promise<unknown> }
   readonly gate?: string
   readonly exit: string
   readonly completions: readonly string[]

@@ -1,3 +1,5 @@
+import type { Announce } from '../../src/core/announce/announce.ts'
+import type { Plan } from '../../src/core/block/index.ts'
 import {
   artifactContent,
   artifactDigest,
@@ -10,7 +12,16 @@ import {
 } from '../../src/core/block/index.ts'
 import type { Json } from '../../src/core/json.ts'
 import type { SourcePool } from '../../src/core/sources/merge.ts'
+import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
+
+/** A moment of a conversation, just before the model is asked. */
+export interface Situation {
+  readonly timeline: Timeline
+  readonly turnId: string
+  readonly pool?: SourcePool
+  readonly announce?: Announce
+}
 
 /** What the situations are made of: one conversation about where to eat. */
 
@@ -83,4 +94,15 @@ export const pool: SourcePool = {
       key: 'never shown',
     },
   ],
+}
+
+export const visitPlan: Plan = {
+  plan_id: 'plan_abc',
+  steps: ['Search top restaurants', 'Cross-check ratings', 'Draft ranked list'],
+  status: { '1': 'done', '2': 'in_progress' },
+  current: true,
+  created_ts: minute(1),
+  last_ts: minute(2),
+  origin_turn_id: 'turn_1',
+  last_turn_id: 'turn_1',
 }

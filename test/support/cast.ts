@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineTool } from '../../src/tools/define.ts'
+import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 
 /** Tools that stories need. */
@@ -14,7 +15,7 @@ export const weather = (): Tool =>
   })
 
 /** Runs until it is told to stop, or for ever. */
-export const slow = (options: { readonly started?: () => void; readonly deaf?: true } = {}): Tool =>
+export const slow = (options: { readonly started?: () => void; readonly deaf?: true; readonly endsAfterMs?: number } = {}): Tool =>
   defineTool({
     id: 'slow.work',
     description: 'Takes its time.',
@@ -23,6 +24,93 @@ export const slow = (options: { readonly started?: () => void; readonly deaf?: t
       new Promise((resolve, reject) => {
         options.started?.()
         if (!options.deaf) signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-        else void resolve // a tool that does not listen
+        else if (options.endsAfterMs !== undefined) setTimeout(() => resolve({ ok: true, ret: 'too late' }), options.endsAfterMs)
+      }),
+  })
+
+/** Runs until the story lets it finish. One story at a time: each call waits for the next `finish`. */
+export function paused(): { readonly tool: Tool; finish(): void } {
+  let finish = () => {}
+  const run = () =>
+    new Promise<{ ok: true; ret: string }>((resolve) => {
+      finish = () => resolve({ ok: true, ret: 'done' })
+    })
+  return {
+    tool: defineTool({ id: 'paused.work', description: 'Takes its time.', params: z.object({}), run }),
+    finish: () => finish(),
+  }
+}
+
+/** As many words as are asked for, always the same: something to fill a context with. */
+export const library = (): Tool =>
+  defineTool({
+    id: 'library.fetch',
+    description: 'A page of a book.',
+    params: z.object({ page: z.number().int().describe('which page') }),
+    strategy: 'exploration',
+    repeatable: true,
+    run: ({ page }) => `Page ${page}. ${`House ${page} has a bright red door. `.repeat(180)}`,
+  })
+
+/** Takes its program from the code channel, and does nothing with it. */
+export const program = (): Tool =>
+  defineTool({
+    id: 'sample.run',
+    description: 'Runs a program.',
+    params: z.object({
+      contract: z.array(z.object({ filename: z.string(), description: z.string() })).describe('the files that the program makes'),
+      prog_name: z.string().optional().describe('what to call it'),
+    }),
+    exec: true,
+    run: (_, { code = '' }) => `ran ${code.length} characters`,
+  })
+
+/** Tools that could not, each in its own way. */
+export const faulty = (): readonly Tool[] => [
+  defineTool({
+    id: 'faulty.throws',
+    description: 'Throws.',
+    params: z.object({}),
+    run: () => {
+      throw new TypeError('there was no door')
+    },
+  }),
+  defineTool({
+    id: 'faulty.refuses',
+    description: 'Says that it could not.',
+    params: z.object({}),
+    run: () => ({ ok: false, error: { code: 'closed', message: 'The shop is closed.', where: 'door', managed: true }, ret: { opens: 9 } }),
+  }),
+  defineTool({
+    id: 'faulty.dawdles',
+    description: 'Takes too long.',
+    params: z.object({}),
+    timeoutMs: 5,
+    run: (_, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true })),
+  }),
+  defineTool({
+    id: 'faulty.checks',
+    description: 'Is particular.',
+    params: z.object({ amount: z.number().positive() }),
+    run: ({ amount }) => amount,
+  }),
+]
+
+/** Finds the same three pages, whatever is asked. */
+export const search = (): Tool =>
+  defineTool({
+    id: 'web_tools.web_search',
+    description: 'Searches the web.',
+    params: z.object({ query: z.string().describe('what to look for') }),
+    strategy: 'exploration',
+    run: ({ query }) =>
+      succeeded({
+        output: `3 results for ${query}`,
+        sources: ['a', 'b', 'c'].map((name) => ({
+          source_type: 'web' as const,
+          title: name.toUpperCase(),
+          url: `https://${name}.example/`,
+        })),
       }),
   })

@@ -2,7 +2,7 @@ import { composeAnnounce } from '../../src/core/announce/announce.ts'
 import { promptText } from '../../src/core/render/prompt-text.ts'
 import { createRenderer } from '../../src/core/render/render.ts'
 import { sourcesTail } from '../../src/core/render/sources-tail.ts'
-import type { Situation } from '../golden/situations.ts'
+import type { Situation } from '../golden/scenes.ts'
 import { plainOptions } from './timelines.ts'
 
 /** The whole prompt of a situation, as a golden keeps it. */

@@ -127,11 +127,11 @@ function lineOf({ id: _id, ts: _ts, ...block }: Block, names: ReadonlyMap<string
   return line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<ts>')
 }
 
-/** Call ids before what begins with them: a plan is named after the first digits of its call. */
+/** Call ids before what ends with them: a plan is named after the last digits of its call. */
 function namesOf(blocks: readonly Block[]): ReadonlyMap<string, string> {
   const calls = blocks.flatMap(({ meta }) =>
     meta?.tool_call_id === undefined ? [] : [[meta.tool_call_id, `<call ${meta.iteration}>`] as const],
   )
-  const shortened = calls.flatMap(([id, name]) => (/^0{8}/.test(id) ? [] : [[id.slice(0, 8), name] as const]))
+  const shortened = calls.map(([id, name]) => [id.slice(-8), name] as const)
   return new Map([...blocks.map(({ turn_id }) => [turn_id, '<turn>'] as const), ...calls, ...shortened])
 }

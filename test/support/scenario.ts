@@ -7,7 +7,7 @@ export interface Scenario {
   /** One sentence: what must be true at the end. */
   readonly title: string
   /** A fresh script and fresh tools for each run: the same story is told on every store. */
-  readonly cast: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions'> & {
+  readonly cast: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions' | 'model'> & {
     readonly replies: readonly Reply[]
     readonly settings?: Partial<AgentSettings>
   }

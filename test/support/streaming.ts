@@ -14,7 +14,7 @@ export const sources: SourceMap = new Map<number, CitedSource>([
 export const channels: readonly ChannelSpec[] = [
   { name: 'answer', format: 'markdown' },
   { name: 'thinking', format: 'markdown', replaceCitations: false, emitMarker: 'thinking' },
-  { name: 'usage', format: 'json', replaceCitations: false },
+  { name: 'usage', format: 'json', replaceCitations: false, emitMarker: 'usage' },
   { name: 'action', format: 'json' },
   { name: 'code', format: 'text', raw: true },
   { name: 'summary', format: 'markdown' },

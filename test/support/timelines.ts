@@ -1,4 +1,5 @@
 import { type Block, type Draft, turnHeader, userPrompt } from '../../src/core/block/index.ts'
+import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
 import type { RenderOptions } from '../../src/core/render/render.ts'
 import type { Slice } from '../../src/core/render/slice.ts'
 import { applyChange } from '../../src/core/timeline/apply.ts'
@@ -24,14 +25,8 @@ export const opening = (turnId: string, at: number, text: string): readonly Draf
   userPrompt(turnId, minute(at), text),
 ]
 
-/** Spec §4.3 in short: the block before the current turn, the end of an older round, the end of the last one. */
-export function plainPoints({ shown, turnStart, roundEnds }: Slice): readonly number[] {
-  const tail = roundEnds.at(-1) ?? shown.length - 1
-  const previousTurn = (turnStart ?? 0) - 1
-  const preTail = roundEnds.length >= 2 ? (roundEnds[Math.max(0, roundEnds.length - 5)] as number) : tail
-  const input = tail <= previousTurn ? [shown.length - 1] : []
-  return [previousTurn, preTail, tail, ...input].filter((point) => point >= 0)
-}
+/** The cache points of a turn that has hidden nothing. */
+export const plainPoints = (slice: Slice): readonly number[] => cachePoints(slice, defaultCachePolicy).marks
 
 export const plainOptions = (currentTurnId: string, tails: Pick<RenderOptions, 'sources' | 'announce'> = {}): RenderOptions => ({
   currentTurnId,

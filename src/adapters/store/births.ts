@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Block, isHidden } from '../../core/block/index.ts'
+import { type Block, blockNumber, isHidden } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
@@ -35,8 +35,16 @@ export const startsFrame = ({ type }: Change): boolean => type === 'range.compac
 export const importedIds = (changes: readonly Change[]): readonly string[] =>
   changes.flatMap((change) => (change.type === 'timeline.imported' ? blocksIn(change).map(({ id }) => id) : []))
 
-export const usedTwice = (id: string) =>
-  new Failure('change.invalid', `block ${id} is already in this conversation: number new blocks with \`enter\``, { details: { id } })
+/** Numbers are given upwards, whatever became of the blocks: below `floor` all are taken. */
+export function checkNumbers(births: readonly Block[], floor: number): void {
+  const again = births.find(({ id }) => (blockNumber(id) ?? 0) < floor)
+  if (again) throw usedTwice(again.id)
+}
+
+const usedTwice = (id: string) =>
+  new Failure('change.invalid', `the number of block ${id} was already given in this conversation: number new blocks with \`enter\``, {
+    details: { id },
+  })
 
 const contradicts = (id: string) =>
   new Failure('change.invalid', `the imported timeline shows block ${id} with another content than the history`, { details: { id } })

@@ -6,7 +6,8 @@ import { isObject } from '../../core/json.ts'
  *   "…ten thousand characters…"   <->   {"$blob":{"sha256":"…","size":10000}}
  *   {"$blob": 1}                  <->   {"$literal":{"$blob":1}}         somebody's own object of that shape
  *
- * Halves of surrogate pairs have no UTF-8: text that holds one stays in the row, where JSON escapes it.
+ * Halves of surrogate pairs have no UTF-8: text that holds one stays in the row, where JSON escapes it. So do names, however long:
+ * what a block is found by can be read from its row alone.
  */
 export const LARGE_TEXT = 8 * 1024
 
@@ -16,12 +17,13 @@ export interface Row {
   readonly texts: ReadonlyMap<string, Uint8Array>
 }
 
+const noTexts: Row['texts'] = new Map()
 const BLOB = '$blob'
 const LITERAL = '$literal'
 
 export function toRow(change: unknown, hash: (bytes: Uint8Array) => string): Row {
   const body = JSON.stringify(change)
-  if (Buffer.byteLength(body) <= LARGE_TEXT && !mayHoldMarks(body)) return { body, texts: new Map() } // escaping only ever makes text longer
+  if (Buffer.byteLength(body) <= LARGE_TEXT && !mayHoldMarks(body)) return { body, texts: noTexts } // escaping only ever makes text longer
   const texts = new Map<string, Uint8Array>()
   const encoded = encode(change, (text) => {
     if (text.length * 3 <= LARGE_TEXT || !text.isWellFormed() || Buffer.byteLength(text) <= LARGE_TEXT) return text
@@ -47,13 +49,15 @@ export function textsOf(row: unknown): readonly string[] {
 export const fillIn = (row: unknown, text: (sha256: string) => string): unknown => decode(row, text)
 
 /** False when the row is the change, letter for letter. */
-export const mayHoldMarks = (body: string): boolean => body.includes(`"${BLOB}"`) || body.includes(`"${LITERAL}"`)
+export const mayHoldMarks = (body: string): boolean => body.includes('$') && (body.includes(`"${BLOB}"`) || body.includes(`"${LITERAL}"`)) // one letter is found much faster
+
+const names: ReadonlySet<string> = new Set(['id', 'type', 'turn_id', 'ts', 'path', 'call_id', 'tool_call_id'])
 
 function encode(value: unknown, keep: (text: string) => unknown): unknown {
   if (typeof value === 'string') return keep(value)
   if (Array.isArray(value)) return value.map((held) => encode(held, keep))
   if (!isObject(value)) return value
-  const encoded = mapped(value, (held) => encode(held, keep))
+  const encoded = mapped(value, (held, key) => (names.has(key) && typeof held === 'string' ? held : encode(held, keep)))
   return onlyKey(value) === undefined ? encoded : { [LITERAL]: encoded }
 }
 
@@ -73,5 +77,5 @@ function onlyKey(value: object): typeof BLOB | typeof LITERAL | undefined {
   return another === undefined && (key === BLOB || key === LITERAL) ? key : undefined
 }
 
-const mapped = (value: object, to: (held: unknown) => unknown) =>
-  Object.fromEntries(Object.entries(value).map(([key, held]) => [key, to(held)]))
+const mapped = (value: object, to: (held: unknown, key: string) => unknown) =>
+  Object.fromEntries(Object.entries(value).map(([key, held]) => [key, to(held, key)]))

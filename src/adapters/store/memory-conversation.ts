@@ -1,8 +1,8 @@
 import type { Block } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts'
-import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
-import { birthsOf, startsFrame, usedTwice } from './births.ts'
+import { blocksOf, emptyTimeline, numberAfter, type Timeline } from '../../core/timeline/timeline.ts'
+import { birthsOf, checkNumbers, startsFrame } from './births.ts'
 import { emptyHead, type Head, headAfter } from './head.ts'
 import type { Lease } from './lease.ts'
 import { type Dated, removableEntries } from './retention.ts'
@@ -14,8 +14,8 @@ export interface Conversation {
   entries: Dated[]
   /** Blocks as they were entered, in that order. */
   readonly births: Map<string, Block>
-  /** Ids that were ever given, also those whose block was let go. */
-  readonly used: Set<string>
+  /** Blocks below it were given their number, also those that were let go. */
+  nextBlock: number
   /** The value right after the latest compaction, so that loading begins there. */
   base: { readonly seq: number; readonly timeline: Timeline }
 }
@@ -25,7 +25,7 @@ export const newConversation = (): Conversation => ({
   head: emptyHead,
   entries: [],
   births: new Map(),
-  used: new Set(),
+  nextBlock: 0,
   base: { seq: 0, timeline: emptyTimeline() },
 })
 
@@ -42,10 +42,8 @@ export function log(conversation: Conversation, changes: readonly Change[]): rea
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
   conversation.entries.push(...logged)
   conversation.head = headAfter(conversation.head, changes)
-  for (const block of births) {
-    conversation.births.set(block.id, block)
-    conversation.used.add(block.id)
-  }
+  for (const block of births) conversation.births.set(block.id, block)
+  conversation.nextBlock = numberAfter(births, conversation.nextBlock)
   return logged
 }
 
@@ -81,9 +79,8 @@ export function positionAfter(entries: readonly Dated[], seq: number): number {
 const replay = (start: Timeline, entries: readonly Dated[], until: number): Timeline =>
   entries.filter(({ seq }) => seq <= until).reduce((timeline, { change }) => applyChange(timeline, change), start)
 
-function newBirths({ births, used }: Conversation, changes: readonly Change[]): readonly Block[] {
+function newBirths({ births, nextBlock }: Conversation, changes: readonly Change[]): readonly Block[] {
   const fresh = birthsOf(changes, (id) => births.get(id)).flat()
-  const again = fresh.find(({ id }) => used.has(id))
-  if (again) throw usedTwice(again.id)
+  checkNumbers(fresh, nextBlock)
   return fresh
 }

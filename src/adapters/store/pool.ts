@@ -2,7 +2,8 @@ import { emptyPool, markUsed, putSources, removeSource, type SourcePool } from '
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
 
-export const poolChanges = ['sources.merged', 'sources.used', 'source.removed'] as const
+const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
+export const isPoolChange = ({ type }: Change): boolean => poolChanges.has(type)
 
 /** The pool after these changes. Merges in a row are put in at once: one by one, each would copy the whole pool. */
 export function poolAfter(changes: readonly Change[]): SourcePool {

@@ -13,6 +13,10 @@ export interface ConversationRow {
   readonly last_activity_at: string
   readonly open_turn: string | null
   readonly last_seq: number
+  /** Entries beyond it are not in the index yet. */
+  readonly indexed_seq: number
+  /** Blocks below it were given their number. */
+  readonly next_block: number
   readonly epoch: number
   readonly owner_id: string | null
   readonly owner_host: string | null
@@ -25,12 +29,13 @@ export function createConversations(database: Database) {
   const get = database.writing<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
   const committed = database.reading<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
   const nextEpoch = database.writing<{ value: number }>("UPDATE counters SET value = value + 1 WHERE name = 'claims' RETURNING value")
-  const insert = database.writing<{ key: number }>('INSERT INTO conversations (id, epoch) VALUES (?, ?) RETURNING key')
+  const insert = database.writing('INSERT INTO conversations (id, epoch) VALUES (?, ?)')
   const setLease = database.writing(
     'UPDATE conversations SET epoch = ?, owner_id = ?, owner_host = ?, owner_pid = ?, lease_expires_at = ? WHERE id = ?',
   )
   const setHead = database.writing(
-    'UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, last_seq = ? WHERE key = ?',
+    `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, last_seq = ?, indexed_seq = ?, next_block = ?
+     WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
   const lists = new Map<string, Statement<ConversationRow>>()
 
@@ -50,7 +55,10 @@ export function createConversations(database: Database) {
     /** Outside a transaction: what is committed now. */
     peek: (conversationId: string) => (conversationId.isWellFormed() ? database.read(() => committed.get(conversationId)) : undefined),
 
-    create: (conversationId: string): number => (insert.get(conversationId, newEpoch()) as { key: number }).key, // an insert gives its key
+    create(conversationId: string): ConversationRow {
+      insert.run(conversationId, newEpoch())
+      return find(conversationId) as ConversationRow // just made
+    },
 
     claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Claim {
       checkName(conversationId)
@@ -58,7 +66,7 @@ export function createConversations(database: Database) {
       if (known && takeOver !== 'always') checkFree(conversationId, leaseOf(known), owner, now)
       const epoch = newEpoch()
       const expiresAt = leaseEnd(now)
-      if (!known) insert.get(conversationId, epoch)
+      if (!known) insert.run(conversationId, epoch)
       hold(conversationId, { epoch, owner, expiresAt })
       return { conversationId, ownerId: owner.id, epoch, expiresAt }
     },
@@ -75,8 +83,11 @@ export function createConversations(database: Database) {
       }
     },
 
-    setHead(key: number, head: Head): void {
-      setHead.run(head.title, head.startedAt, head.lastActivityAt ?? '', head.openTurn, head.lastSeq, key)
+    /** Puts `next` in the place of `row`. False, and nothing happens, when the row is no longer what it was. */
+    advance(row: ConversationRow, next: ConversationRow): boolean {
+      const { title, started_at, last_activity_at, open_turn, last_seq, indexed_seq, next_block } = next
+      const head = [title, started_at, last_activity_at, open_turn, last_seq, indexed_seq, next_block]
+      return setHead.run(...head, row.key, row.epoch, row.owner_id, row.last_seq) === 1
     },
 
     list(query: ListQuery): ConversationPage {
@@ -114,6 +125,15 @@ export function leaseOf(row: ConversationRow): Lease {
   const owner = id === null || host === null || pid === null ? null : { id, host, pid }
   return { epoch: row.epoch, owner, expiresAt: row.lease_expires_at }
 }
+
+export const withHead = (row: ConversationRow, head: Head): ConversationRow => ({
+  ...row,
+  title: head.title,
+  started_at: head.startedAt,
+  last_activity_at: head.lastActivityAt ?? '',
+  open_turn: head.openTurn,
+  last_seq: head.lastSeq,
+})
 
 export function headOf(row: ConversationRow): ConversationHead {
   return {

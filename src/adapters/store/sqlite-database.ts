@@ -27,6 +27,8 @@ const LOCK_WAIT_MS = 10_000
 
 export async function openDatabase(file: string): Promise<Database> {
   const { writer, reader } = await patiently(file, () => openConnections(file))
+  const begin = writer.prepare('BEGIN IMMEDIATE')
+  const commit = writer.prepare('COMMIT')
   const exclusively = createMutex()
   let closed = false
 
@@ -37,11 +39,11 @@ export async function openDatabase(file: string): Promise<Database> {
   async function transaction<T>(work: () => T | Promise<T>): Promise<T> {
     await patiently(file, () => {
       checkOpen()
-      writer.exec('BEGIN IMMEDIATE')
+      begin.run()
     })
     try {
       const result = await work()
-      writer.exec('COMMIT')
+      commit.run()
       return result
     } catch (error) {
       if (writer.isTransaction) writer.exec('ROLLBACK')

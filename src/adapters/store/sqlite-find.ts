@@ -3,39 +3,47 @@ import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { type TurnLog, turnLogOf } from '../../core/timeline/turn-log.ts'
 import type { Entry } from '../../ports/store.ts'
 import type { Database, Statement } from './sqlite-database.ts'
+import { BEYOND, SEQ } from './sqlite-journal.ts'
 import type { RowReader, StoredRow } from './sqlite-rows.ts'
 
 type TypedRow = StoredRow & { readonly type: string }
 
 const PAGE = 256
 
-/** Looks through all history, by index. The index may find too much (it knows no halves of surrogate pairs); what it finds is checked. */
+/**
+ * Looks through all history: by index, and through the few entries that are not indexed yet. Both may find too much (an index knows no
+ * halves of surrogate pairs); what is found is checked.
+ */
 export function createFinder(database: Database, { readRows }: RowReader) {
-  const keyOf = database.reading<{ key: number }>('SELECT key FROM conversations WHERE id = ?')
+  const head = database.reading<{ key: number; indexed_seq: number }>('SELECT key, indexed_seq FROM conversations WHERE id = ?')
   const born = database.reading<{ number: number }>('SELECT number FROM blocks WHERE conversation = ? AND seq = ?')
-  const page = database.reading<StoredRow>('SELECT seq, body FROM journal WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT ?')
-  const until = database.reading<StoredRow>('SELECT seq, body FROM journal WHERE conversation = ? AND seq <= ? ORDER BY seq')
+  const page = database.reading<TypedRow>(`SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${BEYOND} ORDER BY entry LIMIT ?3`)
   const through = (table: string, column: string) =>
     database.reading<TypedRow>(
-      `SELECT journal.seq, type, body FROM ${table} JOIN journal ON journal.conversation = ${table}.conversation AND journal.seq = ${table}.seq
-       WHERE ${table}.conversation = ? AND ${column} = ? ORDER BY journal.seq`,
+      `SELECT seq, type, body FROM ${table} JOIN journal ON entry = (conversation << 32 | seq) WHERE conversation = ? AND ${column} = ? ORDER BY seq`,
     )
   const byPath = through('paths', 'path')
   const byTurn = through('turns', 'turn')
   const byCall = through('calls', 'call')
 
-  const inConversation = <T>(conversationId: string, work: (key: number) => T): T | undefined =>
+  const inConversation = <T>(conversationId: string, work: (key: number, indexed: number) => T): T | undefined =>
     database.read(() => {
-      const found = conversationId.isWellFormed() ? keyOf.get(conversationId) : undefined
-      return found && work(found.key)
+      const found = conversationId.isWellFormed() ? head.get(conversationId) : undefined
+      return found && work(found.key, found.indexed_seq)
     })
 
+  const candidates = (conversationId: string, index: Statement<TypedRow>, value: string) =>
+    inConversation(conversationId, (key, indexed) =>
+      [...index.all(key, value), ...page.all(key, indexed, -1)].map((row) => ({
+        ...row,
+        births: row.type === 'timeline.imported' ? numbers(born.all(key, row.seq)) : undefined,
+      })),
+    ) ?? []
+
   async function find(conversationId: string, index: Statement<TypedRow>, value: string, fits: (block: Block) => boolean) {
-    const found = inConversation(conversationId, (key) =>
-      index.all(key, value).map((row) => ({ row, births: row.type === 'timeline.imported' ? numbers(born.all(key, row.seq)) : undefined })),
-    )
-    const births = new Map(found?.map(({ row, births: own }) => [row.seq, own]))
-    const entries = await readRows(conversationId, found?.map(({ row }) => row) ?? [])
+    const rows = candidates(conversationId, index, value)
+    const births = new Map(rows.map((row) => [row.seq, row.births]))
+    const entries = await readRows(conversationId, rows)
     return entries.flatMap(({ seq, change }) => blocksIn(change).filter((block) => fits(block) && isBorn(block, births.get(seq))))
   }
 
@@ -45,8 +53,7 @@ export function createFinder(database: Database, { readRows }: RowReader) {
     byCall: (conversationId: string, callId: string) => find(conversationId, byCall, callId, (block) => callOf(block) === callId),
 
     async turnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined> {
-      const rows = inConversation(conversationId, (key) => byTurn.all(key, turnId)) ?? []
-      return turnLogOf(turnId, changesOf(await readRows(conversationId, rows)))
+      return turnLogOf(turnId, changesOf(await readRows(conversationId, candidates(conversationId, byTurn, turnId))))
     },
 
     /** A page of the journal; empty at its end. */
@@ -56,7 +63,13 @@ export function createFinder(database: Database, { readRows }: RowReader) {
     },
 
     async upTo(conversationId: string, last: number): Promise<readonly Change[]> {
-      return changesOf(await readRows(conversationId, inConversation(conversationId, (key) => until.all(key, last)) ?? []))
+      const rows = inConversation(conversationId, (key) => page.all(key, 0, -1)) ?? []
+      return changesOf(
+        await readRows(
+          conversationId,
+          rows.filter(({ seq }) => seq <= last),
+        ),
+      )
     },
   }
 }

@@ -4,8 +4,9 @@ import { blocksIn } from '../../core/timeline/change.ts'
 import { type Frame, fromFrame } from '../../core/timeline/frame.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import type { Entry, Saved } from '../../ports/store.ts'
-import { poolAfter, poolChanges } from './pool.ts'
+import { poolAfter } from './pool.ts'
 import type { Database } from './sqlite-database.ts'
+import { BEYOND, SEQ } from './sqlite-journal.ts'
 import { damagedRow, type RowReader, type StoredRow } from './sqlite-rows.ts'
 
 type TypedRow = StoredRow & { readonly type: string }
@@ -18,16 +19,17 @@ type TypedRow = StoredRow & { readonly type: string }
  *         + the rows of blocks that the frame at f shows
  */
 export function createLoader(database: Database, { readRows, readVisibleRows }: RowReader) {
-  const head = database.reading<{ key: number; last_seq: number }>('SELECT key, last_seq FROM conversations WHERE id = ?')
+  const head = database.reading<{ key: number; last_seq: number; indexed_seq: number }>(
+    'SELECT key, last_seq, indexed_seq FROM conversations WHERE id = ?',
+  )
   const frameAt = database.reading<{ seq: number; body: string }>('SELECT seq, body FROM frames WHERE conversation = ?')
-  const after = database.reading<TypedRow>('SELECT seq, type, body FROM journal WHERE conversation = ? AND seq > ? ORDER BY seq')
-  const sources = database.reading<TypedRow>(
-    `SELECT seq, type, body FROM journal INDEXED BY journal_of_sources
-     WHERE conversation = ? AND seq <= ? AND type IN (${poolChanges.map((type) => `'${type}'`).join(', ')}) ORDER BY seq`,
+  const beyond = database.reading<TypedRow>(`SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${BEYOND} ORDER BY entry`)
+  const sources = database.reading<StoredRow>(
+    'SELECT seq, body FROM sources JOIN journal ON entry = (conversation << 32 | seq) WHERE conversation = ? AND seq <= ? ORDER BY seq',
   )
   const holding = database.reading<StoredRow>(
-    `SELECT seq, body FROM journal WHERE conversation = ?1
-     AND seq IN (SELECT seq FROM blocks WHERE conversation = ?1 AND number IN (SELECT value FROM json_each(?2))) ORDER BY seq`,
+    `SELECT ${SEQ} AS seq, body FROM journal WHERE entry IN
+     (SELECT ?1 << 32 | seq FROM blocks WHERE conversation = ?1 AND number IN (SELECT value FROM json_each(?2))) ORDER BY entry`,
   )
 
   function collect(conversationId: string) {
@@ -41,7 +43,7 @@ export function createLoader(database: Database, { readRows, readVisibleRows }: 
         frame,
         sources: frame ? sources.all(found.key, frame.seq) : [],
         framed: frame ? holding.all(found.key, JSON.stringify(frame.value.order.map(blockNumber))) : [],
-        rest: after.all(found.key, frame?.seq ?? 0),
+        rest: beyond.all(found.key, frame?.seq ?? 0),
       }
     })
   }
@@ -66,7 +68,8 @@ export function createLoader(database: Database, { readRows, readVisibleRows }: 
     async enteredBlocks(conversationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, Block>> {
       const rows = database.read(() => {
         const found = head.get(conversationId)
-        return found && ids.length > 0 ? holding.all(found.key, JSON.stringify(ids.map(blockNumber))) : []
+        if (!found || ids.length === 0) return []
+        return [...holding.all(found.key, JSON.stringify(ids.map(blockNumber))), ...beyond.all(found.key, found.indexed_seq)]
       })
       return blocksById(await readRows(conversationId, rows))
     },

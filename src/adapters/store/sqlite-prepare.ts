@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../../core/failure.ts'
-import type { Change } from '../../core/timeline/change.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import { hasBytes, referredTo, storeBytes } from './incoming.ts'
 import { toRow } from './large-text.ts'
@@ -8,24 +8,34 @@ import { toRow } from './large-text.ts'
 /** Changes as they will be logged, their rows, and the blobs that must be there when they are. */
 export interface Prepared {
   readonly changes: readonly Change[]
-  readonly rows: readonly { readonly body: string; readonly blobs: readonly string[] }[]
+  readonly rows: readonly PreparedRow[]
   /** Bytes by hash; undefined for those that somebody else put. */
   readonly needed: ReadonlyMap<string, Uint8Array | undefined>
 }
 
-/** Bytes and large texts are durable in the blob store when this resolves; the rows are not written yet. */
-export async function prepare(changes: readonly Change[], blobs: BlobStore): Promise<Prepared> {
-  const incoming = hasBytes(changes) ? await storeBytes(changes, blobs) : { changes, bytes: new Map<string, Uint8Array>() }
-  const needed = new Map<string, Uint8Array | undefined>()
-  const rows = incoming.changes.map((change) => {
-    const { body, texts } = toRow(change, sha256Of)
-    const referred = referredTo([change])
-    for (const sha256 of referred) needed.set(sha256, needed.get(sha256) ?? incoming.bytes.get(sha256))
-    for (const [sha256, bytes] of texts) needed.set(sha256, bytes)
-    return { body, blobs: [...new Set([...referred, ...texts.keys()])], texts }
+interface PreparedRow {
+  readonly change: Change
+  readonly body: string
+  readonly blobs: readonly string[]
+}
+
+/**
+ * Bytes and large texts are durable in the blob store when this resolves; the rows are not written yet. `mayStore` is asked once,
+ * before the first blob, so that who may not write leaves none behind.
+ */
+export async function prepare(given: readonly Change[], blobs: BlobStore, mayStore: () => unknown): Promise<Prepared> {
+  if (hasBytes(given)) mayStore()
+  const { changes, bytes } = hasBytes(given) ? await storeBytes(given, blobs) : { changes: given, bytes: nothing }
+  const texts = new Map<string, Uint8Array>()
+  const rows = changes.map((change): PreparedRow => {
+    const row = toRow(change, sha256Of)
+    for (const [sha256, text] of row.texts) texts.set(sha256, text)
+    return { change, body: row.body, blobs: blobsOf(change, row.texts) }
   })
-  for (const bytes of new Map(rows.flatMap(({ texts }) => [...texts])).values()) await blobs.put(bytes)
-  return { changes: incoming.changes, rows, needed }
+  if (texts.size > 0) mayStore()
+  for (const text of texts.values()) await blobs.put(text)
+  const needed = new Map(rows.flatMap((row) => row.blobs.map((sha256) => [sha256, texts.get(sha256) ?? bytes.get(sha256)] as const)))
+  return { changes, rows, needed }
 }
 
 /**
@@ -38,6 +48,14 @@ export async function ensureBlobs({ needed }: Prepared, blobs: BlobStore): Promi
     if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
     await blobs.put(bytes)
   }
+}
+
+const nothing: ReadonlyMap<string, Uint8Array> = new Map()
+const none: readonly string[] = []
+
+function blobsOf(change: Change, texts: ReadonlyMap<string, Uint8Array>): readonly string[] {
+  if (texts.size === 0 && !blocksIn(change).some(({ blob }) => blob)) return none
+  return [...new Set([...referredTo([change]), ...texts.keys()])]
 }
 
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

@@ -5,7 +5,8 @@ import { isAlive } from './lease.ts'
 import { type Dated, removableEntries } from './retention.ts'
 import { type ConversationRow, type Conversations, leaseOf } from './sqlite-conversations.ts'
 import type { Database } from './sqlite-database.ts'
-import { damagedRow } from './sqlite-rows.ts'
+import { BEYOND, ENTRY, SEQ } from './sqlite-journal.ts'
+import { parseRow, type StoredRow } from './sqlite-rows.ts'
 
 /**
  * Letting go, in two transactions. The first removes rows and writes down which blobs nobody may need any more; the second removes
@@ -16,12 +17,11 @@ import { damagedRow } from './sqlite-rows.ts'
 export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore) {
   const every = database.writing<ConversationRow>('SELECT * FROM conversations')
   const remove = database.writing('DELETE FROM conversations WHERE key = ?')
-  const frameOf = database.writing<{ seq: number; body: string }>('SELECT seq, body FROM frames WHERE conversation = ?')
-  const rows = database.writing<{ seq: number; ts: string; body: string }>(
-    'SELECT seq, ts, body FROM journal WHERE conversation = ? ORDER BY seq',
-  )
-  const removeRow = database.writing('DELETE FROM journal WHERE conversation = ? AND seq = ?')
-  const orphans = 'conversation = ?1 AND seq NOT IN (SELECT seq FROM journal WHERE conversation = ?1)'
+  const frameOf = database.writing<StoredRow>('SELECT seq, body FROM frames WHERE conversation = ?')
+  const rows = database.writing<StoredRow & { ts: string }>(`SELECT ${SEQ} AS seq, ts, body FROM journal WHERE ${BEYOND} ORDER BY entry`)
+  const removeRow = database.writing(`DELETE FROM journal WHERE entry = ${ENTRY}`)
+  const removeRows = database.writing(`DELETE FROM journal WHERE ${BEYOND}`)
+  const orphans = 'conversation = ?1 AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))'
   const removeIndex = ['paths', 'calls', 'turns', 'blob_refs'].map((table) => database.writing(`DELETE FROM ${table} WHERE ${orphans}`))
   const suspect = (where: string) =>
     database.writing(`INSERT INTO unreferenced_blobs SELECT DISTINCT sha256 FROM blob_refs WHERE ${where} ON CONFLICT DO NOTHING`)
@@ -34,14 +34,18 @@ export function createRemover(database: Database, conversations: Conversations, 
 
   function removeConversation(key: number): void {
     suspectAll.run(key)
-    remove.run(key) // rows and index entries go with it
+    removeRows.run(key, 0)
+    remove.run(key) // what is indexed goes with it
   }
 
   function removeHistory({ key, id, open_turn }: ConversationRow, before: string): number {
     const frame = frameOf.get(key)
     if (!frame) return 0
-    const visible = new Set((parse(id, frame) as { order: readonly string[] }).order) // a frame has its order
-    const entries = Array.from(rows.each(key), (row): Dated => ({ seq: row.seq, ts: row.ts, change: outline(parse(id, row) as Change) })) // rows were checked when written
+    const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // a frame has its order
+    const entries = Array.from(
+      rows.each(key, 0),
+      (row): Dated => ({ seq: row.seq, ts: row.ts, change: outline(parseRow(id, row) as Change) }),
+    ) // rows were checked when written
     const removable = removableEntries(entries, { before, frameSeq: frame.seq, visible, openTurn: open_turn })
     if (removable.length === 0) return 0
     for (const seq of removable) removeRow.run(key, seq)
@@ -99,12 +103,4 @@ function outline(change: Change): Change {
   const { type } = change
   const turnId = 'turn_id' in change ? change.turn_id : null
   return { type, turn_id: turnId, ids: 'ids' in change ? change.ids : [], blocks, timeline: { blocks } } as unknown as Change
-}
-
-function parse(conversationId: string, { seq, body }: { readonly seq: number; readonly body: string }): unknown {
-  try {
-    return JSON.parse(body)
-  } catch (error) {
-    throw damagedRow(conversationId, seq, error)
-  }
 }

@@ -1,10 +1,9 @@
 import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
-import type { Change } from '../../core/timeline/change.ts'
-import { parseChange } from '../../core/timeline/parse-change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Entry } from '../../ports/store.ts'
 import { fillIn, mayHoldMarks, textsOf } from './large-text.ts'
+import { soundChange } from './sound-change.ts'
 
 export interface StoredRow {
   readonly seq: number
@@ -19,7 +18,7 @@ export function createRowReader(blobs: BlobStore) {
     return parsed.map(({ seq, value, needs }) =>
       orDamaged(conversationId, seq, () => ({
         seq,
-        change: checked(needs ? fillIn(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
+        change: soundChange(needs ? fillIn(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
       })),
     )
   }
@@ -66,23 +65,19 @@ interface Parsed {
   readonly needs?: readonly string[]
 }
 
-function parse(conversationId: string, { seq, body }: StoredRow): Parsed {
-  return orDamaged(conversationId, seq, () => {
-    const value: unknown = JSON.parse(body)
-    return mayHoldMarks(body) ? { seq, value, needs: textsOf(value) } : { seq, value }
-  })
+function parse(conversationId: string, row: StoredRow): Parsed {
+  const value = parseRow(conversationId, row)
+  const { seq, body } = row
+  return mayHoldMarks(body) ? { seq, value, needs: orDamaged(conversationId, seq, () => textsOf(value)) } : { seq, value }
 }
+
+/** The row without its large texts. */
+export const parseRow = (conversationId: string, { seq, body }: StoredRow): unknown =>
+  orDamaged(conversationId, seq, () => JSON.parse(body) as unknown)
 
 function withoutRaw(conversationId: string, row: StoredRow): StoredRow {
-  return orDamaged(conversationId, row.seq, () => {
-    const value: unknown = JSON.parse(row.body)
-    return isObject(value) ? { seq: row.seq, body: JSON.stringify({ ...value, raw: '' }) } : row
-  })
-}
-
-function checked(value: unknown): Change {
-  parseChange(value)
-  return value as Change // just checked; the parser's own copy would lose the order of keys
+  const value = parseRow(conversationId, row)
+  return isObject(value) ? { seq: row.seq, body: JSON.stringify({ ...value, raw: '' }) } : row
 }
 
 function orDamaged<T>(conversationId: string, seq: number, work: () => T): T {

@@ -15,25 +15,29 @@ export const migrations: readonly string[] = [
     last_activity_at TEXT NOT NULL DEFAULT '',
     open_turn TEXT,
     last_seq INTEGER NOT NULL DEFAULT 0,
+    indexed_seq INTEGER NOT NULL DEFAULT 0,
+    next_block INTEGER NOT NULL DEFAULT 0,
     epoch INTEGER NOT NULL,
     owner_id TEXT,
     owner_host TEXT,
     owner_pid INTEGER,
     lease_expires_at TEXT
   ) STRICT;
-  CREATE INDEX conversations_by_activity ON conversations (last_activity_at DESC, id);
 
   CREATE TABLE journal (
     entry INTEGER PRIMARY KEY,
-    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
-    seq INTEGER NOT NULL,
     type TEXT NOT NULL,
     ts TEXT NOT NULL,
-    body TEXT NOT NULL,
-    UNIQUE (conversation, seq)
+    body TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX journal_of_sources ON journal (conversation, seq) WHERE type IN ('sources.merged', 'sources.used', 'source.removed');
+  CREATE VIEW entries AS
+    SELECT id AS conversation, entry & 4294967295 AS seq, type, ts, body FROM journal JOIN conversations ON key = entry >> 32;
 
+  CREATE TABLE sources (
+    conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (conversation, seq)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE blocks (
     conversation INTEGER NOT NULL REFERENCES conversations (key) ON DELETE CASCADE,
     number INTEGER NOT NULL,

@@ -7,6 +7,7 @@ import { createAppender } from './sqlite-append.ts'
 import { createConversations } from './sqlite-conversations.ts'
 import { openDatabase } from './sqlite-database.ts'
 import { createFinder } from './sqlite-find.ts'
+import { createIndexer } from './sqlite-index.ts'
 import { createJournal } from './sqlite-journal.ts'
 import { createLoader } from './sqlite-load.ts'
 import { createRemover } from './sqlite-remove.ts'
@@ -30,7 +31,8 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
   const loader = createLoader(database, rows)
   const finder = createFinder(database, rows)
   const remover = createRemover(database, conversations, blobs)
-  const appender = createAppender({ database, conversations, journal: createJournal(database), loader, blobs })
+  const journal = createJournal(database)
+  const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), loader, blobs })
 
   return {
     claim: (conversationId, owner, options) =>

@@ -20,7 +20,7 @@ The action is one of two:
 - One action per round. A tool's result is in the timeline when the next round begins.
 - Write the keys in the order shown, and the parameters of a tool in the order its description gives.
 - "call_tool" goes without an answer. "complete" goes with <channel:answer> and without notes and tool_call. Use {"action": "exit"} in place of "complete" when you stop without having done what was asked; say why in the answer.
-- The answer is plain markdown, never JSON. It answers the newest request that is still open. A question back to the user is an answer like any other.
+- The answer is plain markdown, never JSON. It answers the newest request that is still open. A question back to the user is an answer like any other; say so in the action: {"action": "exit", "clarification_questions": ["the question, in short"]}.
 - A parameter may be bound to something you can see: "ref:<logical path>", for example "ref:fi:turn_1.files/report.md".
 - A program goes into <channel:code> and never into params.
 

@@ -76,6 +76,13 @@ export function blockNumber(id: string): number | undefined {
   return number
 }
 
+/** No meta and an empty one say the same; as entered, there is none. */
+export function withoutEmptyMeta(block: Block): Block {
+  if (block.meta === undefined || Object.keys(block.meta).length > 0) return block
+  const { meta: _nothing, ...rest } = block
+  return rest
+}
+
 export const isHidden = (block: Block): boolean => block.meta?.hidden === true
 
 /** The call a block belongs to, wherever it says so. */

@@ -17,6 +17,7 @@ export const blockTypes = [
   'stage.clarification.resolved',
   'stage.suggested_followups',
   'react.thinking',
+  'react.decision.raw',
   'react.notes',
   'react.tool.code',
   'react.tool.call',
@@ -64,12 +65,12 @@ export {
   type Meta,
   type Visibility,
 } from './envelope.ts'
-export { decisionNotes, internalNote, type NoteSegment, noteSegments, noteTags, readNote, thinking } from './note.ts'
+export { decisionNotes, internalNote, type NoteSegment, noteSegments, noteTags, rawDecision, readNote, thinking } from './note.ts'
 export { Notice, notice, readNotice } from './notice.ts'
 export { oncePerBlock } from './once.ts'
 export { parseBlock } from './parse.ts'
 export { Plan, planAck, planSnapshot, readPlan, StepStatus } from './plan.ts'
-export { type StageName, stage, suggestedFollowups } from './stage.ts'
+export { clarification, type StageName, stage, suggestedFollowups } from './stage.ts'
 export { artifactContent, artifactDigest, type Place, readToolCall, type ToolCall, toolCall, toolCode, toolResult } from './tool.ts'
 export { logHeader, type Reaction, rangeSummary, systemMessage, turnFeedback, turnHeader } from './turn.ts'
 export { type Attachment, attachmentBlocks, userEvent, userPrompt } from './user.ts'

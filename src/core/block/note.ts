@@ -1,5 +1,5 @@
 import { defined } from '../json.ts'
-import { notesPath, thinkingPath } from '../path/build.ts'
+import { interruptedPath, notesPath, thinkingPath } from '../path/build.ts'
 import type { Draft } from './envelope.ts'
 import { oncePerBlockOf } from './once.ts'
 import type { Place } from './tool.ts'
@@ -29,6 +29,21 @@ export function thinking(place: Place, text: string): Draft<'react.thinking'> {
     path: thinkingPath(place.turnId, place.iteration),
     text,
     meta: { channel: 'thinking', tool_call_id: place.callId, iteration: place.iteration },
+  }
+}
+
+/** What the model had written when the user interrupted it: they have read it, so the model must know of it. */
+export function rawDecision(place: Place, text: string): Draft<'react.decision.raw'> {
+  return {
+    type: 'react.decision.raw',
+    author: 'react',
+    turn_id: place.turnId,
+    ts: place.ts,
+    mime: 'text/plain',
+    path: interruptedPath(place.turnId, place.iteration),
+    call_id: place.callId,
+    text,
+    meta: { channel: 'raw', tool_call_id: place.callId, iteration: place.iteration, interrupted: true },
   }
 }
 

@@ -27,6 +27,11 @@ export function stage<S extends StageName>(name: S, turnId: string, ts: string, 
   return meta === undefined ? block : { ...block, meta }
 }
 
+/** What the agent must know before it can go on, asked of the user. */
+export function clarification(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
+  return stage('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
+}
+
 /** Questions the user may want to ask next. For the user, never for the model. */
 export function suggestedFollowups(turnId: string, ts: string, items: readonly string[]): Draft<'stage.suggested_followups'> {
   return stage('suggested_followups', turnId, ts, items.map((item) => `- ${item}`).join('\n'), { items })

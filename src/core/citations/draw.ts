@@ -26,15 +26,18 @@ function webAddress(source: CitedSource | undefined): string | undefined {
 
 const isImage = (url: string): boolean => /\.(?:png|jpe?g|gif|webp|svg|avif|bmp)$/i.test(url.replace(/[?#][\s\S]*$/, ''))
 
+/** Titles are written by strangers: what would end the link or the table cell, begin code, or be an HTML tag or `<javascript:…>`. */
 const escapeTitle = (title: string): string =>
   title
     .replaceAll('"', "'")
-    .replace(/[\\[\]|]/g, '\\$&')
+    .replace(/[\\[\]|<`]/g, '\\$&')
     .replace(/[\r\n]/g, ' ')
 
-/** What would end the link early, or end the line it stands on. */
+/** What would end the link early, or the line or the table cell it stands in. */
 const escapeUrl = (url: string): string =>
-  url.replace(/[\s()<>"\\\p{Cc}]/gu, (character) => (character === '(' ? '%28' : character === ')' ? '%29' : encodeURIComponent(character)))
+  url.replace(/[\s()<>"\\|`\p{Cc}]/gu, (character) =>
+    character === '(' ? '%28' : character === ')' ? '%29' : encodeURIComponent(character),
+  )
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 

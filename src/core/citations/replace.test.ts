@@ -134,6 +134,17 @@ describe('markdown', () => {
       "[a 'b' \\\\ \\[c\\]  d\\|](https://x.example/a%20b%28c%29%5C) script data java script:x Source 5 [HTTPS://up.example](HTTPS://up.example)",
     )
   })
+
+  it('a title is neither a link nor HTML nor code of its own, and an address does not end its table cell', () => {
+    const nasty: SourceMap = new Map([
+      [1, { title: '<javascript:alert(1)>', url: 'https://x.example/a|b`c' }],
+      [2, { url: '<javascript:alert(1)>' }],
+      [3, { title: '<a href="javascript:x">it`s</a>' }],
+    ])
+    expect(replaceBatch('| [[S:1]] | [[S:2]] | [[S:3]] |', nasty)).toBe(
+      "| [\\<javascript:alert(1)>](https://x.example/a%7Cb%60c) | \\<javascript:alert(1)> | \\<a href='javascript:x'>it\\`s\\</a> |",
+    )
+  })
 })
 
 describe('html', () => {
@@ -165,6 +176,12 @@ describe('html', () => {
     const replacer = createCitationReplacer({ format: 'html', sources: () => sources, stripUsage: true })
     expect(replacer.push(text.slice(0, 599))).toBe('')
     expect(replacer.push('x')).toHaveLength(600)
+  })
+
+  it('a usage tag in a superscript that never becomes one is taken out, also where citations stay as written', () => {
+    const counting = { ...html, replaceCitations: false }
+    expect(replaced('<sup class="cite">a[[USAGE:1]]<sup>b', counting)).toMatchObject({ text: '<sup class="cite">a<sup>b', usage: [1] })
+    expect(replaced('<sup [[USAGE:1]]<', counting)).toMatchObject({ text: '<sup <', usage: [1] })
   })
 
   it('addresses are escaped, and only web addresses are links', () => {
@@ -221,6 +238,8 @@ describe('any text', () => {
       fc.property(hostileText(), cuts, (text, places) => {
         expect(run(cutAt(text, places), { format: 'html' })).toEqual(run([text], { format: 'html' }))
         expect(run(cutAt(text, places), { format: 'verbatim' })).toEqual(run([text], { format: 'verbatim' }))
+        const counting = { format: 'html', replaceCitations: false } as const
+        expect(run(cutAt(text, places), counting)).toEqual(run([text], counting))
         expect(run([text], { format: 'verbatim' }).text).toBe(text)
       }),
       { numRuns: 400 },

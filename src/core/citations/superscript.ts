@@ -6,12 +6,13 @@ import { foldBody, idsIn } from './token.ts'
  */
 export type SuperscriptRead =
   | { readonly kind: 'none' }
-  | { readonly kind: 'partial'; readonly cite: true; readonly usage: false }
+  /** When it does not become a unit after all, what it holds is read on its own: a usage tag in it may still be taken out. */
+  | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }
   | { readonly kind: 'superscript'; readonly ids: readonly number[]; readonly end: number }
 
 const longestUnit = 600
 const none: SuperscriptRead = { kind: 'none' }
-const partial: SuperscriptRead = { kind: 'partial', cite: true, usage: false }
+const partial: SuperscriptRead = { kind: 'partial', cite: true, usage: true }
 
 const opening = /<sup(?:\s[^<>]*)?>/iy
 const unfinishedOpening = /<(?:s(?:u(?:p(?:\s[^<>]*)?)?)?)?$/iy

@@ -15,10 +15,13 @@ import {
   words,
 } from '../../../test/support/compact.ts'
 import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
-import { call, completion, minute, place, result } from '../../testing/blocks.ts'
-import { artifactDigest, userEvent } from '../block/index.ts'
+import { call, completion, header, minute, place, result } from '../../testing/blocks.ts'
+import { artifactContent, artifactDigest, toolCall, userEvent } from '../block/index.ts'
+import type { SourceRow } from '../sources/source.ts'
 import { applyChange } from '../timeline/apply.ts'
-import { blocksOf } from '../timeline/timeline.ts'
+import { resolvePath } from '../timeline/resolve.ts'
+import { blocksOf, type Timeline } from '../timeline/timeline.ts'
+import type { CompactionDigest } from './digest.ts'
 
 describe('a compaction', () => {
   it('timeline 11.89: an empty summary changes nothing and is reported', () => {
@@ -105,6 +108,31 @@ describe('a compaction', () => {
     expect(shownText(timeline)).toContain('<modified-files>\nfi:t1.files/report.pdf\n</modified-files>')
   })
 
+  it('is shown whole, however long the paths and however scattered the sources: preferences and the way to the index stand last', () => {
+    const path = (i: number) => `fi:t1.files/${Array.from({ length: 4 }, () => 'd'.repeat(200)).join('/')}/${i}.md`
+    const files = Array.from({ length: 60 }, (_, i) => [
+      toolCall(place(`w${i}`, 't1', i), { toolId: 'react.write', params: { path: path(i) } }),
+      artifactDigest(place(`w${i}`, 't1', i), { artifact_path: path(i), mime: 'text/markdown' }),
+      toolCall(place(`r${i}`, 't1', i), { toolId: 'react.read', params: { paths: [path(i + 100)] } }),
+      artifactContent(place(`r${i}`, 't1', i), {
+        path: path(i + 100),
+        mime: 'text/plain',
+        text: words(10_000),
+        digest: { artifact_path: path(i + 100) },
+      }),
+    ]).flat()
+    const rows = Array.from({ length: 4_000 }, (_, i): SourceRow => ({ sid: 2 * i + 1, title: 'x', source_type: 'web' }))
+    const drafts = [header('t1'), ...files, ...noted('t1', 'p', '[P] answer in Latin'), completion('a', 't1'), ...turns(2, 10), ...open(11)]
+    const before = { ...timelineOf(drafts), sources: { rows, next_sid: 9_000 } }
+    const { timeline } = compact(before, { limit: 30_000, force: true }, words(9_000))
+    const shown = shownText(timeline)
+    expect(shown).not.toContain('[truncated, ')
+    expect(shown).toContain('sources: so:sources_pool[1-7999]\n')
+    expect(shown).toContain(`complete_index: ${summaryOf(timeline).path}`)
+    expect(shown).toContain('Active conversation preferences:\n- answer in Latin')
+    expect(shown).toContain(`... 56 more in ${summaryOf(timeline).path}\n</modified-files>`)
+  })
+
   it('puts everything at the cut in its order, and carries it again the next time', () => {
     const inside = [
       ...noted('t1', 'n', '[D] use tea'),
@@ -133,6 +161,20 @@ describe('a compaction', () => {
       path: 'ar:t7.react.note.preserved.1',
       meta: { source_path: 'fi:t1.files/n.md', note_tags: ['D'] },
     })
+  })
+
+  it('shortens a very long followup that stays in every prompt, once', () => {
+    const said = userEvent('followup', 't1', minute(1), { messageId: 'm1', text: words(2000) })
+    const once = compact(timelineOf([...turn(1, 2, [said]), ...turns(2, 5), ...open(6)]), { limit: 2000 }).timeline
+    const kept = (timeline: Timeline) => blocksOf(timeline).find(({ type }) => type === 'user.followup.preserved')?.text
+    expect(kept(once)).toMatch(/^word .{3990,4000}\(the whole: react\.read\(\["ar:t1\.external\.followup\.m1"\]\)\)$/)
+    expect(kept(compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 2300 }).timeline)).toBe(kept(once))
+  })
+
+  it('lists the plan that was touched last first', () => {
+    const inside = [drawn('p1', ['boil'], 't1'), drawn('p2', ['bake'], 't1'), drawn('p1', ['boil'], 't1', { status: { '1': 'done' } })]
+    const { timeline } = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 })
+    expect(shownText(timeline)).toMatch(/- plan #2 id=p1 \(complete\).*\n {2}✓ 1\) boil\n.*\n- plan #1 id=p2 \(unfinished\)/)
   })
 
   it('does not carry the active plan when what is retained shows a newer state of it', () => {
@@ -182,5 +224,23 @@ describe('a compaction', () => {
     expect(text).toContain(
       '<recoverable-tool-results>\n- tc:t1.big.result | tool=web_tools.web_fetch | call_id=big | tokens=12500\n</recoverable-tool-results>',
     )
+  })
+
+  it('never forgets what no longer fits in sight: old notes and old plans stay in the index of every later summary', () => {
+    const notes = Array.from({ length: 40 }, (_, i) => noted('t1', `n${i}`, `[P] preference number ${i}`)).flat()
+    const plans = Array.from({ length: 30 }, (_, i) => drawn(`p${i}`, [`step of ${i}`], 't1', { closed_ts: minute(2) }))
+    const first = timelineOf([...turn(1, 1, [...notes, ...plans]), ...turns(2, 5), ...open(6)])
+    const once = compact(first, { limit: 900 }).timeline
+    const more = [
+      completion(words(900), 't6', 6),
+      ...turn(7, 1, Array.from({ length: 20 }, (_, i) => noted('t7', `m${i}`, `[D] later ${i}`)).flat()),
+    ]
+    const twice = compact(withDrafts(once, [...more, ...open(8)]), { limit: 3000, keepRecentTurns: 1, force: true, attempt: 3 }).timeline
+    const digest = summaryOf(twice).meta?.compaction_digest as CompactionDigest
+    expect(digest.plans.map(({ plan_id }) => plan_id)).toEqual(Array.from({ length: 30 }, (_, i) => `p${i}`))
+    expect(digest.notes.map(({ text }) => text)).toEqual(Array.from({ length: 28 }, (_, i) => `[P] preference number ${i}`))
+    const journal = { atPath: (path: string) => blocksOf(first).filter((block) => block.path === path), ofTurn: () => [] }
+    expect(resolvePath(twice, 'ar:plan.latest:p0', journal)).toMatchObject({ status: 'blocks', from: 'history' })
+    expect(shownText(twice)).toContain("... 18 older plans are listed by the summary's path")
   })
 })

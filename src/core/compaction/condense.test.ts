@@ -74,6 +74,27 @@ describe('condensation of the running turn', () => {
     expect(checkpoint).toMatch(/\n- tc:t1\.t1c\d+\.result \| web_tools\.web_search\n/)
   })
 
+  it('however large the limit and whatever was folded, it is shown whole: the newest calls stand at its end', () => {
+    const inputs = Array.from({ length: 200 }, (_, i) =>
+      userEvent('followup', 't1', minute(2), { messageId: `m${i}`, text: words(12_000) }),
+    )
+    const before = timelineOf([...open(1), ...inputs, ...Array.from({ length: 900 }, (_, i) => round('t1', 9 + i, 400)).flat()])
+    const shown = shownText(compact(before, { limit: 400_000, force: true }, 'word '.repeat(9_000)).timeline)
+    expect(shown).toContain('[/MID-TURN COMPACTION 1]')
+    expect(shown).toContain('folded_input:\n- ... 1')
+    expect(shown).toContain('- ar:t1.external.followup.m199 | word')
+    expect(shown).not.toContain('[truncated, ')
+  })
+
+  it('takes along what was hidden by hand: its words stand in the ledger', () => {
+    const last = blocksOf(long).findIndex(({ path }) => path === 'tc:t1.t1c0.result')
+    const ids = [blocksOf(long)[last]?.id as string]
+    const hidden = applyChange(long, { type: 'blocks.hidden', ids, replacement_text: 'nothing of use', reason: 'hide' })
+    const shown = shownText(compact(hidden, { limit: 30_000, force: true }).timeline)
+    expect(shown).not.toContain('HIDDEN —')
+    expect(shown).toContain('result_hint: nothing of use')
+  })
+
   it('timeline 11.98: the turn log still holds every block of the turn, and neither checkpoint nor summary', () => {
     const drafts = [...turns(1, 3), ...open(4, 20, 60)]
     const before = timelineOf(drafts)

@@ -5,14 +5,17 @@ import { cutText } from '../expiry/shorten.ts'
 import { midTurnPath, turnIndexPath } from '../path/build.ts'
 import { oneLine } from '../render/text.ts'
 import { ledgerOf } from './ledger.ts'
+import { newestWithin } from './within.ts'
 
 const CHECKPOINT = 'react.current_turn.compaction_checkpoint'
 const LARGE_INPUT = 12_000
 const NARRATIVE_CHARS = 12_000
+const FOLDED_CHARS = 6000
 
 const loop: ReadonlySet<string> = new Set([
   'react.notes',
   'react.thinking',
+  'react.decision.raw',
   'react.tool.code',
   'react.tool.call',
   'react.tool.result',
@@ -26,7 +29,7 @@ const loop: ReadonlySet<string> = new Set([
 export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator): readonly Block[] {
   const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
   return prefix.filter((block) => {
-    if (isHidden(block)) return false
+    if (block.meta?.hidden_reason === 'compaction') return false // in an earlier checkpoint, and in the ledger of this one
     if (block.type === 'turn.header' || block.type === 'react.note') return false // notes are memory, and short
     if (loop.has(block.type)) return true
     if (block.type.startsWith('user.')) return tokens.content(block) >= LARGE_INPUT
@@ -59,7 +62,8 @@ export function checkpoint(
   const narrative = input.text?.trim()
     ? cutText(input.text.trim(), NARRATIVE_CHARS)
     : 'none: the summariser gave no text; rely on the ledger'
-  const inputs = [...input.folded, ...prefix.filter(isHidden)].filter(({ type }) => type.startsWith('user.'))
+  const gone = new Set([...prefix.filter(isHidden), ...input.folded])
+  const inputs = prefix.filter((block) => gone.has(block) && block.type.startsWith('user.'))
   const ledger = ledgerOf(prefix, turnId, tokens, input.ledgerChars)
   return {
     type: CHECKPOINT,
@@ -85,8 +89,11 @@ export function checkpoint(
   }
 }
 
+/** The newest of them; the turn index lists all. */
 function folding(inputs: readonly Block[]): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
-  if (paths.size === 0) return []
-  return ['folded_input:', ...[...paths].map(([path, { text }]) => `- ${path}${text ? ` | ${oneLine(text, 180)}` : ''}`)]
+  const all = [...paths].map(([path, { text }]) => `- ${path}${text ? ` | ${oneLine(text, 180)}` : ''}`)
+  const shown = newestWithin(all, FOLDED_CHARS)
+  if (all.length === 0) return []
+  return ['folded_input:', ...(all.length > shown.length ? [`- ... ${all.length - shown.length} earlier`] : []), ...shown]
 }

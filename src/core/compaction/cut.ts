@@ -45,6 +45,12 @@ export function cutBeforeRecent(blocks: readonly Block[], turns: number, current
   return start === undefined || start <= front ? undefined : settle(blocks, front, start, currentTurnId)
 }
 
+/** After everything that the current turn has done, its last round too: for when that round alone is more than fits. */
+export function cutAfterAll(blocks: readonly Block[], currentTurnId: string): Cut | undefined {
+  const current = startOf(blocks, frontOf(blocks), currentTurnId)
+  return current === -1 ? undefined : { cut: blocks.length, historyEnd: current, prefixStart: current }
+}
+
 /** Positions where a turn begins, by change of turn. */
 export function turnStarts(blocks: readonly Block[], front: number): readonly number[] {
   return blocks.flatMap((block, position) =>
@@ -96,9 +102,12 @@ function backOverSilent(blocks: readonly Block[], position: number): number {
 
 /** An older turn that would be split leaves whole; the current one stays and is condensed up to the cut. */
 function settle(blocks: readonly Block[], front: number, position: number, currentTurnId: string): Cut | undefined {
-  const current = blocks.findIndex((block, at) => at >= front && block.turn_id === currentTurnId)
+  const current = startOf(blocks, front, currentTurnId)
   if (current !== -1 && position > current) return { cut: position, historyEnd: current, prefixStart: current }
   const starts = turnStarts(blocks, front)
   const cut = starts.find((start) => start >= position)
   return cut === undefined || cut <= front ? undefined : { cut, historyEnd: cut }
 }
+
+const startOf = (blocks: readonly Block[], front: number, turnId: string) =>
+  blocks.findIndex((block, position) => position >= front && block.turn_id === turnId)

@@ -5,6 +5,8 @@ import { oncePerBlock } from '../block/once.ts'
 import { readToolCall } from '../block/tool.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { defined, isObject, parseJson } from '../json.ts'
+import { sourcesPath } from '../path/build.ts'
+import { unsafeReason } from '../path/safety.ts'
 import { oneLine } from '../render/text.ts'
 import { readPathsOf, toolAction } from './files.ts'
 import { PlanEntry } from './plans.ts'
@@ -28,6 +30,11 @@ export type ArtifactEntry = z.infer<typeof ArtifactEntry>
 /**
  * Everything that a summary stands for, as an index: what the model no longer sees and can still ask for. Cumulative, oldest first.
  * A list of paths names entries of `artifacts`; the lists without a bound are the ones that nothing else could replace.
+ *
+ * Written anew with every summary, an index of everything would cost more than the conversation. So it comes in volumes: one that
+ * is full is closed with the summary that holds it, and the next begins with its newest entries and the addresses of those before.
+ *
+ *   su:t9 [ t1 … t8 ]    su:t15 [ t1 … t14 ] closed    su:t20 [ older: su:t15 | newest of t14, t15 … t19 ]
  */
 export const CompactionDigest = z.looseObject({
   turns: list(z.looseObject({ turn_id: z.string(), ts: z.string().optional(), request: z.string().optional() })),
@@ -42,7 +49,10 @@ export const CompactionDigest = z.looseObject({
   plans: list(PlanEntry),
   /** Notes that no longer fit among the preserved ones. */
   notes: list(z.looseObject({ source_path: z.string(), text: z.string() })),
-  sids: list(z.number()),
+  /** Every source of the conversation, as one selector; empty when there is none. */
+  sources: z.string().catch(''),
+  /** Summaries that hold the closed volumes, oldest first. */
+  older: list(z.string()),
 })
 export type CompactionDigest = z.infer<typeof CompactionDigest>
 
@@ -53,6 +63,25 @@ export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDig
   const parsed = CompactionDigest.safeParse(summary.meta?.compaction_digest ?? {})
   return parsed.success ? parsed.data : emptyDigest
 })
+
+const VOLUME_CHARS = 32_000
+/** As many as a summary shows. */
+const CARRIED = 40
+
+/** The index that the next summary goes on with. */
+export function continuedDigest(summary: Block): CompactionDigest {
+  const digest = readCompactionDigest(summary)
+  if (summary.path === undefined || JSON.stringify(digest).length <= VOLUME_CHARS) return digest
+  return {
+    ...emptyDigest,
+    older: [...digest.older, summary.path],
+    turns: digest.turns.slice(-1),
+    artifacts: digest.artifacts.slice(-CARRIED),
+    written_files: digest.written_files.slice(-CARRIED),
+    patched_files: digest.patched_files.slice(-CARRIED),
+    read_files: digest.read_files.slice(-CARRIED),
+  }
+}
 
 const MOST_SEARCHES = 50
 const MOST_HIDDEN = 200
@@ -81,7 +110,7 @@ export function extendDigest(previous: CompactionDigest, blocks: readonly Block[
     read_files: distinct(previous.read_files, blocks.flatMap(readPathsOf)),
     memsearches: [...previous.memsearches, ...blocks.flatMap((block) => memsearchEntry(block, blocks))].slice(-MOST_SEARCHES),
     hidden_blocks: latestBy(previous.hidden_blocks, blocks.flatMap(hiddenEntry), ({ path }) => path).slice(-MOST_HIDDEN),
-    sids: [...new Set([...previous.sids, ...sids])].sort((a, b) => a - b),
+    sources: sids.length > 0 ? sourcesPath(sids) : '',
   }
 }
 
@@ -115,7 +144,8 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
     turn_id: block.turn_id,
     ts: block.ts,
     artifact_path: digest.artifact_path,
-    physical_path: digest.physical_path,
+    physical_path:
+      digest.physical_path !== undefined && unsafeReason(digest.physical_path) === undefined ? digest.physical_path : undefined,
     mime: digest.mime,
     kind: digest.kind,
     visibility: digest.visibility,

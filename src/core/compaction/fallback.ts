@@ -1,6 +1,6 @@
 import type { Block } from '../block/envelope.ts'
 import { promptPath } from '../path/build.ts'
-import { oneLine } from '../render/text.ts'
+import { cutAt, oneLine } from '../render/text.ts'
 
 const MOST_TURNS = 24
 const PREVIOUS_CHARS = 8000
@@ -22,7 +22,7 @@ export function mechanicalSummary(blocks: readonly Block[], previous: string | u
     return `- ${promptPath(turnId)}${asked}${answer === undefined ? '' : `\n  answered: ${answer}`}`
   })
   return [
-    ...(previous ? [previous.slice(0, PREVIOUS_CHARS)] : []),
+    ...(previous ? [cutAt(previous, PREVIOUS_CHARS)] : []),
     '## Active Work Reminder',
     'No model wrote this part: earlier turns were folded without a summary because the context was too long.',
     '## Progress',

@@ -72,8 +72,8 @@ function summaryText(plan: CompactionPlan, answers: Answers): string | undefined
   return mechanicalSummary(blocks, previous && narrativeOf(previous))
 }
 
-/** How much of the context the ledger may take: 24,000 characters of the usual 80,000 tokens. */
-const ledgerChars = (limit: number) => Math.max(2000, Math.floor(0.3 * limit))
+/** How much of the context the ledger may take: 24,000 characters of the usual 80,000 tokens, and never more than a checkpoint shows. */
+const ledgerChars = (limit: number) => Math.min(28_000, Math.max(2000, Math.floor(0.3 * limit)))
 
 function condensation(
   timeline: Timeline,

@@ -1,5 +1,5 @@
 import { readDigest } from '../block/digest.ts'
-import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { type Block, callOf } from '../block/envelope.ts'
 import { readToolCall, type ToolCall } from '../block/tool.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { cutText } from '../expiry/shorten.ts'
@@ -7,6 +7,7 @@ import { parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
 import { scrubBase64 } from '../render/scrub.ts'
+import { withoutHandles } from '../render/secrets.ts'
 import { shapeOf } from '../render/shape.ts'
 import { oneLine } from '../render/text.ts'
 
@@ -88,8 +89,13 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
     `  result: ${result.path ?? 'not addressable'}`,
     `  result_tokens_estimate: ${tokens.content(result)}`,
     ...(value === undefined ? [] : [`  result_shape: ${shapeOf(value, shapeLimits).replaceAll('\n', ' / ')}`]),
-    `  result_hint: ${oneLine(scrubBase64((isHidden(result) && result.meta?.replacement_text) || text), HINT_CHARS)}`,
+    `  result_hint: ${oneLine(scrubBase64(wordsFor(result) ?? withoutHandles(text)), HINT_CHARS)}`,
   ]
+}
+
+/** What somebody said of it when hiding it; a checkpoint only says that it folded it. */
+function wordsFor({ meta }: Block): string | undefined {
+  return meta?.hidden === true && meta.hidden_reason !== 'compaction' ? meta.replacement_text : undefined
 }
 
 /** The result's address; the call's is the same but for its last word. */

@@ -44,6 +44,23 @@ describe('overflow', () => {
     expect(shown).toContain('- ar:t1.user.prompt asked: question 1\n  answered: answer 1')
   })
 
+  it('folds even the last round when that alone was too long: the turn goes on from its ledger', () => {
+    const files = Array.from({ length: 40 }, (_, i) => `fi:t1.outputs/${i}.txt`)
+    const made = files.map((path) =>
+      artifactContent(place('c'), { path, mime: 'text/plain', text: 'word '.repeat(2_000), digest: { artifact_path: path } }),
+    )
+    const before = timelineOf([header(), prompt('count'), call('c', 'exec_tools.execute_code_python'), ...made])
+    expect(plan(before, { limit: 80_000 })).toBeUndefined()
+    const planned = plan(before, { limit: 80_000, force: true }) as NonNullable<ReturnType<typeof plan>>
+    expect(planned.kind).toBe('current_turn_prefix')
+    const finished = finish(before, planned)
+    if (finished.status === 'skipped') throw new Error(finished.reason)
+    const shown = shownText(finished.changes.reduce(applyChange, before))
+    expect(shown).toContain('[USER MESSAGE]\n[path: ar:t1.user.prompt]\ncount')
+    for (const path of files) expect(shown).toContain(path)
+    expect(shown.length).toBeLessThan(10_000)
+  })
+
   it('at the last attempt takes images out of sight, but never those the user asks about now', () => {
     const image = (turnId: string, name: string) =>
       attachmentBlocks(turnId, minute(1), {

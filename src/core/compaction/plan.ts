@@ -6,7 +6,7 @@ import { blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { turnIdsOf } from '../timeline/turns.ts'
 import { roughTokens } from '../tokens.ts'
 import { foldedByCheckpoint } from './condense.ts'
-import { type Cut, cutBeforeRecent, findCut, frontOf, turnStarts } from './cut.ts'
+import { type Cut, cutAfterAll, cutBeforeRecent, findCut, frontOf, turnStarts } from './cut.ts'
 import { type Attempt, keepShares } from './overflow.ts'
 import { historyPrompt, outputCap, prefixPrompt, SUMMARY_TEMPERATURE, type SummaryRequest, summarySystem } from './prompt.ts'
 import { serializeBlocks } from './serialize.ts'
@@ -58,11 +58,13 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
   const blocks = blocksOf(timeline)
   const tokensAt = measure(blocks, options.slice(timeline), tokens)
   const beforeTokens = sum(blocks, tokensAt)
-  const cut = chooseCut(blocks, tokensAt, beforeTokens, options)
-  const history = cut && planHistory(timeline, blocks, cut, options)
-  const prefix = cut && planPrefix(blocks, cut, options)
+  const leavingAt = (cut: Cut | undefined) =>
+    cut ? { cut, history: planHistory(timeline, blocks, cut, options), prefix: planPrefix(blocks, cut, options) } : {}
+  const usual: ReturnType<typeof leavingAt> = leavingAt(chooseCut(blocks, tokensAt, beforeTokens, options))
   const attempt = options.attempt ?? 1
-  const binaries = force && attempt === keepShares.length ? binariesOf(blocks, cut, currentTurnId) : []
+  const binaries = force && attempt === keepShares.length ? binariesOf(blocks, usual.cut, currentTurnId) : []
+  const stuck = force && !usual.history && !usual.prefix && binaries.length === 0
+  const { cut, history, prefix } = stuck ? leavingAt(cutAfterAll(blocks, currentTurnId)) : usual
   if (!history && !prefix && binaries.length === 0) return undefined
   return {
     id: `compaction_${currentTurnId}_${timeline.nextBlock}_${attempt}`,

@@ -1,5 +1,6 @@
 import type { Block, Draft } from '../block/envelope.ts'
 import { noteSegments, noteTags } from '../block/note.ts'
+import { cutText } from '../expiry/shorten.ts'
 import { preservedNotePath } from '../path/build.ts'
 import { oneLine } from '../render/text.ts'
 import { latestBy } from './digest.ts'
@@ -7,6 +8,7 @@ import { type CarriedPlace, carried, sourceOf } from './plans.ts'
 
 const MOST_NOTES = 32
 const MOST_EVENTS = 16
+const EVENT_CHARS = 4000
 const MOST_PREFERENCES = 12
 
 /** The newest note at each path, oldest first: a path that was written again says only its newest text. */
@@ -41,13 +43,20 @@ const events = new Map([
   ['user.steer.preserved', 'user.steer.preserved'],
 ])
 
-/** What the user said while turns were running: the newest, as said. */
+/** What the user said while turns were running: the newest, as said, unless it was very long. */
 export function preservedEvents(blocks: readonly Block[], place: CarriedPlace): readonly Draft[] {
   const said = blocks.flatMap((block) => {
     const type = events.get(block.type)
-    return type === undefined ? [] : [carried(block, type, place)]
+    return type === undefined ? [] : [shortened(carried(block, type, place))]
   })
   return said.slice(-MOST_EVENTS)
+}
+
+/** It stays in every prompt from now on; the original stays at its address. */
+function shortened(draft: Draft): Draft {
+  const { text, path } = draft
+  if (text === undefined || text.length <= EVENT_CHARS) return draft
+  return { ...draft, text: cutText(text, EVENT_CHARS, path === undefined ? '...' : `... (the whole: react.read(["${path}"]))`) }
 }
 
 /** What the user prefers, newest first, each once: the part of memory that must never need a look-up. */

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { noted, open, plan, turn, turns, words } from '../../../test/support/compact.ts'
 import { timelineOf } from '../../../test/support/timelines.ts'
 import { call, minute, place, result } from '../../testing/blocks.ts'
-import { type Draft, toolResult, userEvent } from '../block/index.ts'
+import { artifactDigest, type Draft, toolCall, toolResult, userEvent } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
+import { blocksAtPath } from '../timeline/timeline.ts'
 
 describe('what the summariser reads', () => {
   const read = (inside: readonly Draft[]) =>
@@ -12,6 +13,17 @@ describe('what the summariser reads', () => {
       system: '',
       maxOutputTokens: 0,
     }
+
+  it('holds no bytes: base64 in a parameter, or in the words for what was hidden, is named by its size', () => {
+    const bytes = 'QUJD'.repeat(1_000)
+    const inside = [toolCall(place('b', 't1', 5), { toolId: 'x.y', params: { data: bytes } }), result('b', 'done', 't1', 5)]
+    const timeline = timelineOf([...turn(1, 1, inside), ...turns(2, 5), ...open(6)])
+    const ids = blocksAtPath(timeline, 'tc:t1.b.result').map(({ id }) => id)
+    const hidden = applyChange(timeline, { type: 'blocks.hidden', ids, replacement_text: bytes, reason: 'hide' })
+    const text = plan(hidden, { limit: 900 })?.history?.request.user ?? ''
+    expect(text).not.toContain(bytes)
+    expect(text.match(/base64 removed: 4000 characters/g)).toHaveLength(2)
+  })
 
   it('is a paragraph per block, in words it knows', () => {
     const text = read([...noted('t1', 'n', '[P] tea'), userEvent('steer', 't1', minute(1), { messageId: 'm', text: 'stop' })]).user
@@ -52,11 +64,14 @@ describe('what the summariser reads', () => {
     expect(text.match(/<\/conversation>/g)).toHaveLength(1)
   })
 
-  it('always fits, however much there is', () => {
-    const drafts = [...Array.from({ length: 60 }, (_, i) => turn(i + 1, 4)).flat(), ...open(61)]
+  it('always fits, however much there is, and never without the artifacts', () => {
+    const made = [call('w', 'react.write', 't1', 5), artifactDigest(place('w', 't1', 5), { artifact_path: 'fi:t1.files/old.md' })]
+    const drafts = [...Array.from({ length: 60 }, (_, i) => turn(i + 1, 4, i === 0 ? made : [])).flat(), ...open(61)]
     const request = plan(timelineOf(drafts), { limit: 8000 })?.history?.request
     expect(request?.user.length).toBeLessThan(0.6 * 3 * 8000 + 4000)
     expect(request?.user).toMatch(/older blocks left out/)
+    expect(request?.user).not.toContain('question 1\n')
+    expect(request?.user).toContain('fi:t1.files/old.md')
     expect(request?.maxOutputTokens).toBe(800)
   })
 

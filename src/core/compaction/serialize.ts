@@ -8,6 +8,7 @@ import { cutText, shortenJson } from '../expiry/shorten.ts'
 import { type Json, parseJson } from '../json.ts'
 import { caps, fragments } from '../render/caps.ts'
 import { scrubBase64 } from '../render/scrub.ts'
+import { withoutHandles } from '../render/secrets.ts'
 import { shapeOf } from '../render/shape.ts'
 
 const LARGE_RESULT = 3000
@@ -73,12 +74,13 @@ const speakers: { readonly [type: string]: string } = {
 function paragraph(block: Block, tokens: Estimator, limit: number): string {
   const digest = readDigest(block)
   const speaker = speakers[block.type] ?? '[Block]'
-  if (digest) return `${speaker} ${about(block)}\n${digestText(digest)}` // paths, mime and call id must survive
-  if (isHidden(block)) return `${speaker} ${about(block)} | hidden=true\n${cutText(block.meta?.replacement_text ?? '', limit)}`.trimEnd()
+  if (digest) return `${speaker} ${about(block)}\n${withoutHandles(digestText(digest))}` // paths, mime and call id must survive
+  if (isHidden(block))
+    return `${speaker} ${about(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()
   if (pictureOf(block)) return `[Binary block] mime=${block.mime ?? 'unknown'} path=${block.path ?? 'none'}`
   const call = readToolCall(block)
-  if (call) return cutText(`[Assistant tool calls]: ${call.tool_id}(${parameters(call.params)})`, limit)
-  const text = scrubBase64(block.text ?? '')
+  if (call) return cutText(`[Assistant tool calls]: ${call.tool_id}(${scrubBase64(parameters(call.params))})`, limit)
+  const text = scrubBase64(withoutHandles(block.text ?? ''))
   if (text.trim() === '') return `${speaker} (${about(block)})`
   if (block.type === 'react.tool.result') return `${speaker} ${about(block)}\n${resultText(block, text, tokens, limit)}`
   return speaker === '[Block]' ? `${speaker} ${about(block)}\n${whole(block, text, limit)}` : `${speaker} ${whole(block, text, limit)}`

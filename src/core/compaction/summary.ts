@@ -4,7 +4,7 @@ import type { Estimator } from '../estimate/estimator.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { promptPath, sourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
 import { oneLine } from '../render/text.ts'
-import { type CompactionDigest, emptyDigest, extendDigest, latestBy, readCompactionDigest } from './digest.ts'
+import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy } from './digest.ts'
 import { recoverableResults } from './files.ts'
 import {
   type CarriedPlace,
@@ -17,6 +17,7 @@ import {
   preservedSnapshot,
 } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
+import { newestWithin } from './within.ts'
 
 /** The blocks that leave, and what stands around them. */
 export interface Leaving {
@@ -34,6 +35,9 @@ export interface Leaving {
 
 const NARRATIVE_CHARS = 24_000
 const MOST_LISTED = 40
+/** Per list. With the narrative, all lists and the preferences stay below what is shown of a summary; what matters most comes last. */
+const LISTED_CHARS = 4000
+const SELECTOR_CHARS = 1000
 
 /** The part of a summary that a model wrote, without the lists that are made again each time. */
 export function narrativeOf(summary: Block): string {
@@ -70,7 +74,7 @@ export function summaryBlocks(leaving: Leaving, text: string, now: string, token
 }
 
 function digestWith(leaving: Leaving, notes: NoteSplit): CompactionDigest {
-  const previous = leaving.previous ? readCompactionDigest(leaving.previous) : emptyDigest
+  const previous = leaving.previous ? continuedDigest(leaving.previous) : emptyDigest
   const extended = extendDigest(previous, leaving.blocks.filter(isOriginal), leaving.sids)
   const dropped = notes.dropped.map((note) => ({
     source_path: sourcePath(note),
@@ -105,7 +109,7 @@ function summaryDraft(
   const endTs = originals.at(-1)?.ts ?? told(before.compacted_range_end_ts)
   const firstMessageTs = told(before.conversation_first_message_ts) ?? originals.find(({ type }) => type === 'user.prompt')?.ts
   const draft = rangeSummary(turnId, now, {
-    text: [narrative, ...appendix(digest, notes, originals, summaryPath(turnId), tokens)].join('\n\n'),
+    text: [narrative, ...appendix(digest, notes, leaving.sids, originals, summaryPath(turnId), tokens)].join('\n\n'),
     coveredTurnIds: coveredBy(leaving),
     digest,
     ...(startTs !== undefined && { startTs }),
@@ -121,33 +125,41 @@ const told = (value: unknown) => (typeof value === 'string' ? value : undefined)
 function appendix(
   digest: CompactionDigest,
   notes: NoteSplit,
+  sids: readonly number[],
   originals: readonly Block[],
   path: string,
   tokens: Estimator,
 ): readonly string[] {
-  const modified = [...digest.written_files, ...digest.patched_files]
-  const read = digest.read_files.filter((file) => !modified.includes(file))
-  const recoverable = recoverableResults(originals, tokens)
+  const modified = new Set([...digest.written_files, ...digest.patched_files])
+  const read = digest.read_files.filter((file) => !modified.has(file))
+  const recoverable = newestWithin(recoverableResults(originals, tokens).toReversed(), LISTED_CHARS).toReversed()
   const last = digest.turns.at(-1)
   const index = [
-    ...(digest.sids.length > 0 ? [`sources: ${sourcesPath(digest.sids)}`] : []),
+    ...(sids.length > 0 ? [`sources: ${selectorOf(sids)}`] : []),
     ...(last ? [`last_covered_request: ${promptPath(last.turn_id)} | ${oneLine(last.request ?? '', 160)}`] : []),
     ...(last ? [`turn_index: ${turnIndexPath(last.turn_id)} (any covered turn has one)`] : []),
-    `complete_index: ${path}`,
+    `complete_index: ${path}${digest.older.length > 0 ? ', continued from' : ''}`,
+    ...newestWithin(digest.older, LISTED_CHARS).map((volume) => `- ${volume}`),
   ]
   return [
     ...listed('read-files', read, path),
-    ...listed('modified-files', modified, path),
+    ...listed('modified-files', [...modified], path),
     ...(recoverable.length > 0 ? [`<recoverable-tool-results>\n${recoverable.join('\n')}\n</recoverable-tool-results>`] : []),
     index.join('\n'),
     ...([preferenceDigest([...notes.dropped, ...notes.kept])].filter((text) => text !== undefined) as readonly string[]),
   ]
 }
 
+/** Scattered numbers may fill pages: then the range that holds them all. */
+function selectorOf(sids: readonly number[]): string {
+  const exact = sourcesPath(sids)
+  return exact.length <= SELECTOR_CHARS ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
+}
+
 /** The newest of them, sorted. */
 function listed(name: string, paths: readonly string[], path: string): readonly string[] {
   if (paths.length === 0) return []
-  const shown = [...new Set(paths)].slice(-MOST_LISTED).sort()
+  const shown = newestWithin([...new Set(paths)].slice(-MOST_LISTED), LISTED_CHARS).toSorted()
   const more = new Set(paths).size - shown.length
   return [[`<${name}>`, ...shown, ...(more > 0 ? [`... ${more} more in ${path}`] : []), `</${name}>`].join('\n')]
 }

@@ -1,10 +1,10 @@
 import type { Block } from '../block/envelope.ts'
-import { latestPlanPath, promptPath, sourcesPath } from '../path/build.ts'
+import { latestPlanPath, promptPath } from '../path/build.ts'
 import { stepMarks } from '../render/plan.ts'
 import { lines, oneLine } from '../render/text.ts'
 import { type CompactionDigest, readCompactionDigest } from './digest.ts'
 
-/** What reading a summary's path gives: its text and the whole index behind it. With this, everything compacted is one look-up away. */
+/** What reading a summary's path gives: its text and the index behind it. With this, everything compacted is one look-up away. */
 export function summaryView(summary: Block): string {
   const digest = readCompactionDigest(summary)
   return lines(
@@ -29,7 +29,8 @@ export function summaryView(summary: Block): string {
       'hidden',
       digest.hidden_blocks.map(({ path, replacement_text: text }) => joined([path, typeof text === 'string' ? oneLine(text, 120) : ''])),
     ),
-    ...section('sources', digest.sids.length > 0 ? [sourcesPath(digest.sids)] : []),
+    ...section('sources', digest.sources === '' ? [] : [digest.sources]),
+    ...section('older', digest.older),
   )
 }
 
@@ -43,9 +44,9 @@ function artifactLine({ artifact_path, mime, kind, visibility, tool_id, tool_cal
   return joined([artifact_path, mime, kind, visibility, tool_id, tool_call_id])
 }
 
-function planLines({ plan_id, state, last_ts, steps, status }: CompactionDigest['plans'][number]): readonly string[] {
+function planLines({ plan_id, snapshot_path, state, last_ts, steps, status }: CompactionDigest['plans'][number]): readonly string[] {
   return [
-    joined([latestPlanPath(plan_id), state, last_ts]),
+    joined([latestPlanPath(plan_id), snapshot_path, state, last_ts]),
     ...steps.map((step, index) => `  ${stepMarks[status[String(index + 1)] ?? 'pending']} ${index + 1}) ${step}`),
   ]
 }

@@ -38,7 +38,11 @@ export function checkCall(decision: CallDecision, tools: Tools, shown = false): 
   if (broken.length > 0) return refuse(brokenCall(signature, broken, order, shown))
 
   const { kept, dropped } = sortOut(params, signature)
-  const warnings = [...(order ? [softOrder(toolId, order)] : []), ...(dropped.length > 0 ? [yellow(toolId, dropped)] : [])]
+  const warnings = [
+    ...(signature.id === toolId ? [] : [renamed(toolId, signature)]),
+    ...(order ? [softOrder(toolId, order)] : []),
+    ...(dropped.length > 0 ? [yellow(toolId, dropped)] : []),
+  ]
   return { ok: true, params: kept, signature, warnings }
 }
 
@@ -152,6 +156,10 @@ function softOrder(toolId: string, { expected, got }: OrderProblem): Notice {
       got,
     },
   )
+}
+
+function renamed(toolId: string, { id }: ToolSignature): Notice {
+  return warning('tool_alias', `"${word(toolId)}" is called "${id}" now; the call went ahead. Use that name.`, { tool_id: id })
 }
 
 function yellow(toolId: string, issues: readonly CallIssue[]): Notice {

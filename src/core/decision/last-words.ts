@@ -5,15 +5,30 @@ import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
 import { word } from './violation.ts'
 
 /** Why a turn ended without an answer of the model's own. */
-export type Ending = 'max_rounds' | 'time' | 'money' | 'protocol_violation' | 'stopped' | 'provider_down' | 'error'
+export type Ending =
+  | 'max_rounds'
+  | 'time'
+  | 'money'
+  | 'unpriced'
+  | 'protocol_violation'
+  | 'stopped'
+  | 'provider_down'
+  | 'provider_refused'
+  | 'too_long'
+  | 'error'
 
 const sentences: { readonly [E in Ending]: string } = {
   max_rounds: 'I reached the step limit of this turn before I could finish.',
   time: 'I reached the time limit of this turn before I could finish.',
   money: 'I reached the spending limit of this turn before I could finish.',
+  unpriced: 'This turn has a spending limit, but the price of the model is not known, so I had to stop.',
   protocol_violation: 'I could not put together a usable reply this time, so I stopped.',
   stopped: 'I stopped as you asked. What was done so far is kept.',
   provider_down: 'The model service could not be reached, so I had to stop. Your message is kept; please try again in a moment.',
+  provider_refused:
+    'The model service refused the request, so I had to stop. Your message is kept; trying again will hardly help before the settings are corrected.',
+  too_long:
+    'This conversation no longer fits into what the model can read at once, so I had to stop. Your message is kept; a shorter one or a new conversation will help.',
   error: 'Something went wrong on our side and I had to stop. Your message is kept; please try again.',
 }
 

@@ -119,11 +119,8 @@ export function codeWithoutExec(action: string, toolId: string | undefined, show
 
 /** The only one that is nobody's fault: no rule was broken, so it has no prefix. */
 export function serviceInterrupted({ errorType = 'stream_broken' }: Response, shown: boolean): Notice {
-  const { message } = violation('', {
-    what: 'The connection to the model broke before the reply was whole.',
-    next: 'Decide again.',
-    shown,
-  })
+  const seen = shown ? ' The user has seen a part of it, which stays unfinished.' : ''
+  const message = `The connection to the model broke before the reply was whole.${seen} Nothing ran. Decide again.`
   return { code: 'service_interrupted', message, error_type: word(errorType) }
 }
 

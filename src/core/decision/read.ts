@@ -1,7 +1,7 @@
 import type { Notice } from '../block/notice.ts'
 import type { ActionKeys } from './action-keys.ts'
 import { type ActionFields, type Decision, type FinalDecision, readFields } from './decision.ts'
-import { closeTagName, firstChannelViolation, preambleViolation } from './opening.ts'
+import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
 import { parseAction } from './parse-action.ts'
 import { readAnswer, readFollowups } from './read-answer.ts'
 import * as notices from './read-notices.ts'
@@ -72,7 +72,7 @@ function judgeOpening(response: Response): Notice | undefined {
   const first = channels[0]?.name
   if (first === undefined) return notices.noChannels(response)
   if (preamble.trim() !== '') return preambleViolation(preamble)
-  const closeTag = closeTagName(raw.slice(preamble.length, preamble.length + 100))
+  const closeTag = leadingCloseTag(raw, preamble)
   return closeTag === undefined && first === 'thinking' ? undefined : firstChannelViolation(closeTag ?? first, preamble.length)
 }
 

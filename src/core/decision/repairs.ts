@@ -28,6 +28,10 @@ export const defaultRepairLimits: RepairLimits = { inARow: 2, inTurn: 6 }
 /** Same code, same tool, so many times without anything else in between: the model is not listening. */
 const refusalsPerRepair = 3
 
+/** No more of them: the turn ends. */
+export const isExhausted = ({ inARow, inTurn }: Repairs, limits: RepairLimits = defaultRepairLimits): boolean =>
+  inARow > limits.inARow || inTurn > limits.inTurn
+
 export const accepted = ({ inTurn }: Repairs): Repairs => ({ inARow: 0, inTurn })
 
 /** `remainingRounds` is what is left after this round. */
@@ -37,7 +41,7 @@ export function rejected(
   limits: RepairLimits = defaultRepairLimits,
 ): { readonly repairs: Repairs; readonly next: AfterFailure } {
   const after = { inARow: repairs.inARow + 1, inTurn: repairs.inTurn + 1 }
-  if (after.inARow > limits.inARow || after.inTurn > limits.inTurn) return { repairs: after, next: 'exit' }
+  if (isExhausted(after, limits)) return { repairs: after, next: 'exit' }
   return { repairs: after, next: remainingRounds > 0 ? 'repair' : 'wrap_up' }
 }
 

@@ -1,4 +1,7 @@
-export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'
+import type { FinishReason } from '../model-event.ts'
+import type { ChannelEvent } from '../stream/channel.ts'
+import { createChannelParser } from '../stream/channel-parser.ts'
+import { decisionChannels } from './channels.ts'
 
 /** One channel as it was left by the parser. */
 export interface ReceivedChannel {
@@ -10,17 +13,40 @@ export interface ReceivedChannel {
 }
 
 /** What came back from one call of the model, cut into channels. Plain data: reading it again gives the same decision. */
-export interface Response {
+export interface Response extends Ending {
   /** In order of first opening; declared channels only. */
   readonly channels: readonly ReceivedChannel[]
   /** What was written before the first tag. */
   readonly preamble: string
+  readonly raw: string
+}
+
+export interface Ending {
   readonly finishReason: FinishReason
   /** The output limit that the model was given. */
   readonly maxTokens: number
-  readonly raw: string
   /** What kind of failure ended the stream, when `finishReason` is `error`. */
   readonly errorType?: string
+}
+
+/** The response that a raw text is: what a live turn gathers while it streams, recovery gets from the journal. */
+export function responseFrom(raw: string, ending: Ending): Response {
+  const parser = createChannelParser(decisionChannels)
+  const channels = gatherChannels([...parser.push(raw), ...parser.end()])
+  return { ...ending, channels, preamble: parser.preamble, raw }
+}
+
+/** The channels that a parser's events speak of, in order of first opening. */
+export function gatherChannels(events: readonly ChannelEvent[]): readonly ReceivedChannel[] {
+  const gathered = new Map<string, { instances: string[]; closed: ReceivedChannel['closed'] }>()
+  for (const event of events) {
+    const channel = gathered.get(event.channel) ?? { instances: [], closed: 'cut' }
+    gathered.set(event.channel, channel)
+    if (event.type === 'channel.start') channel.instances.push('')
+    else if (event.type === 'channel.delta') channel.instances.push((channel.instances.pop() ?? '') + event.text)
+    else channel.closed = event.closed
+  }
+  return [...gathered].map(([name, channel]) => ({ name, ...channel }))
 }
 
 export const channelOf = (response: Response, name: string): ReceivedChannel | undefined =>

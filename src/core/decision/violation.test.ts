@@ -6,7 +6,7 @@ import { changePlan } from '../plan/change.ts'
 import { emptyTimeline } from '../timeline/timeline.ts'
 import { checkCall } from './check-call.ts'
 import { readDecision } from './read.ts'
-import type { Response } from './response.ts'
+import { type Response, responseFrom } from './response.ts'
 import { type callViolations, cut, type planViolations, type responseViolations, word } from './violation.ts'
 
 type Code = (typeof responseViolations)[number] | (typeof callViolations)[number] | (typeof planViolations)[number]
@@ -148,8 +148,11 @@ it('every one of 10,000 random and mutated responses is a decision or a violatio
       ),
       preamble,
       fc.constantFrom<Response['finishReason']>('stop', 'stop', 'length', 'content_filter', 'error', 'other'),
-      (channels, before, finishReason) => {
-        const response = responseOf(channels, { preamble: before, finishReason })
+      fc.option(fc.tuple(fc.nat({ max: 200 }), fc.nat({ max: 30 })), { nil: undefined }),
+      (channels, before, finishReason, hole) => {
+        const made = responseOf(channels, { preamble: before, finishReason })
+        const torn = hole && before + made.raw.slice(0, hole[0]) + made.raw.slice(hole[0] + hole[1])
+        const response = torn === undefined ? made : responseFrom(torn, made)
         const said = firstViolation(response)
         if (said === undefined) counts.decisions++
         else {

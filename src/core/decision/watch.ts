@@ -1,11 +1,15 @@
 import type { Notice } from '../block/notice.ts'
 import type { ChannelEvent } from '../stream/channel.ts'
-import { closeTagName, firstChannelViolation, preambleViolation } from './opening.ts'
+import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
 
 /** Looks at a response while it is written, so that one that begins wrongly can be stopped before it is paid for. */
 export interface Watch {
-  /** After each piece: what the parser made of it, and what it has seen so far. The first violation, once. */
-  step(events: readonly ChannelEvent[], seen: { readonly preamble: string; readonly strayTags: readonly string[] }): Notice | undefined
+  /** After each piece: what the parser made of it, what it has seen so far, and all that was written. The first violation, once. */
+  step(
+    events: readonly ChannelEvent[],
+    seen: { readonly preamble: string; readonly strayTags: readonly string[] },
+    raw: string,
+  ): Notice | undefined
 }
 
 export function createWatch(): Watch {
@@ -13,7 +17,7 @@ export function createWatch(): Watch {
   let looked = 0
 
   return {
-    step(events, { preamble, strayTags }) {
+    step(events, { preamble, strayTags }, raw) {
       if (begun) return undefined
       const grown = preamble.slice(looked)
       looked = preamble.length
@@ -21,7 +25,8 @@ export function createWatch(): Watch {
         begun = true
         return preambleViolation(preamble)
       }
-      const first = closeTagName(strayTags[0] ?? '') ?? events.find(({ type }) => type === 'channel.start')?.channel
+      const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
+      const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
       if (first === undefined) return undefined
       begun = true
       return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)

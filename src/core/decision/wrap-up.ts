@@ -32,5 +32,7 @@ export function admit(wrapUp: WrapUp, decision: Decision | undefined): Admission
   if (decision === undefined) return { verdict: 'stop' }
   if (decision.action !== 'call_tool') return { verdict: 'answer', decision }
   if (wrapUp.rounds <= 0 || !wrapUp.tools.includes(decision.toolId)) return { verdict: 'stop' }
-  return { verdict: 'call', wrapUp: { ...wrapUp, rounds: wrapUp.rounds - 1 } }
+  return { verdict: 'call', wrapUp: oneLess(wrapUp) }
 }
+
+export const oneLess = (wrapUp: WrapUp): WrapUp => ({ ...wrapUp, rounds: Math.max(0, wrapUp.rounds - 1) })

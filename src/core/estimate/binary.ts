@@ -1,4 +1,5 @@
 import type { Block } from '../block/envelope.ts'
+import type { BinaryPart } from '../render/part.ts'
 
 /** What is known of bytes that a model may be shown. */
 export interface Picture {
@@ -21,6 +22,9 @@ export function binaryTokens(picture: Picture): number {
     return TOKENS_PER_PAGE * (picture.pages ?? Math.max(1, Math.ceil(picture.size / BYTES_PER_PAGE)))
   return 0
 }
+
+/** The same for what is shown. */
+export const partTokens = ({ blob, ...about }: BinaryPart): number => binaryTokens({ ...about, size: blob.size })
 
 function imageTokens({ width, height, size }: Picture): number {
   if (width !== undefined && height !== undefined) {

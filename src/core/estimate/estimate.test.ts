@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { timelineOfBlocks } from '../../../test/support/timelines.ts'
 import { entered, prompt } from '../../testing/blocks.ts'
 import type { Block } from '../block/index.ts'
+import { tokensOf } from '../hide/tail.ts'
+import { sliceOf as settled } from '../render/show.ts'
 import type { Shown, Slice } from '../render/slice.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
@@ -41,6 +44,19 @@ describe('bytes', () => {
     const { estimator } = counting()
     const { blob: _blob, ...bare } = picture('application/pdf', 90_000)
     expect(estimator.content({ ...bare, base64: 'A'.repeat(120_000) })).toBe(estimator.content(picture('application/pdf', 90_000)))
+  })
+})
+
+describe('what is shown of bytes', () => {
+  it.each([
+    ['application/pdf', { page_count: 40 }, 164_000],
+    ['image/png', { width: 1000, height: 750 }, 1000],
+    ['image/png', {}, 150],
+  ])('weighs by what the block says of it: %s with %o costs %i tokens', (mime, meta, tokens) => {
+    const block: Block = { ...picture(mime, 100_000), type: 'user.attachment', meta }
+    const parts = settled(timelineOfBlocks([block])).shown.at(-1)?.parts ?? []
+    const { estimator } = counting()
+    expect([estimator.content(block), estimator.parts(parts), tokensOf(parts, roughTokens)]).toEqual([tokens, tokens, tokens])
   })
 })
 

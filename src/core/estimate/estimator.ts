@@ -2,7 +2,7 @@ import type { Block } from '../block/envelope.ts'
 import { oncePerBlock } from '../block/once.ts'
 import type { Part } from '../render/part.ts'
 import type { TokenCounter } from '../tokens.ts'
-import { binaryTokens, pictureOf } from './binary.ts'
+import { binaryTokens, partTokens, pictureOf } from './binary.ts'
 
 /** The raw estimate, never calibrated. Each block and each part is counted once in its life: neither ever changes. */
 export interface Estimator {
@@ -16,9 +16,7 @@ export interface Estimator {
 }
 
 export function createEstimator(count: TokenCounter): Estimator {
-  const part = oncePerBlock((shown: Part) =>
-    shown.type === 'text' ? count(shown.text) : binaryTokens({ media_type: shown.media_type, size: shown.blob.size }),
-  )
+  const part = oncePerBlock((shown: Part) => (shown.type === 'text' ? count(shown.text) : partTokens(shown)))
   const content = oncePerBlock((block: Block) => {
     const picture = pictureOf(block)
     return (block.text ? count(block.text) : 0) + (picture ? binaryTokens(picture) : 0)

@@ -2,7 +2,7 @@ import type { Part } from '../render/part.ts'
 import type { Slice } from '../render/slice.ts'
 import type { Spine } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
-import { binaryTokens } from './binary.ts'
+import { partTokens } from './binary.ts'
 import { type Estimator, mostTokens } from './estimator.ts'
 
 /**
@@ -17,6 +17,8 @@ export interface Meter {
   exceeds(timeline: Timeline, slice: Slice, limit: number): boolean
   /** Tokens of everything shown, exactly. */
   tokens(timeline: Timeline, slice: Slice): number
+  /** The same, if it happens to be known already. */
+  known(timeline: Timeline, slice: Slice): number | undefined
 }
 
 interface Reading {
@@ -52,6 +54,8 @@ export function createMeter(estimator: Estimator): Meter {
       return most > limit && count(timeline, slice) > limit
     },
     tokens: count,
+    known: ({ spine, size }, slice) =>
+      last?.spine === spine && last.size === size && last.counted === slice.shown.length ? last.exact : undefined,
   }
 }
 
@@ -62,5 +66,4 @@ function sumFrom(slice: Slice, from: number, start: number, measure: (parts: rea
 }
 
 const mostOf = (parts: readonly Part[]) => parts.reduce((sum, part) => sum + mostOfPart(part), 0)
-const mostOfPart = (part: Part) =>
-  part.type === 'text' ? mostTokens(part.text) : binaryTokens({ media_type: part.media_type, size: part.blob.size })
+const mostOfPart = (part: Part) => (part.type === 'text' ? mostTokens(part.text) : partTokens(part))

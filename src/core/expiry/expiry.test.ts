@@ -126,6 +126,13 @@ describe('what', () => {
     expect(hiddenBlocks(after).map(({ path, type }) => [path, type])).toEqual([['fi:t2.user.attachments/a', 'user.attachment']])
   })
 
+  it('counts an image once, however often it was shown', () => {
+    const large = picture(3, 'a', 400_000)
+    const again = large.map((block): Draft => ({ ...block, turn_id: 't4' }))
+    const before = timelineOf(turns(5, { 2: picture(2, 'b'), 3: large, 4: again }))
+    expect(plan(before, 't5').status).toBe('no_effect')
+  })
+
   it('keeps the first image however large, and no further one beyond the sum', () => {
     const before = timelineOf(turns(4, { 2: picture(2, 'a', 10), 3: picture(3, 'b', 900_000) }))
     expect(hiddenBlocks(apply(before, plan(before, 't4'))).map(({ path }) => path)).toEqual(['fi:t2.user.attachments/a'])
@@ -166,7 +173,7 @@ describe('what', () => {
     fc.assert(
       fc.property(journals(), fc.constantFrom('t1', 't2', 't3'), (changes, current) => {
         const before = [...changes, response('t1', 0)].reduce(applyChange, emptyTimeline())
-        const after = apply(before, plan(before, current, { keepRecentTurns: 1 }, 10_000))
+        const after = apply(before, plan(before, current, { keepRecentTurns: 0, keepIntactTurns: 0 }, 10_000))
         const of = (timeline: Timeline) =>
           blocksOf(timeline).filter((block) => block.turn_id === current && block.meta?.kind !== 'cache_ttl_pruned')
         expect(of(after)).toEqual(of(before))

@@ -4,6 +4,7 @@ import { readToolCall } from '../block/tool.ts'
 import { pictureOf } from '../estimate/binary.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
+import { withoutHandles } from '../render/secrets.ts'
 import { oneLine } from '../render/text.ts'
 import { boundReplacement } from './bound.ts'
 import { reduceResult } from './reduce.ts'
@@ -36,7 +37,7 @@ export function draftReplacement({ path, blocks, toolId }: Folding, settings: Ex
   if (path.startsWith('sk:')) return 'The skill text was removed here; it may be visible elsewhere.'
   if (path.startsWith('fi:')) return fileText(path, blocks)
   if (newest.type === 'react.tool.result') return resultText({ path, blocks, toolId }, limitsOf(settings, settings.maxToolTextChars))
-  return `[TRUNCATED] ${cutText(newest.text ?? '', settings.maxTextChars)}`
+  return `[TRUNCATED] ${cutText(withoutHandles(newest.text ?? ''), settings.maxTextChars)}`
 }
 
 const limitsOf = (settings: ExpirySettings, text: number): Limits => ({ text, items: settings.maxListItems, keys: settings.maxKeys })
@@ -51,8 +52,9 @@ function callText(block: Block, limits: Limits): string {
 function resultText({ blocks, toolId }: Folding, limits: Limits): string {
   const digests = blocks.flatMap((block) => readDigest(block) ?? [])
   const said = blocks.findLast((block) => !readDigest(block))
-  if (!said) return digests.map(digestText).join('\n')
-  const result = reduceResult(toolId, parseJson(said.text) ?? said.text ?? '')
+  if (!said) return digests.map((digest) => withoutHandles(digestText(digest))).join('\n')
+  const text = withoutHandles(said.text ?? '')
+  const result = reduceResult(toolId, parseJson(text) ?? text)
   const { value, truncated } = shortenJson(result, limits)
   return JSON.stringify({
     tool_id: toolId,

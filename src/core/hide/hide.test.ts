@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { timelineOf } from '../../../test/support/timelines.ts'
+import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
 import { call, completion, place, result, rounds } from '../../testing/blocks.ts'
 import { isHidden, toolResult } from '../block/index.ts'
 import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
@@ -8,7 +8,7 @@ import { defaultSettings, sliceOf as settled } from '../render/show.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, blocksAtPath, blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { roughTokens } from '../tokens.ts'
-import { type HidePlan, planHide } from './hide.ts'
+import { type HidePlan, hidHappened, planHide } from './hide.ts'
 
 const sliceOf = (timeline: Timeline, turnId: string) => settled(timeline, defaultSettings, turnId)
 const limits = { tokens: roughTokens, tailTokens: 2_000 }
@@ -140,6 +140,28 @@ describe('react.hide', () => {
     const plan = hide(once, 'tc:t1.last.result', 'better words')
     expect(plan).toMatchObject({ ok: true, report: { status: 'ok', blocks_hidden: 0, tokens_hidden: 0 } })
     expect(textsOf(applied(once, plan)).at(-1)).toBe('HIDDEN — better words. Retrieve with react.read(tc:t1.last.result)')
+  })
+
+  it.each(['react.hide', 'react.memory_hide'])(
+    'timeline 4.4: %s has happened until the turn ends, even when all of it was read again',
+    (tool) => {
+      const timeline = timelineOf(six)
+      const plan = hide(timeline, 'tc:t1.last.result')
+      const said = [
+        call('h', tool, 't1', 6),
+        toolResult(place('h', 't1', 6), { mime: 'application/json', text: JSON.stringify(plan.report) }),
+      ]
+      const folded = withDrafts(applied(timeline, plan), said)
+      const revealed = applyChange(folded, { type: 'blocks.revealed', ids: plan.ok ? plan.change.ids : [] })
+      expect([timeline, folded, revealed].map((value) => hidHappened(value, 't1'))).toEqual([false, true, true])
+      expect(hidHappened(withDrafts(revealed, rounds(1, 't2')), 't2')).toBe(false)
+    },
+  )
+
+  it('has not happened when it was refused', () => {
+    const refused = { mime: 'application/json', text: JSON.stringify(hide(timelineOf(six), 'tc:t1.t1c0.result').report) }
+    const timeline = withDrafts(timelineOf(six), [call('h', 'react.hide', 't1', 6), toolResult(place('h', 't1', 6), refused)])
+    expect(hidHappened(timeline, 't1')).toBe(false)
   })
 
   it.each(['', '  \n '])('says "content removed" when nothing is said (%j)', (text) => {

@@ -1,4 +1,6 @@
-import { isHidden } from '../block/envelope.ts'
+import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { readToolCall } from '../block/tool.ts'
+import { isObject, parseJson } from '../json.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
 import type { Shown, Slice } from '../render/slice.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
@@ -79,9 +81,20 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
   }
 }
 
-/** Whether the turn has folded something that is still folded: what `cachePoints` wants to know, also after a restart. */
+/** Whether the turn has folded something, read again since or not: what `cachePoints` wants to know, also after a restart. */
 export function hidHappened(timeline: Timeline, turnId: string): boolean {
-  return blocksOfTurn(timeline, turnId).some((block) => isHidden(block) && block.meta?.hidden_reason === 'hide')
+  const blocks = blocksOfTurn(timeline, turnId)
+  const asked = new Set(blocks.map(readToolCall).flatMap((call) => (call && hideTools.has(call.tool_id) ? [call.tool_call_id] : [])))
+  return blocks.some(
+    (block) => (isHidden(block) && block.meta?.hidden_reason === 'hide') || (asked.has(callOf(block) ?? '') && saysOk(block)),
+  )
+}
+
+const hideTools: ReadonlySet<string> = new Set(['react.hide', 'react.memory_hide'])
+
+function saysOk(block: Block): boolean {
+  const report = block.type === 'react.tool.result' ? parseJson(block.text) : undefined
+  return isObject(report) && report.status === 'ok'
 }
 
 /** Blocks that were hidden before only get the new text; they hide nothing more. */

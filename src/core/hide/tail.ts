@@ -1,12 +1,10 @@
+import { partTokens } from '../estimate/binary.ts'
 import type { Part } from '../render/part.ts'
 import type { Slice } from '../render/slice.ts'
 import type { TokenCounter } from '../tokens.ts'
 
-/** Images and pages weigh by pixels, which no count of characters can see. */
-const tokensOfBinary = 1_600
-
 export function tokensOf(parts: readonly Part[], count: TokenCounter): number {
-  return parts.reduce((sum, part) => sum + (part.type === 'text' ? count(part.text) : tokensOfBinary), 0)
+  return parts.reduce((sum, part) => sum + (part.type === 'text' ? count(part.text) : partTokens(part)), 0)
 }
 
 /** What lies after the frozen part, seen from the end. */

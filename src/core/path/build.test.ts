@@ -8,6 +8,7 @@ const written = {
   'ar:t1.assistant.completion.2': build.completionPath('t1', 2),
   'ar:t1.react.notes.c1': build.notesPath('t1', 'c1'),
   'ar:t1.react.thinking.0': build.thinkingPath('t1', 0),
+  'ar:t1.react.decision.raw.interrupted.2': build.interruptedPath('t1', 2),
   'tc:t1.c1.call': build.toolPath('t1', 'c1', 'call'),
   'tc:t1.c1.result': build.toolPath('t1', 'c1', 'result'),
   'tc:t1.c1.notice': build.toolPath('t1', 'c1', 'notice'),

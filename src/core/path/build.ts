@@ -12,6 +12,7 @@ export const completionPath = (turn: string, n?: number) =>
 
 export const notesPath = (turn: string, call: string) => record(turn, `react.notes.${call}`)
 export const thinkingPath = (turn: string, iteration: number) => record(turn, `react.thinking.${iteration}`)
+export const interruptedPath = (turn: string, iteration: number) => record(turn, `react.decision.raw.interrupted.${iteration}`)
 export const toolPath = (turn: string, call: string, name: ToolRecord) => formatPath({ space: 'tc', turn, call, record: name })
 
 export const planPath = (turn: string, planId: string) => record(turn, `react.plan.${planId}`)

@@ -1,4 +1,5 @@
 import type { BlobRef, Block } from '../block/envelope.ts'
+import { pictureOf } from '../estimate/binary.ts'
 import type { Caps } from './caps.ts'
 import type { NotAttached, ShowContext } from './context.ts'
 import type { BinaryPart, Part } from './part.ts'
@@ -39,7 +40,8 @@ export function binaryParts(block: Block, { attached, caps }: ShowContext): read
   if (!blob) return []
   if (typeof attached !== 'number') return [textPart(notAttached(block, attached ?? 'media type', caps))]
   const media_type = mimeOf(block)
-  const part: BinaryPart = { type: media_type === 'application/pdf' ? 'document' : 'image', media_type, blob }
+  const { size: _size, media_type: _type, ...dimensions } = pictureOf(block) ?? {}
+  const part: BinaryPart = { type: media_type === 'application/pdf' ? 'document' : 'image', media_type, blob, ...dimensions }
   return [block.blob || block.base64 === undefined ? part : { ...part, base64: block.base64 }]
 }
 

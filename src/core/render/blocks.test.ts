@@ -7,13 +7,16 @@ import {
   attachmentBlocks,
   type Draft,
   decisionNotes,
+  internalNote,
   notice,
   planSnapshot,
+  rawDecision,
   stage,
   suggestedFollowups,
   toolCall,
   toolCode,
   turnFeedback,
+  userEvent,
 } from '../block/index.ts'
 import { sliceOf } from './show.ts'
 
@@ -45,6 +48,13 @@ describe('blocks', () => {
     expect(sliceOf(timelineOf([suggestedFollowups('t1', minute(1), ['and then?']), ...drafts])).shown).toEqual([])
   })
 
+  it('a response that the user cut short is shown; other raw responses are shown to nobody', () => {
+    const cut = rawDecision(place('c1', 't1', 2), '<channel:thinking>I was about')
+    const shown = '[YOUR RESPONSE, INTERRUPTED BY THE USER]\n[path: ar:t1.react.decision.raw.interrupted.2]\n<channel:thinking>I was about'
+    expect(last(cut)).toEqual([shown])
+    expect(sliceOf(timelineOf([{ ...cut, meta: { iteration: 2 } }])).shown).toEqual([])
+  })
+
   it('timeline 11.41: the sources of a completion are named before its text, and one of several says which', () => {
     const completed = assistantCompletion('t1', minute(1), { text: 'answer', sourcesUsed: [1, 2, 3], index: 1, count: 2 })
     expect(last(completed)).toEqual([
@@ -73,6 +83,20 @@ describe('blocks', () => {
       planSnapshot('t1', minute(at), { ...plan, steps: [...plan.steps], status: states, last_ts: minute(at) }, at)
     const texts = shownTexts([header(), snapshot(plan.status, 1), snapshot(plan.status, 2), snapshot({ '1': 'done' }, 3)]).slice(1)
     expect(texts).toEqual(['[REACT.PLAN]\nid=p\n✓ 1) a\n✗ 2) b\n… 3) c\n□ 4) d', '[REACT.PLAN]\nid=p\n✓ 1) a\n□ 2) b\n□ 3) c\n□ 4) d'])
+  })
+
+  it('what a user says while a turn runs is headed by what it is', () => {
+    const said = (kind: 'followup' | 'steer') => last(userEvent(kind, 't1', minute(1), { messageId: 'm1', text: 'stop' }))[0]
+    expect(said('followup')).toBe('[FOLLOWUP DURING TURN]\n[path: ar:t1.external.followup.m1]\nstop')
+    expect(said('steer')).toBe('[STEER DURING TURN]\n[path: ar:t1.external.steer.m1]\nstop')
+  })
+
+  it('a note is kept whole and cut when it is shown', () => {
+    const text = `[P] ${'short words '.repeat(500)}`
+    expect(last(internalNote(place('c1'), 'fi:t1.files/n.md', '[D] ours'))).toEqual(['[INTERNAL NOTE]\n[D] ours'])
+    const shown = last(internalNote(place('c1'), 'fi:t1.files/n.md', text))[0] ?? ''
+    expect(shown).toContain('[INTERNAL NOTE]\n[INTERNAL NOTE PREVIEW TRUNCATED]')
+    expect(shown).toContain('react.read(["fi:t1.files/n.md"])')
   })
 
   it('a stage speaks for itself', () => {

@@ -37,6 +37,7 @@ export const renderBlock: { readonly [T in BlockType]: Renderer } = {
   'stage.clarification.resolved': verbatim('stageText'),
   'stage.suggested_followups': nothing, // for the user
   'react.thinking': nothing, // for the user and the log
+  'react.decision.raw': renderInterrupted,
   'react.notes': (block, { caps }) => said(block, (text) => `[AI Agent say]: ${clipped(text, caps.notes, pathOf(block, caps.path))}`),
   'react.tool.code': renderCode,
   'react.tool.call': renderCall,
@@ -94,7 +95,7 @@ function renderAttachment(block: Block, { caps }: ShowContext): readonly Part[] 
   const text = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
   const path = block.path ?? digest?.artifact_path ?? ''
   const physical = text(digest?.physical_path) ?? toPhysical(path)
-  const name = text(block.meta?.filename) ?? text(digest?.filename) ?? path.slice(path.lastIndexOf('/') + 1)
+  const name = lastSegment(text(block.meta?.filename) ?? text(digest?.filename) ?? path)
   const summary = text(block.meta?.summary) ?? text(digest?.summary) ?? digest?.description
   return [
     textPart(
@@ -106,6 +107,14 @@ function renderAttachment(block: Block, { caps }: ShowContext): readonly Part[] 
       ),
     ),
   ]
+}
+
+/** Some clients send the whole path a file had on its owner's disk. */
+const lastSegment = (path: string) => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
+
+/** Only what a user cut short; other raw responses are for whoever debugs. */
+function renderInterrupted(block: Block, context: ShowContext): readonly Part[] {
+  return block.meta?.interrupted === true ? headed('[YOUR RESPONSE, INTERRUPTED BY THE USER]', 'stageText')(block, context) : []
 }
 
 function renderNote(block: Block, { caps }: ShowContext): readonly Part[] {

@@ -91,6 +91,12 @@ describe('groups and rounds', () => {
     expect(cachePoints({ ...slice, roundEnds: [3, 7] }, defaultCachePolicy)).toMatchObject({ preTail: 5, tail: 7 })
   })
 
+  it('never falls inside a round either, where a path group reaches into the next one', () => {
+    const again = { ...result('t1c0', 'again', 't1', 1), path: 'tc:t1.t1c0.result' }
+    const drafts = [...rounds(1), again, result('b', 'b', 't1', 1), ...rounds(3).slice(6)]
+    expect(cachePoints(sliceOfDrafts(drafts, 't1'), defaultCachePolicy).preTail).toBe(5)
+  })
+
   it('does not take blocks without a path for a group', () => {
     const pathless = { ...header(), type: 'stage.gate' }
     const slice = sliceOfDrafts([...rounds(1), pathless, pathless], 't1')
@@ -129,6 +135,16 @@ describe('user input', () => {
 
   it('is not marked when the setting says so', () => {
     expect(marks(P(2, 0), { markUserInput: false })).toEqual([3, 6])
+  })
+
+  it('is marked beside the tail when it comes while the turn runs; the earliest of the other points gives way', () => {
+    const followup = (turnId: string) => userEvent('followup', turnId, '2026-01-01T00:00:00.000Z', { messageId: 'm', text: 'and' })
+    const early = cachePoints(sliceOfDrafts([...draftsP(2, 1), followup('t2')], 't2'), defaultCachePolicy)
+    expect(early).toEqual({ prevTurn: 6, preTail: 3, tail: 10, userInput: 11, marks: [6, 10, 11] })
+    const late = cachePoints(sliceOfDrafts([...draftsP(2, 6), followup('t2')], 't2'), defaultCachePolicy)
+    expect(late).toEqual({ prevTurn: 6, preTail: 12, tail: 20, userInput: 21, marks: [12, 20, 21] })
+    expect(marks(sliceOfDrafts([...rounds(3), followup('t1')], 't1'))).toEqual([3, 7, 8])
+    expect(marks(sliceOfDrafts([...draftsP(2, 6), followup('t2')], 't2'), { markUserInput: false })).toEqual([6, 12, 20])
   })
 
   it('takes the slot of a tail that lies before the end of the previous turn', () => {
@@ -176,6 +192,8 @@ describe('whatever happens', () => {
         expect(points.marks).toEqual([...new Set(points.marks)].sort((a, b) => a - b))
         expect(points.marks.every((mark) => mark >= 0 && mark < slice.shown.length)).toBe(true)
         expect(points.marks).toContain(points.userInput ?? points.tail)
+        if (points.tail !== undefined && points.tail > (points.prevTurn ?? -1)) expect(points.marks).toContain(points.tail)
+        if (frozenUntil(points) !== -1) expect(points.marks).toContain(frozenUntil(points))
         expect(frozenUntil(points)).toBeLessThanOrEqual(points.marks.at(-1) ?? -1)
       }),
     )

@@ -16,7 +16,10 @@ export interface CachePoints {
   readonly preTail: number | undefined
   /** End of the last round; without any round, the last block. Undefined only when nothing is shown. */
   readonly tail: number | undefined
-  /** End of what the user just said, until the turn has a round of its own: a large attachment is cached before the second call. */
+  /**
+   * End of what came in after the last round: the request of a new turn, what the user threw into a running one. It is cached before
+   * the second call that shows it, and from there the next tail is never too far for a provider's look-back, however many pictures came.
+   */
   readonly userInput: number | undefined
   /** The points above, ascending, each once; at most 3. */
   readonly marks: readonly number[]
@@ -42,11 +45,15 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnSoFar =
   const preTail = preTailOf(slice, policy)
   const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
   const prevTurn = turn.hidHappened && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
-  const pending = policy.markUserInput && tail !== undefined && prevTurn !== undefined && tail <= prevTurn
-  const userInput = pending ? userInputOf(slice, prevTurn) : undefined
-  // A tail at or before the previous turn's end marks nothing that the latter does not: its slot is the one that is free.
-  return { prevTurn, preTail, tail, userInput, marks: distinctAscending([prevTurn, preTail, userInput ?? tail]) }
+  const userInput = policy.markUserInput ? inputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
+  // A tail at or before the previous turn's end marks nothing that the latter does not: its slot is the one that is free. Else the
+  // earliest point gives way, never the last that is frozen.
+  const ofTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
+  return { prevTurn, preTail, tail, userInput, marks: distinctAscending([prevTurn, preTail, ofTail, userInput]).slice(-mostMarks) }
 }
+
+/** A fourth mark is the system message's. */
+export const mostMarks = 3
 
 /** The last position that no edit may touch, or -1: what lies at or before it is cached, and stays as it is. */
 export function frozenUntil({ preTail, prevTurn }: Pick<CachePoints, 'preTail' | 'prevTurn'>): number {
@@ -67,18 +74,23 @@ function preTailOf(slice: Slice, policy: CachePolicy): number | undefined {
 
 const endOf = (slice: Slice, round: number): number => withPathGroup(slice, slice.roundEnds[round] as number)
 
-/** A group of blocks at one path is one thing: no point falls inside it. */
+/** A group of blocks at one path is one thing, and so is a round, which is one part: no point falls inside either. */
 function withPathGroup({ shown }: Slice, position: number): number {
   const path = shown[position]?.block.path
   if (path === undefined) return position
   let end = position
-  while (shown[end + 1]?.block.path === path) end++
+  for (let next = shown[end + 1]; next; next = shown[end + 1]) {
+    const sameRound = next.round !== undefined && next.round === shown[end]?.round
+    if (next.block.path !== path && !sameRound) break
+    end++
+  }
   return end
 }
 
-function userInputOf(slice: Slice, prevTurn: number): number | undefined {
-  for (let position = slice.shown.length - 1; position > prevTurn; position--) {
-    if (slice.shown[position]?.block.type.startsWith('user.')) return withPathGroup(slice, position)
+function inputAfter(slice: Slice, point: number): number | undefined {
+  for (let position = slice.shown.length - 1; position > point; position--) {
+    const type = slice.shown[position]?.block.type ?? ''
+    if (type.startsWith('user.') || type === 'event.external') return withPathGroup(slice, position)
   }
   return undefined
 }

@@ -22,6 +22,7 @@ const meta = {
   physical_path: `t1/files/${much}`,
   origin: much,
   reaction: much,
+  interrupted: true,
   sources_used: manyNumbers,
   completion_index: 1e15,
   completion_count: 1e15,

@@ -98,6 +98,7 @@ export const fragments: { readonly [T in BlockType]: readonly Fragment[] } = {
   'stage.clarification.resolved': ['labels', 'stageText', 'path'],
   'stage.suggested_followups': [],
   'react.thinking': [],
+  'react.decision.raw': ['labels', 'path', 'stageText', 'path'],
   'react.notes': ['labels', 'notes', 'path'],
   'react.tool.code': ['labels', 'path', 'code', 'path'],
   'react.tool.call': ['labels', 'id', 'id', 'path', 'callParams', 'path'],

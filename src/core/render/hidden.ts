@@ -34,11 +34,11 @@ export function replacementOf(block: Block, timeline: Timeline, context: ShowCon
 
 const isShownAtAll = (type: string) => isBlockType(type) && fragments[type].length > 0
 
-/** Hiding puts the words on one block of the group. Where none has them (imported, or half revealed) the first hidden one answers. */
-function speaksForGroup(block: Block, path: string, timeline: Timeline): boolean {
-  const hidden = blocksAtPath(timeline, path).filter(isHidden)
-  return hidden[0] === block && hidden.every(({ meta }) => meta?.replacement_text === undefined)
-}
+/**
+ * Hiding puts the words on the first block that it hides. Where that one is gone (compacted, or never imported) the first that is
+ * left answers; whatever is hidden after it has no say, or it would change what is cached.
+ */
+const speaksForGroup = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 
 function folded(text: string, path: string, limits: Caps): string {
   const said = text.trim().replace(/\.$/, '')
@@ -114,7 +114,7 @@ function callHint(params: { readonly [name: string]: unknown }): string {
 
 /** JSON is hinted at by what it holds: `{tool_id, tool_call_id, result}` of a replaced result, a digest, rows; words by themselves. */
 function jsonHint(text: string): string {
-  const payload = parseJson(text)
+  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // several digests stand in lines
   if (payload === undefined) return text
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`

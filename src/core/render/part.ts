@@ -14,6 +14,10 @@ export interface BinaryPart {
   readonly type: 'image' | 'document'
   readonly media_type: string
   readonly blob: BlobRef
+  /** What it is billed by, where the block says it. */
+  readonly width?: number
+  readonly height?: number
+  readonly pages?: number
   /** The bytes themselves, of a block that no store has taken yet; the blob then has a size and no hash. */
   readonly base64?: string
   readonly cache?: true

@@ -38,6 +38,16 @@ describe('hidden blocks', () => {
     expect(textOf(timelineOfBlocks(bare)).slice(1)).toEqual(['HIDDEN — content removed. Retrieve with react.read(tc:t1.c1.result)'])
   })
 
+  it('hiding a later copy changes nothing before it, also where the words for the earlier one left with a compaction', () => {
+    const drafts = [result('c1', 'first'), header('t2'), { ...result('c1', 'second', 't2'), path: 'tc:t1.c1.result' }]
+    const folded = hide(drafts, 'tc:t1.c1.result', 'both', { reason: 'cache_ttl', scope: 'old_turn' })
+    const kept = changed(folded, { type: 'range.compacted', after_id: 'b_1', blocks: [], covered: ['t1'] })
+    const copied = withDrafts(kept, [...rounds(0, 't3'), { ...result('c1', 'again', 't3'), path: 'tc:t1.c1.result' }])
+    const hidden = changed(copied, { type: 'blocks.hidden', ids: [`b_${copied.nextBlock - 1}`], replacement_text: 'seen', reason: 'hide' })
+    expect(textOf(copied)[1]).toContain('path=tc:t1.c1.result')
+    expect(textOf(hidden)).toEqual([...textOf(copied).slice(0, -1), 'HIDDEN — seen. Retrieve with react.read(tc:t1.c1.result)'])
+  })
+
   it('a hidden block without a path, and one that was folded into a checkpoint, leave nothing', () => {
     const noPath = entered([{ ...stage('gate', 't1', minute(0), 'x'), path: undefined } as unknown as Draft]).map((block) => ({
       ...block,
@@ -45,6 +55,19 @@ describe('hidden blocks', () => {
     }))
     expect(textOf(timelineOfBlocks(noPath))).toEqual([])
     expect(textOf(hide([header(), result('c1', 'a')], 'tc:t1.c1.result', 'x', { reason: 'compaction' }))).toHaveLength(1)
+  })
+
+  it('timeline 11.88: of two checkpoints of a turn only the newer is shown, since the newer one folded the older', () => {
+    const checkpoint = (k: number): Draft => ({
+      type: 'react.current_turn.compaction_checkpoint',
+      author: 'system',
+      turn_id: 't1',
+      ts: minute(k),
+      path: `ar:t1.react.mid_turn.compaction.${k}`,
+      text: `[MID-TURN COMPACTION ${k}]`,
+    })
+    const folded = hide([header(), checkpoint(1)], 'ar:t1.react.mid_turn.compaction.1', '', { reason: 'compaction' })
+    expect(textOf(withDrafts(folded, [checkpoint(2)])).slice(1)).toEqual(['[MID-TURN COMPACTION 2]'])
   })
 
   it('a fresh copy of what is hidden renders as usual', () => {
@@ -153,7 +176,7 @@ describe('the slice', () => {
 describe('the prompt', () => {
   it('timeline 11.37: the last two parts are the pool and the announcement, and no mark is on them', () => {
     const { parts, stableParts, marks } = render(rounds(2), { ...plainOptions('t1'), sources: 'POOL', announce: 'ANNOUNCE' })
-    expect(textsOf(parts).slice(-2)).toEqual(['POOL', 'ANNOUNCE'])
+    expect(textsOf(parts).slice(-2)).toEqual(['POOL\n\n', 'ANNOUNCE\n\n'])
     expect(stableParts).toBe(parts.length - 2)
     expect(marks.every((mark) => mark < stableParts)).toBe(true)
     expect(parts.flatMap((part, index) => (part.cache ? [index] : []))).toEqual(marks)
@@ -171,7 +194,7 @@ describe('the prompt', () => {
     expect(textsOf(parts).at(-1)).toContain('[ASSISTANT MESSAGE]')
   })
 
-  it('timeline 11.57: the mark is on the last part of its block', () => {
+  it('the mark is on the last part of its block', () => {
     const path = 'fi:t1.files/a.png'
     const image = artifactContent(place('c1'), { path, mime: 'image/png', blob: blob(), digest: { artifact_path: path } })
     const { parts, marks } = render([header(), prompt('draw'), call('c1', 'x.draw'), image])
@@ -184,6 +207,26 @@ describe('the prompt', () => {
     const bare = (parts: readonly Part[]) => parts.map(({ cache: _cache, ...part }) => part)
     const upTo = (before.marks.at(-1) as number) + 1
     expect(bare(after.parts.slice(0, upTo))).toEqual(bare(before.parts.slice(0, upTo)))
+  })
+
+  it('timeline 11.55: what only opens a round that has not happened changes nothing', () => {
+    const pending: Draft = {
+      type: 'react.round.start',
+      author: 'react',
+      turn_id: 't1',
+      ts: minute(5),
+      call_id: 'c9',
+      text: 'thinking',
+      meta: { iteration: 3 },
+    }
+    expect(render([...rounds(3), pending])).toEqual(render(rounds(3)))
+  })
+
+  it('timeline 11.16: rendering marks parts, never blocks', () => {
+    const timeline = timelineOf(rounds(3))
+    const before = structuredClone(blocksOf(timeline))
+    expect(createRenderer().render(timeline, plainOptions('t1')).marks).not.toEqual([])
+    expect(blocksOf(timeline)).toEqual(before)
   })
 
   it('carries at most three marks, in order, and none where nothing is', () => {

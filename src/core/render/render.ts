@@ -1,9 +1,10 @@
 import type { Spine } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
+import { mostMarks } from './cache-points.ts'
 import { coalesced, sameRun } from './coalesce.ts'
 import type { RenderSettings } from './context.ts'
 import type { Part } from './part.ts'
-import { createMemo, createWalk, currentTurn, defaultSettings, type Line, type Walk } from './show.ts'
+import { createWalk, currentTurn, defaultSettings, type Line, type Walk } from './show.ts'
 import type { Slice } from './slice.ts'
 import { textPart } from './text.ts'
 
@@ -18,7 +19,7 @@ export interface Prompt {
 
 export interface RenderOptions {
   readonly currentTurnId: string
-  /** Where the provider may cut its cache, as positions in the slice. */
+  /** Where the provider may cut its cache, as positions in the slice; the slice is lent for the call, not given. */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined
   readonly announce?: string | undefined
@@ -30,17 +31,13 @@ export interface Renderer {
   render(timeline: Timeline, options: RenderOptions): Prompt
 }
 
-/** A fourth mark is the system message's. */
-const mostMarks = 3
-
 export function createRenderer(settings: RenderSettings = defaultSettings): Renderer {
-  const memo = createMemo(settings)
   let last: Layout | undefined
 
   function layoutOf(timeline: Timeline): Layout {
     const grown = last !== undefined && last.spine === timeline.spine && last.size <= timeline.size
     if (grown) last?.extend(timeline)
-    else last = createLayout(createWalk(timeline, memo))
+    else last = createLayout(createWalk(timeline, settings, last))
     return last as Layout // set on either way
   }
 
@@ -48,12 +45,11 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
     slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurn(timeline)),
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
-      const wanted = ascending(points(layout.slice(currentTurnId)).filter((point) => layout.has(point))).slice(-mostMarks)
-      const { parts, marks } = layout.parts(wanted)
-      const stableParts = parts.length
+      const wanted = ascending(points(layout.glance(currentTurnId)).filter((point) => layout.has(point))).slice(-mostMarks)
+      const tails = [sources, announce].flatMap((tail) => (tail === undefined || tail === '' ? [] : [textPart(`${tail}\n\n`)]))
+      const { parts, marks } = layout.parts(wanted, tails)
       for (const index of marks) parts[index] = { ...(parts[index] as Part), cache: true }
-      for (const tail of [sources, announce]) if (tail !== undefined && tail !== '') parts.push(textPart(tail))
-      return { parts, marks, stableParts }
+      return { parts, marks, stableParts: parts.length - tails.length }
     },
   }
 }
@@ -64,13 +60,15 @@ function ascending(points: readonly number[]): readonly number[] {
 }
 
 interface Layout {
+  readonly lines: readonly Line[]
   readonly spine: Spine
   readonly size: number
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
+  glance(turnId: string | undefined): Slice
   has(position: number): boolean
-  /** A fresh list of parts, and the index of the last part of each position in `ends`. */
-  parts(ends: readonly number[]): { readonly parts: Part[]; readonly marks: readonly number[] }
+  /** A fresh list of all parts and the tails, and the index of the last part of each position in `ends`. */
+  parts(ends: readonly number[], tails: readonly Part[]): { readonly parts: Part[]; readonly marks: readonly number[] }
 }
 
 /**
@@ -82,7 +80,7 @@ interface Layout {
  */
 function createLayout(walk: Walk): Layout {
   const closed: Part[] = []
-  const lastPart: (number | undefined)[] = []
+  const lastPart = new Map<number, number>()
   let open: Line[] = []
   let openParts: readonly Part[] | undefined
   let laid = 0
@@ -99,14 +97,13 @@ function createLayout(walk: Walk): Layout {
 
   function close() {
     closed.push(...(openParts ?? coalesced(open)))
-    lastPart.length = laid - 1
-    lastPart[laid - 1] = closed.length - 1
+    lastPart.set(laid - 1, closed.length - 1)
     open = []
     openParts = undefined
   }
 
   /** Marks only ever sit on the ends of runs; a point inside one ends the part there. */
-  function cutAt(ends: readonly number[]) {
+  function cutAt(ends: readonly number[], tails: readonly Part[]) {
     const cuts = new Set(ends)
     const parts: Part[] = []
     const marks: number[] = []
@@ -119,11 +116,12 @@ function createLayout(walk: Walk): Layout {
       run = []
       if (cuts.has(position)) marks.push(parts.length - 1)
     })
-    return { parts, marks }
+    return { parts: [...parts, ...tails], marks }
   }
 
   layOut()
   return {
+    lines: walk.lines,
     spine: walk.spine,
     get size() {
       return walk.size
@@ -133,12 +131,13 @@ function createLayout(walk: Walk): Layout {
       layOut()
     },
     slice: walk.slice,
+    glance: walk.glance,
     has: (position) => Number.isInteger(position) && position >= 0 && position < walk.lines.length,
-    parts(ends) {
+    parts(ends, tails) {
       openParts ??= coalesced(open)
-      const parts = closed.concat(openParts)
-      const marks = ends.map((position) => (position === walk.lines.length - 1 ? parts.length - 1 : lastPart[position]))
-      return marks.every((mark) => mark !== undefined) ? { parts, marks } : cutAt(ends)
+      const final = closed.length + openParts.length - 1
+      const marks = ends.map((position) => (position === walk.lines.length - 1 ? final : lastPart.get(position)))
+      return marks.every((mark) => mark !== undefined) ? { parts: closed.concat(openParts, tails), marks } : cutAt(ends, tails)
     },
   }
 }

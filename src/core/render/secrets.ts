@@ -24,7 +24,7 @@ export function withoutHandles(text: string): string {
 }
 
 function dropHandles(this: unknown, field: string, value: Json): Json | undefined {
-  if (field === 'local_path' || isAbsolute(field, value)) return undefined
-  const hosted = isObject(this) && (typeof this.hosted_uri === 'string' || typeof this.rn === 'string')
+  if (field === 'local_path' || field === 'hosted_uri' || isAbsolute(field, value)) return undefined
+  const hosted = isObject(this) && (this.hosted_uri !== undefined || typeof this.rn === 'string')
   return hosted && hosting.has(field) ? undefined : value
 }

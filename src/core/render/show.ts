@@ -4,10 +4,10 @@ import { parsePath } from '../path/logical.ts'
 import { roundKey } from '../timeline/rounds.ts'
 import type { Spine } from '../timeline/spine.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
-import { bytesOf, refusal } from './binary.ts'
+import { createAttachments } from './attachments.ts'
 import { renderBlock } from './blocks.ts'
-import { type Caps, caps } from './caps.ts'
-import type { NotAttached, RenderSettings, ShowContext } from './context.ts'
+import { caps } from './caps.ts'
+import type { RenderSettings, ShowContext } from './context.ts'
 import { replacementOf } from './hidden.ts'
 import type { Part } from './part.ts'
 import { planStates } from './plan.ts'
@@ -20,7 +20,7 @@ export const defaultSettings: RenderSettings = { caps }
 
 /** What the model can see of a timeline, before marks and tails. */
 export function sliceOf(timeline: Timeline, settings: RenderSettings = defaultSettings, currentTurnId?: string): Slice {
-  const walk = createWalk(timeline, createMemo(settings))
+  const walk = createWalk(timeline, settings)
   return walk.slice(currentTurnId ?? currentTurn(timeline))
 }
 
@@ -29,8 +29,9 @@ export function currentTurn(timeline: Timeline): string | undefined {
   return timeline.openTurn?.turn_id ?? blockAt(timeline, timeline.size - 1)?.turn_id
 }
 
-/** A shown block and whether it continues the lines of the one before it. */
+/** A shown block, what it was shown by, and whether it continues the lines of the one before it. */
 export interface Line extends Shown {
+  readonly context: ShowContext
   readonly joined: boolean
 }
 
@@ -45,30 +46,34 @@ export interface Walk {
   /** Takes in the blocks that `timeline` has beyond `size`. */
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
+  /** The same without copying: true only until the walk goes on. */
+  glance(turnId: string | undefined): Slice
 }
 
-export function createWalk(start: Timeline, memo: Memo): Walk {
+/** `before` is an earlier walk over much the same blocks: what it showed need not be made again. */
+export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'lines'>): Walk {
+  const known = new Map(before?.lines.map((line) => [line.block, line]))
+  const limits = settings.caps
   const shown: Line[] = []
   const roundEnds: number[] = []
   const roundNumbers = new Map<string, number>()
   const headers = new Map<string, number>()
   const tools = new Map<string, string>()
   const plans = new Map<string, string>()
-  const attachments = new Map<string, number>()
-  let attachedBytes = 0
+  const attachments = createAttachments(limits)
   let lastSummary: string | undefined
   let lastStub = false
   let folding = false // still among the summary and what it preserved
   let size = 0
-  let lastSlice: Slice | undefined // asked for several times a round
+  let copy: Slice | undefined // whoever looks again before anything is new gets the same
 
   function take(block: Block, timeline: Timeline) {
-    const call = readToolCall(block)
+    const call = block.type === 'react.tool.call' ? readToolCall(block) : undefined
     if (call) tools.set(call.tool_call_id, call.tool_id)
     folding = block.type === 'conv.range.summary' || (folding && isPreserved(block))
     const context = contextOf(block)
     const replaced = isHidden(block) ? (replacementOf(block, timeline, context) ?? nothing) : undefined
-    const parts = replaced ? memo.replaced(block, replaced.text) : memo.parts(block, context)
+    const parts = replaced ? replacedParts(replaced.text) : partsIn(block, context)
     if (parts.length === 0) return
     if (block.type === 'turn.header') {
       if (headers.has(block.turn_id)) return // a turn is headed once
@@ -76,18 +81,24 @@ export function createWalk(start: Timeline, memo: Memo): Walk {
     } else if (!headers.has(block.turn_id) && !folding && block.type !== 'system.message') {
       const header = syntheticHeader(block)
       headers.set(block.turn_id, shown.length)
-      push(header, memo.parts(header, contextOf(header)), false)
+      const plain = contextOf(header)
+      push({ block: header, parts: partsIn(header, plain), context: plain, joined: false })
     }
     const stub = replaced?.stub === true
-    push(block, parts, context.continues || (stub && lastStub))
+    push({ block, parts, context, joined: context.continues || (stub && lastStub) })
     lastSummary = replaced ? undefined : summaryOf(block, context.callId, context.toolId)
     lastStub = stub
     remember(block, context)
   }
 
-  function push(block: Block, parts: readonly Part[], joined: boolean) {
+  function partsIn(block: Block, context: ShowContext): readonly Part[] {
+    const line = known.get(block)
+    return line && sameContext(line.context, context) ? line.parts : partsOf(block, context)
+  }
+
+  function push({ block, parts, context, joined }: Omit<Line, 'round'>) {
     const round = folding ? undefined : roundKey(block) // what a summary preserved was made in no round that can be seen
-    const position = shown.push({ block, parts, round, joined }) - 1
+    const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
     const number = roundNumbers.get(round) ?? roundEnds.length
     if (number === roundEnds.length) roundNumbers.set(round, number)
@@ -98,42 +109,32 @@ export function createWalk(start: Timeline, memo: Memo): Walk {
     const callId = callOf(block) ?? callInPath(block.path)
     const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
     const summary = isHidden(block) ? undefined : summaryOf(block, callId, toolId)
-    const plan = readPlan(block)
+    const plan = block.type === 'react.plan' ? readPlan(block) : undefined
     return {
-      caps: memo.caps,
+      caps: limits,
       callId,
       toolId,
       continues: summary !== undefined && summary === lastSummary,
       repeats: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
-      attached: isHidden(block) ? undefined : admission(block, toolId),
+      attached: isHidden(block) ? undefined : attachments.admit(block, toolId),
     }
-  }
-
-  function admission(block: Block, toolId: string | undefined): number | NotAttached | undefined {
-    const bytes = bytesOf(block)
-    if (!bytes) return undefined
-    const refused = refusal(block, toolId, memo.caps)
-    if (refused) return refused
-    const { scope, limit } = attachmentScope(block, memo.caps)
-    const number = (attachments.get(scope) ?? 0) + 1
-    if (number > limit) return 'number'
-    return attachedBytes + bytes.size > memo.caps.messageBytes ? 'message size' : number
   }
 
   function remember(block: Block, { attached }: ShowContext) {
     if (isHidden(block)) return
-    const plan = readPlan(block)
+    const plan = block.type === 'react.plan' ? readPlan(block) : undefined
     if (plan) plans.set(plan.plan_id, planStates(plan))
-    if (typeof attached !== 'number') return
-    attachments.set(attachmentScope(block, memo.caps).scope, attached)
-    attachedBytes += bytesOf(block)?.size ?? 0
+    if (typeof attached === 'number') attachments.count(block, attached)
   }
 
   function extend(timeline: Timeline) {
     for (; size < timeline.size; size++) take(timeline.spine.blocks[size] as Block, timeline)
   }
 
+  const headerOf = (turnId: string | undefined) => (turnId === undefined ? undefined : headers.get(turnId))
+
   extend(start)
+  known.clear() // what follows is new
   return {
     spine: start.spine,
     get size() {
@@ -142,16 +143,18 @@ export function createWalk(start: Timeline, memo: Memo): Walk {
     lines: shown,
     extend,
     slice(turnId) {
-      const turnStart = turnId === undefined ? undefined : headers.get(turnId)
-      if (lastSlice?.shown.length !== shown.length || lastSlice.turnStart !== turnStart) {
-        lastSlice = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
+      const turnStart = headerOf(turnId)
+      if (copy?.shown.length !== shown.length || copy.turnStart !== turnStart) {
+        copy = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
       }
-      return lastSlice
+      return copy
     },
+    glance: (turnId) => ({ shown, turnStart: headerOf(turnId), roundEnds }),
   }
 }
 
 const nothing = { text: '', stub: false }
+const replacedParts = (text: string): readonly Part[] => (text === '' ? [] : [textPart(text)])
 
 const preservedTypes: ReadonlySet<string> = new Set([
   'react.note.preserved',
@@ -174,52 +177,25 @@ function callInPath(path: string | undefined): string | undefined {
   return parsed?.space === 'tc' ? parsed.call : undefined
 }
 
-function attachmentScope(block: Block, limits: Caps): { readonly scope: string; readonly limit: number } {
-  const round = roundKey(block)
-  return round === undefined
-    ? { scope: `input of ${block.turn_id}`, limit: limits.binariesPerInput }
-    : { scope: round, limit: limits.binariesPerRound }
-}
-
-/** What each block was shown as, and by what: blocks never change, so it holds as long as what came before them says the same. */
-export interface Memo {
-  readonly caps: Caps
-  parts(block: Block, context: ShowContext): readonly Part[]
-  replaced(block: Block, text: string): readonly Part[]
-}
-
-export function createMemo({ caps: limits }: RenderSettings): Memo {
-  const known = new Map<string, { readonly block: Block; readonly context: ShowContext; readonly parts: readonly Part[] }>()
-  const replacements = new Map<string, { readonly text: string; readonly parts: readonly Part[] }>()
-  return {
-    caps: limits,
-    parts(block, context) {
-      if (!isBlockType(block.type)) return [] // kept for whoever wrote it, shown to nobody
-      const before = known.get(block.id)
-      if (before?.block === block && sameContext(before.context, context)) return before.parts
-      const parts = renderBlock[block.type](block, context).map(scrubbed)
-      known.set(block.id, { block, context, parts })
-      return parts
-    },
-    replaced(block, text) {
-      if (text === '') return []
-      const before = replacements.get(block.id)
-      if (before?.text === text) return before.parts
-      const parts = [textPart(text)]
-      replacements.set(block.id, { text, parts })
-      return parts
-    },
-  }
-}
-
+/** Blocks never change: what one was shown as holds as long as what came before it says the same. */
 function sameContext(a: ShowContext, b: ShowContext): boolean {
   return (
-    a.toolId === b.toolId && a.callId === b.callId && a.continues === b.continues && a.repeats === b.repeats && a.attached === b.attached
+    a.caps === b.caps &&
+    a.toolId === b.toolId &&
+    a.callId === b.callId &&
+    a.continues === b.continues &&
+    a.repeats === b.repeats &&
+    a.attached === b.attached
   )
+}
+
+function partsOf(block: Block, context: ShowContext): readonly Part[] {
+  if (!isBlockType(block.type)) return [] // kept for whoever wrote it, shown to nobody
+  return renderBlock[block.type](block, context).map(scrubbed)
 }
 
 function scrubbed(part: Part): Part {
   if (part.type !== 'text') return part
   const text = scrubBase64(part.text)
-  return text === part.text ? part : { ...part, text }
+  return text === part.text ? part : textPart(text)
 }

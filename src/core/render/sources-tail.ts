@@ -1,3 +1,4 @@
+import { oncePerBlock } from '../block/once.ts'
 import { formatSelector } from '../path/selector.ts'
 import type { SourcePool } from '../sources/merge.ts'
 import type { SourceRow } from '../sources/source.ts'
@@ -72,11 +73,11 @@ function entry(row: SourceRow, digits: number, limits: Caps): string {
 
 function placeOf(row: SourceRow, limits: Caps): string {
   const local = row.source_type === 'file' || row.source_type === 'attachment'
-  const place = local ? row.artifact_path : (row.domain ?? hostOf(row.url) ?? row.artifact_path)
+  const place = local ? row.artifact_path : (row.domain ?? hostOf(row) ?? row.artifact_path)
   return oneLine(place ?? '-', limits.sourcePlace) || '-'
 }
 
-const hostOf = (url: string | undefined) => (url !== undefined && URL.canParse(url) ? new URL(url).host || undefined : undefined)
+const hostOf = oncePerBlock(({ url }: SourceRow) => (url !== undefined && URL.canParse(url) ? new URL(url).host || undefined : undefined))
 
 function tokens({ content, content_length, size_bytes, text }: SourceRow): string {
   const size = content?.length ?? content_length ?? size_bytes ?? text?.length ?? 0

@@ -50,5 +50,5 @@ function artifactLines(digest: unknown, limits: Caps): readonly string[] {
       return oneLine(`- ${said.join(' | ')}`, limits.path)
     })
   const more = entries.length - shown.length
-  return ['artifacts:', ...shown, ...(more > 0 ? [`... ${more} more; this summary's path lists all`] : [])]
+  return ['artifacts:', ...shown, ...(more > 0 ? [`... ${more} more; this summary's path lists them`] : [])]
 }

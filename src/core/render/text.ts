@@ -11,11 +11,13 @@ export function lines(...given: readonly (string | undefined)[]): string {
 
 /** One line, however it was written: names, ids and titles must not be able to draw headings of their own. */
 export function oneLine(text: string, limit: number): string {
-  if (text.length <= limit && !/\s/.test(text)) return text
-  const head = text.length > limit * 2 ? text.slice(0, limit * 2) : text // a megabyte is not worth collapsing
-  const flat = head.replace(/\s+/g, ' ').trim()
+  const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text // a megabyte is not worth collapsing
+  const flat = ragged.test(head) ? head.replace(/\s+/g, ' ').trim() : head
   return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`
 }
+
+/** Anything but words with one space between them; most names are just that. */
+const ragged = /[^\S ]|\s\s|^\s|\s$/
 
 /** The text, or its beginning and word of where the rest is. */
 export function clipped(text: string, limit: number, path?: string): string {

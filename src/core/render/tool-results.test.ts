@@ -107,6 +107,15 @@ describe('tool results', () => {
     expect(blocksOf(timeline).at(-1)?.text).toBe(text)
   })
 
+  it.each(['1', '{"rn":"r"}', '{"sid":1}'])('JSON nested ten thousand deep around %s is shown as the text it is', (core) => {
+    const text = `${'['.repeat(10_000)}${core}${']'.repeat(10_000)}`
+    const nested = [`[{"sid":1,"deep":${text}}]`, `{"artifact_path":"fi:t1.files/a.md","deep":${text}}`, text]
+    for (const given of nested) {
+      const shown = last(call('c1', 'x.y'), toolResult(place('c1'), { mime: 'application/json', text: given }))[0]
+      expect(shown).toContain(given.slice(0, 1_000))
+    }
+  })
+
   it('timeline 11.29: what react.read brings is not cut again', () => {
     const text = 'word '.repeat(4_000)
     expect(last(call('c1', 'react.read'), result('c1', text))[0]).toContain(text)

@@ -72,12 +72,13 @@ function createJsonBody(all: Names, own: Names): Body {
   const inStringWanted: Wanted = { open: all, close: own }
 
   function read(code: number): void {
+    if (code === backtick) backticks++ // escaped or not: JSON has no such escape, but models write it
     if (escaped) escaped = false
     else if (code === backslash) escaped = inString
     else if (code === quote) {
       inString = !inString
       backticks = 0
-    } else if (code === backtick) backticks++
+    }
   }
 
   return {
@@ -96,9 +97,10 @@ function createJsonBody(all: Names, own: Names): Body {
         const code = text.charCodeAt(at)
         if (code === backtick) return found
         if (code === quote) return absent
-        at += code === backslash ? 2 : 1 // an escaped character is skipped even before it has arrived
+        if (code === backslash && at + 1 === end) break // what it escapes has not arrived, or is out of sight
+        at += code === backslash && text.charCodeAt(at + 1) !== backtick ? 2 : 1
       }
-      return at >= limit ? absent : { kind: 'more', at }
+      return end === limit ? absent : { kind: 'more', at }
     },
   }
 }

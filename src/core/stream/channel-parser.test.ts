@@ -158,6 +158,12 @@ describe('channels', () => {
     })
   })
 
+  it('a backtick in a JSON string counts although it is escaped, as programmers like to write it', () => {
+    const body = '{"final_answer":"use \\`</channel:action>\\` or \\`<channel:code>\\` here"}'
+    expect(bodiesOf(`<channel:action>${body}</channel:action>`)).toEqual({ action: [body] })
+    expect(bodiesOf('<channel:action>{"a":"\\``<channel:answer>```')).toEqual({ action: ['{"a":"\\``'], answer: ['```'] })
+  })
+
   it('the second backtick may be 256 characters away and no more', () => {
     const near = `<channel:answer>\`</channel:answer>${'x'.repeat(255)}\` more`
     expect(parseEveryWay(near, 60).bodies).toEqual({ answer: [near.slice('<channel:answer>'.length)] })

@@ -32,7 +32,7 @@ export function createCompositeReader({ channel, marker, fields, replacer }: Com
   let collector: JsonCollector | undefined
 
   function open(key: string, format: ChannelFormat): Lane {
-    const rewriting = format === 'json' ? unchanged : replacer(citationFormat(format))
+    const rewriting = format === 'json' ? unchanged : () => replacer(citationFormat(format))
     return createLane({ marker, artifactName: key, format }, rewriting, outbox.emit)
   }
 

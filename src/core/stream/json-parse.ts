@@ -1,3 +1,4 @@
+import { withoutFence } from './fence.ts'
 import { deepestNesting, type JsonPath, type JsonRepair, type JsonValue } from './json-event.ts'
 import { createJsonReader, type ReaderProblem } from './json-reader.ts'
 import { createJsonCollector } from './json-value.ts'
@@ -69,19 +70,6 @@ function countObjects(text: string, after: number): number {
     start = text.indexOf('{', start + to)
   }
   return count
-}
-
-/** The closing fence is the last one: the JSON may hold fences of its own. */
-function withoutFence(text: string): { readonly body: string; readonly outside: boolean } {
-  const trimmed = text.trim()
-  const opening = /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0]
-  if (opening === undefined) return { body: trimmed, outside: false }
-  const body = trimmed.slice(opening.length)
-  const close = body.lastIndexOf('```')
-  if (close === -1) return { body: body.trim(), outside: false }
-  let end = close
-  while (body[end - 1] === '`') end--
-  return { body: body.slice(0, end).trim(), outside: body.slice(close + 3).trim() !== '' }
 }
 
 function parse(text: string): { readonly value: JsonValue } | undefined {

@@ -50,17 +50,23 @@ export function createOutbox(): { emit(delta: LaneDelta): void; take(): readonly
   }
 }
 
-export const unchanged: Rewriting = { push: (text) => text, flush: () => '' }
+export const unchanged = (): Rewriting => ({ push: (text) => text, flush: () => '' })
 
-export function createLane(style: LaneStyle, rewriting: Rewriting, emit: EmitDelta): Lane {
+/** A lane may be written again after its end, when its channel comes again: the index goes on, the rewriting starts afresh. */
+export function createLane(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta): Lane {
+  let rewriting: Rewriting | undefined
   let index = 0
   const say = (text: string) => {
     if (text !== '') emit({ ...style, index: index++, text, completed: false })
   }
   return {
-    write: (text) => say(rewriting.push(text)),
+    write(text) {
+      rewriting ??= rewritingOf()
+      say(rewriting.push(text))
+    },
     end(ending) {
-      say(rewriting.flush())
+      say(rewriting?.flush() ?? '')
+      rewriting = undefined
       emit({ ...style, index: index++, text: '', completed: true, ...(ending === 'aborted' && { aborted: true as const }) })
     },
   }
@@ -104,6 +110,7 @@ export function createHeldLane(): HeldLane {
     head: '',
     ending: undefined as Ending | undefined,
     write(text: string) {
+      self.ending = undefined
       if (self.head.length < headLength) self.head += text.slice(0, headLength - self.head.length)
       if (self.state === 'held') held += text
       else lane?.write(text)

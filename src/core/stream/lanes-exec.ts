@@ -58,7 +58,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
 
   function once(subType: string, format: ChannelFormat, text: string) {
     if (text.trim() === '') return
-    const lane = createLane(execStyle(executionId, subType, format), format === 'markdown' ? replacer('markdown') : unchanged, emit)
+    const lane = createLane(execStyle(executionId, subType, format), format === 'markdown' ? () => replacer('markdown') : unchanged, emit)
     lane.write(text)
     lane.end('whole')
   }

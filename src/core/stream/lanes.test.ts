@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { createCitationReplacer } from '../citations/replace.ts'
 import type { ChannelEvent } from './channel.ts'
 import { parseModelJson } from './json-parse.ts'
 import { createLanes } from './lanes.ts'
-import type { Ending, LaneDelta } from './lanes-delta.ts'
+import type { Ending, LaneDelta, MakeReplacer } from './lanes-delta.ts'
 import { execStatusDelta } from './lanes-exec.ts'
 
 /** Marks what went through it, and with which format. */
@@ -20,8 +21,8 @@ type Stop = Ending | 'interrupted'
 type Cut = (text: string) => readonly string[]
 
 /** `said` is channel, text, channel, text, …; the last channel is left open when the response is not whole. */
-function watchCut(said: readonly string[], stop: Stop, cut: Cut) {
-  const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer: marking, mimeOf })
+function watchCut(said: readonly string[], stop: Stop, cut: Cut, replacer: MakeReplacer = marking) {
+  const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer, mimeOf })
   const instances = new Map<string, number>()
   const events: ChannelEvent[] = []
   for (let i = 0; i < said.length; i += 2) {
@@ -137,6 +138,17 @@ describe('the answer', () => {
   it('loop 17.58: is not shown after two actions, and the second one shows nothing', () => {
     const second = call('react.write', { path: 'x.md', channel: 'canvas', content: 'never' })
     expect(watch('action', complete, 'action', second, 'answer', 'no').all).toEqual([])
+  })
+
+  it('goes on in a second instance, of which nothing is lost', () => {
+    const replacer = () => createCitationReplacer({ format: 'markdown', sources: () => new Map(), stripUsage: true })
+    const shown = (...said: readonly string[]) => watchCut(said, 'whole', (text) => text.split(''), replacer)
+    const twice = shown('action', complete, 'answer', '```\none [', 'answer', 'two[[USAGE:1]].')
+    expect(spelled(twice.all)).toEqual([answerLane('```\none [two.')])
+    expect(twice.all.filter(({ completed }) => completed)).toHaveLength(2)
+    expect(twice.answer?.text).toBe('```\none [two[[USAGE:1]].')
+    const blankFirst = shown('action', complete, 'answer', '', 'answer', 'two')
+    expect(blankFirst.all.map(({ text, completed }) => (completed ? 'end' : text))).toEqual(['t', 'w', 'o', 'end'])
   })
 
   it('is kept and ended as aborted when the output limit cut it; an interrupted one that was held is not shown', () => {

@@ -1,10 +1,10 @@
-import { type Block, isHidden } from '../block/envelope.ts'
+import { type Block, isHidden, withoutEmptyMeta } from '../block/envelope.ts'
 import { markUsed, putSources, removeSource } from '../sources/merge.ts'
-import { type BlocksHidden, type Change, changeTime, type ResponseReceived } from './change.ts'
+import { type BlocksHidden, type Change, changeTime, type InboxEvent, type ResponseReceived } from './change.ts'
 import { bare } from './frame.ts'
 import { fromPayload } from './payload.ts'
 import { extended, spineOf } from './spine.ts'
-import { blocksOf, numberAfter, positionOf, type Timeline } from './timeline.ts'
+import { blocksOf, isKnownEvent, MOST_KNOWN_EVENTS, numberAfter, positionOf, type Timeline } from './timeline.ts'
 
 /** Pure and total: an id that is not there (compacted away, or never was) is not an error, it is simply not changed. */
 export function applyChange(timeline: Timeline, change: Change): Timeline {
@@ -17,11 +17,11 @@ export function applyChange(timeline: Timeline, change: Change): Timeline {
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {
     case 'blocks.appended':
-      return append(timeline, change.blocks)
+      return append(timeline, change.blocks.map(withoutEmptyMeta))
     case 'blocks.inserted':
-      return insertAfter(timeline, change.after_id, change.blocks)
+      return insertAfter(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
     case 'range.compacted':
-      return compact(timeline, change.after_id, change.blocks)
+      return compact(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
     case 'blocks.hidden':
       return rewrite(timeline, change.ids, hide(change, firstOf(timeline, change.ids)))
     case 'blocks.revealed':
@@ -40,13 +40,8 @@ function transition(timeline: Timeline, change: Change): Timeline {
       return { ...timeline, sources: removeSource(timeline.sources, change.sid) }
     case 'title.set':
       return { ...timeline, title: change.title }
-    case 'event.accepted': {
-      const { event } = change
-      const known = timeline.inbox.some(({ event_id }) => event_id === event.event_id)
-      return known
-        ? timeline
-        : { ...timeline, inbox: [...timeline.inbox, event], lastEvent: { event_id: event.event_id, sequence: event.sequence } }
-    }
+    case 'event.accepted':
+      return accept(timeline, change.event)
     case 'event.folded':
       return { ...timeline, inbox: timeline.inbox.filter(({ event_id }) => !change.event_ids.includes(event_id)) }
     case 'feedback.seen':
@@ -120,6 +115,18 @@ function respond(timeline: Timeline, response: ResponseReceived): Timeline {
   const { raw: _raw, ...lastResponse } = response
   const ttl = response.prompt?.cache_ttl_seconds
   return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: ttl ?? null } }
+}
+
+/** The same event twice is one event, also when the first has long been folded. */
+function accept(timeline: Timeline, event: InboxEvent): Timeline {
+  if (isKnownEvent(timeline, event.event_id)) return timeline
+  const { knownEvents = [] } = timeline
+  return {
+    ...timeline,
+    inbox: [...timeline.inbox, event],
+    lastEvent: { event_id: event.event_id, sequence: event.sequence },
+    knownEvents: [...knownEvents.slice(1 - MOST_KNOWN_EVENTS), event.event_id],
+  }
 }
 
 function without<K extends keyof Timeline>(timeline: Timeline, key: K): Timeline {

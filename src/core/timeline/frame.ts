@@ -1,4 +1,4 @@
-import { type Block, isHidden, type Meta } from '../block/envelope.ts'
+import { type Block, isHidden, type Meta, withoutEmptyMeta } from '../block/envelope.ts'
 import type { SourcePool } from '../sources/merge.ts'
 import { spineOf } from './spine.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
@@ -30,7 +30,7 @@ export function fromFrame(frame: Frame, find: (id: string) => Block, sources: So
 
 function withHidden(entered: Block, hidden: HiddenMeta | undefined): Block {
   if (hidden) return { ...entered, meta: { ...bare(entered).meta, ...hidden } }
-  return isHidden(entered) ? bare(entered) : entered
+  return isHidden(entered) ? bare(entered) : withoutEmptyMeta(entered)
 }
 
 /** A block without any word on hiding, and without a meta that says nothing: what it is after `blocks.revealed`. */

@@ -1,4 +1,4 @@
-import type { Block } from '../block/envelope.ts'
+import { type Block, withoutEmptyMeta } from '../block/envelope.ts'
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
@@ -50,7 +50,7 @@ export function toPayload(timeline: Timeline): TimelinePayload {
 export function fromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
   const { sources } = timeline
   return {
-    spine: spineOf(payload.blocks),
+    spine: spineOf(payload.blocks.map(withoutEmptyMeta)),
     size: payload.blocks.length,
     nextBlock: numberAfter(payload.blocks, Math.max(nextBlock, timeline.nextBlock)),
     sources,

@@ -73,7 +73,7 @@ describe('an address leads', () => {
     const text = textOf(resolvePath(timeline, `su:${blocksOf(timeline)[0]?.turn_id}.conv.range.summary`, unread)) ?? ''
     expect(text).toContain('- fi:t1.files/a.md | text/markdown | display | react.write | w1')
     expect(text).toContain('- ar:t1.user.prompt | 2026-01-01T00:01:00.000Z | question 1')
-    expect(text).toContain('- ar:plan.latest:plan:t1:ab | unfinished')
+    expect(text).toContain('- ar:plan.latest:plan:t1:ab | ar:t1.react.plan.plan:t1:ab | unfinished')
   })
 
   it('to an artifact of which only the index knows', () => {

@@ -14,6 +14,13 @@ import { canonicalPath } from '../path/logical.ts'
  */
 export interface Spine {
   readonly blocks: Block[]
+  readonly index: SpineIndex
+}
+
+/** Where blocks are, by what they say of themselves. Filled in when someone looks, so that entering a block stays cheap. */
+export interface SpineIndex {
+  /** How many blocks it knows. */
+  known: number
   readonly byId: Map<string, number>
   readonly byPath: Map<string, number[]>
   readonly byCall: Map<string, number[]>
@@ -22,38 +29,38 @@ export interface Spine {
   readonly byArtifact: Map<string, number[]>
 }
 
-export function emptySpine(): Spine {
-  return { blocks: [], byId: new Map(), byPath: new Map(), byCall: new Map(), byTurn: new Map(), byArtifact: new Map() }
-}
+export const emptySpine = (): Spine => spineOf([])
 
 export function spineOf(blocks: readonly Block[]): Spine {
-  const spine = emptySpine()
-  push(spine, blocks)
-  return spine
+  const index = { known: 0, byId: new Map(), byPath: new Map(), byCall: new Map(), byTurn: new Map(), byArtifact: new Map() }
+  return { blocks: [...blocks], index }
 }
 
 /** The spine for `size` blocks plus new ones: the same spine when nobody has grown it since, a copy otherwise. */
 export function extended(spine: Spine, size: number, blocks: readonly Block[]): Spine {
   const own = spine.blocks.length === size ? spine : spineOf(spine.blocks.slice(0, size))
-  push(own, blocks)
+  for (const block of blocks) own.blocks.push(block)
   return own
 }
 
-function push(spine: Spine, blocks: readonly Block[]): void {
-  for (const block of blocks) {
-    const position = spine.blocks.push(block) - 1
-    const call = callOf(block)
-    spine.byId.set(block.id, position)
-    note(spine.byTurn, block.turn_id, position)
-    if (block.path !== undefined) note(spine.byPath, block.path, position)
-    if (call !== undefined) note(spine.byCall, call, position)
-    const described = readDigest(block)?.artifact_path
-    if (described !== undefined) note(spine.byArtifact, canonicalPath(described) ?? described, position)
-  }
+/** The index of everything on the spine, whoever's value it belongs to. */
+export function indexOf({ blocks, index }: Spine): SpineIndex {
+  for (; index.known < blocks.length; index.known++) enterInto(index, blocks[index.known] as Block, index.known)
+  return index
 }
 
-function note(index: Map<string, number[]>, key: string, position: number): void {
-  const positions = index.get(key)
+function enterInto(index: SpineIndex, block: Block, position: number): void {
+  const call = callOf(block)
+  index.byId.set(block.id, position)
+  note(index.byTurn, block.turn_id, position)
+  if (block.path !== undefined) note(index.byPath, block.path, position)
+  if (call !== undefined) note(index.byCall, call, position)
+  const described = readDigest(block)?.artifact_path
+  if (described !== undefined) note(index.byArtifact, canonicalPath(described) ?? described, position)
+}
+
+function note(positionsOf: Map<string, number[]>, key: string, position: number): void {
+  const positions = positionsOf.get(key)
   if (positions) positions.push(position)
-  else index.set(key, [position])
+  else positionsOf.set(key, [position])
 }

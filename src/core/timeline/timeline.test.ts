@@ -10,7 +10,17 @@ import { enter } from './enter.ts'
 import { frameOf, fromFrame } from './frame.ts'
 import { parsePayloadLeniently, toPayload } from './payload.ts'
 import { roundKey, roundsOf } from './rounds.ts'
-import { blockById, blocksAtPath, blocksOf, blocksOfCall, blocksOfTurn, emptyTimeline, type Timeline } from './timeline.ts'
+import {
+  blockById,
+  blocksAtPath,
+  blocksOf,
+  blocksOfCall,
+  blocksOfTurn,
+  emptyTimeline,
+  isKnownEvent,
+  MOST_KNOWN_EVENTS,
+  type Timeline,
+} from './timeline.ts'
 import { turnLogOf } from './turn-log.ts'
 import { knownTurns, missingHeader } from './turns.ts'
 
@@ -61,6 +71,14 @@ describe('the value', () => {
         }
       }),
     )
+  })
+
+  it('knows no difference between no meta and an empty one, so that revealing restores what was entered', () => {
+    const [block] = entered([prompt('q')])
+    const value = replay([{ type: 'blocks.appended', blocks: [{ ...(block as Block), meta: {} }] }])
+    expect(blocksOf(value)[0]).not.toHaveProperty('meta')
+    const hidden = applyChange(value, { type: 'blocks.hidden', ids: ['b_1'], replacement_text: 'x', reason: 'hide' })
+    expect(comparable(applyChange(hidden, { type: 'blocks.revealed', ids: ['b_1'] }))).toEqual(comparable(value))
   })
 
   it('survives a frame: order, hidden state and every small fact come back', () => {
@@ -119,6 +137,23 @@ describe('changes', () => {
     ])
     expect(waiting.inbox).toEqual([event])
     expect(applyChange(waiting, { type: 'event.folded', ts: minute(2), event_ids: ['e1'], turn_id: 't1' }).inbox).toEqual([])
+  })
+
+  it('loop 17.94: knows an event again after it was folded', () => {
+    const event = { event_id: 'e1', sequence: 1, kind: 'steer' as const, ts: minute(1), text: 'shorter' }
+    const timeline = replay([
+      { type: 'event.accepted', event },
+      { type: 'event.folded', ts: minute(2), event_ids: ['e1'], turn_id: 't1' },
+      { type: 'event.accepted', event: { ...event, sequence: 2 } },
+    ])
+    expect(timeline).toMatchObject({ inbox: [], lastEvent: { event_id: 'e1', sequence: 1 } })
+  })
+
+  it('remembers the latest events only, so that a conversation of years stays small', () => {
+    const accepted = (n: number) => ({ event_id: `e${n}`, sequence: n, kind: 'external' as const, ts: minute(1), text: '' })
+    const timeline = replay(Array.from({ length: 300 }, (_, n) => ({ type: 'event.accepted', event: accepted(n + 1) })))
+    expect(timeline.knownEvents).toHaveLength(MOST_KNOWN_EVENTS)
+    expect([isKnownEvent(timeline, 'e1'), isKnownEvent(timeline, 'e300')]).toEqual([false, true])
   })
 
   it('knows the open turn until its close', () => {

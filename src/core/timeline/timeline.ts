@@ -1,7 +1,7 @@
 import { type Block, blockNumber } from '../block/envelope.ts'
 import { emptyPool, type SourcePool } from '../sources/merge.ts'
 import type { InboxEvent, ResponseReceived } from './change.ts'
-import { emptySpine, type Spine } from './spine.ts'
+import { emptySpine, indexOf, type Spine } from './spine.ts'
 
 /** The value: everything visible, and what a turn needs to know besides. Changed only by `applyChange`. */
 export interface Timeline {
@@ -21,6 +21,8 @@ export interface Timeline {
   /** Events that were accepted and not yet folded into a turn, in order of acceptance. */
   readonly inbox: readonly InboxEvent[]
   readonly lastEvent?: { readonly event_id: string; readonly sequence: number }
+  /** Ids of the latest events, folded or not: a second delivery is known by them. */
+  readonly knownEvents?: readonly string[]
   readonly cache?: CacheTouch
   readonly feedbackSeen?: string
   readonly forkedFrom?: { readonly conversation_id: string; readonly turn_id: string }
@@ -51,7 +53,7 @@ export function blocksOf(timeline: Timeline, from = 0): readonly Block[] {
 }
 
 export function positionOf(timeline: Timeline, id: string): number | undefined {
-  const position = timeline.spine.byId.get(id)
+  const position = indexOf(timeline.spine).byId.get(id)
   return position !== undefined && position < timeline.size ? position : undefined
 }
 
@@ -61,15 +63,18 @@ export function blockById(timeline: Timeline, id: string): Block | undefined {
 }
 
 /** The path group, oldest first. */
-export const blocksAtPath = (timeline: Timeline, path: string): readonly Block[] => pick(timeline, timeline.spine.byPath.get(path))
-export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block[] => pick(timeline, timeline.spine.byCall.get(callId))
-export const blocksOfTurn = (timeline: Timeline, turnId: string): readonly Block[] => pick(timeline, timeline.spine.byTurn.get(turnId))
+export const blocksAtPath = (timeline: Timeline, path: string): readonly Block[] => pick(timeline, indexOf(timeline.spine).byPath.get(path))
+export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block[] =>
+  pick(timeline, indexOf(timeline.spine).byCall.get(callId))
+export const blocksOfTurn = (timeline: Timeline, turnId: string): readonly Block[] =>
+  pick(timeline, indexOf(timeline.spine).byTurn.get(turnId))
 
 /** Metadata blocks that describe the artifact, oldest first. */
-export const digestsOf = (timeline: Timeline, path: string): readonly Block[] => pick(timeline, timeline.spine.byArtifact.get(path))
+export const digestsOf = (timeline: Timeline, path: string): readonly Block[] =>
+  pick(timeline, indexOf(timeline.spine).byArtifact.get(path))
 
 export const hasPath = (timeline: Timeline, path: string): boolean => {
-  const first = timeline.spine.byPath.get(path)?.[0]
+  const first = indexOf(timeline.spine).byPath.get(path)?.[0]
   return first !== undefined && first < timeline.size
 }
 
@@ -82,6 +87,11 @@ function pick(timeline: Timeline, positions: readonly number[] | undefined): rea
   }
   return blocks
 }
+
+/** How many events back a second delivery is still known as one. */
+export const MOST_KNOWN_EVENTS = 256
+
+export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): boolean => knownEvents.includes(eventId)
 
 /** One past the highest number among these blocks, or `floor` if that is higher. */
 export function numberAfter(blocks: readonly Block[], floor: number): number {

@@ -5,6 +5,7 @@ import { readPlan } from '../block/plan.ts'
 import { readToolCall } from '../block/tool.ts'
 import { isObject, parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
+import { withoutHandles } from '../render/secrets.ts'
 import { rowSids } from '../render/source-rows.ts'
 import { lines, oneLine } from '../render/text.ts'
 import type { TurnLog } from './turn-log.ts'
@@ -76,7 +77,7 @@ function toolLines(blocks: readonly Block[]): readonly string[] {
     const said = given.findLast((result) => result.text !== undefined && !readDigest(result))
     const answered = said ?? given.at(-1)
     const result = answered?.path === undefined ? undefined : `result: ${answered.path}`
-    const hint = `hint: ${oneLine(joined(callHint(call.params), oneLine(said?.text ?? '', HINT)), HINT)}`
+    const hint = `hint: ${oneLine(joined(callHint(call.params), oneLine(withoutHandles(said?.text ?? ''), HINT)), HINT)}`
     return [joined(call.tool_id, statusOf(given), `call: ${block.path ?? call.tool_call_id}`, result, hint)]
   })
 }

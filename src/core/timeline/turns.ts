@@ -1,5 +1,6 @@
 import type { Block } from '../block/envelope.ts'
 import { type Draft, turnHeader } from '../block/index.ts'
+import { indexOf } from './spine.ts'
 import { blockAt, type Timeline } from './timeline.ts'
 
 /** In order of first occurrence. */
@@ -9,7 +10,7 @@ export function turnIdsOf(blocks: readonly Block[]): readonly string[] {
 
 /** Turns that this conversation knows, whether visible or covered by a summary. A physical path may begin with any of them. */
 export function knownTurns(timeline: Timeline): ReadonlySet<string> {
-  const visible = [...timeline.spine.byTurn].filter(([, positions]) => (positions[0] as number) < timeline.size)
+  const visible = [...indexOf(timeline.spine).byTurn].filter(([, positions]) => (positions[0] as number) < timeline.size)
   return new Set([...coveredTurns(timeline), ...visible.map(([turnId]) => turnId)])
 }
 

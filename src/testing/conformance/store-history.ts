@@ -25,6 +25,32 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
       expect(await store.findByPath('nowhere', 'tc:t1.t1c0.result')).toEqual([])
     })
 
+    it('finds every block of a long history once, wherever in it', async () => {
+      const { store } = await create()
+      const claim = await written(store, 'c1')
+      const total = 230
+      for (let n = 1; n <= total; n += n % 40) {
+        const size = Math.min(n % 40, total + 1 - n)
+        await store.append(
+          claim,
+          Array.from({ length: size }, (_, i) => appended([result(`k${(n + i) % 7}`, `r${n + i}`, `t${Math.floor((n + i) / 50)}`)], n + i)),
+        )
+        const sofar = n + size - 1
+        expect((await store.findByCall('c1', 'k3')).length).toBe(Math.floor((sofar + 4) / 7))
+        expect((await store.findByTurn('c1', 't1')).length).toBe(Math.max(0, Math.min(50, sofar - 49)))
+      }
+      expect(idsOf(await store.findByPath('c1', 'tc:t2.k1.result'))).toEqual([
+        'b_106',
+        'b_113',
+        'b_120',
+        'b_127',
+        'b_134',
+        'b_141',
+        'b_148',
+      ])
+      expect((await store.readTurnLog('c1', 't3'))?.blocks_count).toBe(50)
+    })
+
     it('gives blocks as they were entered, whatever is hidden now', async () => {
       const { store } = await create()
       await written(store, 'c1', [appended(rounds(1)), { type: 'blocks.hidden', ids: ['b_4'], replacement_text: 'gone', reason: 'hide' }])

@@ -177,6 +177,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await visible(store, 'c1')).toMatchObject({
         openTurn: { turn_id: 't1', ts: minute(1) },
         inbox: [event],
+        knownEvents: ['e1'],
         lastResponse: { ...response, prompt: { cache_ttl_seconds: 300 } },
         cache: { touched_at: minute(3), ttl_seconds: 300 },
       })

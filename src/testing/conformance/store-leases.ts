@@ -83,6 +83,8 @@ export function describeLeases({ describe, it, expect }: TestRunner, create: Cre
       await expect(store.renew(stale)).rejects.toMatchObject(lost)
       expect(await journalOf(store, 'c1')).toEqual(before)
       expect(await store.append(current, [appended([prompt('y')], 2)])).toMatchObject([{ seq: 2 }])
+      await expect(store.append(stale, [appended([prompt('x')], 3)])).rejects.toMatchObject(lost)
+      expect(await store.append(current, [appended([prompt('z')], 3)])).toMatchObject([{ seq: 3 }])
     })
 
     it('refuses a claim with the right number and the wrong name', async () => {

@@ -3,7 +3,7 @@ import { weather } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
-  title: 'a call of a tool that does not exist runs nothing, tells the model what to do, and the turn goes on',
+  title: 'tools 18.115: a call of a tool that does not exist runs nothing, tells the model what to do, and the turn goes on',
   cast: () => ({
     tools: [weather()],
     replies: [calls('wether.today', { city: 'Rome' }), calls('weather.today', { city: 'Rome' }), answers('Clear.')],

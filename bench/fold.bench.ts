@@ -1,0 +1,99 @@
+import { finishCompaction } from '../src/core/compaction/finish.ts'
+import { planCompaction } from '../src/core/compaction/plan.ts'
+import { createEstimator } from '../src/core/estimate/estimator.ts'
+import { createMeter } from '../src/core/estimate/meter.ts'
+import { planExpiry } from '../src/core/expiry/plan.ts'
+import { defaultExpirySettings } from '../src/core/expiry/settings.ts'
+import { createRenderer } from '../src/core/render/render.ts'
+import { applyChange } from '../src/core/timeline/apply.ts'
+import { enter } from '../src/core/timeline/enter.ts'
+import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
+import { roughTokens } from '../src/core/tokens.ts'
+import { completion, minute, rounds } from '../src/testing/blocks.ts'
+
+/** What folding costs: nothing while nothing is folded, and as much as there is to fold when it is. */
+export async function bench(): Promise<void> {
+  report('meter, next round', ratio(meterRound(10_000), meterRound(100)), 1.5)
+  report('expiry, cache warm', ratio(warmExpiry(10_000), warmExpiry(100)), 1.5)
+  report('expiry, per block', ratio(expiry(10_000), expiry(1000)) / 10, 1.5)
+  report('compaction, per block', ratio(compaction(10_000), compaction(1000)) / 10, 2)
+}
+
+function report(name: string, times: number, budget: number) {
+  console.log(`${name.padEnd(24)} ${times.toFixed(2)} × floor  (budget ${budget})  ${times <= budget ? 'ok' : 'OVER'}`)
+}
+
+/** Best of several, alternating, so that neither has the warmer machine. */
+function ratio(many: () => number, few: () => number): number {
+  const best = { many: Number.POSITIVE_INFINITY, few: Number.POSITIVE_INFINITY }
+  for (let i = 0; i < 15; i++) {
+    best.few = Math.min(best.few, few())
+    best.many = Math.min(best.many, many())
+  }
+  return best.many / best.few
+}
+
+function timed(run: () => void): number {
+  const start = process.hrtime.bigint()
+  run()
+  return Number(process.hrtime.bigint() - start)
+}
+
+/** Turns of three rounds, nine blocks each. */
+function conversation(blocks: number): Timeline {
+  const drafts = Array.from({ length: Math.ceil(blocks / 9) }, (_, i) => [...rounds(3, `t${i}`), completion(`answer ${i}`, `t${i}`)]).flat()
+  return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: enter(emptyTimeline(), drafts) })
+}
+
+const REPEATS = 2000
+
+function meterRound(blocks: number): () => number {
+  const renderer = createRenderer()
+  const steps = [conversation(blocks)]
+  for (let i = 0; i < REPEATS; i++) {
+    const last = steps.at(-1) as Timeline
+    steps.push(applyChange(last, { type: 'blocks.appended', blocks: enter(last, rounds(1, 'now').slice(2)) }))
+  }
+  const slices = steps.filter((_, i) => i % 200 === 0).map((timeline) => ({ timeline, slice: renderer.slice(timeline) }))
+  const estimator = createEstimator(roughTokens)
+  for (const { slice } of slices) for (const { parts } of slice.shown) estimator.parts(parts)
+  return () => {
+    const meter = createMeter(estimator)
+    const [first, ...rest] = slices
+    if (first) meter.exceeds(first.timeline, first.slice, 10)
+    return timed(() => {
+      for (const { timeline, slice } of rest) meter.exceeds(timeline, slice, 10)
+    })
+  }
+}
+
+function warmExpiry(blocks: number): () => number {
+  const timeline = { ...conversation(blocks), cache: { touched_at: minute(0), ttl_seconds: 300 } }
+  const options = { now: minute(1), currentTurnId: 't0', settings: defaultExpirySettings, tokens: createEstimator(roughTokens) }
+  return () =>
+    timed(() => {
+      for (let i = 0; i < REPEATS; i++) planExpiry(timeline, options)
+    })
+}
+
+function expiry(blocks: number): () => number {
+  const timeline = { ...conversation(blocks), cache: { touched_at: minute(0), ttl_seconds: 300 } }
+  return () => {
+    const tokens = createEstimator(roughTokens)
+    return timed(() => planExpiry(timeline, { now: minute(60), currentTurnId: 'now', settings: defaultExpirySettings, tokens }))
+  }
+}
+
+function compaction(blocks: number): () => number {
+  const timeline = conversation(blocks)
+  return () => {
+    const tokens = createEstimator(roughTokens)
+    const { slice } = createRenderer()
+    const common = { tokens, slice: (value: Timeline) => slice(value) }
+    const options = { currentTurnId: `t${Math.ceil(blocks / 9) - 1}`, limit: 2000, systemTokens: 0, renderedTokens: 1e9, calibration: 1 }
+    return timed(() => {
+      const plan = planCompaction(timeline, { ...options, ...common, keepRecentTurns: 6 })
+      if (plan) finishCompaction(timeline, plan, { history: 'short' }, { ...common, now: minute(0) })
+    })
+  }
+}

@@ -1,0 +1,41 @@
+import { applyChange } from '../src/core/timeline/apply.ts'
+import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
+import { call, entered, result } from '../src/testing/blocks.ts'
+import { median, report } from './measure.ts'
+
+/** A round at the end of `timeline`, as the ledger applies it. */
+function grown(timeline: Timeline): Timeline {
+  const turnId = `t${Math.floor(timeline.nextBlock / 20)}`
+  const callId = `c${timeline.nextBlock}`
+  const drafts = [call(callId, 'web_tools.web_search', turnId), result(callId, 'found it', turnId)]
+  return applyChange(timeline, { type: 'blocks.appended', blocks: entered(drafts, timeline.nextBlock) })
+}
+
+function withBlocks(count: number): Timeline {
+  let timeline = emptyTimeline()
+  while (timeline.size < count) timeline = grown(timeline)
+  return timeline
+}
+
+const ROUNDS = 20
+
+/** Microseconds for twenty rounds at this size, few enough that it stays this size. Growing an older value again would copy it. */
+function sample(timeline: Timeline): { readonly took: number; readonly timeline: Timeline } {
+  let last = timeline
+  const start = performance.now()
+  for (let n = 0; n < ROUNDS; n++) last = grown(last)
+  return { took: (performance.now() - start) * 1_000, timeline: last }
+}
+
+export async function bench(): Promise<void> {
+  const times = { small: [] as number[], large: [] as number[] }
+  let large = withBlocks(100_000)
+  for (let n = 0; n < 400; n++) {
+    times.small.push(sample(withBlocks(100)).took)
+    const grownLarge = sample(large)
+    large = grownLarge.timeline
+    times.large.push(grownLarge.took)
+  }
+  const floor = median(times.small.slice(50))
+  report(`append to 100,000 blocks (to 100: ${(floor / ROUNDS).toFixed(2)} µs)`, median(times.large.slice(50)) / floor, 1.5, 'small')
+}

@@ -1,0 +1,14 @@
+import { createAgent } from 'daybook'
+import { answers, scriptedModel } from 'daybook/testing'
+
+// A scripted model stands in for a real one: no key, no network, the same answer every time.
+const model = scriptedModel([answers('A daybook is the book of original entry: everything is written down once, as it happens.')])
+
+const agent = createAgent({ model })
+const turn = agent.run({ conversation: 'first', input: 'What is a daybook?' })
+
+for await (const event of turn) {
+  if (event.type === 'entry') console.log(event.seq, event.change.type) // durable before you hear of it
+  if (event.type === 'lane.delta' && event.delta.marker === 'answer') console.log(event.delta.text) // live
+}
+console.log((await turn.result).exitReason)

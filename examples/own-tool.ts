@@ -1,0 +1,27 @@
+import { createAgent, defineTool, readToolCall } from 'daybook'
+import { answers, calls, scriptedModel } from 'daybook/testing'
+import { z } from 'zod'
+
+const weather = defineTool({
+  id: 'weather.today',
+  description: 'The weather in a city.',
+  params: z.object({ city: z.string().describe('which city') }),
+  repeatable: true, // it only looks: after a crash it is simply run again
+  run: ({ city }) => ({ ok: true, ret: { city, sky: 'clear', degrees: 21 } }),
+})
+
+const model = scriptedModel([
+  calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
+  answers('It is clear in Rome, 21 degrees.', { followups: ['And tomorrow?'] }),
+])
+
+const agent = createAgent({ model, tools: [weather] })
+const turn = agent.run({ conversation: 'rome', input: 'How is the weather in Rome?' })
+
+for await (const event of turn) {
+  if (event.type !== 'entry' || event.change.type !== 'blocks.appended') continue
+  for (const block of event.change.blocks) {
+    const call = readToolCall(block)
+    console.log(block.type.padEnd(26), call ? JSON.stringify(call.params) : block.text)
+  }
+}

@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, describe, expect, it } from 'vitest'
+import { journals } from '../../../test/support/changes.ts'
+import { type Block, callOf } from '../../core/block/index.ts'
+import { applyChange } from '../../core/timeline/apply.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import type { ConversationStore, Entry } from '../../ports/store.ts'
+import { minute } from '../../testing/blocks.ts'
+import { comparable, journalOf, owner, visible } from '../../testing/conformance/store-kit.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { createMemoryBlobs } from '../blobs/memory.ts'
+import { createMemoryStore } from './memory.ts'
+import { createSqliteStore } from './sqlite.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-stores-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+interface Bench {
+  readonly store: ConversationStore
+  /** The same data through new eyes. */
+  reopen(): Promise<ConversationStore>
+}
+
+async function memory(): Promise<Bench> {
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+  return { store, reopen: async () => store }
+}
+
+async function sqlite(): Promise<Bench> {
+  const blobs = createMemoryBlobs()
+  const file = join(mkdtempSync(join(root, 's-')), 'daybook.db')
+  const open = () => createSqliteStore({ file, blobs, clock: createFixedClock() })
+  return { store: await open(), reopen: open }
+}
+
+const runs = { numRuns: 60 }
+const sets = fc.tuple(journals({ maxLength: 25 }), fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 8 }))
+
+/** The journal cut into appends of these sizes, again and again. */
+function cut(changes: readonly Change[], sizes: readonly number[]): readonly (readonly Change[])[] {
+  const appends: (readonly Change[])[] = []
+  for (let at = 0, n = 0; at < changes.length; n++) {
+    const size = sizes[n % sizes.length] as number
+    appends.push(changes.slice(at, at + size))
+    at += size
+  }
+  return appends
+}
+
+async function fill(store: ConversationStore, name: string, appends: readonly (readonly Change[])[]): Promise<readonly Entry[]> {
+  const claim = await store.claim(name, owner('a'))
+  const entries: Entry[] = []
+  for (const changes of appends) entries.push(...(await store.append(claim, changes)))
+  return entries
+}
+
+const replay = (entries: readonly Entry[]): Timeline =>
+  entries.reduce((timeline, { change }) => applyChange(timeline, change), emptyTimeline())
+const plain = (timeline: Timeline) => comparable(timeline, blocksOf(timeline))
+let names = 0
+const newName = () => `c${names++}`
+
+for (const [name, create] of Object.entries({ memory, sqlite })) {
+  describe(`any journal in the ${name} store`, () => {
+    it('is one value: as appended, as replayed from the first entry, as loaded, and as loaded after reopening', async () => {
+      const { store, reopen } = await create()
+      const other = await reopen()
+      await fc.assert(
+        fc.asyncProperty(sets, async ([changes, sizes]) => {
+          const id = newName()
+          const entries = await fill(store, id, cut(changes, sizes))
+          const expected = { lastSeq: changes.length, ...plain(replay(entries)) }
+          expect(await visible(store, id)).toEqual(expected)
+          expect(await visible(other, id)).toEqual(expected)
+          expect(await journalOf(other, id)).toEqual(entries)
+        }),
+        runs,
+      )
+    })
+
+    it('is listed and found as a reading of the whole journal would have it', async () => {
+      const { store } = await create()
+      await fc.assert(
+        fc.asyncProperty(sets, async ([changes, sizes]) => {
+          const id = newName()
+          const entries = await fill(store, id, cut(changes, sizes))
+          const timeline = replay(entries)
+          const births = entries.flatMap(({ change }) => blocksIn(change))
+          for (const path of distinct(births, (block) => block.path)) {
+            expect(await store.findByPath(id, path)).toEqual(births.filter((block) => block.path === path))
+          }
+          for (const turn of distinct(births, (block) => block.turn_id)) {
+            expect(await store.findByTurn(id, turn)).toEqual(births.filter((block) => block.turn_id === turn))
+          }
+          for (const call of distinct(births, callOf)) {
+            expect(await store.findByCall(id, call)).toEqual(births.filter((block) => callOf(block) === call))
+          }
+          const { conversations } = await store.list({ limit: 500 })
+          expect(conversations.find(({ conversationId }) => conversationId === id)).toEqual({
+            conversationId: id,
+            title: timeline.title?.toWellFormed() ?? null,
+            startedAt: timeline.startedAt ?? null,
+            lastActivityAt: timeline.lastTs ?? null,
+            lastSeq: changes.length,
+            openTurn: timeline.openTurn?.turn_id ?? null,
+          })
+        }),
+        runs,
+      )
+    })
+
+    it('shows the same after old history was let go, and its turn logs are exact or gone', async () => {
+      const { store, reopen } = await create()
+      const other = await reopen()
+      await fc.assert(
+        fc.asyncProperty(sets, fc.nat({ max: 6_000 }), async ([changes, sizes], before) => {
+          const id = newName()
+          await fill(store, id, cut(changes, sizes))
+          const value = await visible(store, id)
+          const turns = ['t1', 't2', 't3']
+          const logs = await Promise.all(turns.map((turn) => store.readTurnLog(id, turn)))
+          await store.retain({ historyBefore: minute(before) })
+          expect(await visible(other, id)).toEqual(value)
+          for (const [n, turn] of turns.entries()) {
+            const log = await other.readTurnLog(id, turn)
+            if (log !== undefined) expect(log).toEqual(logs[n])
+          }
+          expect((await other.exportBundle(id)).timeline.blocks).toEqual((value as { blocks: readonly Block[] }).blocks)
+          await store.delete(id)
+        }),
+        { numRuns: 40 },
+      )
+    })
+  })
+}
+
+for (const [from, create] of Object.entries({ memory, sqlite })) {
+  for (const [to, other] of Object.entries({ memory, sqlite })) {
+    it(`exporting from ${from}, importing into ${to} and exporting again gives the same bytes`, async () => {
+      const source = (await create()).store
+      const target = (await other()).store
+      await fc.assert(
+        fc.asyncProperty(sets, async ([changes, sizes]) => {
+          const id = newName()
+          await fill(source, id, cut(changes, sizes))
+          const bundle = JSON.stringify(await source.exportBundle(id))
+          await target.importBundle(JSON.parse(bundle))
+          expect(JSON.stringify(await target.exportBundle(id))).toBe(bundle)
+        }),
+        { numRuns: 30 },
+      )
+    })
+  }
+}
+
+const distinct = (blocks: readonly Block[], of: (block: Block) => string | undefined) => new Set(blocks.flatMap((block) => of(block) ?? []))

@@ -1,0 +1,51 @@
+import type { ResponseReceived } from '../core/timeline/change.ts'
+import type { ModelRequest } from '../ports/model.ts'
+import { usageOf } from './response.ts'
+import type { Turn } from './turn.ts'
+
+/** A question whose answer nobody watches: a title, a summary. */
+export type PlainQuestion = Omit<ModelRequest, 'role' | 'cacheKey'> & { readonly role: 'gate' | 'compaction' }
+
+/**
+ * Asks and waits for the whole answer, as it will be entered. Whatever the provider or its adapter does, there is an answer: the
+ * turn can do without what it asks for here, so a failure is `finish_reason: 'error'` and never the end of the turn. A steer does not
+ * wait for it: then it is 'interrupted'.
+ */
+export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<ResponseReceived> {
+  const model = turn.models[question.role]
+  let raw = ''
+  let finish_reason = 'other'
+  let usage: ResponseReceived['usage']
+  let name = model.name
+  const phase = turn.inbox.beginPhase(turn.signal)
+  try {
+    for await (const event of model.stream({ ...question, cacheKey: turn.conversationId }, phase.signal)) {
+      if (event.type === 'text.delta') raw += event.text
+      else if (event.type === 'error') finish_reason = 'error'
+      else if (event.type === 'finish') {
+        finish_reason = event.finishReason
+        usage = usageOf(event.usage)
+        name = event.modelName
+      }
+    }
+  } catch {
+    finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other
+  } finally {
+    phase.end()
+  }
+  if (phase.signal.aborted) finish_reason = 'interrupted'
+  return {
+    type: 'response.received',
+    role: question.role,
+    turn_id: turn.turnId,
+    ts: turn.clock.now(),
+    iteration: 0,
+    call_id: turn.clock.randomHex(12),
+    raw,
+    finish_reason,
+    ...(usage && { usage }),
+    prompt: { model: name, ...(!usage && { estimated_tokens: tokensOf(turn, question) }) },
+  }
+}
+
+const tokensOf = ({ view: { estimator } }: Turn, { system, parts }: PlainQuestion) => estimator.text(system) + estimator.parts(parts)

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest'
+import { weather } from '../../test/support/cast.ts'
+import { codesOf, decisions, deltasOf, laneText } from '../../test/support/told.ts'
+import { createHarness, type HarnessOptions } from '../testing/harness.ts'
+import { answers, calls, type Reply } from '../testing/scripted-model.ts'
+
+const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
+const tooLong = {
+  error: { kind: 'invalid_request', http_status: 400, message: 'prompt is too long: 210000 tokens > 200000 maximum' },
+} as const
+
+const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+  createHarness({ replies, tools: [weather()], ...options })
+
+describe('a provider that fails', () => {
+  it('loop 17.76: before anything was shown it is asked again, twice, and what is shown says which attempt it is', async () => {
+    const stage = stageOf([down, down, answers('Here.')])
+    const { events, answer, exitReason } = await stage.say('Do it.')
+    expect({ answer, exitReason, asked: decisions(stage) }).toEqual({ answer: 'Here.', exitReason: 'complete', asked: 3 })
+    expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([2]))
+    expect(events.filter((event) => event.type === 'status' && event.status === 'retrying')).toHaveLength(2)
+    expect(await codesOf(stage)).toEqual([])
+    expect((await stage.journal()).filter(({ type }) => type === 'response.received')).toHaveLength(2) // the title and the answer
+  })
+
+  it('loop 17.76: after something was shown it is not asked again behind the back of the user: a notice, and a new round', async () => {
+    const text = '<channel:thinking>Let me think about'
+    const stage = stageOf([{ text, ...down }, answers('Here.')])
+    const { events, answer } = await stage.say('Do it.')
+    expect(answer).toBe('Here.')
+    expect(await codesOf(stage)).toEqual(['service_interrupted'])
+    expect(deltasOf(events).every(({ attempt }) => attempt === 0)).toBe(true)
+    expect(deltasOf(events, 'thinking').filter(({ delta }) => delta.aborted)).toHaveLength(1)
+    expect(new Set(deltasOf(events).map(({ iteration }) => iteration))).toEqual(new Set([0, 1]))
+    const [, interrupted] = (await stage.journal()).filter(({ type }) => type === 'response.received')
+    expect(interrupted).toMatchObject({ raw: text, finish_reason: 'error' })
+  })
+
+  it('after tags that showed nothing it may still be asked again', async () => {
+    const stage = stageOf([{ text: '<channel:thin', ...down }, answers('Here.')])
+    expect((await stage.say('Do it.')).answer).toBe('Here.')
+    expect(await codesOf(stage)).toEqual([])
+  })
+
+  it('is not asked again for an error that another try cannot mend', async () => {
+    const stage = stageOf([{ error: { kind: 'invalid_request', http_status: 400, message: 'no such model' } }, answers('never asked for')])
+    expect((await stage.say('Do it.')).exitReason).toBe('error')
+    expect(stage.model.left).toBe(1)
+  })
+
+  it('can be stopped while it is waited for', async () => {
+    const stage = stageOf([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
+    const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })
+    for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await stage.agent.stop(stage.conversation)
+    expect(await turn.result).toMatchObject({ exitReason: 'steer', answer: 'I stopped as you asked. What was done so far is kept.' })
+    expect(stage.model.left).toBe(1)
+  })
+})
+
+describe('a prompt that the provider finds too long', () => {
+  const summary = '## Goal\nThe weather.\n\n## Done\nRome was looked up.'
+  const history = [calls('weather.today', { city: 'Rome' }), answers(`Clear. ${'It is a fine day. '.repeat(200)}`)]
+
+  async function withHistory(replies: readonly Reply[]) {
+    const stage = stageOf([...history, ...history, ...replies])
+    await stage.say(`First. ${'Tell me everything. '.repeat(100)}`)
+    await stage.say(`Second. ${'Tell me everything. '.repeat(100)}`)
+    return stage
+  }
+
+  it('makes room by a forced compaction and is sent again', async () => {
+    const stage = await withHistory([tooLong, summary, answers('Third.')])
+    const { answer, events } = await stage.say('And now?')
+    expect(answer).toBe('Third.')
+    expect((await stage.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
+    expect(events.filter((event) => event.type === 'status').map(({ status }) => status)).toEqual(['deciding', 'compacting', 'deciding'])
+    expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([1]))
+  })
+
+  it('is squeezed at most three times; then the user is told why', async () => {
+    const stage = await withHistory([tooLong, summary, tooLong, summary, tooLong, summary, tooLong, tooLong, tooLong])
+    const { exitReason, answer, events } = await stage.say('And now?')
+    expect(exitReason).toBe('error')
+    expect(answer).toMatch(/no longer fits/)
+    expect(laneText(events, 'answer')).toBe(answer)
+    expect(decisions(stage) - 4).toBeLessThanOrEqual(4)
+  })
+
+  it('goes on without a summary when the summariser fails too', async () => {
+    const stage = await withHistory([tooLong, down, answers('Third.')])
+    expect((await stage.say('And now?')).answer).toBe('Third.')
+    expect((await stage.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { weather } from '../../test/support/cast.ts'
+import { decisions } from '../../test/support/told.ts'
+import { createHarness, type HarnessOptions } from '../testing/harness.ts'
+import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
+import { createBill, type PriceOf } from './bill.ts'
+
+const usage = { uncached: 1_000, output: 100 }
+const call = { text: calls('weather.today', { city: 'Rome' }), usage }
+/** A call above costs 2; what the script says by itself is free. */
+const priceOf: PriceOf = ({ uncached }) => uncached / 500
+
+const stageOf = (replies: readonly Reply[], settings: HarnessOptions['settings']) =>
+  createHarness({ replies, tools: [weather()], ...(settings && { settings }) })
+
+describe('money', () => {
+  it('ends a turn at its limit in a wrap-up', async () => {
+    const stage = stageOf([call, call, call, answers('That is all I could afford.')], { maxMoney: 6, priceOf })
+    const { exitReason, answer, truncated } = await stage.say('Do it.')
+    expect({ exitReason, answer, truncated }).toEqual({ exitReason: 'budget', answer: 'That is all I could afford.', truncated: true })
+    expect(decisions(stage)).toBe(4)
+  })
+
+  it('is not begun with a decision that would go beyond the limit', async () => {
+    const stage = stageOf([call, call, answers('That is all.')], { maxMoney: 5, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(stage)).toBe(3)
+  })
+
+  it('counts the title and the summaries too', async () => {
+    const title = { text: '<channel:thinking>x</channel:thinking><channel:output>{}</channel:output>', usage }
+    const model = scriptedModel([title, call, answers('That is all.')], { title: null })
+    const stage = createHarness({ replies: [], model, tools: [weather()], settings: { maxMoney: 4, priceOf } })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(stage)).toBe(2)
+  })
+
+  it('begins anew with each turn', async () => {
+    const stage = stageOf([call, answers('One.'), call, answers('Two.')], { maxMoney: 4, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+    expect((await stage.say('Again.')).exitReason).toBe('complete')
+  })
+
+  it('a price that is not known is not zero: the turn ends and says why', async () => {
+    const stage = stageOf([call, { text: calls('weather.today', { city: 'Oslo' }), usage }], { maxMoney: 6, priceOf: () => undefined })
+    const { exitReason, answer } = await stage.say('Do it.')
+    expect(exitReason).toBe('budget')
+    expect(answer).toMatch(/the price of the model is not known/)
+    expect(decisions(stage)).toBe(0) // the title was enough to know
+  })
+
+  it('a limit without prices is refused when the agent is made', () => {
+    expect(() => stageOf([], { maxMoney: 6 })).toThrow(/priceOf/)
+  })
+
+  it('a call that was broken off has cost something: it is estimated, never free', async () => {
+    const broken = { text: '<channel:thinking>Let me think', error: { kind: 'connection', retryable: true } } as const
+    const stage = stageOf([broken, answers('That is all.')], { maxMoney: 0.1, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+  })
+
+  it('a call that failed before it said anything is free', async () => {
+    const down = { error: { kind: 'overloaded', retryable: true } } as const
+    const stage = stageOf([down, answers('Here.')], { maxMoney: 0.1, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+  })
+
+  it('what a turn had spent before its process died counts when it is taken up', async () => {
+    const first = stageOf([call, call, { text: '', stall: true }], { maxMoney: 6, priceOf })
+    const turn = first.agent.run({ conversation: first.conversation, input: 'Do it.' })
+    let deciding = 0
+    for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 3) void first.agent.close()
+    expect((await turn.result).exitReason).toBe('cancelled')
+    const second = createHarness({
+      replies: [call, answers('That is all.')],
+      tools: [weather()],
+      store: first.store,
+      clock: first.clock,
+      settings: { maxMoney: 6, priceOf },
+    })
+    expect(await second.agent.recover()).toMatchObject([{ exitReason: 'budget', answer: 'That is all.' }])
+  })
+
+  it('is not reckoned when nobody asks', () => {
+    const bill = createBill(undefined)
+    bill.take({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })
+    expect(bill.of('t')).toEqual({ money: 0, unpriced: false, last: 0 })
+  })
+})

@@ -1,0 +1,62 @@
+import type { ModelUsage } from '../core/model-event.ts'
+import type { Change, ResponseReceived } from '../core/timeline/change.ts'
+import { roughTokens } from '../core/tokens.ts'
+import type { ConversationStore } from '../ports/store.ts'
+
+/** What a call of a model costs, in one currency. Undefined: nobody knows; that is never taken for nothing. */
+export type PriceOf = (usage: ModelUsage, model: string) => number | undefined
+
+/** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
+export interface Bill {
+  take(change: Change): void
+  of(turnId: string): Spent
+}
+
+export interface Spent {
+  readonly money: number
+  /** Something was used whose price is not known: `money` is too little. */
+  readonly unpriced: boolean
+  /** The latest decision: what the next is likely to cost. */
+  readonly last: number
+}
+
+const nothing: Spent = { money: 0, unpriced: false, last: 0 }
+
+export function createBill(priceOf: PriceOf | undefined): Bill {
+  const spent = new Map<string, Spent>()
+  return {
+    take(change) {
+      if (priceOf === undefined || change.type !== 'response.received' || isFree(change)) return
+      const before = spent.get(change.turn_id) ?? nothing
+      const price = priceOf(usageOf(change), change.prompt?.model ?? '')
+      spent.set(change.turn_id, {
+        money: before.money + (price ?? 0),
+        unpriced: before.unpriced || price === undefined,
+        last: change.role === undefined ? (price ?? 0) : before.last,
+      })
+    },
+    of: (turnId) => spent.get(turnId) ?? nothing,
+  }
+}
+
+/** The provider failed before it said anything. */
+const isFree = ({ usage, raw, finish_reason }: ResponseReceived) => usage === undefined && raw === '' && finish_reason === 'error'
+
+/** A call that was broken off has no bill, but it had a cost: what was sent, and what had come back. */
+function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
+  if (!usage) return { uncached: prompt?.estimated_tokens ?? 0, cacheRead: 0, cacheWrite: 0, output: roughTokens(raw), reasoning: 0 }
+  const { uncached, cache_read: cacheRead, cache_write: cacheWrite, output, reasoning = 0 } = usage
+  return { uncached, cacheRead, cacheWrite, output, reasoning }
+}
+
+/** What a turn that is taken up had spent before its process died. */
+export async function recallBill(
+  bill: Bill,
+  store: Pick<ConversationStore, 'readJournal'>,
+  conversationId: string,
+  turnId: string,
+): Promise<void> {
+  for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
+    if (change.type === 'response.received' && change.turn_id === turnId) bill.take(change)
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest'
+import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../adapters/store/memory.ts'
+import { turnHeader } from '../core/block/index.ts'
+import { Failure } from '../core/failure.ts'
+import { emptyTimeline } from '../core/timeline/timeline.ts'
+import { createFixedClock } from '../testing/fixed-clock.ts'
+import { append, openLedger } from './ledger.ts'
+
+async function opened(fail: () => boolean = () => false) {
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+  const claim = await store.claim('c1', { id: 'me', host: 'here', pid: 1 })
+  const failing = {
+    append: (...args: Parameters<typeof store.append>) =>
+      fail() ? Promise.reject(new Failure('store.failed', 'the disk is full')) : store.append(...args),
+  }
+  return openLedger({ timeline: emptyTimeline(), lastSeq: 0 }, claim, failing, () => {})
+}
+
+const header = append([turnHeader('t1', '2026-01-01T00:00:00.000Z')])
+
+it('takes no entry after the store has failed, even if it would work again', async () => {
+  let full = true
+  const ledger = await opened(() => full)
+  await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
+  full = false
+  await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
+  expect(ledger.timeline.size).toBe(0)
+})
+
+it('goes on after a fault in what was to be entered: the journal is whole', async () => {
+  const ledger = await opened()
+  const faulty = ledger.commit(() => {
+    throw new TypeError('a bug')
+  })
+  const next = ledger.commit(header)
+  await expect(faulty).rejects.toThrow('a bug')
+  await next
+  expect(ledger.timeline.size).toBe(1)
+})

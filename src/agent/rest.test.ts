@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { weather } from '../../test/support/cast.ts'
+import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../adapters/store/memory.ts'
+import { Failure } from '../core/failure.ts'
+import { roughTokens } from '../core/tokens.ts'
+import { createFixedClock } from '../testing/fixed-clock.ts'
+import { createHarness } from '../testing/harness.ts'
+import { answers, calls, scriptedModel } from '../testing/scripted-model.ts'
+import { followup, type Household, startTurn, thisProcess } from './conversation.ts'
+import { createHooks } from './hooks.ts'
+import { createHub } from './hub.ts'
+import { agentSettings } from './settings.ts'
+import { createSwitchboard } from './switchboard.ts'
+import { createToolbox } from './toolbox.ts'
+import { createView } from './view.ts'
+
+/** The parts of an agent, to look at from outside. */
+function house(replies: readonly string[]) {
+  const clock = createFixedClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const hub = createHub(() => {})
+  const model = scriptedModel(replies)
+  const household: Household = {
+    store,
+    clock,
+    hub,
+    models: { decision: model, gate: model, compaction: model },
+    toolbox: createToolbox([weather()]),
+    system: '',
+    systemTokens: () => 0,
+    settings: agentSettings(),
+    hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
+    createView: () => createView(roughTokens),
+    onProblem: () => {},
+  }
+  const switchboard = createSwitchboard((id, start) => startTurn(household, thisProcess(clock), id, start))
+  return { ...household, hub, switchboard, model }
+}
+
+const asked = (text: string) => ({ kind: 'asked' as const, input: { text, attachments: [] } })
+
+describe('a conversation at rest', () => {
+  it('is held by nobody: no entry in the switchboard, none in the hub, no lease', async () => {
+    const { switchboard, hub, store, clock } = house([
+      calls('weather.today', { city: 'Rome' }),
+      ...Array.from({ length: 60 }, () => answers('Clear.')),
+    ])
+    const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
+    const running = await Promise.all(ids.map((id) => switchboard.start(id, asked('Rome?'))))
+    expect([switchboard.size, hub.size]).toEqual([20, 20])
+    await Promise.all(running.map((each) => each?.over))
+    expect([switchboard.size, hub.size]).toEqual([0, 0])
+    await store.claim('c0', { id: 'other', host: 'elsewhere', pid: 1 })
+    expect((await store.list({ open: true })).conversations).toEqual([])
+    expect(hub.inFlight('c0')).toEqual([])
+    expect(clock.now()).toBe('2026-01-01T00:00:00.000Z')
+  })
+
+  it('is held by nobody after a failure, either', async () => {
+    const { switchboard, hub, store } = house([answers('Clear.')])
+    const failing = { ...store, append: () => Promise.reject(new Failure('store.failed', 'the disk is full')) }
+    const board = createSwitchboard((id, start) =>
+      startTurn({ ...house([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 }, id, start),
+    )
+    const running = await board.start('c1', asked('Rome?'))
+    await expect(running?.over).rejects.toMatchObject({ code: 'store.failed' })
+    await expect(running?.first).rejects.toMatchObject({ code: 'store.failed' })
+    expect([board.size, switchboard.size, hub.size]).toEqual([0, 0, 0])
+    await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
+  })
+
+  it('starts again for whoever was turned away while it came to rest', async () => {
+    const { switchboard, clock } = house([answers('One.'), answers('Two.')])
+    const first = await switchboard.start('c1', asked('First.'))
+    await first?.first
+    const input = { text: 'Second.', attachments: [] }
+    const { running, told } = await switchboard.tellOrStart('c1', () => followup(input, clock), asked('Second.'))
+    const result = told ? running?.answers.to(told.event_id) : running?.first
+    expect(await result).toMatchObject({ answer: 'Two.' })
+    await running?.over
+    expect(switchboard.size).toBe(0)
+  })
+
+  it('a start that fails is the business of whoever started, and leaves the line free', async () => {
+    let attempts = 0
+    const { store, ...household } = house([answers('Two.')])
+    const claim: typeof store.claim = (...given) =>
+      ++attempts === 1 ? Promise.reject(new Failure('store.failed', 'no')) : store.claim(...given)
+    const board = createSwitchboard((id, start) =>
+      startTurn({ ...household, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 }, id, start),
+    )
+    const failing = board.start('c1', asked('First.'))
+    const second = board.tellOrStart('c1', () => followup({ text: 'Second.', attachments: [] }, household.clock), asked('Second.'))
+    await expect(failing).rejects.toMatchObject({ code: 'store.failed' })
+    expect(await (await second).running?.first).toMatchObject({ answer: 'Two.' })
+  })
+})
+
+describe('a conversation that another process holds', () => {
+  it('takes no followup here, and says so', async () => {
+    const stage = createHarness({ replies: [] })
+    await stage.store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
+    await expect(stage.agent.followUp('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })
+    await expect(stage.agent.feedback('c1', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.busy' })
+    expect(await stage.journal()).toEqual([])
+  })
+})

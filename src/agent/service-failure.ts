@@ -1,0 +1,40 @@
+import { type Draft, notice, type Place } from '../core/block/index.ts'
+import { isContextOverflow } from '../core/compaction/overflow.ts'
+import type { Ending } from '../core/decision/last-words.ts'
+import { cut } from '../core/decision/violation.ts'
+import type { ServiceError } from '../core/model-event.ts'
+import type { Asked } from './ask.ts'
+import type { Ended } from './finish.ts'
+import { responseReceived } from './response.ts'
+
+const longestMessage = 300
+
+/** The provider has failed, and trying again did not help: what the user reads, and what stands on record. */
+export function serviceFailed(place: Place, asked: Asked, error: ServiceError, drafts: readonly Draft[] = []): Ended {
+  const { kind, error_type, http_status, code } = error
+  const record = {
+    code: 'service_error',
+    message: 'The model service failed, and the turn was ended. Nothing ran in this round.',
+    kind,
+    error_type,
+    ...(http_status !== undefined && { http_status }),
+    ...(code !== undefined && { provider_code: code }),
+    provider_message: cut(error.message, longestMessage),
+  }
+  return {
+    exitReason: 'error',
+    ending: endingOf(error),
+    error: new Error(error.message, { cause: error }),
+    changes: [responseReceived(place, asked)],
+    drafts: [...drafts, notice(place, record)],
+  }
+}
+
+/** The prompt was too long, by the provider's own word. */
+export const isOverflow = (error: ServiceError): boolean =>
+  error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
+
+function endingOf(error: ServiceError): Ending {
+  if (isOverflow(error)) return 'too_long'
+  return error.kind === 'authentication' || error.kind === 'invalid_request' ? 'provider_refused' : 'provider_down'
+}

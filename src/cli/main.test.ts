@@ -1,0 +1,82 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { main } from './main.ts'
+
+let folder: string
+let printed: string[]
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'daybook-cli-'))
+  printed = []
+  const print = (...words: unknown[]) => void printed.push(words.join(' '))
+  vi.spyOn(console, 'log').mockImplementation(print)
+  vi.spyOn(console, 'error').mockImplementation(print)
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
+})
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function daybook(...args: readonly string[]) {
+  printed = []
+  const exitCode = await main(['--data', join(folder, 'data'), ...args])
+  return { exitCode, text: printed.join('\n') }
+}
+
+/** As the seeds write it: no ids, no logs, a time in seconds. */
+const seedTimeline = {
+  version: 1,
+  ts: '2026-02-09T02:14:32.676425Z',
+  conversation_title: 'Dinner in Wuppertal',
+  blocks: [
+    { type: 'turn.header', author: 'system', turn_id: 'turn_1', ts: 1770603272 },
+    { type: 'user.prompt', author: 'user', turn_id: 'turn_1', path: 'ar:turn_1.user.prompt', text: 'top 3 places?' },
+  ],
+  sources_pool: [{ sid: 4, title: 'Guide', url: 'https://guide.example/' }],
+}
+
+it('says what it is and where its data is', async () => {
+  const { exitCode, text } = await daybook()
+  expect(exitCode).toBe(0)
+  expect(text).toMatch(/daybook \d+\.\d+\.\d+ on Node 2[4-9]/)
+  expect(text).toContain(join(folder, 'data'))
+})
+
+it('imports a timeline of the seeds, lists it, and gives it back the same each time', async () => {
+  writeFileSync(join(folder, 'in.json'), JSON.stringify(seedTimeline))
+  expect((await daybook('import', join(folder, 'in.json'), '--as', 'dinner')).text).toBe('imported dinner: 1 turns, 2 visible blocks')
+  expect((await daybook('list')).text).toContain('dinner  Dinner in Wuppertal')
+  await daybook('export', 'dinner', '--out', join(folder, 'out.json'))
+  const first = readFileSync(join(folder, 'out.json'), 'utf8')
+  expect(JSON.parse(first).sources_pool.next_sid).toBe(5)
+  await daybook('delete', 'dinner')
+  await daybook('import', join(folder, 'out.json'))
+  expect((await daybook('export', 'dinner')).text).toBe(first)
+})
+
+it('says in one line what is wrong, and what to do, and exits with 1', async () => {
+  writeFileSync(join(folder, 'bad.json'), '{"blocks": ')
+  expect(await daybook('export', 'nobody')).toEqual({ exitCode: 1, text: 'conversation.missing: there is no conversation nobody' })
+  expect((await daybook('import', join(folder, 'bad.json'))).text).toMatch(/^bundle\.invalid: .*bad\.json is not JSON$/)
+  expect((await daybook('import', join(folder, 'absent.json'))).text).toMatch(/^bundle\.invalid: cannot read .*absent\.json: ENOENT$/)
+})
+
+it('exits with 2 when the command makes no sense', async () => {
+  expect(await daybook('frobnicate')).toMatchObject({ exitCode: 2, text: expect.stringContaining("unknown command 'frobnicate'") })
+  expect((await daybook('list', '--limit', 'many')).exitCode).toBe(2)
+  expect((await daybook('--help')).exitCode).toBe(0)
+})
+
+it('imports nothing twice: the name is taken', async () => {
+  writeFileSync(join(folder, 'in.json'), JSON.stringify(seedTimeline))
+  await daybook('import', join(folder, 'in.json'), '--as', 'dinner')
+  expect(await daybook('import', join(folder, 'in.json'), '--as', 'dinner')).toMatchObject({
+    exitCode: 1,
+    text: expect.stringContaining('conversation.exists'),
+  })
+})

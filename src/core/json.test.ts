@@ -1,0 +1,32 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { deepestJson, parseJson } from './json.ts'
+
+const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`
+
+describe('reading JSON', () => {
+  it('gives undefined for what is not JSON', () => {
+    expect([undefined, '', 'words', '{"a":', '[1,]'].map(parseJson)).toEqual([undefined, undefined, undefined, undefined, undefined])
+  })
+
+  it('takes a nest that no stack could walk for no JSON, so that nobody has to', () => {
+    expect(parseJson(nested(deepestJson))).toBeDefined()
+    expect(parseJson(nested(deepestJson + 1))).toBeUndefined()
+    expect(parseJson('{"a":'.repeat(100_000) + 1 + '}'.repeat(100_000))).toBeUndefined()
+  })
+
+  it('does not count brackets inside strings, nor those that were closed', () => {
+    const brackets = '[{'.repeat(deepestJson)
+    for (const value of [brackets, `"${brackets}`, `\\${brackets}\\`, `\\"${brackets}`, Array.from({ length: 1_000 }, () => [{}])]) {
+      expect(parseJson(JSON.stringify([{ value }]))).toEqual([{ value }])
+    }
+  })
+
+  it('reads back whatever was written', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(parseJson(text)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+})

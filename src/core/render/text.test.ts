@@ -1,0 +1,16 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { clipped, cutAt, oneLine } from './text.ts'
+
+describe('cutting text', () => {
+  it('never halves a character, however much white space goes with it', () => {
+    expect(oneLine(`a${' '.repeat(18)}${'🙂'.repeat(30)}`, 10)).toBe('a…')
+    const text = fc.array(fc.constantFrom('a', '🙂', ' ', '\n', '   '), { maxLength: 60 }).map((pieces) => pieces.join(''))
+    fc.assert(
+      fc.property(text, fc.integer({ min: 2, max: 40 }), (given, limit) => {
+        for (const shown of [oneLine(given, limit), clipped(given, limit), cutAt(given, limit)]) expect(shown.isWellFormed()).toBe(true)
+        expect(oneLine(given, limit).length).toBeLessThanOrEqual(limit)
+      }),
+    )
+  })
+})

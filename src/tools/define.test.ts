@@ -1,0 +1,174 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+import { faulty } from '../../test/support/cast.ts'
+import { codesOf } from '../../test/support/told.ts'
+import type { StandardSchemaV1 } from '../core/standard-schema.ts'
+import { blocksOf } from '../core/timeline/timeline.ts'
+import { createHarness } from '../testing/harness.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
+import { defineTool } from './define.ts'
+import { failed, outcomeOf, succeeded } from './outcome.ts'
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+/** A schema of no library: the interface and nothing else. */
+const point: StandardSchemaV1<Point> = {
+  '~standard': {
+    version: 1,
+    vendor: 'by hand',
+    validate: async (value) => {
+      const { x, y } = value as Partial<Point>
+      if (typeof x !== 'number' || x < 0) return { issues: [{ message: 'must be positive', path: ['x'] }] }
+      return { value: { x, y: y ?? 0 } }
+    },
+  },
+}
+
+/** The same, and it can describe itself. */
+const described = {
+  '~standard': {
+    ...point['~standard'],
+    jsonSchema: {
+      input: () => ({
+        type: 'object',
+        properties: { x: { type: 'number', description: 'to the right' }, y: { type: 'number', default: 0 } },
+        required: ['x'],
+      }),
+    },
+  },
+} as StandardSchemaV1<Point>
+
+describe('defineTool', () => {
+  it('takes any Standard Schema that can describe itself, with its order, its defaults and its words', () => {
+    const tool = defineTool({ id: 'map.go', description: '', params: described, run: ({ x, y }) => x + y })
+    expect(tool.parameters).toEqual([
+      { name: 'x', type: 'number', required: true, description: 'to the right' },
+      { name: 'y', type: 'number', required: false, default: 0 },
+    ])
+  })
+
+  it('takes one that cannot, when its parameters are listed', async () => {
+    const parameters = [
+      { name: 'x', type: 'number', required: true },
+      { name: 'y', type: 'number', required: false },
+    ] as const
+    const went: Point[] = []
+    const tool = defineTool({
+      id: 'map.go',
+      description: '',
+      params: point,
+      parameters,
+      run: (given) => {
+        expectTypeOf(given).toEqualTypeOf<Point>()
+        went.push(given)
+        return 'there'
+      },
+    })
+    const stage = createHarness({
+      tools: [tool],
+      replies: [calls('map.go', { x: -1 }), calls('map.go', { x: 3 }), calls('map.go', { y: 3 }), answers('There.')],
+    })
+    await stage.say('Go.')
+    expect(went).toEqual([{ x: 3, y: 0 }])
+    expect(await codesOf(stage)).toEqual(['tool_result_error', 'protocol_violation.tool_signature_red'])
+  })
+
+  it('refuses a schema that cannot describe itself and is not helped', () => {
+    expect(() => defineTool({ id: 'map.go', description: '', params: point, run: () => 1 })).toThrow(/parameters/)
+  })
+
+  it.each(['go', 'map.', '.go', 'map go', 'map.go.far'])('refuses the name “%s”', (id) => {
+    expect(() => defineTool({ id, description: '', params: z.object({}), run: () => 1 })).toThrow(/namespace\.name/)
+  })
+
+  it('reads choices, optional and defaulted parameters off a zod schema, in the order of writing', () => {
+    const { parameters } = defineTool({
+      id: 'a.b',
+      description: '',
+      params: z.object({
+        zulu: z.enum(['x', 'y']).describe('which'),
+        alpha: z.array(z.string()).default([]),
+        mike: z.union([z.string(), z.number()]),
+        tree: z.array(z.object({ leaf: z.string(), size: z.number().optional() })),
+        rest: z.unknown(),
+        '10': z.boolean().optional(),
+      }),
+      run: () => 1,
+    })
+    expect(parameters.filter(({ name }) => name !== '10')).toEqual([
+      { name: 'zulu', type: 'string', required: true, description: 'which', shape: '"x" | "y"' },
+      { name: 'alpha', type: 'array', required: false, default: [], shape: 'array of string' },
+      { name: 'mike', type: 'any', required: true, shape: 'string | number' },
+      { name: 'tree', type: 'array', required: true, shape: 'array of {leaf: string, size?: number}' },
+      { name: 'rest', type: 'any', required: true },
+    ])
+  })
+
+  it('declares nothing on behalf of its author: not repeatable, soft order', () => {
+    const tool = defineTool({ id: 'a.b', description: '', params: z.object({}), run: () => 1 })
+    expect(tool).toMatchObject({ repeatable: false, order: 'soft', exec: false, timeoutMs: undefined })
+  })
+})
+
+describe('the order of parameters', () => {
+  const tool = (order: 'hard' | 'soft') =>
+    defineTool({ id: 'a.b', description: '', params: z.object({ first: z.string(), second: z.string() }), order, run: () => 'ran' })
+  const wrongly = calls('a.b', { second: 'y', first: 'x' })
+
+  it('binds where the tool says so: nothing runs', async () => {
+    const stage = createHarness({ tools: [tool('hard')], replies: [wrongly, answers('Done.')] })
+    await stage.say('Go.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.first_not_first'])
+    expect(blocksOf(await stage.timeline()).some(({ type }) => type === 'react.tool.call')).toBe(false)
+  })
+
+  it('is only mentioned elsewhere', async () => {
+    const stage = createHarness({ tools: [tool('soft')], replies: [wrongly, answers('Done.')] })
+    await stage.say('Go.')
+    expect(await codesOf(stage)).toEqual(['protocol_warning.param_order'])
+    expect(blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('ran')
+  })
+})
+
+describe('what a tool returns', () => {
+  it('tools 18.113: an envelope is unwrapped; an object without ret is the answer itself', () => {
+    const error = { code: 'closed', message: 'The shop is closed.', where: 'door' }
+    expect(outcomeOf({ ok: false, error, ret: { opens: 9 } })).toEqual({ ok: false, error, output: { opens: 9 } })
+    expect(outcomeOf({ ok: true, ret: [1, 2] })).toEqual({ ok: true, output: [1, 2] })
+    expect(outcomeOf({ ok: true, ret: null })).toEqual({ ok: true, output: null })
+    expect(outcomeOf({ ok: true, a: 1 })).toEqual({ ok: true, output: { ok: true, a: 1 } })
+    expect(outcomeOf({ ok: 'yes', a: 1 })).toEqual({ ok: true, output: { ok: 'yes', a: 1 } })
+    for (const plain of ['text', 7, true, [1], { a: 1 }]) expect(outcomeOf(plain)).toEqual({ ok: true, output: plain })
+    expect(outcomeOf(undefined)).toEqual({ ok: true, output: null })
+  })
+
+  it('an error may be said in any way, and always has a code and a message', () => {
+    expect(outcomeOf({ ok: false }).error).toEqual({ code: 'tool_error', message: 'Tool returned ok=false' })
+    expect(outcomeOf({ ok: false, error: 'no' } as never).error).toEqual({ code: 'tool_error', message: 'no' })
+    expect(outcomeOf({ ok: false, error: { code: 'x', message: '', details: { a: 1 } } }).error).toEqual({
+      code: 'x',
+      message: 'Tool returned ok=false',
+      details: { a: 1 },
+    })
+  })
+
+  it('an outcome is passed on as it is', () => {
+    for (const outcome of [succeeded({ output: 1 }), failed('a', 'b', { details: 1 })]) expect(outcomeOf(outcome)).toBe(outcome)
+  })
+
+  it('tools 18.113, 18.16: through the agent the error is shown, what came with it too, and never that it was managed', async () => {
+    const stage = createHarness({ tools: faulty(), replies: [calls('faulty.refuses', {}), answers('Closed.')] })
+    await stage.say('Go.')
+    const result = blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')
+    expect(JSON.parse(result?.text ?? '')).toEqual({
+      ok: false,
+      status: 'error',
+      error: { code: 'closed', message: 'The shop is closed.', where: 'door' },
+      ret: { opens: 9 },
+    })
+    expect(JSON.stringify(await stage.journal())).not.toMatch(/managed/)
+  })
+})

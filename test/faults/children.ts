@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite.ts'
+
+/** A place on disk for one database and its blobs. */
+export interface Place {
+  readonly folder: string
+  readonly file: string
+  readonly blobs: string
+}
+
+export function newPlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-faults-'))
+  return { folder, file: join(folder, 'daybook.db'), blobs: join(folder, 'blobs') }
+}
+
+export const openPlace = ({ file, blobs }: Place) =>
+  createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
+
+export interface Writer {
+  /** Until then the child only loads its code, which takes longer than what it is here to do. */
+  go(): Writer
+  readonly lines: string[]
+  /** Resolves when the child has said so much, or has ended. */
+  said(lines: number): Promise<void>
+  readonly ended: Promise<void>
+  kill(): Promise<void>
+}
+
+// Filled by the first child that ends in peace; those that are killed only read it.
+export const codeCache = join(tmpdir(), `daybook-faults-code-${process.pid}`)
+const script = join(import.meta.dirname, 'writer.ts')
+
+/** `shell` may set limits before the writer starts; it ends in `exec "$@"`. */
+export function startWriter(place: Place, options: { conversation: string; owner: string; appends?: number; shell?: string }): Writer {
+  const { conversation, owner, appends, shell } = options
+  const command = [
+    process.execPath,
+    script,
+    ...['--file', place.file, '--blobs', place.blobs, '--conversation', conversation, '--owner', owner],
+    ...(appends === undefined ? [] : ['--appends', String(appends)]),
+  ]
+  const [program, ...rest] = shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command]
+  return watch(
+    spawn(program as string, rest, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: codeCache } }),
+  ) // there is always a program
+}
+
+function watch(child: ChildProcess): Writer {
+  const lines: string[] = []
+  const waiting: { count: number; go: () => void }[] = []
+  const wake = (over: boolean) => {
+    for (const { count, go } of waiting) if (over || lines.length >= count) go()
+  }
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(() => wake(true))
+  if (child.stdout)
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      lines.push(line)
+      wake(false)
+    })
+  const writer: Writer = {
+    go() {
+      child.stdin?.end('go')
+      return writer
+    },
+    lines,
+    said: (count) => Promise.race([ended, new Promise<void>((go) => (lines.length >= count ? go() : waiting.push({ count, go })))]),
+    ended,
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+  return writer
+}
+
+/** The highest number that a writer was told is safe. */
+export const acknowledged = ({ lines }: Writer): number =>
+  Math.max(0, ...lines.flatMap((line) => (line.startsWith('acknowledged ') ? [Number(line.slice(13))] : [])))

@@ -1,0 +1,28 @@
+import { type Block, blockId } from '../../src/core/block/index.ts'
+import type { Change } from '../../src/core/timeline/change.ts'
+
+/** What block `n` holds, so that a parent can tell without asking whether its child wrote it whole. Some of it is large, some is bytes. */
+export function blockNumber(n: number, author: string): Block {
+  const text = n % 3 === 0 ? `${n} `.repeat(4_000) : `block ${n}`
+  const bytes = n % 4 === 0 ? { base64: Buffer.from(`bytes of ${n} `.repeat(50)).toString('base64'), mime: 'image/png' } : {}
+  return {
+    id: blockId(n),
+    type: 'user.prompt',
+    author,
+    turn_id: 't1',
+    ts: '2026-01-01T00:00:00.000Z',
+    path: `ar:t1.p${n % 10}`,
+    text,
+    ...bytes,
+  }
+}
+
+/** Two changes that are there both or not at all. Now and then everything before is compacted. */
+export function changesFrom(n: number, author: string): readonly Change[] {
+  const first: Change = { type: 'blocks.appended', blocks: [blockNumber(n, author)] }
+  const second: Change =
+    n % 14 === 1
+      ? { type: 'range.compacted', after_id: blockId(n), blocks: [blockNumber(n + 1, author)], covered: [] }
+      : { type: 'blocks.appended', blocks: [blockNumber(n + 1, author)] }
+  return [first, second]
+}

@@ -1,0 +1,121 @@
+import { rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, expect, it } from 'vitest'
+import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
+import { applyChange } from '../../src/core/timeline/apply.ts'
+import { blocksIn } from '../../src/core/timeline/change.ts'
+import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
+import { journalOf } from '../../src/testing/conformance/store-kit.ts'
+import { acknowledged, codeCache, newPlace, openPlace, type Place, startWriter } from './children.ts'
+import { blockNumber } from './contents.ts'
+
+const places: Place[] = []
+const somewhere = () => places[places.push(newPlace()) - 1] as Place
+afterAll(() => {
+  for (const folder of [codeCache, ...places.map((place) => place.folder)]) rmSync(folder, { recursive: true, force: true })
+})
+
+/** Opens what is left, and checks every entry, every blob, and that what loads is what the journal says. Gives the authors in order. */
+async function inspect(place: Place, conversation: string): Promise<readonly string[]> {
+  const store = await openPlace(place)
+  const blobs = createFileBlobs({ folder: place.blobs })
+  const entries = await journalOf(store, conversation)
+  const authors: string[] = []
+  for (const [index, { seq, change }] of entries.entries()) {
+    expect(seq).toBe(index + 1)
+    const [block, more] = blocksIn(change)
+    if (!block || more) throw new Error(`entry ${seq} is torn`)
+    const { base64, ...whole } = blockNumber(seq, block.author)
+    const { blob, ...found } = block
+    expect(found).toEqual(whole)
+    expect(blob && Buffer.from(await blobs.get(blob.sha256)).toString('base64')).toBe(base64)
+    authors.push(block.author)
+  }
+  expect(entries.length % 2).toBe(0) // both changes of an append, or none
+  const replayed = entries.reduce((timeline, { change }) => applyChange(timeline, change), emptyTimeline())
+  const saved = await store.loadVisible(conversation)
+  expect(saved && { ...saved.timeline, spine: 0, blocks: blocksOf(saved.timeline) }).toEqual({
+    ...replayed,
+    spine: 0,
+    blocks: blocksOf(replayed),
+  })
+  await store.close()
+  const database = new DatabaseSync(place.file, { readOnly: true })
+  expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  expect(database.prepare('PRAGMA foreign_key_check').all()).toEqual([])
+  database.close()
+  return authors
+}
+
+it('two processes on one database, each in its own conversation, lose nothing', async () => {
+  const place = somewhere()
+  const writers = ['a', 'b'].map((owner) => startWriter(place, { conversation: `of-${owner}`, owner, appends: 40 }).go())
+  await Promise.all(writers.map(({ ended }) => ended))
+  for (const [n, owner] of ['a', 'b'].entries()) {
+    expect(writers[n]?.lines.at(-1)).toBe('done')
+    expect(await inspect(place, `of-${owner}`)).toEqual(Array(80).fill(owner))
+  }
+})
+
+it('a process whose conversation is taken over fails with a typed error, and every acknowledged entry of both is there', async () => {
+  const place = somewhere()
+  const second = startWriter(place, { conversation: 'c1', owner: 'second', appends: 10 })
+  const first = startWriter(place, { conversation: 'c1', owner: 'first' }).go()
+  await first.said(6)
+  second.go()
+  await Promise.all([first.ended, second.ended])
+  expect(first.lines.at(-1)).toBe('failed conversation.superseded')
+  expect(second.lines.at(-1)).toBe('done')
+  const authors = await inspect(place, 'c1')
+  expect(authors).toEqual([...Array(acknowledged(first)).fill('first'), ...Array(20).fill('second')])
+})
+
+it('a disk that is full ends an append with store.failed, keeps what was acknowledged, and works again when there is room', async () => {
+  const place = somewhere()
+  const limited = startWriter(place, { conversation: 'c1', owner: 'a', shell: 'trap "" XFSZ; ulimit -f 300; exec "$@"' }).go()
+  await limited.ended
+  expect(limited.lines.at(-1)).toBe('failed store.failed')
+  expect(acknowledged(limited)).toBeGreaterThan(0)
+  expect((await inspect(place, 'c1')).length).toBe(acknowledged(limited))
+  const after = startWriter(place, { conversation: 'c1', owner: 'b', appends: 3 }).go()
+  await after.ended
+  expect(after.lines.at(-1)).toBe('done')
+  expect((await inspect(place, 'c1')).length).toBe(acknowledged(after))
+})
+
+it('deleting in one process removes no blob that another process is about to refer to', async () => {
+  const place = somewhere()
+  const store = await openPlace(place)
+  const writer = startWriter(place, { conversation: 'kept', owner: 'a', appends: 30 }).go()
+  await writer.said(1)
+  for (let n = 1; !writer.lines.includes('done') && n < 400; n++) {
+    const claim = await store.claim('doomed', { id: 'b', host: 'here', pid: process.pid })
+    const ahead = acknowledged(writer) + 1
+    const number = (offset: number) => blockNumber(ahead + offset, 'b')
+    await store.append(claim, [{ type: 'blocks.appended', blocks: [0, 1, 2, 3, 4, 5].map(number) }]) // the bytes the writer comes to next
+    await store.delete('doomed')
+  }
+  await writer.ended
+  await store.close()
+  expect((await inspect(place, 'kept')).length).toBe(60)
+})
+
+it('a writer killed at thirty random moments loses nothing that was acknowledged, and leaves nothing torn', async () => {
+  const place = somewhere()
+  const start = (round: number) => startWriter(place, { conversation: 'c1', owner: `writer-${round}` })
+  let safe = 0
+  let next = start(0)
+  for (let round = 0; round < 30; round++) {
+    const writer = next.go()
+    next = start(round + 1)
+    await writer.said(1 + Math.floor(Math.random() * 10))
+    await sleep(Math.random() * 3)
+    await writer.kill()
+    expect(writer.lines.filter((line) => line.startsWith('failed'))).toEqual([])
+    safe = Math.max(safe, acknowledged(writer))
+    expect((await inspect(place, 'c1')).length).toBeGreaterThanOrEqual(safe)
+  }
+  await next.kill()
+  expect(safe).toBeGreaterThan(30)
+}, 120_000)

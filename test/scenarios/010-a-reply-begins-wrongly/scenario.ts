@@ -1,0 +1,15 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import { thinking } from '../../support/replies.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const call = calls('weather.today', { city: 'Rome' })
+
+export default {
+  title: 'a reply that does not begin with its thoughts, or has no action, is refused and shown to nobody; the model is told how to begin',
+  cast: () => ({
+    tools: [weather()],
+    replies: [`Sure! ${call}`, '<channel:answer>Clear.</channel:answer>', call, '', thinking, answers('Clear.')],
+  }),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,26 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import { action } from '../../support/replies.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const call = calls('weather.today', { city: 'Rome' })
+const cut = { text: call.slice(0, -40), finish: 'length' as const }
+
+export default {
+  title:
+    'an action that is no JSON, has another shape, is cut off, comes twice or does not exist runs nothing; the notice says what and where',
+  cast: () => ({
+    tools: [weather()],
+    replies: [
+      action('{"action": call the weather tool}'),
+      action({ action: 'call_tool', notes: ['a', 'b'], tool_call: { tool_id: 'weather.today', params: { city: 'Rome' } } }),
+      call,
+      cut,
+      `${call}\n<channel:action>{"action": "complete"}</channel:action>`,
+      call,
+      action({ action: 'search', tool_call: { tool_id: 'weather.today' } }),
+      answers('Clear.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,25 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import { action } from '../../support/replies.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const call = calls('weather.today', { city: 'Rome' })
+
+export default {
+  title: 'a call is checked before it runs: its tool, its parameters, their types; what can be left out is left out with a warning',
+  cast: () => ({
+    tools: [weather()],
+    replies: [
+      calls('weather.tomorrow', { city: 'Rome' }),
+      calls('io_tools.tool_call', { tool_id: 'weather.today' }),
+      calls('weather.today', { city: 'Rome', colour: 'red', days: 'two' }),
+      action({ action: 'call_tool', tool_call: { tool_id: 'weather.today', params: 'Rome' } }),
+      calls('weather.today', { days: 2 }),
+      call,
+      calls('weather.today', { city: 7 }),
+      calls('weather.today', { days: 2, city: 'Rome' }),
+      answers('Clear.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,23 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { program, weather } from '../../support/cast.ts'
+import { action } from '../../support/replies.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const code = '\n<channel:code>print(1)</channel:code>'
+const contract = [{ filename: 'out.txt', description: 'the output' }]
+
+export default {
+  title: 'code runs only after a call of one exec tool that says which files it makes',
+  cast: () => ({
+    tools: [weather(), program()],
+    replies: [
+      `${calls('weather.today', { city: 'Rome' })}${code}`,
+      `${action({ action: 'complete' })}${code}`,
+      calls('sample.run', { contract }, { code: 'print(1)' }),
+      calls('sample.run', {}, { code: 'print(1)' }),
+      calls('sample.run', { contract: 'out.txt' }, { code: 'print(1)' }),
+      answers('Done.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,14 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const call = { text: calls('weather.today', { city: 'Rome' }), usage: { uncached: 1_000, output: 100 } }
+
+export default {
+  title: 'a limit of money ends the turn in a wrap-up',
+  cast: () => ({
+    tools: [weather()],
+    settings: { maxMoney: 5, priceOf: ({ uncached }) => uncached / 500 },
+    replies: [call, call, answers('That is what I found for the money.')],
+  }),
+} satisfies Scenario

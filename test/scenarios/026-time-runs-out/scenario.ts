@@ -1,0 +1,24 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+/** Set when the curtain rises: the first reply takes a minute and a half. */
+let takeTime = () => {}
+
+function slowly(): string {
+  takeTime()
+  return calls('weather.today', { city: 'Rome' })
+}
+
+export default {
+  title: 'a limit of time ends the turn in a wrap-up',
+  cast: () => ({
+    tools: [weather()],
+    settings: { maxSeconds: 60 },
+    replies: [slowly, answers('That is what I found in a minute.')],
+  }),
+  act: async (stage) => {
+    takeTime = () => stage.clock.advance(90_000)
+    await stage.say('Please do it.')
+  },
+} satisfies Scenario

@@ -1,0 +1,11 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { slow } from '../../support/cast.ts'
+import { sayThen, steers, toolStarted } from '../../support/moments.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+export default {
+  title: 'a steer stops the running tool through its signal; the call has a result that says so, and the turn goes on elsewhere',
+  cast: () => ({ tools: [slow()], replies: [calls('slow.work'), answers('Then without it.')] }),
+  act: async (stage) => void (await sayThen(stage, 'Do it.', { when: toolStarted, act: steers('Never mind the slow way.') })),
+  prompt: true,
+} satisfies Scenario

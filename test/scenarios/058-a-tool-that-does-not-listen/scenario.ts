@@ -1,0 +1,14 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { slow } from '../../support/cast.ts'
+import { sayThen, steers, toolStarted } from '../../support/moments.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+export default {
+  title: 'a tool that ignores its signal is left behind, and its late result is ignored',
+  cast: () => ({
+    settings: { stopGraceMs: 10 },
+    tools: [slow({ deaf: true, endsAfterMs: 30 })],
+    replies: [calls('slow.work'), { text: answers('Then without it.'), delayMs: 60 }],
+  }),
+  act: async (stage) => void (await sayThen(stage, 'Do it.', { when: toolStarted, act: steers('Never mind.') })),
+} satisfies Scenario

@@ -1,0 +1,23 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { paused } from '../../support/cast.ts'
+import { followsUp, sayThen, toolStarted } from '../../support/moments.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const work = paused()
+const list = { name: 'list.csv', mime: 'text/csv', size_bytes: 12, summary: 'a list' }
+const photo = { name: 'photo.png', mime: 'image/png', size_bytes: 12 }
+
+export default {
+  title: 'a followup brings its attachments along, under names that are free, and those that can be cited get a number',
+  cast: () => ({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] }),
+  act: async (stage) =>
+    void (await sayThen(stage, 'Do it.', {
+      when: toolStarted,
+      act: async () => {
+        await followsUp('Here is the list.', { attachments: [list, photo] })(stage)
+        await followsUp('A better one.', { attachments: [list] })(stage)
+        work.finish()
+      },
+    })),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,19 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { paused } from '../../support/cast.ts'
+import { sayThen, steers, toolStarted } from '../../support/moments.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const work = paused()
+
+export default {
+  title: 'loop 17.95: a steer that names another turn interrupts nothing and expires',
+  cast: () => ({ tools: [work.tool], replies: [calls('paused.work'), answers('Done.')] }),
+  act: async (stage) =>
+    void (await sayThen(stage, 'Do it.', {
+      when: toolStarted,
+      act: async () => {
+        await steers('Stop!', { turnId: 'turn_0_aaaaaa' })(stage)
+        work.finish()
+      },
+    })),
+} satisfies Scenario

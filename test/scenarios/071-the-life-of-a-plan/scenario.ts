@@ -1,0 +1,25 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const look = (notes: string) => calls('weather.today', { city: 'Rome' }, { notes })
+
+export default {
+  title:
+    'loop 17.82, loop 17.83: marks in the notes acknowledge steps before the tool runs, and only what is new; not in a round that plans',
+  cast: () => ({
+    tools: [weather()],
+    replies: [
+      calls('react.plan', { mode: 'new', steps: ['Look up Rome', 'Look up Paris'] }, { notes: '✓ [1] not in this round' }),
+      look('✓ [1] Rome\n… [2] Paris'),
+      look('✓ [1] Rome\n… [2] Paris'),
+      look('✗ 7. there is no such step'),
+      (request) => calls('react.plan', { mode: 'replace', plan_id: planId(request), steps: ['Look up Oslo'] }),
+      (request) => calls('react.plan', { mode: 'close', plan_id: planId(request) }),
+      answers('Done.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario
+
+const planId = (request: unknown) => /plan_id=(plan:\w+:\w+) \(current\)/.exec(JSON.stringify(request))?.[1]

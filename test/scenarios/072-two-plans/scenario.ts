@@ -1,0 +1,31 @@
+import { expect } from 'vitest'
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const announced = (request: unknown) =>
+  [...JSON.stringify(request).matchAll(/plan_id=(plan:\w+:\w+)( \(current\))?/g)].map(([, id, current]) => ({
+    id,
+    current: current !== undefined,
+  }))
+const other = (request: unknown) => announced(request).find(({ current }) => !current)?.id
+
+export default {
+  title: 'loop 17.85, loop 17.86: a finished plan is not announced and promotes no other; a plan that is not there cannot be activated',
+  cast: () => ({
+    tools: [weather()],
+    replies: [
+      calls('react.plan', { mode: 'new', steps: ['Pack', 'Leave'] }),
+      calls('react.plan', { mode: 'new', steps: ['Look up Rome'] }),
+      calls('react.plan', { mode: 'activate', plan_id: 'plan:nowhere:00000000' }),
+      calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] Rome' }),
+      (request) => {
+        expect(announced(request)).toEqual([{ id: expect.any(String), current: false }])
+        return calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] not for a plan that is not current' })
+      },
+      (request) => calls('react.plan', { mode: 'activate', plan_id: other(request) }),
+      answers('Done.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { callViolations, planViolations, responseViolations } from '../src/core/decision/violation.ts'
+
+/** Also a violation each, though they are found while a tool runs, or are nobody's fault. */
+const others = [
+  ...['protocol_violation.path_rewritten', 'protocol_violation.write_extension_mismatch'],
+  ...['tool_signature_validation', 'tool_call_error', 'tool_result_error', 'service_interrupted', 'service_error'],
+  ...['action_json_repaired', 'answer_without_action', 'duplicate_keys', 'final_answer_twice', 'final_answer_with_notes'].map(warned),
+  ...['followups_unreadable', 'param_order', 'tool_alias', 'answer_truncated', 'unknown_sources'].map(warned),
+]
+function warned(code: string): string {
+  return `protocol_warning.${code}`
+}
+
+/** `kind` is the last parameter of react.write: whenever it is in the wrong place, another one is too, and that one is named. */
+const unreachable = ['kind_not_fourth']
+
+const folder = join(import.meta.dirname, 'scenarios')
+const told = readdirSync(folder)
+  .map((name) => readFileSync(join(folder, name, 'timeline.txt'), 'utf8'))
+  .join('\n')
+
+it.each([
+  ...[...responseViolations, ...callViolations, ...planViolations]
+    .filter((code) => !unreachable.includes(code))
+    .map((code) => `protocol_violation.${code}`),
+  ...others,
+])('a story tells of %s', (code) => {
+  expect(told).toMatch(new RegExp(`react\\.notice +${code.replaceAll('.', '\\.')}[: ]`))
+})
