@@ -17,7 +17,7 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
   let finish_reason = 'other'
   let usage: ResponseReceived['usage']
   let name = model.name
-  const phase = turn.inbox.beginPhase(turn.signal)
+  const phase = turn.inbox.beginPhase()
   try {
     for await (const event of model.stream({ ...question, cacheKey: turn.conversationId }, phase.signal)) {
       if (event.type === 'text.delta') raw += event.text

@@ -35,9 +35,13 @@ export async function storeBytes(changes: readonly Change[], blobs: BlobStore): 
 export const hasBytes = (changes: readonly Change[]): boolean => changes.some((change) => blocksIn(change).some(carriesBytes))
 
 /** Hashes of the bytes that blocks refer to. */
-export const referredTo = (changes: readonly Change[]): readonly string[] => [
-  ...new Set(changes.flatMap((change) => blocksIn(change).flatMap(({ blob }) => (blob ? [blob.sha256] : [])))),
-]
+export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
+  let found: Set<string> | undefined
+  for (const change of changes) for (const { blob } of blocksIn(change)) if (blob) found = (found ?? new Set()).add(blob.sha256)
+  return found ?? none
+}
+
+const none: ReadonlySet<string> = new Set()
 
 const carriesBytes = (block: Block) => block.base64 !== undefined
 
