@@ -1,5 +1,4 @@
 import {
-  type Block,
   type Draft,
   decisionNotes,
   type Notice,
@@ -22,7 +21,7 @@ import type { Timeline } from '../core/timeline/timeline.ts'
 import { displayParams } from '../tools/display.ts'
 import { type Invoked, invoke } from '../tools/invoke.ts'
 import { failed } from '../tools/outcome.ts'
-import { resultDrafts } from '../tools/results.ts'
+import { writeDown } from '../tools/results.ts'
 import type { Outcome, Tool } from '../tools/tool.ts'
 import type { Asked } from './ask.ts'
 import type { Progress } from './progress.ts'
@@ -106,21 +105,18 @@ async function runTool(
 }
 
 /** The second entry of a round: notices, results, sources. */
-export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
+export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, came: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
+  const { outcome, drafts } = writeDown(later, came)
   await turn.ledger.commit((timeline) => [
     ...(outcome.changes ?? []),
     ...mergedSources(timeline, outcome, later.ts),
-    { type: 'blocks.appended', blocks: enterResults(timeline, later, outcome) },
+    { type: 'blocks.appended', blocks: enter(timeline, drafts) },
   ])
   const hid = progress.hid || (outcome.changes ?? []).some(({ type }) => type === 'blocks.hidden')
   const code = outcome.ok ? undefined : outcome.error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
-}
-
-function enterResults(timeline: Timeline, place: Place, outcome: Outcome): readonly Block[] {
-  return enter(timeline, resultDrafts(place, outcome))
 }
 
 function mergedSources(timeline: Timeline, { sources = [] }: Outcome, ts: string): readonly Change[] {

@@ -1,3 +1,4 @@
+import { isObject } from '../core/json.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
@@ -46,9 +47,18 @@ async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, cal
     return call.signal.aborted && !outcome.ok ? stoppedBy(call.signal) : { outcome, stopped: false, leftBehind: false }
   } catch (error) {
     if (call.signal.aborted) return stoppedBy(call.signal)
-    const outcome = failed('tool_call_error', error instanceof Error ? error.message : String(error))
+    const outcome = failed('tool_call_error', messageOf(error))
     return { outcome, stopped: false, leftBehind: false }
   }
+}
+
+/** Anything can be thrown, and some of it cannot even be printed. */
+function messageOf(error: unknown): string {
+  try {
+    const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
+    if (said.trim() !== '') return said
+  } catch {}
+  return 'The tool failed and did not say why.'
 }
 
 function whenLeftBehind(signal: AbortSignal, graceMs: number): { readonly promise: Promise<Invoked>; cancel(): void } {

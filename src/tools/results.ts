@@ -9,10 +9,28 @@ import {
   toolResult,
 } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
+import { failed } from './outcome.ts'
 import type { MadeArtifact, Outcome } from './tool.ts'
 
+/**
+ * What came of a call, written down. A value that cannot be (it is no JSON, whatever its type says) makes a failed call of it: the
+ * tool has run, and only what it returned is lost.
+ */
+export function writeDown(place: Place, outcome: Outcome): { readonly outcome: Outcome; readonly drafts: readonly Draft[] } {
+  try {
+    return { outcome, drafts: resultDrafts(place, outcome) }
+  } catch {
+    return { outcome: notJson, drafts: resultDrafts(place, notJson) }
+  }
+}
+
+const notJson = failed(
+  'result_not_json',
+  'The tool ran, but what it returned is not JSON and cannot be shown. Whatever it did is done: do not call it again only to see the result.',
+)
+
 /** An outcome as blocks, in the fixed order: notices, what the tool entered itself, then results. */
-export function resultDrafts(place: Place, outcome: Outcome): readonly Draft[] {
+function resultDrafts(place: Place, outcome: Outcome): readonly Draft[] {
   return [
     ...noticesOf(outcome).map((said) => notice(place, said, 'result')),
     ...(outcome.drafts ?? []),
@@ -40,11 +58,17 @@ function artifactDrafts(place: Place, { digest, mime, text, note }: MadeArtifact
 }
 
 function answerDrafts(place: Place, { ok, error, output, artifacts = [] }: Outcome): readonly Draft[] {
-  if (!ok)
-    return [toolResult(place, { mime: 'application/json', text: JSON.stringify({ ok: false, status: 'error', error, ...shown(output) }) })]
+  if (!ok) return [toolResult(place, { mime: 'application/json', text: json({ ok: false, status: 'error', error, ...shown(output) }) })]
   if (output === undefined) return artifacts.length > 0 ? [] : [toolResult(place, { mime: 'application/json', text: '{"ok":true}' })]
   if (typeof output === 'string') return [toolResult(place, { mime: 'text/plain', text: output })]
-  return [toolResult(place, { mime: 'application/json', text: JSON.stringify(output) })]
+  return [toolResult(place, { mime: 'application/json', text: json(output) })]
 }
 
 const shown = (output: Json | undefined) => (output === undefined ? {} : { ret: output })
+
+/** Throws for what has no JSON form: also for functions and symbols, of which nothing would be left. */
+function json(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value)
+  if (text === undefined) throw new TypeError('not JSON')
+  return text
+}
