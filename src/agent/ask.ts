@@ -103,7 +103,8 @@ async function askOnce(
     temperature,
     cacheKey: turn.conversationId,
   }
-  const heard = await listen(turn.models.decision.stream(request, stop.signal), stop, {
+  const heard = await listen(() => turn.models.decision.stream(request, stop.signal), stop, {
+    graceMs: turn.settings.stopGraceMs,
     channels: decisionChannels,
     lanes,
     watch: watch.step,

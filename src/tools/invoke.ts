@@ -1,4 +1,5 @@
 import { isObject } from '../core/json.ts'
+import { whenLeftBehind } from './left-behind.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
@@ -33,7 +34,7 @@ export async function invoke(
   const running = settle(tool, params, { ...call, signal: stopping.signal })
   const abandoned = whenLeftBehind(stopping.signal, stopGraceMs)
   try {
-    return await Promise.race([running, abandoned.promise])
+    return (await Promise.race([running, abandoned.promise])) ?? { ...stoppedBy(stopping.signal), leftBehind: true }
   } finally {
     clearTimeout(timer)
     abandoned.cancel()
@@ -59,25 +60,6 @@ function messageOf(error: unknown): string {
     if (said.trim() !== '') return said
   } catch {}
   return 'The tool failed and did not say why.'
-}
-
-function whenLeftBehind(signal: AbortSignal, graceMs: number): { readonly promise: Promise<Invoked>; cancel(): void } {
-  let timer: NodeJS.Timeout | undefined
-  let arm: () => void = () => {}
-  const promise = new Promise<Invoked>((resolve) => {
-    arm = () => {
-      timer = setTimeout(() => resolve({ ...stoppedBy(signal), leftBehind: true }), graceMs)
-    }
-    if (signal.aborted) arm()
-    else signal.addEventListener('abort', arm, { once: true })
-  })
-  return {
-    promise,
-    cancel() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', arm)
-    },
-  }
 }
 
 function stoppedBy({ reason }: AbortSignal): Invoked {
