@@ -4,7 +4,7 @@ import { weather } from '../../test/support/cast.ts'
 import { blockTypes, codesOf, decisions, deltasOf, laneText } from '../../test/support/told.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory.ts'
-import { userPrompt } from '../core/block/index.ts'
+import { type Draft, userPrompt } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import type { ConversationStore } from '../ports/store.ts'
@@ -62,6 +62,17 @@ describe('what a turn leaves on record', () => {
     ])
     const { turnId } = await stage.say('Find it.')
     expect((await stage.store.readTurnLog(stage.conversation, turnId))?.sources_used).toEqual([1, 3])
+  })
+
+  it('passes over a hook that hands over what is no block, and says so to the application', async () => {
+    const prompt = userPrompt('t', 'now', 'x')
+    for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, meta: { n: 1n } }]]) {
+      const problems: string[] = []
+      const hooks = [{ onBeforeCompletion: () => junk as Draft[] }]
+      const stage = stageOf([answers('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
+      expect(await stage.say('Hi.')).toMatchObject({ exitReason: 'complete', answer: 'Hello.' })
+      expect(problems).toEqual(['onBeforeCompletion'])
+    }
   })
 
   it('has the blocks of hooks around its completion, whoever had the last word', async () => {
