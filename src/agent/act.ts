@@ -21,7 +21,7 @@ import type { Timeline } from '../core/timeline/timeline.ts'
 import { displayParams } from '../tools/display.ts'
 import { type Invoked, invoke } from '../tools/invoke.ts'
 import { failed } from '../tools/outcome.ts'
-import { writeDown } from '../tools/results.ts'
+import { resultDrafts } from '../tools/results.ts'
 import type { Outcome, Tool } from '../tools/tool.ts'
 import type { Asked } from './ask.ts'
 import type { Progress } from './progress.ts'
@@ -104,20 +104,30 @@ async function runTool(
   return invoked
 }
 
-/** The second entry of a round: notices, results, sources. */
-export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, came: Outcome): Promise<Progress> {
+/** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
+export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  const { outcome, drafts } = writeDown(later, came)
-  await turn.ledger.commit((timeline) => [
-    ...(outcome.changes ?? []),
-    ...mergedSources(timeline, outcome, later.ts),
-    { type: 'blocks.appended', blocks: enter(timeline, drafts) },
-  ])
-  const hid = progress.hid || (outcome.changes ?? []).some(({ type }) => type === 'blocks.hidden')
-  const code = outcome.ok ? undefined : outcome.error?.code
+  const { ok, error, changes = [] } = await enterOutcome(turn, later, outcome).catch(() => enterOutcome(turn, later, unfit)) // a broken journal throws again
+  const hid = progress.hid || changes.some(({ type }) => type === 'blocks.hidden')
+  const code = ok ? undefined : error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
 }
+
+/** Notices, results, sources. */
+async function enterOutcome({ ledger }: Turn, place: Place, outcome: Outcome): Promise<Outcome> {
+  await ledger.commit((timeline) => [
+    ...(outcome.changes ?? []),
+    ...mergedSources(timeline, outcome, place.ts),
+    { type: 'blocks.appended', blocks: enter(timeline, resultDrafts(place, outcome)) },
+  ])
+  return outcome
+}
+
+const unfit = failed(
+  'result_unfit',
+  'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
+)
 
 function mergedSources(timeline: Timeline, { sources = [] }: Outcome, ts: string): readonly Change[] {
   if (sources.length === 0) return []

@@ -172,14 +172,16 @@ describe('what a tool returns', () => {
     expect(JSON.stringify(await stage.journal())).not.toMatch(/managed/)
   })
 
-  it('what is no JSON after all is a failed call, and never the end of the turn', async () => {
+  it('what cannot be entered is a failed call, and never the end of the turn', async () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     const details = { ok: false, error: { code: 'a', message: 'b', details: { n: 1n } } }
-    for (const returned of [1n, { n: 1n }, circle, () => 1, Symbol('s'), { ok: true, ret: 1n }, details]) {
+    const junk = [{ sources: [null] }, { sources: [{ url: 5 }] }, { drafts: [{}] }, { changes: [{ type: 'x' }] }]
+    const outcomes = junk.map((each) => succeeded(each as unknown as Parameters<typeof succeeded>[0]))
+    for (const returned of [1n, { n: 1n }, circle, () => 1, Symbol('s'), { ok: true, ret: 1n }, details, ...outcomes]) {
       const stage = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [oddTool(() => returned)] })
       expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
-      expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_not_json' }])
+      expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
     }
   })
 

@@ -9,28 +9,10 @@ import {
   toolResult,
 } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
-import { failed } from './outcome.ts'
 import type { MadeArtifact, Outcome } from './tool.ts'
 
-/**
- * What came of a call, written down. A value that cannot be (it is no JSON, whatever its type says) makes a failed call of it: the
- * tool has run, and only what it returned is lost.
- */
-export function writeDown(place: Place, outcome: Outcome): { readonly outcome: Outcome; readonly drafts: readonly Draft[] } {
-  try {
-    return { outcome, drafts: resultDrafts(place, outcome) }
-  } catch {
-    return { outcome: notJson, drafts: resultDrafts(place, notJson) }
-  }
-}
-
-const notJson = failed(
-  'result_not_json',
-  'The tool ran, but what it returned is not JSON and cannot be shown. Whatever it did is done: do not call it again only to see the result.',
-)
-
-/** An outcome as blocks, in the fixed order: notices, what the tool entered itself, then results. */
-function resultDrafts(place: Place, outcome: Outcome): readonly Draft[] {
+/** An outcome as blocks, in the fixed order: notices, what the tool entered itself, then results. Throws for what is no JSON. */
+export function resultDrafts(place: Place, outcome: Outcome): readonly Draft[] {
   return [
     ...noticesOf(outcome).map((said) => notice(place, said, 'result')),
     ...(outcome.drafts ?? []),
