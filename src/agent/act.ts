@@ -1,5 +1,4 @@
 import {
-  type Block,
   type Draft,
   decisionNotes,
   type Notice,
@@ -105,23 +104,30 @@ async function runTool(
   return invoked
 }
 
-/** The second entry of a round: notices, results, sources. */
+/** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
 export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  await turn.ledger.commit((timeline) => [
-    ...(outcome.changes ?? []),
-    ...mergedSources(timeline, outcome, later.ts),
-    { type: 'blocks.appended', blocks: enterResults(timeline, later, outcome) },
-  ])
-  const hid = progress.hid || (outcome.changes ?? []).some(({ type }) => type === 'blocks.hidden')
-  const code = outcome.ok ? undefined : outcome.error?.code
+  const { ok, error, changes = [] } = await enterOutcome(turn, later, outcome).catch(() => enterOutcome(turn, later, unfit)) // a broken journal throws again
+  const hid = progress.hid || changes.some(({ type }) => type === 'blocks.hidden')
+  const code = ok ? undefined : error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
 }
 
-function enterResults(timeline: Timeline, place: Place, outcome: Outcome): readonly Block[] {
-  return enter(timeline, resultDrafts(place, outcome))
+/** Notices, results, sources. */
+async function enterOutcome({ ledger }: Turn, place: Place, outcome: Outcome): Promise<Outcome> {
+  await ledger.commit((timeline) => [
+    ...(outcome.changes ?? []),
+    ...mergedSources(timeline, outcome, place.ts),
+    { type: 'blocks.appended', blocks: enter(timeline, resultDrafts(place, outcome)) },
+  ])
+  return outcome
 }
+
+const unfit = failed(
+  'result_unfit',
+  'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
+)
 
 function mergedSources(timeline: Timeline, { sources = [] }: Outcome, ts: string): readonly Change[] {
   if (sources.length === 0) return []

@@ -1,5 +1,7 @@
+import type { ModelEvent } from '../core/model-event.ts'
 import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { ModelRequest } from '../ports/model.ts'
+import { hearOut } from './hear-out.ts'
 import { usageOf } from './response.ts'
 import type { Turn } from './turn.ts'
 
@@ -18,21 +20,20 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
   let usage: ResponseReceived['usage']
   let name = model.name
   const phase = turn.inbox.beginPhase()
-  try {
-    for await (const event of model.stream({ ...question, cacheKey: turn.conversationId }, phase.signal)) {
-      if (event.type === 'text.delta') raw += event.text
-      else if (event.type === 'error') finish_reason = 'error'
-      else if (event.type === 'finish') {
-        finish_reason = event.finishReason
-        usage = usageOf(event.usage)
-        name = event.modelName
-      }
+  const take = (event: ModelEvent): boolean => {
+    if (event.type === 'text.delta') raw += event.text
+    else if (event.type === 'error') finish_reason = 'error'
+    else if (event.type === 'finish') {
+      finish_reason = event.finishReason
+      usage = usageOf(event.usage)
+      name = event.modelName
     }
-  } catch {
-    finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other
-  } finally {
-    phase.end()
+    return true
   }
+  const speak = () => model.stream({ ...question, cacheKey: turn.conversationId }, phase.signal)
+  const broke = await hearOut(speak, { stop: phase.signal, graceMs: turn.settings.stopGraceMs, take })
+  phase.end()
+  if (broke) finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other
   if (phase.signal.aborted) finish_reason = 'interrupted'
   return {
     type: 'response.received',

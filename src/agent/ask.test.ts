@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../test/support/cast.ts'
 import { codesOf, decisions, deltasOf, laneText } from '../../test/support/told.ts'
+import type { ModelEvent } from '../core/model-event.ts'
+import type { Model } from '../ports/model.ts'
 import { createHarness, type HarnessOptions } from '../testing/harness.ts'
-import { answers, calls, type Reply } from '../testing/scripted-model.ts'
+import { answers, calls, type Reply, type ScriptedModel, scriptedModel } from '../testing/scripted-model.ts'
 
 const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
 const tooLong = {
@@ -56,6 +58,64 @@ describe('a provider that fails', () => {
     expect(stage.model.left).toBe(1)
   })
 })
+
+describe('an adapter that breaks its contract', () => {
+  const served = (stream: Model['stream']): ScriptedModel => {
+    const gate = scriptedModel([])
+    return { ...gate, left: 0, stream: (request, signal) => (request.role === 'gate' ? gate : { stream }).stream(request, signal) }
+  }
+  const secret = new Error('no route for sk-123 from /home/me')
+
+  it('and throws is a provider that failed: what it had said is kept, and its own words go to nobody but the caller', async () => {
+    const text = '<channel:thinking>Let me think about'
+    const model = served(async function* () {
+      yield { type: 'text.delta', text }
+      throw secret
+    })
+    const stage = stageOf([], { model })
+    const { exitReason, error } = await stage.say('Do it.')
+    expect({ exitReason, error }).toEqual({ exitReason: 'error', error: secret })
+    expect(await codesOf(stage)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
+    const journal = await stage.journal()
+    expect(journal.filter((change) => change.type === 'response.received' && change.raw === text)).toHaveLength(3)
+    expect(JSON.stringify(journal)).not.toContain('sk-123')
+  })
+
+  it('or throws before it says anything', async () => {
+    const model = served(() => {
+      throw secret
+    })
+    const stage = stageOf([], { model })
+    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'error', error: secret })
+    expect(await codesOf(stage)).toEqual(['service_error'])
+  })
+
+  it('or does not stop when it is told to is left behind, and what it says later is not heard', async () => {
+    const late = Promise.withResolvers<void>()
+    const model = served(async function* () {
+      yield { type: 'text.delta', text: '<channel:thinking>Let me think' }
+      stage.agent.stop(stage.conversation)
+      await late.promise
+      yield { type: 'text.delta', text: ' too late' }
+    })
+    const stage = stageOf([], { model, settings: { stopGraceMs: 10 } })
+    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'steer' })
+    late.resolve()
+    await stage.agent.close()
+    expect(JSON.stringify(await stage.journal())).not.toContain('too late')
+  })
+
+  it('also while it is asked for a title', async () => {
+    const model = { ...scriptedModel([]), left: 0, stream: () => deaf(() => stage.agent.stop(stage.conversation)) }
+    const stage = stageOf([], { model, settings: { stopGraceMs: 10 } })
+    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'steer' })
+  })
+})
+
+async function* deaf(once: () => void): AsyncGenerator<ModelEvent> {
+  once()
+  await new Promise<never>(() => {})
+}
 
 describe('a prompt that the provider finds too long', () => {
   const summary = '## Goal\nThe weather.\n\n## Done\nRome was looked up.'

@@ -100,7 +100,8 @@ async function askOnce(
     temperature,
     cacheKey: turn.conversationId,
   }
-  const heard = await listen(turn.models.decision.stream(request, phase.signal), phase, {
+  const heard = await listen(() => turn.models.decision.stream(request, phase.signal), phase, {
+    graceMs: turn.settings.stopGraceMs,
     channels: decisionChannels,
     lanes,
     watch: watch.step,

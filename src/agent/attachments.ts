@@ -2,23 +2,37 @@ import { type Attachment, attachmentBlocks, type Draft } from '../core/block/ind
 import { isObject } from '../core/json.ts'
 import { filePath } from '../core/path/build.ts'
 import { toPhysical } from '../core/path/physical.ts'
+import { unsafeReason } from '../core/path/safety.ts'
 import { eligibleMime } from '../core/sources/eligible.ts'
 import { mergeSources } from '../core/sources/merge.ts'
 import type { IncomingSource } from '../core/sources/source.ts'
 import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import { hasPath, type Timeline } from '../core/timeline/timeline.ts'
 
-/** Attachments with names that are free in the turn: `a.png` after `a.png` is `a-2.png`. */
+const longestName = 80 // characters, of three bytes each
+
+/** Attachments with names that are safe, and free in the turn: `a.png` after `a.png` is `a-2.png`. */
 export function uniquelyNamed(attachments: readonly Attachment[], turnId: string, timeline: Timeline): readonly Attachment[] {
   const taken = new Set<string>()
   const pathOf = (name: string) => filePath(turnId, 'attachments', name)
   return attachments.map((attachment) => {
-    const [, stem = attachment.name, extension = ''] = /^(.+?)(\.[^./]*)?$/s.exec(attachment.name) ?? []
-    let { name } = attachment
+    let name = safeName(attachment.name)
+    const [, stem = name, extension = ''] = /^(.+?)(\.[^./]*)?$/s.exec(name) ?? []
     for (let number = 2; taken.has(pathOf(name)) || hasPath(timeline, pathOf(name)); number++) name = `${stem}-${number}${extension}`
     taken.add(pathOf(name))
     return { ...attachment, name }
   })
+}
+
+/** A name that can be a path. Of one that cannot, only the last part is kept: the rest told where it was on someone's disk. */
+function safeName(name: string): string {
+  if (unsafeReason(name) === undefined) return name
+  const last = name.split(/[\\/]/).at(-1) ?? ''
+  const plain = last
+    .normalize('NFC')
+    .replace(/[:%\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '_')
+    .slice(-longestName)
+  return unsafeReason(plain) === undefined ? plain : 'attachment'
 }
 
 /** What a followup brought along, as its event carries it. */

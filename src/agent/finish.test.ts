@@ -4,7 +4,7 @@ import { weather } from '../../test/support/cast.ts'
 import { blockTypes, codesOf, decisions, deltasOf, laneText } from '../../test/support/told.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory.ts'
-import { userPrompt } from '../core/block/index.ts'
+import { type Draft, userPrompt } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import type { ConversationStore } from '../ports/store.ts'
@@ -64,9 +64,23 @@ describe('what a turn leaves on record', () => {
     expect((await stage.store.readTurnLog(stage.conversation, turnId))?.sources_used).toEqual([1, 3])
   })
 
+  it('passes over a hook that hands over what is no block, and says so to the application', async () => {
+    const prompt = userPrompt('t', '2026-01-01T00:00:00.000Z', 'x')
+    for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, ts: 'now' }], [{ ...prompt, meta: { n: 1n } }]]) {
+      const problems: string[] = []
+      const hooks = [{ onBeforeCompletion: () => junk as Draft[] }]
+      const stage = stageOf([answers('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
+      expect(await stage.say('Hi.')).toMatchObject({ exitReason: 'complete', answer: 'Hello.' })
+      expect(problems).toEqual(['onBeforeCompletion'])
+    }
+  })
+
   it('has the blocks of hooks around its completion, whoever had the last word', async () => {
     const hooks = [
-      { onBeforeCompletion: () => [userPrompt('t', 'now', 'before')], onAfterCompletion: () => [userPrompt('t', 'now', 'after')] },
+      {
+        onBeforeCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'before')],
+        onAfterCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'after')],
+      },
     ]
     for (const replies of [[answers('Hello.')], ['', '', '']]) {
       const stage = stageOf(replies, { hooks })

@@ -1,4 +1,4 @@
-import type { Draft } from '../core/block/index.ts'
+import { type Draft, isoTime, parseBlock } from '../core/block/index.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 
 /** Where an application may look in, or add blocks of its own. */
@@ -39,7 +39,8 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     }
     return results
   }
-  const drafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') => (await each(name, (hooks) => hooks[name]?.() ?? [])).flat()
+  const drafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') =>
+    (await each(name, async (hooks) => checked(await hooks[name]?.()))).flat()
 
   return {
     onBeforeCompaction: async (report) => void (await each('onBeforeCompaction', (hooks) => hooks.onBeforeCompaction?.(report))),
@@ -48,6 +49,15 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     onBeforeCompletion: () => drafts('onBeforeCompletion'),
     onAfterCompletion: () => drafts('onAfterCompletion'),
   }
+}
+
+/** What a hook hands over is entered beside the answer, so it must be something that can be entered. */
+function checked(drafts: readonly Draft[] = []): readonly Draft[] {
+  for (const draft of drafts) {
+    parseBlock({ id: 'b_0', ...draft })
+    if (isoTime(draft.ts) !== draft.ts) throw new RangeError(`"${draft.ts}" is not a time such as 2026-01-01T00:00:00Z`)
+  }
+  return JSON.parse(JSON.stringify(drafts)) as readonly Draft[]
 }
 
 async function within<Result>(ms: number, name: string, work: Result | Promise<Result>): Promise<Result> {

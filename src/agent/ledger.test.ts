@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory.ts'
-import { turnHeader } from '../core/block/index.ts'
+import { type Draft, turnHeader } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { emptyTimeline } from '../core/timeline/timeline.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
@@ -36,5 +36,13 @@ it('goes on after a fault in what was to be entered: the journal is whole', asyn
   const next = ledger.commit(header)
   await expect(faulty).rejects.toThrow('a bug')
   await next
+  expect(ledger.timeline.size).toBe(1)
+})
+
+it('goes on after something that the store refused to enter', async () => {
+  const ledger = await opened()
+  const unprintable = { ...turnHeader('t1', '2026-01-01T00:00:00.000Z'), meta: { n: 1n } } as unknown as Draft
+  await expect(ledger.commit(append([unprintable]))).rejects.toThrow('JSON')
+  await ledger.commit(header)
   expect(ledger.timeline.size).toBe(1)
 })

@@ -1,5 +1,6 @@
 import type { Draft } from '../core/block/index.ts'
 import type { EntryEvent } from '../core/event.ts'
+import { Failure } from '../core/failure.ts'
 import { applyChange } from '../core/timeline/apply.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
@@ -37,7 +38,7 @@ export function openLedger(
     const wanted = typeof changes === 'function' ? changes(timeline) : changes // a fault in here leaves the journal whole
     if (wanted.length === 0) return
     const entries = await store.append(claim, wanted).catch((error: unknown) => {
-      broken = { error }
+      if (!isRefused(error)) broken = { error }
       throw error
     })
     for (const entry of entries) {
@@ -62,6 +63,9 @@ export function openLedger(
     },
   }
 }
+
+/** The store was asked to enter something that is no change, and entered nothing: that is our fault, and the journal is whole. */
+const isRefused = (error: unknown) => error instanceof Failure && error.code === 'change.invalid'
 
 /** The ordinary entry. */
 export const append = (drafts: readonly Draft[], ...others: readonly Change[]): Changes => {

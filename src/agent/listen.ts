@@ -5,6 +5,7 @@ import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core
 import type { Channel, ChannelEvent } from '../core/stream/channel.ts'
 import { type ChannelParser, createChannelParser } from '../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
+import { hearOut } from './hear-out.ts'
 
 /** One answer of the model, cut into channels, with how it ended. */
 export interface Heard {
@@ -16,6 +17,8 @@ export interface Heard {
   readonly finish?: { readonly reason: FinishReason; readonly usage: ModelUsage; readonly modelName: string }
   /** Set when it did not. */
   readonly error?: ServiceError
+  /** What the adapter threw, if that is why. It may hold anything, so it is entered nowhere. */
+  readonly thrown?: unknown
   /** A lane has shown something to the user: the call is not repeated behind their back. */
   readonly shown: boolean
   /** More than thoughts: something they may take for done. */
@@ -26,6 +29,8 @@ export interface Heard {
 }
 
 export interface Listening {
+  /** How long the model may take to stop. */
+  readonly graceMs: number
   readonly channels: readonly Channel[]
   readonly lanes: Lanes
   /** Looks at each piece; a violation ends the stream at once. */
@@ -35,8 +40,8 @@ export interface Listening {
 
 /** Listens to a stream to its end. Never throws: whatever the model or the provider does is in what was heard. */
 export async function listen(
-  stream: AsyncIterable<ModelEvent>,
-  stop: Pick<AbortController, 'abort'>,
+  speak: () => AsyncIterable<ModelEvent>,
+  stop: Pick<AbortController, 'abort' | 'signal'>,
   listening: Listening,
 ): Promise<Heard> {
   const parser = createChannelParser(listening.channels)
@@ -46,7 +51,7 @@ export async function listen(
   let shown = false
   let spoken = false
   let violation: Notice | undefined
-  let ending: Pick<Heard, 'finish' | 'error'> = {}
+  let ending: Pick<Heard, 'finish' | 'error' | 'thrown'> = {}
 
   const show = (deltas: ReturnType<Lanes['push']>) => {
     for (const delta of deltas) {
@@ -64,17 +69,18 @@ export async function listen(
     }
   }
 
-  for await (const event of stream) {
+  const hear = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') {
       raw += event.text
       take(parser.push(event.text))
-      if (!violation) continue
-      stop.abort(new DOMException('The response broke the protocol.', 'AbortError'))
-      break
-    }
-    if (event.type === 'finish') ending = { finish: { reason: event.finishReason, usage: event.usage, modelName: event.modelName } }
-    if (event.type === 'error') ending = { error: event.error }
+      if (violation) stop.abort(new DOMException('The response broke the protocol.', 'AbortError'))
+    } else if (event.type === 'finish') ending = { finish: { reason: event.finishReason, usage: event.usage, modelName: event.modelName } }
+    else if (event.type === 'error') ending = { error: event.error }
+    return violation === undefined
   }
+
+  const broke = await hearOut(speak, { stop: stop.signal, graceMs: listening.graceMs, take: hear })
+  if (broke && !violation) ending = { error: thrownError(broke.thrown, raw !== ''), thrown: broke.thrown }
   take(parser.end())
   show(ending.finish ? lanes.end(ending.finish.reason === 'length' ? 'aborted' : 'whole') : lanes.abort())
   return {
@@ -86,6 +92,19 @@ export async function listen(
     shown,
     spoken,
     answer: lanes.answer(),
+  }
+}
+
+function thrownError(thrown: unknown, afterOutput: boolean): ServiceError {
+  return {
+    kind: 'unknown',
+    service_name: 'model',
+    provider: '',
+    model_name: '',
+    error_type: thrown instanceof Error ? thrown.name : typeof thrown,
+    message: 'The adapter of the model threw an error.',
+    stage: afterOutput ? 'after_output' : 'before_output',
+    retryable: false,
   }
 }
 

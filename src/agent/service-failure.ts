@@ -21,10 +21,11 @@ export function serviceFailed(place: Place, asked: Asked, error: ServiceError, d
     ...(code !== undefined && { provider_code: code }),
     provider_message: cut(error.message, longestMessage),
   }
+  const { thrown } = asked.heard
   return {
     exitReason: 'error',
-    ending: endingOf(error),
-    error: new Error(error.message, { cause: error }),
+    ending: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is our fault, not the provider's
+    error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
     changes: [responseReceived(place, asked)],
     drafts: [...drafts, notice(place, record)],
   }

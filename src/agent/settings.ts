@@ -17,7 +17,7 @@ export interface AgentSettings {
   readonly wrapUpRounds: number
   /** How long a finished answer waits for a late word of the user. */
   readonly exitGraceMs: number
-  /** How long a tool may take to stop. */
+  /** How long a tool or a model may take to stop. */
   readonly stopGraceMs: number
   /** Pauses before a failed model call is tried again; as many tries as pauses. */
   readonly retryDelaysMs: readonly number[]

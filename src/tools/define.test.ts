@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { faulty } from '../../test/support/cast.ts'
-import { codesOf } from '../../test/support/told.ts'
+import { codesOf, noticesOf } from '../../test/support/told.ts'
 import type { StandardSchemaV1 } from '../core/standard-schema.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { createHarness } from '../testing/harness.ts'
@@ -171,4 +171,39 @@ describe('what a tool returns', () => {
     })
     expect(JSON.stringify(await stage.journal())).not.toMatch(/managed/)
   })
+
+  it('what cannot be entered is a failed call, and never the end of the turn', async () => {
+    const circle: Record<string, unknown> = {}
+    circle.self = circle
+    const details = { ok: false, error: { code: 'a', message: 'b', details: { n: 1n } } }
+    const junk = [{ sources: [null] }, { sources: [{ url: 5 }] }, { drafts: [{}] }, { changes: [{ type: 'x' }] }]
+    const outcomes = junk.map((each) => succeeded(each as unknown as Parameters<typeof succeeded>[0]))
+    for (const returned of [1n, { n: 1n }, circle, () => 1, Symbol('s'), { ok: true, ret: 1n }, details, ...outcomes]) {
+      const stage = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [oddTool(() => returned)] })
+      expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
+      expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
+    }
+  })
+
+  it('whatever it throws, the failed call has a message', async () => {
+    const mute = Object.defineProperty(new Error('x'), 'message', {
+      get() {
+        throw new Error('no')
+      },
+    })
+    for (const [thrown, message] of [
+      [{ message: 'Too hot.' }, 'Too hot.'],
+      ['Too cold.', 'Too cold.'],
+      ...[undefined, new Error(''), Object.create(null), mute].map((each) => [each, 'The tool failed and did not say why.']),
+    ]) {
+      const throws = oddTool(() => {
+        throw thrown
+      })
+      const stage = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [throws] })
+      expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'complete' })
+      expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_call_error', message }])
+    }
+  })
 })
+
+const oddTool = (run: () => unknown) => defineTool({ id: 't.odd', description: 'Odd.', params: z.object({}), run: run as () => null }) // its type does not tell

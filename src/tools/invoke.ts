@@ -1,3 +1,5 @@
+import { isObject } from '../core/json.ts'
+import { whenLeftBehind } from './left-behind.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
@@ -29,7 +31,7 @@ export async function invoke(
   const running = settle(tool, params, deadline ? { ...call, signal } : call)
   const abandoned = whenLeftBehind(signal, stopGraceMs)
   try {
-    return await Promise.race([running, abandoned.promise])
+    return (await Promise.race([running, abandoned.promise])) ?? { ...stoppedBy(signal), leftBehind: true }
   } finally {
     abandoned.cancel()
     deadline?.cancel()
@@ -57,27 +59,20 @@ async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, cal
     return call.signal.aborted && !outcome.ok ? stoppedBy(call.signal) : { outcome, stopped: false, leftBehind: false }
   } catch (error) {
     if (call.signal.aborted) return stoppedBy(call.signal)
-    const outcome = failed('tool_call_error', error instanceof Error ? error.message : String(error))
+    const outcome = failed('tool_call_error', messageOf(error))
     return { outcome, stopped: false, leftBehind: false }
   }
 }
 
-function whenLeftBehind(signal: AbortSignal, graceMs: number): { readonly promise: Promise<Invoked>; cancel(): void } {
-  let timer: NodeJS.Timeout | undefined
-  let arm: () => void = () => {}
-  const promise = new Promise<Invoked>((resolve) => {
-    arm = () => {
-      timer = setTimeout(() => resolve({ ...stoppedBy(signal), leftBehind: true }), graceMs)
-    }
-    if (signal.aborted) arm()
-    else signal.addEventListener('abort', arm, { once: true })
-  })
-  return {
-    promise,
-    cancel() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', arm)
-    },
+const SAID_NOTHING = 'The tool failed and did not say why.'
+
+/** Anything can be thrown, and some of it cannot even be printed. */
+function messageOf(error: unknown): string {
+  try {
+    const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
+    return said.trim() === '' ? SAID_NOTHING : said
+  } catch {
+    return SAID_NOTHING
   }
 }
 

@@ -11,7 +11,7 @@ import {
 import type { Json } from '../core/json.ts'
 import type { MadeArtifact, Outcome } from './tool.ts'
 
-/** An outcome as blocks, in the fixed order: notices, what the tool entered itself, then results. */
+/** An outcome as blocks, in the fixed order: notices, what the tool entered itself, then results. Throws for what is no JSON. */
 export function resultDrafts(place: Place, outcome: Outcome): readonly Draft[] {
   return [
     ...noticesOf(outcome).map((said) => notice(place, said, 'result')),
@@ -40,11 +40,17 @@ function artifactDrafts(place: Place, { digest, mime, text, note }: MadeArtifact
 }
 
 function answerDrafts(place: Place, { ok, error, output, artifacts = [] }: Outcome): readonly Draft[] {
-  if (!ok)
-    return [toolResult(place, { mime: 'application/json', text: JSON.stringify({ ok: false, status: 'error', error, ...shown(output) }) })]
+  if (!ok) return [toolResult(place, { mime: 'application/json', text: json({ ok: false, status: 'error', error, ...shown(output) }) })]
   if (output === undefined) return artifacts.length > 0 ? [] : [toolResult(place, { mime: 'application/json', text: '{"ok":true}' })]
   if (typeof output === 'string') return [toolResult(place, { mime: 'text/plain', text: output })]
-  return [toolResult(place, { mime: 'application/json', text: JSON.stringify(output) })]
+  return [toolResult(place, { mime: 'application/json', text: json(output) })]
 }
 
 const shown = (output: Json | undefined) => (output === undefined ? {} : { ret: output })
+
+/** Throws for what has no JSON form: also for functions and symbols, of which nothing would be left. */
+function json(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value)
+  if (text === undefined) throw new TypeError('not JSON')
+  return text
+}
