@@ -1,14 +1,17 @@
 import { isObject, type Json } from '../core/json.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
-/** What `run` may return: the envelope of the seeds, an outcome made below, or any JSON value. */
-export type Returned = Outcome | Envelope | Json | undefined
+/** What `run` may return: the envelope of the seeds, an outcome made below, or anything that JSON can hold. */
+export type Returned = Outcome | Envelope | Jsonable | undefined
+
+/** JSON, as it is written in programs: a field that is undefined is left out. */
+type Jsonable = Json | readonly Jsonable[] | { readonly [key: string]: Jsonable | undefined }
 
 /** `managed` is the tool's own affair: it never reaches a block. */
 export interface Envelope {
   readonly ok: boolean
   readonly error?: (ToolError & { readonly managed?: boolean }) | null
-  readonly ret?: Json
+  readonly ret?: Jsonable
 }
 
 const outcomes = new WeakSet<object>()
