@@ -206,6 +206,7 @@ describe('what a tool returns', () => {
     for (const [thrown, message] of [
       [{ message: 'Too hot.' }, 'Too hot.'],
       ['Too cold.', 'Too cold.'],
+      [new Error("ENOENT: open '/home/me/.env'"), "ENOENT: open '.env'"],
       ...[undefined, new Error(''), Object.create(null), mute].map((each) => [each, 'The tool failed and did not say why.']),
     ]) {
       const throws = oddTool(() => {
