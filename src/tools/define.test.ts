@@ -155,6 +155,18 @@ describe('what a tool returns', () => {
     })
   })
 
+  it('a field that is undefined is left out, and its type says that it may be', async () => {
+    const sparse = defineTool({
+      id: 't.sparse',
+      description: 'Sparse.',
+      params: z.object({ found: z.string().optional() }),
+      run: ({ found }) => ({ ok: true, ret: { found, rows: [{ found }] } }),
+    })
+    const stage = createHarness({ replies: [calls('t.sparse'), answers('Done.')], tools: [sparse] })
+    await stage.say('Do it.')
+    expect(blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
+  })
+
   it('an outcome is passed on as it is', () => {
     for (const outcome of [succeeded({ output: 1 }), failed('a', 'b', { details: 1 })]) expect(outcomeOf(outcome)).toBe(outcome)
   })
@@ -194,6 +206,7 @@ describe('what a tool returns', () => {
     for (const [thrown, message] of [
       [{ message: 'Too hot.' }, 'Too hot.'],
       ['Too cold.', 'Too cold.'],
+      [new Error("ENOENT: open '/home/me/.env'"), "ENOENT: open '.env'"],
       ...[undefined, new Error(''), Object.create(null), mute].map((each) => [each, 'The tool failed and did not say why.']),
     ]) {
       const throws = oddTool(() => {

@@ -1,4 +1,5 @@
 import { isObject } from '../core/json.ts'
+import { withoutPlaces } from '../core/path/places.ts'
 import { whenLeftBehind } from './left-behind.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
@@ -66,11 +67,11 @@ async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, cal
 
 const SAID_NOTHING = 'The tool failed and did not say why.'
 
-/** Anything can be thrown, and some of it cannot even be printed. */
+/** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model, so it says nothing of our disk. */
 function messageOf(error: unknown): string {
   try {
     const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
-    return said.trim() === '' ? SAID_NOTHING : said
+    return said.trim() === '' ? SAID_NOTHING : withoutPlaces(said)
   } catch {
     return SAID_NOTHING
   }

@@ -1,14 +1,18 @@
 import { isObject, type Json } from '../core/json.ts'
+import { withoutPlaces } from '../core/path/places.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
-/** What `run` may return: the envelope of the seeds, an outcome made below, or any JSON value. */
-export type Returned = Outcome | Envelope | Json | undefined
+/** What `run` may return: the envelope of the seeds, an outcome made below, or anything that JSON can hold. */
+export type Returned = Outcome | Envelope | Jsonable | undefined
+
+/** JSON, as it is written in programs: a field that is undefined is left out. */
+type Jsonable = Json | readonly Jsonable[] | { readonly [key: string]: Jsonable | undefined }
 
 /** `managed` is the tool's own affair: it never reaches a block. */
 export interface Envelope {
   readonly ok: boolean
   readonly error?: (ToolError & { readonly managed?: boolean }) | null
-  readonly ret?: Json
+  readonly ret?: Jsonable
 }
 
 const outcomes = new WeakSet<object>()
@@ -37,14 +41,15 @@ function isOutcome(returned: Returned): returned is Outcome {
   return typeof returned === 'object' && returned !== null && outcomes.has(returned)
 }
 
+/** Often the words of some library that the tool passes on, with whatever they hold. */
 function errorOf(error: unknown): ToolError {
-  if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: error }
+  if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: withoutPlaces(error) }
   if (!isObject(error)) return { code: 'tool_error', message: 'Tool returned ok=false' }
   const text = (key: string) => (typeof error[key] === 'string' && error[key] !== '' ? (error[key] as string) : undefined)
   const where = text('where')
   return {
     code: text('code') ?? 'tool_error',
-    message: text('message') ?? 'Tool returned ok=false',
+    message: withoutPlaces(text('message') ?? 'Tool returned ok=false'),
     ...(where !== undefined && { where }),
     ...(error.details !== undefined && { details: error.details as Json }),
   }
