@@ -5,6 +5,9 @@ if (major < 24) {
   console.error(`daybook needs Node 24 or newer; this is ${process.version}. In a checkout, \`npm start\` brings its own.`)
   process.exitCode = 1
 } else {
+  process.stdout.on('error', (error) => {
+    if (error.code !== 'EPIPE') throw error // `daybook export … | head`: whoever read has read enough
+  })
   import('node:fs')
     .then((fs) => {
       var source = new URL('../src/cli/main.ts', import.meta.url)

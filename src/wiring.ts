@@ -21,7 +21,7 @@ export function createAgent(options: AgentOptions): Agent {
 
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */
 export async function openStore(settings: Pick<Settings, 'data'>): Promise<ConversationStore> {
-  await mkdir(settings.data, { recursive: true })
+  await mkdir(settings.data, { recursive: true, mode: 0o700 })
   const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
   return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
 }

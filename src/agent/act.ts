@@ -84,7 +84,7 @@ async function runTool(
   seen: Timeline,
 ): Promise<Invoked> {
   const { turnId: turn_id, iteration, callId: call_id } = place
-  const phase = turn.inbox.beginPhase(turn.signal)
+  const phase = turn.inbox.beginPhase()
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
   const slice = () => turn.view.renderer.slice(seen, turn.turnId)
   const call = {

@@ -165,10 +165,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
   return {
     run(submission) {
       const queue = createQueue<TurnEvent>(() => unsubscribe())
-      const unsubscribe = hub.subscribe(submission.conversation, ({ event }) => queue.push(event))
+      let watched = false // until somebody looks, what was only live is not kept: it is in the entries in the end
+      const unsubscribe = hub.subscribe(submission.conversation, ({ event }) => {
+        if (watched || event.type === 'entry') queue.push(event)
+      })
       const result = submit(submission).finally(() => unsubscribe())
       result.then(() => queue.close(), queue.close) // whoever only watches is told of a failure, too
-      return { result, [Symbol.asyncIterator]: () => queue[Symbol.asyncIterator]() }
+      return {
+        result,
+        [Symbol.asyncIterator]() {
+          watched = true
+          return queue[Symbol.asyncIterator]()
+        },
+      }
     },
     async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
       const addressed = turnId === undefined ? {} : { target_turn_id: turnId }

@@ -19,7 +19,7 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
   let finish_reason = 'other'
   let usage: ResponseReceived['usage']
   let name = model.name
-  const phase = turn.inbox.beginPhase(turn.signal)
+  const phase = turn.inbox.beginPhase()
   const take = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') raw += event.text
     else if (event.type === 'error') finish_reason = 'error'

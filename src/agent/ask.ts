@@ -8,6 +8,7 @@ import { sourcesBySid } from '../core/sources/select.ts'
 import { createLanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
 import { squeeze } from './compact.ts'
+import type { Phase } from './inbox.ts'
 import { type Heard, listen } from './listen.ts'
 import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
@@ -32,9 +33,9 @@ const mostOverflows = 3 // as many as there are attempts to make room
  * before anything was shown, a prompt that turned out too long. Whatever else happens is in what was heard.
  */
 export async function ask(turn: Turn, progress: Progress, place: Place, model: ModelSettings, wrapUp?: true): Promise<Asked> {
-  const phase = turn.inbox.beginPhase(turn.signal)
+  const phase = turn.inbox.beginPhase()
   try {
-    return await askUntilHeard(turn, progress, place, model, wrapUp, phase.signal)
+    return await askUntilHeard(turn, progress, place, model, wrapUp, phase)
   } finally {
     phase.end()
   }
@@ -46,12 +47,13 @@ async function askUntilHeard(
   place: Place,
   model: ModelSettings,
   wrapUp: true | undefined,
-  signal: AbortSignal,
+  phase: Phase,
 ): Promise<Asked> {
+  const { signal } = phase
   let retries = 0
   let squeezes = 0
   for (let attempt = 0; ; attempt++) {
-    const asked = await askOnce(turn, place, decisionPrompt(turn, progress, wrapUp), model, { attempt, signal })
+    const asked = await askOnce(turn, place, decisionPrompt(turn, progress, wrapUp), model, { attempt, phase })
     const { error, shown } = asked.heard
     if (asked.interrupted || !error || shown) return asked
     if (isOverflow(error)) {
@@ -78,7 +80,7 @@ async function askOnce(
   place: Place,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
-  { attempt, signal }: { readonly attempt: number; readonly signal: AbortSignal },
+  { attempt, phase }: { readonly attempt: number; readonly phase: Phase },
 ): Promise<Asked> {
   const { turnId: turn_id, iteration } = place
   const sources = () => sourcesBySid(turn.ledger.timeline.sources)
@@ -89,11 +91,6 @@ async function askOnce(
     mimeOf,
   })
   const watch = createWatch()
-  const stop = new AbortController()
-  const relay = () => stop.abort(signal.reason)
-  if (signal.aborted) relay()
-  else signal.addEventListener('abort', relay, { once: true })
-
   turn.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
   const request = {
     role: 'decision' as const,
@@ -103,15 +100,14 @@ async function askOnce(
     temperature,
     cacheKey: turn.conversationId,
   }
-  const heard = await listen(() => turn.models.decision.stream(request, stop.signal), stop, {
+  const heard = await listen(() => turn.models.decision.stream(request, phase.signal), phase, {
     graceMs: turn.settings.stopGraceMs,
     channels: decisionChannels,
     lanes,
     watch: watch.step,
     emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   })
-  signal.removeEventListener('abort', relay)
-  return { heard, prompt, attempt, interrupted: signal.aborted }
+  return { heard, prompt, attempt, interrupted: phase.signal.aborted && !heard.violation } // a violation stops the phase itself
 }
 
 async function backOff({ settings, clock }: Turn, retry: number, signal: AbortSignal): Promise<void> {

@@ -112,7 +112,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
     hub.publish(conversationId, event)
   })
-  const inbox = createInbox(ledger, turnId)
+  const inbox = createInbox(ledger, turnId, abort.signal)
 
   async function turn(id: string, opening: Opening): Promise<TurnResult> {
     inbox.serve(id)

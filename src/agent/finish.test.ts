@@ -67,8 +67,8 @@ describe('what a turn leaves on record', () => {
   })
 
   it('passes over a hook that hands over what is no block, and says so to the application', async () => {
-    const prompt = userPrompt('t', 'now', 'x')
-    for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, meta: { n: 1n } }]]) {
+    const prompt = userPrompt('t', '2026-01-01T00:00:00.000Z', 'x')
+    for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, ts: 'now' }], [{ ...prompt, meta: { n: 1n } }]]) {
       const problems: string[] = []
       const hooks = [{ onBeforeCompletion: () => junk as Draft[] }]
       const stage = stageOf([answers('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
@@ -79,7 +79,10 @@ describe('what a turn leaves on record', () => {
 
   it('has the blocks of hooks around its completion, whoever had the last word', async () => {
     const hooks = [
-      { onBeforeCompletion: () => [userPrompt('t', 'now', 'before')], onAfterCompletion: () => [userPrompt('t', 'now', 'after')] },
+      {
+        onBeforeCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'before')],
+        onAfterCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'after')],
+      },
     ]
     for (const replies of [[answers('Hello.')], ['', '', '']]) {
       const stage = stageOf(replies, { hooks })

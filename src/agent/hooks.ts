@@ -1,4 +1,4 @@
-import { type Draft, parseBlock } from '../core/block/index.ts'
+import { type Draft, isoTime, parseBlock } from '../core/block/index.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 
 /** Where an application may look in, or add blocks of its own. */
@@ -53,7 +53,10 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
 
 /** What a hook hands over is entered beside the answer, so it must be something that can be entered. */
 function checked(drafts: readonly Draft[] = []): readonly Draft[] {
-  for (const draft of drafts) parseBlock({ id: 'b_0', ...draft })
+  for (const draft of drafts) {
+    parseBlock({ id: 'b_0', ...draft })
+    if (isoTime(draft.ts) !== draft.ts) throw new RangeError(`"${draft.ts}" is not a time such as 2026-01-01T00:00:00Z`)
+  }
   return JSON.parse(JSON.stringify(drafts)) as readonly Draft[]
 }
 

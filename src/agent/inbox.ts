@@ -22,7 +22,7 @@ export interface Inbox {
   /** The turn that a steer is meant for, unless it names another. */
   serve(turnId: string): void
   /** The turn does something that a steer may interrupt. Call `end` when it is done. */
-  beginPhase(turn: AbortSignal): Phase
+  beginPhase(): Phase
   /** Resolves when the turn has something new to look at, or after `ms`. */
   pause(ms: number): Promise<void>
   /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
@@ -32,16 +32,25 @@ export interface Inbox {
 }
 
 export interface Phase {
+  /** Fires when a steer comes in, or when the turn is cancelled. */
   readonly signal: AbortSignal
+  /** Whoever does it may also stop it. */
+  abort(reason: unknown): void
   end(): void
 }
 
-export function createInbox(ledger: Ledger, firstTurn: string): Inbox {
+/** `turns` fires when the turns themselves are cancelled. */
+export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSignal): Inbox {
   const phases = new Set<AbortController>()
   const sleepers = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
   const isSteered = () => ledger.timeline.inbox.some((event) => interrupts(event, turnId))
+
+  const abortAll = (reason: unknown) => {
+    for (const phase of phases) phase.abort(reason)
+  }
+  turns.addEventListener('abort', () => abortAll(turns.reason), { once: true })
 
   return {
     get waiting() {
@@ -64,23 +73,15 @@ export function createInbox(ledger: Ledger, firstTurn: string): Inbox {
         return [{ type: 'event.accepted', event: entered }]
       })
       if (entered && entered.kind !== 'feedback') for (const wake of sleepers) wake()
-      if (entered && interrupts(entered, turnId)) for (const phase of phases) phase.abort(steeredError())
+      if (entered && interrupts(entered, turnId)) abortAll(steeredError())
       return !late
     },
-    beginPhase(turn) {
+    beginPhase() {
       const phase = new AbortController()
-      const stop = () => phase.abort(turn.reason)
-      if (turn.aborted) stop()
+      if (turns.aborted) phase.abort(turns.reason)
       else if (isSteered()) phase.abort(steeredError())
-      else turn.addEventListener('abort', stop, { once: true })
       phases.add(phase)
-      return {
-        signal: phase.signal,
-        end() {
-          phases.delete(phase)
-          turn.removeEventListener('abort', stop)
-        },
-      }
+      return { signal: phase.signal, abort: (reason) => phase.abort(reason), end: () => void phases.delete(phase) }
     },
     pause(ms) {
       if (ms <= 0) return Promise.resolve()

@@ -26,7 +26,11 @@ export function openLedger(
   emit: (event: EntryEvent) => void,
 ): Ledger {
   let { timeline, lastSeq } = start
-  let previous: Promise<unknown> = Promise.resolve()
+  let previous: Promise<void> = Promise.resolve()
+  let writing = 0
+  const done = () => {
+    writing--
+  }
   let broken: { readonly error: unknown } | undefined
 
   async function write(changes: Changes): Promise<void> {
@@ -52,8 +56,9 @@ export function openLedger(
       return lastSeq
     },
     commit(changes) {
-      const written = previous.then(() => write(changes))
-      previous = written.catch(() => undefined) // its caller is told; the next one finds out for itself
+      const written = writing === 0 ? write(changes) : previous.then(() => write(changes))
+      writing++
+      previous = written.then(done, done) // a failure is its caller's; the next one finds out for itself
       return written
     },
   }

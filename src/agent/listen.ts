@@ -39,7 +39,11 @@ export interface Listening {
 }
 
 /** Listens to a stream to its end. Never throws: whatever the model or the provider does is in what was heard. */
-export async function listen(speak: () => AsyncIterable<ModelEvent>, stop: AbortController, listening: Listening): Promise<Heard> {
+export async function listen(
+  speak: () => AsyncIterable<ModelEvent>,
+  stop: Pick<AbortController, 'abort' | 'signal'>,
+  listening: Listening,
+): Promise<Heard> {
   const parser = createChannelParser(listening.channels)
   const heard: ChannelEvent[] = []
   const { lanes } = listening

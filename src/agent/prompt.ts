@@ -4,7 +4,6 @@ import { openPlans } from '../core/plan/open.ts'
 import { type CachePoints, cachePoints } from '../core/render/cache-points.ts'
 import type { Part } from '../core/render/part.ts'
 import type { Slice } from '../core/render/slice.ts'
-import { sourcesTail } from '../core/render/sources-tail.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
@@ -26,7 +25,7 @@ export interface DecisionPrompt {
 export function decisionPrompt(turn: Turn, progress: Progress, wrapUp?: true): DecisionPrompt {
   const { timeline } = turn.ledger
   const { renderer, meter, estimator } = turn.view
-  const sources = sourcesTail(timeline.sources, { currentTurnId: turn.turnId })
+  const sources = turn.view.sourcesTail(timeline.sources, turn.turnId)
   const announce = announceText(turn, progress, timeline, wrapUp)
   const points = (slice: Slice) => pointsOf(turn, progress, slice).marks
   const { parts, marks } = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })

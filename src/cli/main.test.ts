@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -66,9 +67,34 @@ it('says in one line what is wrong, and what to do, and exits with 1', async () 
   expect((await daybook('import', join(folder, 'absent.json'))).text).toMatch(/^bundle\.invalid: cannot read .*absent\.json: ENOENT$/)
 })
 
+it('says in one line what the disk refused', async () => {
+  writeFileSync(join(folder, 'in.json'), JSON.stringify(seedTimeline))
+  await daybook('import', join(folder, 'in.json'), '--as', 'dinner')
+  expect(await daybook('export', 'dinner', '--out', join(folder, 'nowhere', 'out.json'))).toMatchObject({
+    exitCode: 1,
+    text: expect.stringMatching(/^ENOENT: .*out\.json'$/),
+  })
+  expect(await daybook('--data', join(folder, 'in.json'), 'list')).toMatchObject({
+    exitCode: 1,
+    text: expect.stringMatching(/^EEXIST: .*$/),
+  })
+})
+
+it('ends quietly when whoever reads its output has read enough', async () => {
+  const blocks = [{ type: 'user.prompt', text: 'much '.repeat(200_000) }]
+  writeFileSync(join(folder, 'in.json'), JSON.stringify({ version: 1, blocks }))
+  await daybook('import', join(folder, 'in.json'), '--as', 'long')
+  const bin = join(import.meta.dirname, '..', '..', 'bin', 'daybook.js')
+  const line = '"$0" "$1" --data "$2" export long 2>"$3" | head -c 1'
+  const complaints = join(folder, 'complaints')
+  expect(execFileSync('sh', ['-c', line, process.execPath, bin, join(folder, 'data'), complaints], { encoding: 'utf8' })).toBe('{')
+  expect(readFileSync(complaints, 'utf8')).toBe('')
+})
+
 it('exits with 2 when the command makes no sense', async () => {
   expect(await daybook('frobnicate')).toMatchObject({ exitCode: 2, text: expect.stringContaining("unknown command 'frobnicate'") })
   expect((await daybook('list', '--limit', 'many')).exitCode).toBe(2)
+  expect(await daybook('--data', '', 'list')).toMatchObject({ exitCode: 2, text: expect.stringContaining('must be a folder') })
   expect((await daybook('--help')).exitCode).toBe(0)
 })
 

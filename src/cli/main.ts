@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { settingsFrom } from '../config.ts'
 import { Failure } from '../core/failure.ts'
 import { conversationCommands } from './conversations.ts'
@@ -12,7 +12,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const program = new Command('daybook')
     .description(description)
     .version(version)
-    .option('--data <folder>', 'where conversations are kept (or DAYBOOK_DATA)')
+    .option('--data <folder>', 'where conversations are kept (or DAYBOOK_DATA)', folderName)
     .exitOverride()
     .showSuggestionAfterError()
   const settings = () => {
@@ -32,8 +32,16 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (error instanceof Failure) console.error(`${error.code}: ${error.message}`)
-    else if (error instanceof RangeError) console.error(error.message)
+    else if (error instanceof RangeError || isRefusedByDisk(error)) console.error(error.message)
     else throw error
     return 1
   }
 }
+
+function folderName(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('must be a folder')
+  return text
+}
+
+/** A file that can not be read or written is the user's to mend; where in our code it was noticed tells nothing. */
+const isRefusedByDisk = (error: unknown): error is Error => error instanceof Error && 'syscall' in error

@@ -27,19 +27,30 @@ export async function invoke(
   { stopGraceMs = STOP_GRACE_MS }: { readonly stopGraceMs?: number } = {},
 ): Promise<Invoked> {
   if (call.signal.aborted) return { outcome: notStarted, stopped: true, leftBehind: false }
-  const stopping = new AbortController()
-  const stop = () => stopping.abort(call.signal.reason)
-  call.signal.addEventListener('abort', stop, { once: true })
-  const timer = tool.timeoutMs === undefined ? undefined : setTimeout(() => stopping.abort(timedOut(tool.timeoutMs)), tool.timeoutMs)
-
-  const running = settle(tool, params, { ...call, signal: stopping.signal })
-  const abandoned = whenLeftBehind(stopping.signal, stopGraceMs)
+  const deadline = tool.timeoutMs === undefined ? undefined : startDeadline(call.signal, tool.timeoutMs)
+  const signal = deadline?.signal ?? call.signal
+  const running = settle(tool, params, deadline ? { ...call, signal } : call)
+  const abandoned = whenLeftBehind(signal, stopGraceMs)
   try {
-    return (await Promise.race([running, abandoned.promise])) ?? { ...stoppedBy(stopping.signal), leftBehind: true }
+    return (await Promise.race([running, abandoned.promise])) ?? { ...stoppedBy(signal), leftBehind: true }
   } finally {
-    clearTimeout(timer)
     abandoned.cancel()
-    call.signal.removeEventListener('abort', stop)
+    deadline?.cancel()
+  }
+}
+
+/** A signal that also fires when the time is up. */
+function startDeadline(from: AbortSignal, ms: number): { readonly signal: AbortSignal; cancel(): void } {
+  const stopping = new AbortController()
+  const stop = () => stopping.abort(from.reason)
+  const timer = setTimeout(() => stopping.abort(timedOut(ms)), ms)
+  from.addEventListener('abort', stop, { once: true })
+  return {
+    signal: stopping.signal,
+    cancel() {
+      clearTimeout(timer)
+      from.removeEventListener('abort', stop)
+    },
   }
 }
 
@@ -54,13 +65,16 @@ async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, cal
   }
 }
 
+const SAID_NOTHING = 'The tool failed and did not say why.'
+
 /** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model, so it says nothing of our disk. */
 function messageOf(error: unknown): string {
   try {
     const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
-    if (said.trim() !== '') return withoutPlaces(said)
-  } catch {}
-  return 'The tool failed and did not say why.'
+    return said.trim() === '' ? SAID_NOTHING : withoutPlaces(said)
+  } catch {
+    return SAID_NOTHING
+  }
 }
 
 function stoppedBy({ reason }: AbortSignal): Invoked {
@@ -73,5 +87,5 @@ function stoppedBy({ reason }: AbortSignal): Invoked {
 
 const notStarted = failed('tool_cancelled', 'The call was cancelled before the tool was started: it had no effect.')
 
-const timedOut = (ms: number | undefined) =>
+const timedOut = (ms: number) =>
   new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')

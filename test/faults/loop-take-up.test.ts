@@ -23,6 +23,8 @@ interface Story {
   /** Before the model answers its nth decision. Said again, under the same id, until it was accepted. */
   readonly happens?: { readonly at: number; readonly what: (agent: Agent) => Promise<unknown> }
   readonly gate?: string
+  /** What the model says when it is asked to fold what is old. It must be asked in this story. */
+  readonly summary?: string
   readonly exit: string
   readonly completions: readonly string[]
   /** Was on the screen when the process died, and never in the journal. */
@@ -71,6 +73,13 @@ const stories: Readonly<Record<string, Story>> = {
     exit: 'protocol_violation',
     completions: ['I could not put together'],
   },
+  'a compaction is not half done': {
+    settings: { contextTokens: 11_000, maxRounds: 20 },
+    says: (_, iteration) => (iteration < 8 ? calls('shop.look', { shelf: iteration, goods: 6_000 }) : answers('Done.')),
+    summary: 'The shelves were looked at one by one.',
+    exit: 'complete',
+    completions: ['Done.'],
+  },
   'a gate that gave no title is not asked again': {
     gate: '<channel:thinking>Hm.</channel:thinking><channel:output>{"conversation_title":null}</channel:output>',
     says: (_, iteration) => (iteration < 2 ? calls('shop.look', { shelf: iteration }) : answers('Done.')),
@@ -79,12 +88,14 @@ const stories: Readonly<Record<string, Story>> = {
   },
 }
 
+const usage = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+
 const look = defineTool({
   id: 'shop.look',
   description: 'Looks at a shelf.',
-  params: z.object({ shelf: z.number() }),
+  params: z.object({ shelf: z.number(), goods: z.number().optional() }),
   repeatable: true,
-  run: ({ shelf }) => ({ shelf }),
+  run: ({ shelf, goods = 0 }) => ({ shelf, goods: 'salt '.repeat(goods / 5) }),
 })
 
 function stage(story: Story) {
@@ -102,8 +113,10 @@ function stage(story: Story) {
       async *stream(request, signal) {
         const iteration = iterationOf(request)
         asked.push(request.role === 'decision' ? `${iteration}` : request.role)
-        if (request.role === 'gate' && story.gate !== undefined) {
-          yield { type: 'text.delta', text: story.gate }
+        const aside = request.role === 'gate' ? story.gate : request.role === 'compaction' ? story.summary : undefined
+        if (aside !== undefined) {
+          yield { type: 'text.delta', text: aside }
+          yield { type: 'finish', finishReason: 'stop', modelName: 'scripted', usage }
           return
         }
         if (request.role === 'decision' && iteration === story.happens?.at && !happened) {
@@ -137,11 +150,13 @@ const wasAccepted = async (store: ConversationStore) => (await journalOf(store))
 /** What the user and the model can see of it in the end. An interrupted round may be missing: numbers are not compared. */
 async function endOf(store: ConversationStore) {
   const timeline = (await store.loadVisible('c1'))?.timeline
-  const closed = (await journalOf(store)).find((change) => change.type === 'turn.closed')
+  const journal = await journalOf(store)
+  const closed = journal.find((change) => change.type === 'turn.closed')
   const blocks = timeline ? blocksOf(timeline) : []
   return {
     exit: closed?.exit_reason,
     open: timeline?.openTurn,
+    foldings: journal.filter((change) => change.type === 'response.received' && change.role === 'compaction').length,
     calls: blocks.filter(({ type }) => type === 'react.tool.call').length,
     said: blocks.filter(({ type }) => type.startsWith('user.') || type === 'react.notice').map(({ type, text }) => `${type}: ${text}`),
     completions: blocks.filter(({ type }) => type === 'assistant.completion').map(({ text }) => text),
@@ -161,16 +176,17 @@ async function die(story: Story, at: { readonly append: number; readonly side: B
   clock.advance(LEASE_MS + 1)
   const before = asked.length
   await agentOn(store).recover()
-  const again = asked.slice(before).filter((question) => heard.includes(question))
+  const again = asked.slice(before).filter((question) => question !== 'compaction' && heard.includes(question)) // that may be due again
   return { survived, empty: left.length === 0, said, again, end: await endOf(store) }
 }
 
 describe('a turn that is taken up', () => {
   it.each(Object.entries(stories))('%s, wherever the process died', async (_name, story) => {
-    const { store, agentOn } = stage(story)
+    const { store, asked, agentOn } = stage(story)
     await agentOn(store).run({ conversation: 'c1', input: 'How is Rome?' }).result
     const expected = await endOf(store)
     expect(expected.exit).toBe(story.exit)
+    expect(asked.includes('compaction')).toBe(story.summary !== undefined)
     expect(expected.completions.map((text, index) => text?.slice(0, story.completions[index]?.length))).toEqual(story.completions)
     for (const side of ['before', 'behind'] as const) {
       for (let append = 1; ; append++) {

@@ -7,6 +7,7 @@ import { toPayload } from '../../core/timeline/payload.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { turnLogOf } from '../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+import { birthsOf } from './births.ts'
 import { checkChanges } from './incoming.ts'
 
 /** Everything a conversation holds, from its whole journal and the value it leads to. */
@@ -47,7 +48,9 @@ export function openBundle(value: unknown): {
     if (content.length !== size) throw invalid(`a block says that blob ${sha256} has ${size} bytes; it has ${content.length}`)
     bytes.set(sha256, content)
   }
-  return { conversationId: bundle.conversation_id, changes: asBundle(() => checkChanges(importChanges(bundle))), bytes }
+  const changes = asBundle(() => checkChanges(importChanges(bundle)))
+  asBundle(() => birthsOf(changes, () => undefined)) // asked again when it is logged; here so that what is refused leaves no bytes behind
+  return { conversationId: bundle.conversation_id, changes, bytes }
 }
 
 /** Whatever is wrong with a change that a bundle led to is wrong with the bundle. */

@@ -4,6 +4,7 @@ import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
 import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+import { checkAdmissible } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
 import { soundChange } from './sound-change.ts'
 
@@ -34,15 +35,20 @@ export async function storeBytes(changes: readonly Change[], blobs: BlobStore): 
 export const hasBytes = (changes: readonly Change[]): boolean => changes.some((change) => blocksIn(change).some(carriesBytes))
 
 /** Hashes of the bytes that blocks refer to. */
-export const referredTo = (changes: readonly Change[]): readonly string[] => [
-  ...new Set(changes.flatMap((change) => blocksIn(change).flatMap(({ blob }) => (blob ? [blob.sha256] : [])))),
-]
+export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
+  let found: Set<string> | undefined
+  for (const change of changes) for (const { blob } of blocksIn(change)) if (blob) found = (found ?? new Set()).add(blob.sha256)
+  return found ?? none
+}
+
+const none: ReadonlySet<string> = new Set()
 
 const carriesBytes = (block: Block) => block.base64 !== undefined
 
 function checkChange(given: Change): Change {
   const change = soundChange(plainJson(given))
   const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
+  checkAdmissible(whole)
   const blocks = blocksIn(whole)
   for (const block of blocks) checkBlock(block)
   const silent = blocks.some((block) => !isHidden(block) && bare(block) !== block)

@@ -40,7 +40,7 @@ export function log(conversation: Conversation, changes: readonly Change[]): rea
   })
   const compacted = logged.findLast(({ change }) => startsFrame(change))
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
-  conversation.entries.push(...logged)
+  for (const entry of logged) conversation.entries.push(entry)
   conversation.head = headAfter(conversation.head, changes)
   for (const block of births) conversation.births.set(block.id, block)
   conversation.nextBlock = numberAfter(births, conversation.nextBlock)

@@ -34,6 +34,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return conversations.get(conversationId)
   }
   const count = (changes: readonly Change[], by: 1 | -1) => {
+    if (referredTo(changes).size === 0) return
     for (const change of changes) for (const sha256 of referredTo([change])) references.set(sha256, (references.get(sha256) ?? 0) + by)
   }
 
@@ -54,7 +55,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   /** Blobs of entries that are gone, unless others refer to them. */
   async function letGo(changes: readonly Change[]): Promise<number> {
     count(changes, -1)
-    const orphans = referredTo(changes).filter((sha256) => references.get(sha256) === 0)
+    const orphans = [...referredTo(changes)].filter((sha256) => references.get(sha256) === 0)
     for (const sha256 of orphans) {
       references.delete(sha256)
       await blobs.remove(sha256)

@@ -17,7 +17,7 @@ export function poolAfter(changes: readonly Change[]): SourcePool {
   }
   for (const change of changes) {
     if (change.type === 'sources.merged') {
-      rows.push(...change.rows)
+      for (const row of change.rows) rows.push(row)
       nextSid = Math.max(nextSid, change.next_sid)
     } else if (change.type === 'sources.used') pool = markUsed(settle(), change.sids)
     else if (change.type === 'source.removed') pool = removeSource(settle(), change.sid)

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -20,8 +20,9 @@ const HEADER_BYTES = 512
 /** Looks first, without a way to write; a file that is not ours, damaged or newer is closed as it was found. */
 export function openConnections(file: string): Connections {
   try {
-    if (existsSync(file) && statSync(file).size > 0) inspect(file)
-    else mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    const logged = hasLog(file) // asked first: whoever makes a new file writes its first page before its log
+    if (logged || sizeOf(file) > 0) inspect(file)
+    else makePrivate(file)
     const writer = openWriter(file)
     const reader = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
     reader.function('folded', { deterministic: true }, (title) => folded(String(title)))
@@ -31,6 +32,12 @@ export function openConnections(file: string): Connections {
       ? new Failure('store.failed', `${file} can not be opened: ${error.message}`, { cause: error })
       : error
   }
+}
+
+/** Readable by its owner only; SQLite gives the files it makes beside it the same rights. */
+function makePrivate(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  closeSync(openSync(file, 'a', 0o600))
 }
 
 function openWriter(file: string): DatabaseSync {
@@ -84,6 +91,7 @@ function checkWhole(database: DatabaseSync, file: string): void {
 }
 
 function startsLikeSqlite(file: string): boolean {
+  if (sizeOf(file) === 0) return false
   const header = Buffer.alloc(HEADER_BYTES)
   const opened = openSync(file, 'r')
   try {
@@ -94,7 +102,8 @@ function startsLikeSqlite(file: string): boolean {
 }
 
 /** Changes that wait to be merged: someone is writing, or was when it died. */
-const hasLog = (file: string) => (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
+const hasLog = (file: string) => sizeOf(`${file}-wal`) > 0
+const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 /** Told that nobody writes, SQLite makes no files of its own beside the one it reads. */
 function sealed(file: string): URL {

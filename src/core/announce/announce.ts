@@ -37,8 +37,10 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
     feedbackSection(value.feedbacks ?? [], limits),
     listSection('[CONSTRAINTS]', value.constraints, limits),
   ]
-  const extra = (value.extra ?? []).slice(0, limits.announceExtras).map((text) => clipped(text, limits.announceExtra))
-  return [box(iterationTitle(value.budget)), ...sections.flatMap((section) => (section ? [section.join('\n')] : [])), ...extra].join('\n\n')
+  let text = box(iterationTitle(value.budget))
+  for (const section of sections) if (section) text += `\n\n${section.join('\n')}`
+  for (const extra of value.extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clipped(extra, limits.announceExtra)}`
+  return text
 }
 
 function box(title: string): string {

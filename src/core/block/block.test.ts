@@ -7,6 +7,7 @@ import {
   assistantCompletion,
   attachmentBlocks,
   type Block,
+  callOf,
   completeBlock,
   digestText,
   noteSegments,
@@ -159,7 +160,16 @@ it('refuses an envelope with a field of the wrong type, and says which', () => {
     { ...good, text: 5 },
     { ...good, meta: [] },
     { ...good, blob: { sha256: '../x', size: 1 } },
+    { ...good, blob: { sha256: 'a'.repeat(64), size: -1 } },
+    { ...good, meta: { tool_call_id: {} } },
+    { ...good, meta: { replacement_text: 5 } },
+    { ...good, meta: { sources_used: 5 } },
+    { ...good, meta: { sources_used: ['1'] } },
   ]
   for (const value of wrong) expect(() => parseBlock(value)).toThrow(Failure)
   expect(() => parseBlock({ ...good, text: 5 })).toThrow('block.text must be a string')
+  expect(() => parseBlock({ ...good, meta: { digest: 5 } })).toThrow('block.meta.digest must be a string')
+  const silent = { ...good, meta: { tool_call_id: null, sources_used: null, iteration: 'first' } } // as other languages write "none"
+  expect(parseBlock(silent)).toBe(silent)
+  expect(callOf(parseBlock(silent))).toBeUndefined()
 })

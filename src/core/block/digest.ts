@@ -39,9 +39,8 @@ export function digestText(digest: Digest): string {
 /** The digest of a metadata block; undefined for every other block. */
 export function readDigest(block: Block): Digest | undefined {
   if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
-  return block.mime === undefined || block.mime === 'application/json' ? parseDigest(block) : undefined
+  if (block.mime !== undefined && block.mime !== 'application/json') return undefined
+  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // the look is cheaper than remembering that there is none
 }
 
-const parseDigest = oncePerBlock((block: Block): Digest | undefined =>
-  block.text?.includes('"artifact_path"') ? parseAs(Digest, block.text) : undefined,
-)
+const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseAs(Digest, block.text))

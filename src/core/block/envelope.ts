@@ -86,4 +86,4 @@ export function withoutEmptyMeta(block: Block): Block {
 export const isHidden = (block: Block): boolean => block.meta?.hidden === true
 
 /** The call a block belongs to, wherever it says so. */
-export const callOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined => block.call_id ?? block.meta?.tool_call_id
+export const callOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined => block.call_id ?? block.meta?.tool_call_id ?? undefined

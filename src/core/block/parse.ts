@@ -3,6 +3,8 @@ import { isObject } from '../json.ts'
 import type { Block } from './envelope.ts'
 
 const optionalStrings = ['mime', 'path', 'text', 'base64', 'call_id', 'tool_id'] as const
+// What our readers take for text without asking; everything else in a meta is asked, or passed on.
+const metaStrings = ['tool_call_id', 'tool_id', 'digest', 'artifact_path', 'physical_path', 'replacement_text'] as const
 const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
 
 /** The envelope of a stored or imported block, checked; its payload is its reader's business. Unknown fields stay. */
@@ -12,14 +14,25 @@ export function parseBlock(value: unknown): Block {
   for (const field of optionalStrings) {
     if (value[field] !== undefined && typeof value[field] !== 'string') throw invalid(`block.${field} must be a string`, value)
   }
-  if (value.meta !== undefined && !isObject(value.meta)) throw invalid('block.meta must be an object', value)
+  if (value.meta !== undefined) checkMeta(value.meta, value)
   if (value.blob !== undefined && !isBlobRef(value.blob)) throw invalid('block.blob must be { sha256, size }', value)
   return value as unknown as Block // every field of the envelope was just checked
 }
 
-function isBlobRef(value: unknown): boolean {
-  return isObject(value) && typeof value.sha256 === 'string' && /^[0-9a-f]{64}$/.test(value.sha256) && typeof value.size === 'number'
+function checkMeta(meta: unknown, block: unknown): void {
+  if (!isObject(meta)) throw invalid('block.meta must be an object', block)
+  for (const field of metaStrings) {
+    if (typeof (meta[field] ?? '') !== 'string') throw invalid(`block.meta.${field} must be a string`, block)
+  }
+  const sids = meta.sources_used ?? []
+  if (!Array.isArray(sids) || !sids.every(Number.isFinite)) throw invalid('block.meta.sources_used must be a list of numbers', block)
 }
+
+function isBlobRef(value: unknown): boolean {
+  return isObject(value) && typeof value.sha256 === 'string' && /^[0-9a-f]{64}$/.test(value.sha256) && isSize(value.size)
+}
+
+const isSize = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0 // safe integers are numbers
 
 function invalid(message: string, value: unknown): Failure {
   const id = isObject(value) && typeof value.id === 'string' ? value.id : undefined

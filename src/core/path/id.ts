@@ -5,5 +5,5 @@ export const isId = (text: string): boolean => idShape.test(text)
 
 /** A folder is a turn's only if it looks like one or is known to be one: `notes/files/a.md` is an ordinary relative path. */
 export function isTurnFolder(segment: string, knownTurns?: ReadonlySet<string>): boolean {
-  return isId(segment) && (segment.startsWith('turn_') || knownTurns?.has(segment) === true)
+  return isId(segment) && !segment.startsWith('conv_') && (segment.startsWith('turn_') || knownTurns?.has(segment) === true)
 }

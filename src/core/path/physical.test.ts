@@ -44,6 +44,7 @@ describe('a file has two names', () => {
   it('a turn of any name has files once it is known', () => {
     expect(toLogical('t1/files/a')).toBeUndefined()
     expect(toLogical('t1/files/a', new Set(['t1']))).toBe('fi:t1.files/a')
+    expect(toLogical('conv_1/files/a', new Set(['conv_1']))).toBeUndefined() // as an address it would lead into another conversation
   })
 
   it('tools 18.7: going to the disk and back gives the same name, also with .files/ inside it', () => {

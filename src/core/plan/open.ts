@@ -20,8 +20,10 @@ export const isOver = (status: StepStatus): boolean => status === 'done' || stat
 
 /** The newest snapshot of every plan, in order of first appearance. Hidden snapshots count: hiding changes what is shown, not what is. */
 export function plansOf(timeline: Timeline): readonly Plan[] {
+  const blocks = planBlocks(timeline)
+  if (blocks.length === 0) return []
   const newest = new Map<string, Plan>()
-  for (const block of planBlocks(timeline)) {
+  for (const block of blocks) {
     const plan = readPlan(block)
     if (plan) newest.set(plan.plan_id, plan)
   }
@@ -51,11 +53,15 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 const found = new WeakMap<Timeline['spine'], { read: number; readonly positions: number[] }>()
 
 function planBlocks(timeline: Timeline): readonly Block[] {
-  const known = found.get(timeline.spine) ?? { read: 0, positions: [] }
-  found.set(timeline.spine, known)
+  let known = found.get(timeline.spine)
+  if (!known) {
+    known = { read: 0, positions: [] }
+    found.set(timeline.spine, known)
+  }
   for (; known.read < timeline.size; known.read++) {
     const type = blockAt(timeline, known.read)?.type
     if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.read)
   }
+  if (known.positions.length === 0) return []
   return known.positions.flatMap((position) => blockAt(timeline, position) ?? []) // positions beyond this value belong to newer ones
 }

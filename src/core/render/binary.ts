@@ -7,7 +7,10 @@ import { lines, oneLine, textPart } from './text.ts'
 
 const images: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-export const mimeOf = (block: Block): string => (block.mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+export function mimeOf({ mime = '' }: Block): string {
+  const end = mime.indexOf(';')
+  return (end === -1 ? mime : mime.slice(0, end)).trim().toLowerCase()
+}
 
 /** The bytes of a block, by reference; of an inline one only the size is known. */
 export function bytesOf(block: Block): BlobRef | undefined {

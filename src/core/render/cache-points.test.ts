@@ -11,7 +11,12 @@ function sliceOfDrafts(drafts: readonly Draft[], currentTurn: string): Slice {
   const blocks = entered(drafts)
   const start = blocks.findIndex((block) => block.type === 'turn.header' && block.turn_id === currentTurn)
   const shown = blocks.map((block: Block) => ({ block, parts: [{ type: 'text' as const, text: block.type }], round: roundKey(block) }))
-  return { shown, turnStart: start === -1 ? undefined : start, roundEnds: roundsOf(blocks).map(({ end }) => end) }
+  let over = 0
+  const roundEnds = roundsOf(blocks).map(({ end }) => {
+    over = Math.max(over, end)
+    return over
+  })
+  return { shown, turnStart: start === -1 ? undefined : start, roundEnds }
 }
 
 const R = (count: number) => sliceOfDrafts(rounds(count), 't1')

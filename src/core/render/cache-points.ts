@@ -72,12 +72,7 @@ function preTailOf(slice: Slice, policy: CachePolicy): number | undefined {
   return last + 1 >= atLeastOne(policy.minRounds) && index < last ? endOf(slice, index) : undefined
 }
 
-/** Rounds of imported blocks may interleave: a round never counts as over before the rounds that began before it. */
-function endOf(slice: Slice, round: number): number {
-  let end = 0
-  for (let index = 0; index <= round; index++) end = Math.max(end, slice.roundEnds[index] as number)
-  return withPathGroup(slice, end)
-}
+const endOf = (slice: Slice, round: number): number => withPathGroup(slice, slice.roundEnds[round] as number)
 
 /** A group of blocks at one path is one thing, and so is a round, which is one part: no point falls inside either. */
 function withPathGroup({ shown }: Slice, position: number): number {
@@ -103,6 +98,6 @@ function inputAfter(slice: Slice, point: number): number | undefined {
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
 function distinctAscending(positions: readonly (number | undefined)[]): readonly number[] {
-  const given = positions.filter((position) => position !== undefined)
-  return [...new Set(given)].sort((a, b) => a - b)
+  const given = positions.filter((position) => position !== undefined).sort((a, b) => a - b)
+  return given.filter((position, index) => position !== given[index - 1])
 }

@@ -39,7 +39,19 @@ function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: C
     typeof content === 'string' && content.length > limits.writtenContent
       ? { ...params, content: writtenContent(content, params.path, block.turn_id, limits) }
       : params
-  return within(own, limits, block.path ?? tool_call_id, '')
+  return fits(own, limits) ? own : within(own, limits, block.path ?? tool_call_id, '')
+}
+
+/** Nothing has to be cut: nearly always, so nothing is copied to find out. */
+function fits(value: unknown, limits: Caps): boolean {
+  if (typeof value === 'string') return value.length <= limits.paramText
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.length <= limits.paramItems && value.every((item) => fits(item, limits))
+  let count = 0
+  for (const key in value) {
+    if (++count > limits.paramKeys || !fits((value as Readonly<Record<string, unknown>>)[key], limits)) return false
+  }
+  return true
 }
 
 function writtenContent(content: string, path: unknown, turnId: string, limits: Caps): string {

@@ -10,9 +10,13 @@ export function coalesced(run: readonly Line[]): readonly Part[] {
   let text = ''
   const binaries: Part[] = []
   for (const { parts, joined } of run) {
-    const own = withoutClosingLines(parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'))
+    let said: string | undefined
+    for (const part of parts) {
+      if (part.type === 'text') said = said === undefined ? part.text : `${said}\n${part.text}`
+      else binaries.push(part)
+    }
+    const own = withoutClosingLines(said ?? '')
     if (own !== '') text += text === '' ? own : `${joined ? '\n' : '\n\n'}${own}`
-    binaries.push(...parts.filter((part) => part.type !== 'text'))
   }
   return text === '' ? binaries : [textPart(`${text}\n\n`), ...binaries]
 }
@@ -21,7 +25,7 @@ export function coalesced(run: readonly Line[]): readonly Part[] {
 function withoutClosingLines(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--
-  return text.slice(0, end)
+  return end === text.length ? text : text.slice(0, end)
 }
 
 /** Consecutive blocks of one round are one run; what belongs to no round stands alone. */

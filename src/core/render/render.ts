@@ -54,7 +54,10 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   }
 }
 
-const ascending = (points: readonly number[]) => [...new Set(points)].sort((a, b) => a - b)
+function ascending(points: readonly number[]): readonly number[] {
+  if (points.every((point, index) => index === 0 || point > (points[index - 1] as number))) return points
+  return [...new Set(points)].sort((a, b) => a - b)
+}
 
 interface Layout {
   readonly lines: readonly Line[]

@@ -65,6 +65,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   let lastStub = false
   let folding = false // still among the summary and what it preserved
   let size = 0
+  let copy: Slice | undefined // whoever looks again before anything is new gets the same
 
   function take(block: Block, timeline: Timeline) {
     const call = block.type === 'react.tool.call' ? readToolCall(block) : undefined
@@ -100,8 +101,8 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
     const number = roundNumbers.get(round) ?? roundEnds.length
-    roundNumbers.set(round, number)
-    roundEnds[number] = position
+    if (number === roundEnds.length) roundNumbers.set(round, number)
+    for (let later = number; later < Math.max(number + 1, roundEnds.length); later++) roundEnds[later] = position
   }
 
   function contextOf(block: Block): ShowContext {
@@ -141,7 +142,13 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     },
     lines: shown,
     extend,
-    slice: (turnId) => ({ shown: shown.slice(), turnStart: headerOf(turnId), roundEnds: roundEnds.slice() }),
+    slice(turnId) {
+      const turnStart = headerOf(turnId)
+      if (copy?.shown.length !== shown.length || copy.turnStart !== turnStart) {
+        copy = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
+      }
+      return copy
+    },
     glance: (turnId) => ({ shown, turnStart: headerOf(turnId), roundEnds }),
   }
 }

@@ -18,6 +18,9 @@ export interface Slice {
   readonly shown: readonly Shown[]
   /** Position of the current turn's header; undefined when the slice has none. */
   readonly turnStart: number | undefined
-  /** Position of the last block of each round, by order of the rounds' first blocks. */
+  /**
+   * Where each round is over, by order of the rounds' first blocks: the position of its last block, or of an earlier round's. Rounds of
+   * imported blocks may interleave, and none is over before those that began before it.
+   */
   readonly roundEnds: readonly number[]
 }

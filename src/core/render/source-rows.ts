@@ -9,8 +9,12 @@ import { lines, oneLine } from './text.ts'
 /** The sids of a search result (a list of rows) or a fetch result (rows by URL); none for any other payload. */
 export function rowSids(payload: Json | undefined): readonly number[] {
   const rows = Array.isArray(payload) ? payload : isObject(payload) ? Object.values(payload) : []
-  const sids = rows.flatMap((row) => (isObject(row) && isSid(row.sid) ? [row.sid] : []))
-  return sids.length === rows.length ? sids : []
+  const sids: number[] = []
+  for (const row of rows) {
+    if (!isObject(row) || !isSid(row.sid)) return []
+    sids.push(row.sid)
+  }
+  return sids
 }
 
 /** Rows are addressed by the sids that are really there, and stay valid JSON: what does not fit is left out by whole rows. */

@@ -13,6 +13,15 @@ export interface SourcesTailOptions {
   readonly caps?: Caps
 }
 
+/** Remembers the tail of the pool it saw last: it is asked for every round, and the pool seldom changes. */
+export function createSourcesTail(): (pool: SourcePool, currentTurnId: string) => string {
+  let last: { readonly pool: SourcePool; readonly turnId: string; readonly text: string } | undefined
+  return (pool, turnId) => {
+    if (last?.pool !== pool || last.turnId !== turnId) last = { pool, turnId, text: sourcesTail(pool, { currentTurnId: turnId }) }
+    return last.text
+  }
+}
+
 /** What the agent may cite and load, one short entry per source. Never stored, never cached: it changes whenever a source comes in. */
 export function sourcesTail({ rows }: SourcePool, options: SourcesTailOptions = {}): string {
   const limits = options.caps ?? caps

@@ -3,7 +3,11 @@ import type { TextPart } from './part.ts'
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 
 /** The lines there are: what a block lacks leaves no empty line behind. */
-export const lines = (...given: readonly (string | undefined)[]): string => given.filter((line) => line !== undefined).join('\n')
+export function lines(...given: readonly (string | undefined)[]): string {
+  let text: string | undefined
+  for (const line of given) if (line !== undefined) text = text === undefined ? line : `${text}\n${line}`
+  return text ?? ''
+}
 
 /** One line, however it was written: names, ids and titles must not be able to draw headings of their own. */
 export function oneLine(text: string, limit: number): string {

@@ -1,15 +1,14 @@
-import { completeBlock, type LooseBlock } from '../block/complete.ts'
-import type { Block } from '../block/envelope.ts'
+import { completeBlock, isoTime, type LooseBlock } from '../block/complete.ts'
+import { type Block, blockNumber } from '../block/envelope.ts'
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
 import { emptyPool, mergeSources, putSources, type SourcePool } from '../sources/merge.ts'
-import { isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
+import { type IncomingSource, isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
 import type { Change } from './change.ts'
 import { parsePayload, type TimelinePayload } from './payload.ts'
 import { numberAfter } from './timeline.ts'
 import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
-import { turnIdsOf } from './turns.ts'
 
 /** A whole conversation in one file: its three views, what they leave out, and the bytes they refer to. */
 export interface Bundle {
@@ -75,9 +74,12 @@ export function parseBundle(value: unknown): Bundle {
     archive: value.archive.map(parseBlock),
     blobs: value.blobs as Bundle['blobs'],
   }
-  refuseDuplicates(bundle)
+  checkIds(bundle)
   return bundle
 }
+
+/** Far below where numbers stop being exact: whoever imports a conversation goes on counting its sources and blocks. */
+const MAXIMUM_NUMBER = 1e12
 
 function parsePool(value: unknown): Bundle['sources_pool'] {
   if (!isObject(value) || !Array.isArray(value.sources_pool) || typeof value.next_sid !== 'number') {
@@ -87,7 +89,8 @@ function parsePool(value: unknown): Bundle['sources_pool'] {
   const sids = rows.map((row) => (isObject(row) && isSid(row.sid) ? row.sid : undefined))
   if (sids.includes(undefined)) throw invalid('every row of the sources pool needs a positive sid')
   if (new Set(sids).size !== sids.length) throw invalid('the sources pool names a sid twice')
-  const highest = Math.max(0, ...(sids as number[]))
+  const highest = sids.reduce<number>((most, sid) => Math.max(most, sid ?? 0), 0)
+  if (value.next_sid > MAXIMUM_NUMBER) throw invalid(`next_sid must leave room for more: it is at most ${MAXIMUM_NUMBER}`)
   if (!Number.isSafeInteger(value.next_sid) || value.next_sid <= highest) throw invalid(`next_sid must be greater than ${highest}`)
   return { sources_pool: rows as readonly SourceRow[], next_sid: value.next_sid }
 }
@@ -98,20 +101,17 @@ function parseTurnLog(value: unknown): TurnLog {
   }
   const blocks = value.blocks.map(parseBlock)
   if (blocks.some(({ turn_id }) => turn_id !== value.turn_id)) throw invalid(`the log of ${value.turn_id} holds a block of another turn`)
-  const text = (field: unknown) => (typeof field === 'string' ? field : null)
-  const sids = Array.isArray(value.sources_used) ? value.sources_used.filter((sid): sid is number => Number.isSafeInteger(sid)) : []
-  return {
-    turn_id: value.turn_id,
-    ts: text(value.ts),
-    blocks,
-    end_ts: text(value.end_ts),
-    sources_used: sids,
-    blocks_count: blocks.length,
-    tokens: typeof value.tokens === 'number' ? value.tokens : null,
-  }
+  const { ts = null, end_ts = null, sources_used: sids = [], tokens = null } = value
+  if (!isTextOrNull(ts) || !isTextOrNull(end_ts)) throw invalid(`the log of ${value.turn_id} must begin and end at a time, or null`)
+  if (!Array.isArray(sids) || !sids.every(Number.isSafeInteger))
+    throw invalid(`the log of ${value.turn_id} must list its sources by number`)
+  if (tokens !== null && typeof tokens !== 'number') throw invalid(`the log of ${value.turn_id} must count its tokens`)
+  return { turn_id: value.turn_id, ts, blocks, end_ts, sources_used: sids as number[], blocks_count: blocks.length, tokens }
 }
 
-function refuseDuplicates({ turn_logs, archive, timeline }: Bundle): void {
+const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'
+
+function checkIds({ turn_logs, archive, timeline }: Bundle): void {
   const entered = [...turn_logs.flatMap(({ blocks }) => blocks), ...archive]
   for (const [where, blocks] of [
     ['the history', entered],
@@ -120,41 +120,71 @@ function refuseDuplicates({ turn_logs, archive, timeline }: Bundle): void {
     const seen = new Set<string>()
     for (const { id } of blocks) {
       if (seen.has(id)) throw invalid(`${where} holds block ${id} twice`)
+      if ((blockNumber(id) ?? 0) > MAXIMUM_NUMBER) throw invalid(`block ${id} leaves no numbers for the blocks after it`)
       seen.add(id)
     }
   }
 }
 
-/** The seeds' payload carries no ids, no logs and only a snapshot of the pool: they are made from what is there. */
-function fromBareTimeline(value: { readonly [key: string]: unknown }): Bundle {
-  const now = typeof value.ts === 'string' ? value.ts : new Date(0).toISOString()
+/**
+ * The seeds' payload carries no ids, no logs and only a snapshot of the pool: they are made from what is there. It starts at its latest
+ * summary; one that does not is cut there, and what stood before is history.
+ */
+function fromBareTimeline(given: { readonly [key: string]: unknown }): Bundle {
+  const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...given, ...inUtc(given) }
+  const now = value.ts ?? new Date(0).toISOString()
   const numbered = (value.blocks as readonly unknown[]).map((block, index) => {
     if (!isObject(block) || typeof block.type !== 'string') throw invalid('every block of a timeline needs a type')
     return completeBlock(block as unknown as LooseBlock, { number: index + 1, turnId: 'turn_imported', now })
   })
-  const timeline = parsePayload({ ...value, blocks: numbered })
+  const { blocks } = parsePayload({ ...value, blocks: numbered })
+  const isSummary = ({ type }: Block) => type === 'conv.range.summary'
+  const latest = Math.max(0, blocks.findLastIndex(isSummary))
+  const timeline = parsePayload({ ...value, ts: value.ts ?? blocks.at(-1)?.ts, blocks: blocks.slice(latest) })
   const pool = poolFromSnapshot(timeline.sources_pool)
-  const entered = timeline.blocks.filter(({ type }) => type !== 'conv.range.summary')
-  const turnLogs = turnIdsOf(entered).flatMap((turnId) => turnLogOf(turnId, [{ type: 'blocks.appended', blocks: entered }]) ?? [])
   const conversationId = typeof value.conversation_id === 'string' ? value.conversation_id : 'imported'
   return {
     format: 'daybook.bundle',
     version: 1,
     conversation_id: conversationId,
     timeline,
-    sources_pool: { sources_pool: pool.rows, next_sid: pool.next_sid },
-    turn_logs: turnLogs,
-    archive: [],
+    sources_pool: parsePool({ sources_pool: pool.rows, next_sid: pool.next_sid }),
+    turn_logs: [...byTurn(blocks.filter((block) => !isSummary(block)))].flatMap(([turnId, own]) => turnLogOf(turnId, own) ?? []),
+    archive: blocks.slice(0, latest).filter(isSummary),
     blobs: {},
   }
 }
 
-/** Rows that carry a SID keep it: citations in the text name it. */
+/** Each turn with the change that would have entered its blocks, in order of first occurrence. */
+function byTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly Change[]> {
+  const turns = new Map<string, Block[]>()
+  for (const block of blocks) {
+    const own = turns.get(block.turn_id)
+    if (own) own.push(block)
+    else turns.set(block.turn_id, [block])
+  }
+  return new Map([...turns].map(([turnId, own]) => [turnId, [{ type: 'blocks.appended', blocks: own }]]))
+}
+
+/** Times that are not text or a number are left for the parser to refuse. */
+function inUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
+  const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {
+    const given = value[key]
+    const time = typeof given === 'string' || typeof given === 'number' ? isoTime(given) : undefined
+    return time === undefined ? [] : [[key, time]]
+  })
+  return Object.fromEntries(times) as { readonly ts?: string } // values are what `isoTime` gave
+}
+
+/** The first row that carries a SID keeps it: citations in the text name it. The others get the next ones. */
 function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
-  const rows = snapshot.flatMap((row) => parseSourceRow(row) ?? [])
-  const named = rows.flatMap((row) => (isSid(row.sid) ? [{ ...row, sid: row.sid }] : []))
-  const distinct = new Set(named.map(({ sid }) => sid)).size === rows.length
-  return distinct ? putSources(emptyPool, { rows: named, next_sid: 1 }) : mergeSources(emptyPool, rows).pool
+  const named = new Map<number, SourceRow>()
+  const others: IncomingSource[] = []
+  for (const row of snapshot.flatMap((given) => parseSourceRow(given) ?? [])) {
+    if (row.sid === undefined || named.has(row.sid)) others.push(row)
+    else named.set(row.sid, { ...row, sid: row.sid })
+  }
+  return mergeSources(putSources(emptyPool, { rows: [...named.values()], next_sid: 1 }), others).pool
 }
 
 const invalid = (message: string) => new Failure('bundle.invalid', message)

@@ -80,6 +80,9 @@ export function parsePayload(value: unknown): TimelinePayload {
   if (value.sources_pool !== undefined && !Array.isArray(value.sources_pool)) throw invalid('timeline.sources_pool must be a list')
   for (const key of texts) if (!isOptional(value[key], 'string')) throw invalid(`timeline.${key} must be text or null`)
   for (const key of numbers) if (!isOptional(value[key], 'number')) throw invalid(`timeline.${key} must be a number or null`)
+  if (!isTime(value.cache_last_touch_at)) throw invalid('timeline.cache_last_touch_at is no time in seconds')
+  if (!(value.sources_pool ?? []).every(isObject)) throw invalid('timeline.sources_pool must hold rows')
+  if (!isAbsent(value.forked_from) && !isFork(value.forked_from)) throw invalid('timeline.forked_from must name a conversation and a turn')
   return assemble(value, value.blocks.map(parseBlock))
 }
 
@@ -93,7 +96,8 @@ export function parsePayloadLeniently(value: unknown): TimelinePayload {
       isOptional(fields[key], type) ? fields[key] : null,
     ]),
   )
-  return assemble({ ...fields, ...clean }, blocks)
+  const touched = isTime(fields.cache_last_touch_at) ? {} : { cache_last_touch_at: null }
+  return assemble({ ...fields, ...clean, ...touched }, blocks)
 }
 
 const texts = [
@@ -104,13 +108,14 @@ const texts = [
   'last_known_feedback_ts',
   'last_external_event_id',
 ] as const
+/** A date reaches so far from 1970, either way. */
+const MAXIMUM_SECONDS = 8.64e12
 const numbers = ['cache_last_touch_at', 'cache_last_ttl_seconds', 'last_external_event_seq'] as const
 
 function assemble(fields: Readonly<Record<string, unknown>>, blocks: readonly Block[]): TimelinePayload {
   const text = (key: (typeof texts)[number]) => (fields[key] as string | null | undefined) ?? null
   const number = (key: (typeof numbers)[number]) => (fields[key] as number | null | undefined) ?? null
   const forked = fields.forked_from
-  const isFork = isObject(forked) && typeof forked.conversation_id === 'string' && typeof forked.turn_id === 'string'
   return {
     version: 1,
     ts: text('ts'),
@@ -125,7 +130,7 @@ function assemble(fields: Readonly<Record<string, unknown>>, blocks: readonly Bl
     last_known_feedback_ts: text('last_known_feedback_ts'),
     last_external_event_id: text('last_external_event_id'),
     last_external_event_seq: number('last_external_event_seq'),
-    forked_from: isFork ? { conversation_id: forked.conversation_id as string, turn_id: forked.turn_id as string } : null,
+    forked_from: isFork(forked) ? { conversation_id: forked.conversation_id, turn_id: forked.turn_id } : null,
   }
 }
 
@@ -138,8 +143,15 @@ function blockOrNothing(value: unknown): readonly Block[] {
   }
 }
 
+const isTime = (seconds: unknown) => isAbsent(seconds) || Math.abs(Number(seconds)) <= MAXIMUM_SECONDS
+const isAbsent = (value: unknown) => value === undefined || value === null
+
+function isFork(value: unknown): value is NonNullable<TimelinePayload['forked_from']> {
+  return isObject(value) && typeof value.conversation_id === 'string' && typeof value.turn_id === 'string'
+}
+
 function isOptional(value: unknown, type: 'string' | 'number'): boolean {
-  return value === undefined || value === null || (typeof value === type && (type === 'string' || Number.isFinite(value)))
+  return isAbsent(value) || (typeof value === type && (type === 'string' || Number.isFinite(value)))
 }
 
 const invalid = (message: string) => new Failure('bundle.invalid', message)

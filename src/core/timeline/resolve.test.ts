@@ -48,6 +48,15 @@ describe('an address leads', () => {
     expect(textOf(resolvePath(timeline, 'ar:plan.latest:plan:t1:ab', unread))).toContain('boil')
   })
 
+  it('to the program of a call, however it is spelled and however an imported block spells it', () => {
+    const code = { type: 'react.tool.code', author: 'react', turn_id: 't1', ts: minute(0), text: 'print()' }
+    for (const path of ['tc:t1.c1.code', 'fi:t1.code.c1']) {
+      const timeline = timelineOf([{ ...code, path }])
+      expect(textOf(resolvePath(timeline, 'tc:t1.c1.code', nothing))).toBe('print()')
+      expect(textOf(resolvePath(timeline, 'fi:t1.code.c1', nothing))).toBe('print()')
+    }
+  })
+
   it('to a hidden block like to any other', () => {
     const hidden = applyChange(before, { type: 'blocks.hidden', ids: ['b_2'], replacement_text: 'x', reason: 'hide' })
     expect(textOf(resolvePath(hidden, 'ar:t1.user.prompt', unread))).toBe('question 1')
@@ -172,6 +181,12 @@ describe('the turn index', () => {
       ## sources
       - so:sources_pool[3-4, 9]"
     `)
+  })
+
+  it('shows nothing of types that nobody writes, whatever they are called', () => {
+    const types = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
+    const blocks = entered(types.map((type) => ({ ...prompt('x'), type, path: 'ar:t1.odd' })))
+    expect(turnIndexText({ turn_id: 't1', ts: null, end_ts: null, blocks, sources_used: [] })).not.toContain('odd')
   })
 
   it('of a compacted turn comes from the journal', () => {

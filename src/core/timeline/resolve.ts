@@ -47,23 +47,28 @@ export function resolvePath(timeline: Timeline, text: string, history: History):
     case 'su':
     case 'ws':
       return record(timeline, parsed, path, history)
-    case 'tc': {
-      const found = atPath(timeline, path, history)
-      const older = found.status === 'missing' ? olderSpelling(parsed) : undefined
-      return older === undefined ? found : atPath(timeline, older, history)
-    }
+    case 'tc':
+      return toolRecord(timeline, parsed, path, history)
     case 'fi':
       if (parsed.kind === 'folder') return { status: 'elsewhere', path, where: 'folder' }
-      return parsed.kind === 'file' ? file(timeline, parsed, path, history) : atPath(timeline, path, history)
+      if (parsed.kind === 'file') return file(timeline, parsed, path, history)
+      return toolRecord(timeline, { turn: parsed.turn, call: parsed.call, record: 'code' }, path, history)
     default:
       return parsed satisfies never
   }
 }
 
+type CallRecord = Pick<ToolPath, 'turn' | 'call' | 'record'>
+
+function toolRecord(timeline: Timeline, record: CallRecord, path: string, history: History): Resolved {
+  const found = atPath(timeline, path, history)
+  return found.status === 'missing' ? atPath(timeline, olderSpelling(record), history) : found
+}
+
 /** Imported timelines keep their paths as they were written. */
-function olderSpelling({ turn, call, record: name }: ToolPath): string | undefined {
-  const file = { call: 'in.json', result: 'out.json', notice: 'notice.json', code: undefined }[name]
-  return file === undefined ? undefined : `tc:${turn}.tool_calls.${call}.${file}`
+function olderSpelling({ turn, call, record: name }: CallRecord): string {
+  if (name === 'code') return `fi:${turn}.code.${call}`
+  return `tc:${turn}.tool_calls.${call}.${{ call: 'in.json', result: 'out.json', notice: 'notice.json' }[name]}`
 }
 
 function record(timeline: Timeline, { space, turn, record: name }: RecordPath, path: string, history: History): Resolved {

@@ -38,24 +38,28 @@ function section(name: string, entries: readonly string[]): readonly string[] {
 const joined = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
 const named = (block: Block) => joined(block.path, oneLine(block.text ?? '', HINT))
 
-const speakers: { readonly [type: string]: string } = { 'user.prompt': 'user', 'assistant.completion': 'assistant' }
-const events: { readonly [type: string]: string } = {
-  'user.followup': 'followup',
-  'user.steer': 'steer',
-  'turn.feedback': 'feedback',
-  'system.message': 'system',
-  'event.external': 'external',
-  'react.note': 'note',
-  'react.current_turn.compaction_checkpoint': 'checkpoint',
-}
+// Maps: a block may be of any type, and every object has a `constructor`.
+const speakers = new Map([
+  ['user.prompt', 'user'],
+  ['assistant.completion', 'assistant'],
+])
+const events = new Map([
+  ['user.followup', 'followup'],
+  ['user.steer', 'steer'],
+  ['turn.feedback', 'feedback'],
+  ['system.message', 'system'],
+  ['event.external', 'external'],
+  ['react.note', 'note'],
+  ['react.current_turn.compaction_checkpoint', 'checkpoint'],
+])
 
 function messageLine(block: Block): readonly string[] {
-  const speaker = speakers[block.type]
+  const speaker = speakers.get(block.type)
   return speaker === undefined ? [] : [`${speaker} | ${named(block)}`]
 }
 
 function eventLine(block: Block): readonly string[] {
-  const event = events[block.type]
+  const event = events.get(block.type)
   if (event !== undefined) return [`${event} | ${named(block)}`]
   const plan = readPlan(block)
   if (plan) return [joined('plan', block.path, oneLine(plan.steps.join('; '), HINT))]

@@ -17,14 +17,15 @@ export const IMPORTED_OPEN = 'imported_open'
 
 /** From the changes that concern the turn, in journal order; others are passed over. Undefined when the turn left no trace. */
 export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | undefined {
-  const blocks: Block[] = []
+  const entered: (readonly Block[])[] = []
   let opened: string | undefined
   let closed: TurnClosed | undefined
   for (const change of changes) {
-    if (change.type === 'blocks.appended') blocks.push(...change.blocks.filter((block) => block.turn_id === turnId))
+    if (change.type === 'blocks.appended') entered.push(change.blocks.filter((block) => block.turn_id === turnId))
     else if (change.type === 'turn.opened' && change.turn_id === turnId) opened ??= change.ts
     else if (change.type === 'turn.closed' && change.turn_id === turnId) closed = change
   }
+  const blocks = entered.flat()
   if (blocks.length === 0 && opened === undefined && closed === undefined) return undefined
   return {
     turn_id: turnId,

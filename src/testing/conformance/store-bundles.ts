@@ -83,7 +83,7 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
 
     it('are refused whole when anything in them is wrong', async () => {
       const bundle = await rich(await create())
-      const { store } = await create()
+      const { store, blobs } = await create()
       const [sha256 = '', base64 = ''] = Object.entries(bundle.blobs)[0] ?? []
       const { [sha256]: _gone, ...others } = bundle.blobs
       const [log] = bundle.turn_logs
@@ -113,7 +113,16 @@ export function describeBundles({ describe, it, expect }: TestRunner, create: Cr
       for (const value of Object.values(wrong)) {
         await expect(store.importBundle(value as Bundle)).rejects.toMatchObject({ name: 'Failure' })
         expect((await store.list({})).conversations).toEqual([])
+        for (const hash of Object.keys(bundle.blobs)) expect(await blobs.has(hash)).toBe(false)
       }
+    })
+
+    it('may hold more sources than a call takes arguments', async () => {
+      const { store } = await create()
+      const rows = Array.from({ length: 130_000 }, (_, n) => ({ sid: n + 1, url: 'https://a.example' }))
+      const bundle = parseBundle({ version: 1, ts: minute(1), blocks: [], conversation_id: 'c1' })
+      await store.importBundle({ ...bundle, sources_pool: { sources_pool: rows, next_sid: 130_001 } })
+      expect((await store.loadVisible('c1'))?.timeline.sources.rows.length).toBe(130_000)
     })
 
     it('timeline 11.13: the pool of a bundle wins over the snapshot in its timeline; a bare timeline brings its snapshot', async () => {

@@ -47,6 +47,11 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // decodes, but is not how those bytes are written
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // no time sorts where this would
+        ['change.invalid', { type: 'title.set', ts: '', title: 'never' }],
+        ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 'half\ud83d' }],
+        ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
+        ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }], // no selector could name it
         ['blob.missing', { type: 'blocks.appended', blocks: [withFields({ blob: { sha256: 'a'.repeat(64), size: 1 } }, 'b_3')] }],
       ]
       for (const [code, change] of bad) {

@@ -1,5 +1,5 @@
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
-import { prompt } from '../blocks.ts'
+import { minute, prompt } from '../blocks.ts'
 import { appended, type CreateStore, journalOf, owner, visible } from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
@@ -78,7 +78,7 @@ export function describeLeases({ describe, it, expect }: TestRunner, create: Cre
       const before = await journalOf(store, 'c1')
       const lost = { code: 'conversation.superseded' }
       await expect(store.append(stale, [appended([prompt('x')], 2)])).rejects.toMatchObject(lost)
-      await expect(store.append(stale, [{ type: 'title.set', ts: '', title: 'mine' }])).rejects.toMatchObject(lost)
+      await expect(store.append(stale, [{ type: 'title.set', ts: minute(0), title: 'mine' }])).rejects.toMatchObject(lost)
       await expect(store.append(stale, [])).rejects.toMatchObject(lost)
       await expect(store.renew(stale)).rejects.toMatchObject(lost)
       expect(await journalOf(store, 'c1')).toEqual(before)

@@ -1,0 +1,25 @@
+import { Failure } from '../../core/failure.ts'
+import { isSid } from '../../core/sources/source.ts'
+import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts'
+
+/** What could be logged, and never sorted, found or numbered again: lists and retention compare times, selectors name 15 digits. */
+export function checkAdmissible(change: Change): void {
+  checkTime(changeTime(change))
+  for (const { ts } of blocksIn(change)) checkTime(ts)
+  if ('turn_id' in change && change.turn_id?.isWellFormed() === false) throw refused('a turn needs a name of well-formed text')
+  if (change.type === 'sources.merged') {
+    if (change.next_sid > MAXIMUM_SID) throw refused('next_sid is beyond what a selector can name')
+    if (!change.rows.every(({ sid }) => isSid(sid) && sid <= MAXIMUM_SID)) throw refused('a source needs a positive sid')
+  }
+}
+
+// Every block passes here: an expression costs a tenth of parsing a date.
+const time = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/
+
+function checkTime(ts: string | undefined): void {
+  if (ts !== undefined && !time.test(ts)) throw refused(`${JSON.stringify(ts)} is not a time such as 2026-01-01T00:00:00Z`)
+}
+
+const MAXIMUM_SID = 999_999_999_999_999
+
+const refused = (message: string) => new Failure('change.invalid', message)
