@@ -7,7 +7,7 @@ import { enter } from '../core/timeline/enter.ts'
 import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
 import { tooLate } from './fold.ts'
 import type { Attempt, Progress } from './progress.ts'
-import { asRead, sayAnswer } from './say.ts'
+import { sayAnswer } from './say.ts'
 import type { Turn } from './turn.ts'
 
 export type ExitReason = 'complete' | 'exit' | 'max_iterations' | 'time' | 'budget' | 'protocol_violation' | 'steer' | 'error' | 'cancelled'
@@ -28,7 +28,6 @@ export interface TurnResult {
   readonly turnId: string
   readonly exitReason: ExitReason
   readonly ok: boolean
-  /** As the user has read it: its citations are links, and it cites nothing that does not exist. */
   readonly answer: string
   readonly followups: readonly string[]
   readonly sourcesUsed: readonly number[]
@@ -105,7 +104,7 @@ export function resultOf(turn: Turn, decision: FinalDecision, exitReason: ExitRe
     turnId: turn.turnId,
     exitReason,
     ok: good.has(exitReason),
-    answer: asRead(turn, decision.answer),
+    answer: decision.answer,
     followups: decision.followups,
     sourcesUsed: citedIn(decision.answer, turn.ledger.timeline),
     truncated: decision.truncated || unfinished.has(exitReason),
