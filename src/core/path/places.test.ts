@@ -3,7 +3,7 @@ import { withoutPlaces } from './places.ts'
 
 it.each([
   ["ENOENT: no such file, open '/home/me/secret/x.txt'", "ENOENT: no such file, open 'x.txt'"],
-  ['at file:///work/daybook/src/a.ts:3:5 (/tmp/b/)', 'at a.ts:3:5 (b)'],
+  ['at file:///srv/daybook/src/a.ts:3:5 (/tmp/b/)', 'at a.ts:3:5 (b)'],
   ['open C:\\Users\\me\\y.txt or D:/z.txt', 'open y.txt or z.txt'],
   ['dir=/var/lib/app', 'dir=app'],
 ])('an absolute path is cut to its last part: %s', (text, expected) => {
