@@ -2,11 +2,11 @@ import { type Block, blockId, blockNumber, isHidden } from '../../core/block/ind
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
+import { parseChange } from '../../core/timeline/parse-change.ts'
 import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import { checkAdmissible } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
-import { soundChange } from './sound-change.ts'
 
 /** Changes as they will be logged, and the bytes that came with them, by hash. */
 export interface Incoming {
@@ -46,7 +46,7 @@ const none: ReadonlySet<string> = new Set()
 const carriesBytes = (block: Block) => block.base64 !== undefined
 
 function checkChange(given: Change): Change {
-  const change = soundChange(plainJson(given))
+  const change = parseChange(plainJson(given))
   const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
   checkAdmissible(whole)
   const blocks = blocksIn(whole)

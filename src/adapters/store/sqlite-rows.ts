@@ -1,9 +1,9 @@
 import { Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
+import { parseChange } from '../../core/timeline/parse-change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Entry } from '../../ports/store.ts'
 import { fillIn, mayHoldMarks, textsOf } from './large-text.ts'
-import { soundChange } from './sound-change.ts'
 
 export interface StoredRow {
   readonly seq: number
@@ -18,7 +18,7 @@ export function createRowReader(blobs: BlobStore) {
     return parsed.map(({ seq, value, needs }) =>
       orDamaged(conversationId, seq, () => ({
         seq,
-        change: soundChange(needs ? fillIn(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
+        change: parseChange(needs ? fillIn(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
       })),
     )
   }

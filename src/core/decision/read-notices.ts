@@ -150,6 +150,7 @@ export function duplicateKeys({ root, toolCall, params }: ActionKeys): readonly 
 }
 
 function repeatedIn(keys: readonly string[]): readonly string[] {
+  if (keys.length <= 1) return []
   const once = new Set<string>()
   const again = new Set<string>()
   for (const key of keys) (once.has(key) ? again : once).add(key)

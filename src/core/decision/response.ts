@@ -38,15 +38,19 @@ export function responseFrom(raw: string, ending: Ending): Response {
 
 /** The channels that a parser's events speak of, in order of first opening. */
 export function gatherChannels(events: readonly ChannelEvent[]): readonly ReceivedChannel[] {
-  const gathered = new Map<string, { instances: string[]; closed: ReceivedChannel['closed'] }>()
+  const gathered: { readonly name: string; readonly instances: string[]; closed: ReceivedChannel['closed'] }[] = []
   for (const event of events) {
-    const channel = gathered.get(event.channel) ?? { instances: [], closed: 'cut' }
-    gathered.set(event.channel, channel)
+    let channel = gathered.find(({ name }) => name === event.channel)
+    if (!channel) {
+      channel = { name: event.channel, instances: [], closed: 'cut' }
+      gathered.push(channel)
+    }
+    const last = channel.instances.length - 1
     if (event.type === 'channel.start') channel.instances.push('')
-    else if (event.type === 'channel.delta') channel.instances.push((channel.instances.pop() ?? '') + event.text)
+    else if (event.type === 'channel.delta') channel.instances[last] = (channel.instances[last] as string) + event.text
     else channel.closed = event.closed
   }
-  return [...gathered].map(([name, channel]) => ({ name, ...channel }))
+  return gathered
 }
 
 export const channelOf = (response: Response, name: string): ReceivedChannel | undefined =>

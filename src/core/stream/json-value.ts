@@ -9,7 +9,7 @@ export interface JsonCollector {
 
 interface Frame {
   readonly kind: 'object' | 'array'
-  readonly entries: [string, JsonValue][]
+  readonly fields: { [key: string]: JsonValue }
   readonly items: JsonValue[]
 }
 
@@ -19,7 +19,7 @@ export function createJsonCollector(): JsonCollector {
 
   function put(path: JsonPath, value: JsonValue): JsonValue {
     const frame = frames.at(-1)
-    if (frame?.kind === 'object') frame.entries.push([String(path.at(-1)), value])
+    if (frame?.kind === 'object') enter(frame.fields, String(path[path.length - 1]), value)
     else frame?.items.push(value)
     return value
   }
@@ -39,20 +39,25 @@ export function createJsonCollector(): JsonCollector {
           return put(event.path, event.value)
         case 'object.start':
         case 'array.start':
-          frames.push({ kind: event.type === 'object.start' ? 'object' : 'array', entries: [], items: [] })
+          frames.push({ kind: event.type === 'object.start' ? 'object' : 'array', fields: {}, items: [] })
           return undefined
         case 'object.end':
         case 'array.end': {
           const frame = frames.pop()
           if (frame === undefined) return undefined
-          // fromEntries, like JSON.parse: the last of two equal keys wins, and `__proto__` is a key like any other.
-          return put(event.path, frame.kind === 'array' ? frame.items : Object.fromEntries(frame.entries))
+          return put(event.path, frame.kind === 'array' ? frame.items : frame.fields)
         }
         default:
           return event satisfies never
       }
     },
   }
+}
+
+/** Like JSON.parse: the last of two equal keys wins, and `__proto__` is a key like any other. */
+function enter(fields: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
+  if (key === '__proto__') Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true })
+  else fields[key] = value
 }
 
 /**
