@@ -70,7 +70,15 @@ function eventsOf(text: string): readonly ModelEvent[] {
 
 /** Parses and calls, and keeps nothing. */
 async function byHand(model: Model): Promise<number> {
-  const request: ModelRequest = { role: 'decision', system: '', parts: [], maxTokens: 1, temperature: 0, cacheKey: 'hand' }
+  const request: ModelRequest = {
+    role: 'decision',
+    system: '',
+    parts: [],
+    maxTokens: 1,
+    temperature: 0,
+    cacheKey: 'hand',
+    read: async () => new Uint8Array(),
+  }
   const { signal } = new AbortController()
   const history: unknown[] = []
   for (;;) {

@@ -6,8 +6,10 @@ import type { InboxEvent } from '../core/timeline/change.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import { roughTokens } from '../core/tokens.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
+import type { Workspaces } from '../ports/workspace.ts'
 import { hideTool } from '../tools/react/hide.ts'
 import { planTool } from '../tools/react/plan.ts'
 import { readTool } from '../tools/react/read.ts'
@@ -32,6 +34,10 @@ export interface AgentParts {
   readonly model: Model | (Pick<Models, 'decision'> & Partial<Models>)
   readonly store: ConversationStore
   readonly clock: Clock
+  /** Without them the agent has no files: tools that need them say so. */
+  readonly workspaces?: Workspaces
+  /** Without it files are made and kept, but not handed over. */
+  readonly hosting?: Hosting
   readonly tools?: readonly Tool[]
   readonly instructions?: string
   readonly customisation?: string
@@ -120,6 +126,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
   const household: Household = {
     store,
     clock,
+    hosting: parts.hosting,
+    workspaces: parts.workspaces,
     hub,
     models: modelsOf(parts.model),
     toolbox: createToolbox(tools),

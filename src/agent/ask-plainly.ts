@@ -6,7 +6,7 @@ import { usageOf } from './response.ts'
 import type { Turn } from './turn.ts'
 
 /** A question whose answer nobody watches: a title, a summary. */
-export type PlainQuestion = Omit<ModelRequest, 'role' | 'cacheKey'> & { readonly role: 'gate' | 'compaction' }
+export type PlainQuestion = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
 
 /**
  * Asks and waits for the whole answer, as it will be entered. Whatever the provider or its adapter does, there is an answer: the
@@ -30,7 +30,7 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
     }
     return true
   }
-  const speak = () => model.stream({ ...question, cacheKey: turn.conversationId }, phase.signal)
+  const speak = () => model.stream({ ...question, cacheKey: turn.conversationId, read: turn.readBlob }, phase.signal)
   const broke = await hearOut(speak, { stop: phase.signal, graceMs: turn.settings.stopGraceMs, take })
   phase.end()
   if (broke) finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other

@@ -99,6 +99,7 @@ async function askOnce(
     maxTokens,
     temperature,
     cacheKey: turn.conversationId,
+    read: turn.readBlob,
   }
   const heard = await listen(() => turn.models.decision.stream(request, phase.signal), phase, {
     graceMs: turn.settings.stopGraceMs,

@@ -1,9 +1,12 @@
 import { hostname } from 'node:os'
+import type { BlobRef } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Hosting } from '../ports/hosting.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
+import type { Workspaces } from '../ports/workspace.ts'
 import { type Answers, createAnswers } from './answers.ts'
 import { attachmentsIn } from './attachments.ts'
 import type { Input, Opening } from './begin.ts'
@@ -15,6 +18,7 @@ import type { Hooks } from './hooks.ts'
 import type { Hub } from './hub.ts'
 import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
+import { recordsOf, workspaceOf } from './records.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type Models, runTurn, type Turn } from './turn.ts'
@@ -31,6 +35,8 @@ export interface Household {
   systemTokens(): number
   readonly settings: AgentSettings
   readonly hooks: Hooks
+  readonly hosting: Hosting | undefined
+  readonly workspaces: Workspaces | undefined
   createView(): View
   /** Told of what cannot reach anybody else. */
   onProblem(problem: Problem): void
@@ -113,13 +119,17 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     hub.publish(conversationId, event)
   })
   const inbox = createInbox(ledger, turnId, abort.signal)
+  const readBlob = ({ sha256 }: BlobRef) => store.blobs.get(sha256)
+  const records = recordsOf(store, conversationId)
+  const workspace = workspaceOf(household.workspaces, conversationId)
 
   async function turn(id: string, opening: Opening): Promise<TurnResult> {
     inbox.serve(id)
     const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
     const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
-    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries }
+    const reach = { records, workspace, blobs: store.blobs, readBlob }
+    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
     return runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
       if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know

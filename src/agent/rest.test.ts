@@ -24,6 +24,8 @@ function house(replies: readonly string[]) {
   const household: Household = {
     store,
     clock,
+    hosting: undefined,
+    workspaces: undefined,
     hub,
     models: { decision: model, gate: model, compaction: model },
     toolbox: createToolbox([weather()]),

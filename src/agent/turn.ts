@@ -1,7 +1,12 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
+import type { BlobRef } from '../core/block/index.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
+import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
+import type { Workspace } from '../ports/workspace.ts'
+import type { Records } from '../tools/tool.ts'
 import { begin, type Opening } from './begin.ts'
 import type { Bill } from './bill.ts'
 import type { TurnEntries } from './entries.ts'
@@ -59,6 +64,11 @@ export interface Turn {
   readonly news: TurnNews
   readonly clock: Clock
   readonly hooks: Hooks
+  readonly records: Records
+  workspace(): Promise<Workspace>
+  readonly blobs: BlobStore
+  readBlob(blob: BlobRef): Promise<Uint8Array>
+  readonly hosting: Hosting | undefined
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void

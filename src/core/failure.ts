@@ -1,5 +1,6 @@
 /** What can go wrong badly enough to end a turn. `noun.problem`, stable: clients may match on it. */
 export type FailureCode =
+  | 'attachment.rejected'
   | 'block.invalid'
   | 'blob.missing'
   | 'blob.damaged'
@@ -9,11 +10,17 @@ export type FailureCode =
   | 'conversation.exists'
   | 'conversation.missing'
   | 'conversation.superseded'
+  | 'document.unreadable'
+  | 'file.unsafe'
+  | 'hosting.failed'
+  | 'model.unavailable'
   | 'store.closed'
   | 'store.damaged'
   | 'store.failed'
   | 'store.newer'
   | 'store.outdated'
+  | 'workspace.failed'
+  | 'workspace.missing'
 
 /**
  * Three kinds of wrong, three homes:

@@ -1,3 +1,4 @@
+import type { BlobRef } from '../core/block/index.ts'
 import type { ModelEvent } from '../core/model-event.ts'
 import type { Part } from '../core/render/part.ts'
 
@@ -8,12 +9,14 @@ export interface ModelRequest {
   readonly role: ModelRole
   /** Byte-stable across the rounds of a turn; a cache mark stands after it. */
   readonly system: string
-  /** One user message. Marks are on the parts; bytes are references that the adapter resolves. */
+  /** One user message. Marks are on the parts; bytes are references that `read` resolves. */
   readonly parts: readonly Part[]
   readonly maxTokens: number
   readonly temperature: number
   /** The same for every call of a conversation, so that a provider can keep its calls together. */
   readonly cacheKey: string
+  /** The bytes of a part. */
+  read(blob: BlobRef): Promise<Uint8Array>
 }
 
 /**

@@ -3,9 +3,13 @@ import type { Bundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
+import type { BlobStore } from './blobs.ts'
 
 /** Keeps journals. One writer per conversation is the rule, the epoch is the proof. Every implementation passes testing/conformance/store.ts. */
 export interface ConversationStore {
+  /** Where it keeps bytes. What is put there lives as long as a block refers to it. */
+  readonly blobs: BlobStore
+
   /**
    * Takes the lease, makes the conversation if it is new, and bumps the epoch: the previous owner's next append fails.
    * While another owner's lease is alive, `conversation.busy`, unless told to take over. A lease lives until it expires, is
@@ -78,6 +82,8 @@ export interface ListQuery {
   readonly cursor?: string
   /** Part of the title, in any case. */
   readonly search?: string
+  /** Only conversations whose id begins so. */
+  readonly prefix?: string
   /** Only conversations with a turn that was never closed. */
   readonly open?: true
 }

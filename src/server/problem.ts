@@ -10,6 +10,7 @@ export interface Problem {
 }
 
 const statuses: { readonly [C in FailureCode]: number } = {
+  'attachment.rejected': 400,
   'block.invalid': 422,
   'blob.missing': 404,
   'blob.damaged': 500,
@@ -19,11 +20,17 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'conversation.exists': 409,
   'conversation.missing': 404,
   'conversation.superseded': 409,
+  'document.unreadable': 422,
+  'file.unsafe': 422,
+  'hosting.failed': 503,
+  'model.unavailable': 503,
   'store.closed': 503,
   'store.damaged': 500,
   'store.failed': 503,
   'store.newer': 503,
   'store.outdated': 503,
+  'workspace.failed': 503,
+  'workspace.missing': 503,
 }
 
 /** What a client may know of an error. Anything that is not a Failure says nothing but that it happened. */

@@ -2,11 +2,15 @@ import type { Digest, Draft, Notice, Place } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
 import type { CachePoints } from '../core/render/cache-points.ts'
 import type { Slice } from '../core/render/slice.ts'
+import type { Scope } from '../core/scope.ts'
 import type { IncomingSource } from '../core/sources/source.ts'
 import type { Change } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TokenCounter } from '../core/tokens.ts'
+import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { ConversationStore } from '../ports/store.ts'
+import type { Workspace } from '../ports/workspace.ts'
 import type { Parameter } from './parameters.ts'
 
 /** Something the agent can do. Made by `defineTool`; the types of its parameters are checked there and forgotten here. */
@@ -46,6 +50,21 @@ export interface Call {
   readonly sight: Sight
   readonly clock: Pick<Clock, 'now' | 'randomHex'>
   readonly code: string | undefined
+  /** Whose conversation it is. */
+  readonly scope: Scope
+  /** Everything that was ever entered in this conversation, visible or not. */
+  readonly records: Records
+  /** The conversation's files on this machine; opened when first asked for. */
+  workspace(): Promise<Workspace>
+  readonly blobs: Pick<BlobStore, 'get' | 'put'>
+}
+
+/** The store, for one conversation and for reading. */
+export interface Records {
+  byPath(path: string): ReturnType<ConversationStore['findByPath']>
+  byTurn(turnId: string): ReturnType<ConversationStore['findByTurn']>
+  byCall(callId: string): ReturnType<ConversationStore['findByCall']>
+  turnLog(turnId: string): ReturnType<ConversationStore['readTurnLog']>
 }
 
 export interface Sight {
@@ -78,10 +97,18 @@ export interface ToolError {
   readonly details?: Json
 }
 
-/** An artifact as a tool made it. Where it is hosted is nobody's business but the runtime's. */
+/**
+ * An artifact as a tool made it; its file is already in OUT_DIR. Whether and where it is hosted is nobody's business but the runtime's:
+ * it hosts what is a file and external.
+ */
 export interface MadeArtifact {
   readonly digest: Digest
   readonly mime: string
+  /** Shown as the content; whole, or a preview when `bytes` are given. */
   readonly text?: string
+  /** The whole content, where text does not hold it: kept in the blob store with the block. */
+  readonly bytes?: Uint8Array
   readonly note?: string
+  /** The text is a diff, not the content. */
+  readonly isPatch?: true
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { BlobRef, Block } from '../../core/block/index.ts'
+import { type Block, bytesOf } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { type Bundle, importChanges, parseBundle } from '../../core/timeline/bundle.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
@@ -89,8 +89,12 @@ export function loggedTurns(change: Change): ReadonlySet<string> {
 /** Hash and size of all bytes that a bundle's blocks refer to, by hash. */
 function references({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<string, number> {
   const blocks: readonly Block[] = [...timeline.blocks, ...turn_logs.flatMap((log) => log.blocks), ...archive]
-  const refs = blocks.flatMap(({ blob }): BlobRef[] => (blob ? [blob] : []))
-  return new Map(refs.map(({ sha256, size }) => [sha256, size] as const).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return new Map(
+    blocks
+      .flatMap(bytesOf)
+      .map(({ sha256, size }) => [sha256, size] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
 }
 
 async function inlined(bundle: Bundle, blobs: BlobStore): Promise<Bundle['blobs']> {

@@ -1,4 +1,4 @@
-import { type Block, blockId, blockNumber, isHidden } from '../../core/block/index.ts'
+import { type Block, blockId, blockNumber, bytesOf, isHidden } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
@@ -37,7 +37,8 @@ export const hasBytes = (changes: readonly Change[]): boolean => changes.some((c
 /** Hashes of the bytes that blocks refer to. */
 export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
   let found: Set<string> | undefined
-  for (const change of changes) for (const { blob } of blocksIn(change)) if (blob) found = (found ?? new Set()).add(blob.sha256)
+  for (const change of changes)
+    for (const block of blocksIn(change)) for (const { sha256 } of bytesOf(block)) found = (found ?? new Set()).add(sha256)
   return found ?? none
 }
 

@@ -97,14 +97,19 @@ export function createConversations(database: Database) {
       const conditions = [
         ...(cursor ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
         ...(wanted === '' ? [] : ["instr(folded(coalesce(title, '')), ?) > 0"]),
+        ...(query.prefix === undefined ? [] : ['substr(id, 1, length(?)) = ?']),
         ...(query.open ? ['open_turn IS NOT NULL'] : []),
       ]
       const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
       const sql = `SELECT * FROM conversations ${where} ORDER BY last_activity_at DESC, id LIMIT ?`
-      const values = [...(cursor ? [cursor.activity, cursor.activity, cursor.id] : []), ...(wanted === '' ? [] : [wanted])]
+      const values = [
+        ...(cursor ? [cursor.activity, cursor.activity, cursor.id] : []),
+        ...(wanted === '' ? [] : [wanted]),
+        ...(query.prefix === undefined ? [] : [query.prefix, query.prefix]),
+      ]
       const found = database.read(() => {
         const statement = lists.get(sql) ?? database.reading<ConversationRow>(sql)
-        lists.set(sql, statement) // at most eight of them
+        lists.set(sql, statement) // at most sixteen of them
         return statement.all(...values, size + 1)
       })
       return pageOf(found.map(headOf), size)

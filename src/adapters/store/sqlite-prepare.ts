@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { bytesOf } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
@@ -54,7 +55,7 @@ const nothing: ReadonlyMap<string, Uint8Array> = new Map()
 const none: readonly string[] = []
 
 function blobsOf(change: Change, texts: ReadonlyMap<string, Uint8Array>): readonly string[] {
-  if (texts.size === 0 && !blocksIn(change).some(({ blob }) => blob)) return none
+  if (texts.size === 0 && !blocksIn(change).some((block) => bytesOf(block).length > 0)) return none
   return [...new Set([...referredTo([change]), ...texts.keys()])]
 }
 

@@ -35,6 +35,8 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
   const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), loader, blobs })
 
   return {
+    blobs,
+
     claim: (conversationId, owner, options) =>
       database.write(() => conversations.claim(conversationId, owner, clock.now(), options?.takeOver ?? 'when-free')),
     renew: (claim) => database.write(() => conversations.renew(claim, clock.now())),

@@ -47,6 +47,8 @@ export interface Meta {
   readonly key?: string
   /** The safe digest, again, so that a metadata block can be rebuilt from the file block. */
   readonly digest?: string
+  /** Bytes that live as long as this block, besides those it stands for: the whole of what it shows a part of, files of a manifest. */
+  readonly keeps?: readonly BlobRef[]
   readonly kind?: string
   readonly visibility?: Visibility
   readonly channel?: string
@@ -84,6 +86,15 @@ export function withoutEmptyMeta(block: Block): Block {
 }
 
 export const isHidden = (block: Block): boolean => block.meta?.hidden === true
+
+/** All bytes that must live as long as the block. */
+export function bytesOf({ blob, meta }: Pick<Block, 'blob' | 'meta'>): readonly BlobRef[] {
+  const keeps = meta?.keeps
+  if (keeps === undefined) return blob ? [blob] : noBytes
+  return blob ? [blob, ...keeps] : keeps
+}
+
+const noBytes: readonly BlobRef[] = []
 
 /** The call a block belongs to, wherever it says so. */
 export const callOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined => block.call_id ?? block.meta?.tool_call_id ?? undefined

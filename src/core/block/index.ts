@@ -57,6 +57,7 @@ export {
   type Block,
   blockId,
   blockNumber,
+  bytesOf,
   callOf,
   type Draft,
   type HiddenReason,

@@ -25,6 +25,8 @@ function checkMeta(meta: unknown, block: unknown): void {
     if (typeof (meta[field] ?? '') !== 'string') throw invalid(`block.meta.${field} must be a string`, block)
   }
   const sids = meta.sources_used ?? []
+  const keeps = meta.keeps ?? []
+  if (!Array.isArray(keeps) || !keeps.every(isBlobRef)) throw invalid('block.meta.keeps must be a list of { sha256, size }', block)
   if (!Array.isArray(sids) || !sids.every(Number.isFinite)) throw invalid('block.meta.sources_used must be a list of numbers', block)
 }
 

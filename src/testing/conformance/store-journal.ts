@@ -53,12 +53,30 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }], // no selector could name it
         ['blob.missing', { type: 'blocks.appended', blocks: [withFields({ blob: { sha256: 'a'.repeat(64), size: 1 } }, 'b_3')] }],
+        [
+          'blob.missing',
+          { type: 'blocks.appended', blocks: [withFields({ meta: { keeps: [{ sha256: 'a'.repeat(64), size: 1 }] } }, 'b_3')] },
+        ],
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ meta: { keeps: ['a'.repeat(64)] } }, 'b_3')] }],
       ]
       for (const [code, change] of bad) {
         await expect(store.append(claim, [good(2), change as Change, good(9)])).rejects.toMatchObject({ code })
         expect({ journal: await journalOf(store, 'c1'), value: await visible(store, 'c1'), list: await store.list({}) }).toEqual(before)
       }
       expect(await store.append(claim, [good(2)])).toMatchObject([{ seq: 2 }])
+    })
+
+    it('keeps the bytes that a block keeps besides its own, carries them in a bundle, and lets them go with the conversation', async () => {
+      const { store } = await create()
+      const kept = await store.blobs.put(Buffer.from('the whole file'))
+      await written(store, 'c1', [append({ meta: { keeps: [kept] } })])
+      const bundle = await store.exportBundle('c1')
+      expect(bundle.blobs[kept.sha256]).toBe(Buffer.from('the whole file').toString('base64'))
+      await store.importBundle(bundle, { as: 'c2' })
+      await store.delete('c1')
+      expect(await store.blobs.has(kept.sha256)).toBe(true)
+      await store.delete('c2')
+      expect(await store.blobs.has(kept.sha256)).toBe(false)
     })
 
     it('timeline 11.2: call_id, tool_id, payload, fields and types that nobody knows come back as they were', async () => {

@@ -76,6 +76,16 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(names((await store.list({ open: true })).conversations)).toEqual(['open'])
     })
 
+    it('gives only conversations whose name begins as asked, and takes wildcards by their letters', async () => {
+      const { store } = await create()
+      for (const [n, name] of ['a/b/1', 'a/b/2', 'a/bc/1', 'A/b/1', 'a%b', 'a_b'].entries()) await written(store, name, [titled('t', n)])
+      const begun = async (prefix: string) => names((await store.list({ prefix })).conversations)
+      expect(await begun('a/b/')).toEqual(['a/b/2', 'a/b/1'])
+      expect(await begun('a%')).toEqual(['a%b'])
+      expect(await begun('a_')).toEqual(['a_b'])
+      expect((await begun('')).length).toBe(6)
+    })
+
     it('refuses a cursor that it did not give', async () => {
       const { store } = await create()
       await expect(store.list({ cursor: 'bm9uc2Vuc2U' })).rejects.toMatchObject({ name: 'Failure' })

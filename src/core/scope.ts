@@ -1,0 +1,34 @@
+/** Whose a conversation is. Permission always comes from here, never from a path or a handle. */
+export interface Scope {
+  readonly tenant: string
+  readonly project: string
+  readonly user: string
+}
+
+/** Of whoever runs Daybook on a machine of their own. */
+export const localScope: Scope = { tenant: 'local', project: 'default', user: 'local' }
+
+/** What a store knows a conversation by: its scope and its name, reversibly. A name without a scope is local. */
+export function conversationKey(scope: Scope, name: string): string {
+  return [scope.tenant, scope.project, scope.user, name].map(encodeURIComponent).join('/')
+}
+
+/** Of every key of a scope, and of no other. */
+export const scopePrefix = (scope: Scope): string => conversationKey(scope, '')
+
+/** The inverse of `conversationKey`; total, so that nothing ever falls into somebody else's scope. */
+export function readConversationKey(key: string): { readonly scope: Scope; readonly name: string } {
+  const parts = key.split('/').map(decode)
+  const [tenant, project, user, name] = parts
+  if (parts.length !== 4 || !tenant || !project || !user || !name) return { scope: localScope, name: key }
+  const read = { scope: { tenant, project, user }, name }
+  return conversationKey(read.scope, name) === key ? read : { scope: localScope, name: key } // only one spelling is a key
+}
+
+function decode(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined // no key of ours
+  }
+}
