@@ -14,19 +14,15 @@ export const modelNames: Readonly<Record<FakeProviderName, string>> = {
 export const everyProvider = Object.keys(modelNames) as readonly FakeProviderName[]
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-const bytesOf = new Map([
-  ['picture', Buffer.from(png, 'base64')],
-  ['paper', Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF')],
-])
+export const pictureBytes: Uint8Array = Buffer.from(png, 'base64')
+export const paperBytes: Uint8Array = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF')
+
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-const blobOf = (name: 'picture' | 'paper') => {
-  const bytes = bytesOf.get(name) as Buffer
-  return { sha256: hash(bytes), size: bytes.length }
-}
+const blobOf = (bytes: Uint8Array) => ({ sha256: hash(bytes), size: bytes.length })
 
 export const text = (words: string): Part => ({ type: 'text', text: words })
-export const picture = (): Part => ({ type: 'image', media_type: 'image/png', blob: blobOf('picture') })
-export const paper = (): Part => ({ type: 'document', media_type: 'application/pdf', blob: blobOf('paper') })
+export const picture = (): Part => ({ type: 'image', media_type: 'image/png', blob: blobOf(pictureBytes) })
+export const paper = (): Part => ({ type: 'document', media_type: 'application/pdf', blob: blobOf(paperBytes) })
 export const marked = (part: Part): Part => ({ ...part, cache: true })
 
 export function requestOf(parts: readonly Part[], rest: Partial<ModelRequest> = {}): ModelRequest {
@@ -37,7 +33,7 @@ export function requestOf(parts: readonly Part[], rest: Partial<ModelRequest> = 
     maxTokens: 1_000,
     temperature: 0.5,
     cacheKey: 'c1',
-    read: async ({ sha256 }) => [...bytesOf.values()].find((bytes) => hash(bytes) === sha256) as Uint8Array,
+    read: async ({ sha256 }) => (sha256 === hash(pictureBytes) ? pictureBytes : paperBytes),
     ...rest,
   }
 }

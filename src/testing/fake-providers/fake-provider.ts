@@ -30,6 +30,8 @@ export interface FakeProvider {
   readonly left: number
   /** Answers whose reader hung up before they were over. */
   readonly abandoned: number
+  /** The latest answer will never go on. */
+  readonly silent: boolean
   close(): Promise<void>
 }
 
@@ -58,11 +60,13 @@ export async function startFakeProvider(
   const bill = createBiller(minimumTokens, now)
   let next = 0
   let abandoned = 0
+  let silent = false
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const raw = await bodyOf(request)
     const captured: FakeRequest = { path: request.url ?? '', headers: request.headers, body: parseJson(raw), raw }
     requests.push(captured)
+    silent = false
     const asked = wire.read(captured.path, captured.body)
     if (!asked) return refuse(response, { status: 404, body: { error: { message: `no such route: ${captured.path}` } } })
     const marks = asked.parts.filter(({ cache }) => cache).length + (asked.cache !== 'prefix' && asked.system !== '' ? 1 : 0)
@@ -73,6 +77,7 @@ export async function startFakeProvider(
     const reply = typeof said === 'string' ? { text: said } : said
     if (reply.error) return refuse(response, wire.refusal(reply.error, wire.keyOf(captured.headers), reply.retryAfterMs))
     await tell(response, wire, reply, asked, { ...bill(asked, reply), ...reply.usage })
+    silent = reply.fault === 'stall'
   }
 
   const server = createServer((request, response) => {
@@ -92,6 +97,9 @@ export async function startFakeProvider(
     },
     get abandoned() {
       return abandoned
+    },
+    get silent() {
+      return silent
     },
     close: () =>
       new Promise((resolve) => {
