@@ -30,8 +30,9 @@ function offlineModel(): Model {
   throw new Failure('model.unavailable', 'the model "offline" is not a part of this version; choose another')
 }
 
-function namedModel(name: string, options: NamedModelOptions): Model {
-  const { provider, model, address: inName } = parseModelName(name)
+function namedModel(wanted: string, options: NamedModelOptions): Model {
+  const { provider, model, address: inName } = parseModelName(wanted)
+  const name = `${provider}/${model}` // an address may hold what nobody should read
   const entry: Provider = providers[provider]
   const environment = options.environment ?? process.env
   const key = options.key ?? entry.key.variables.map((variable) => environment[variable]).find((value) => value)
@@ -46,7 +47,7 @@ function namedModel(name: string, options: NamedModelOptions): Model {
   }
   return aiSdkModel(
     {
-      name: `${provider}/${model}`,
+      name,
       provider,
       modelId: model,
       rules: providerRules[entry.rules],

@@ -5,7 +5,7 @@ export function retryAfterSeconds(headers: Readonly<Record<string, string>> | un
   const milliseconds = positive(headers?.['retry-after-ms'])
   if (milliseconds !== undefined) return milliseconds / 1000
   const said = headers?.['retry-after']
-  if (said !== undefined) return positive(said) ?? secondsUntil(Date.parse(said), now)
+  if (said !== undefined) return positive(said) ?? (/[a-z]/i.test(said) ? secondsUntil(Date.parse(said), now) : undefined)
   return googleDelay(body)
 }
 

@@ -77,6 +77,7 @@ const badKey = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key
 /** By status and code first, by words only where providers give nothing better. */
 function judge({ name, message, status, type, code, network }: ErrorFacts): Verdict {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
+  if (malformed.test(name)) return passing('malformed_response') // its words hold what was sent, which may say anything
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return fatal('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKey.test(words)) return fatal('authentication')
   if (status === 429) return /insufficient_quota/.test(words) ? fatal('rate_limited') : passing('rate_limited')
@@ -87,7 +88,7 @@ function judge({ name, message, status, type, code, network }: ErrorFacts): Verd
   if (filtered.test(words)) return fatal('content_filter')
   if (status !== undefined && status >= 400) return fatal('invalid_request')
   if (network !== undefined) return passing(late.test(network) ? 'timeout' : 'connection')
-  if (status !== undefined || malformed.test(name)) return passing('malformed_response') // it said that all was well
+  if (status !== undefined) return passing('malformed_response') // it said that all was well
   if (ours.test(name)) return fatal('invalid_request')
   return fatal('unknown')
 }
