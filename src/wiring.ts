@@ -6,7 +6,6 @@ import { createSystemClock } from './adapters/clock/system.ts'
 import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
 import { createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
-import { createSqliteStore } from './adapters/store/sqlite.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import type { Settings } from './config.ts'
 import type { ModelRole } from './ports/model.ts'
@@ -40,6 +39,7 @@ function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */
 export async function openStore(settings: Pick<Settings, 'data'>): Promise<ConversationStore> {
   await mkdir(settings.data, { recursive: true, mode: 0o700 })
+  const { createSqliteStore } = await import('./adapters/store/sqlite.ts') // most agents are made without it
   const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
   return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
 }
