@@ -18,7 +18,7 @@ describe.each(everyProvider)('three turns with a picture and a paper, as %s gets
 
   it('the last request', async () => {
     const { decisions } = await story
-    compare(join(folder, `${name}.json`), `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`)
+    compare(join(folder, `${name}.txt`), `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`)
   })
 
   it('never more than four marks, the last of them right before the tail, and none on the tail', async () => {
