@@ -7,6 +7,8 @@ export interface Format {
   readonly headers?: Readonly<Record<string, string>>
   first(opening: Opening): readonly Frame[]
   framesOf(event: TurnEvent): readonly Frame[]
+  /** The stream ends after this event. Formats that know only one turn say so; the others go on. */
+  endsWith?(event: TurnEvent): boolean
   /** Before the stream ends: too slow, or the server goes down. Nothing is said when the follower has left. */
   last(why: 'resync' | 'shutdown' | 'over'): readonly Frame[]
 }

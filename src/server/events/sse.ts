@@ -55,6 +55,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
         if (over || ending) return
         if (!backlog.push(event)) return end('resync')
         rouse()
+        if (format.endsWith?.(event)) return end('over')
       }
       end('over')
     } catch (error) {
