@@ -2,10 +2,11 @@ import type { Dirent } from 'node:fs'
 import { lstat, opendir } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import type { FileInfo, Listing } from '../../ports/files.ts'
+import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
 import { errorCode } from './error-code.ts'
 import { isReadOnly } from './open-file.ts'
 import { enter, type OpenFolder, walk } from './open-folder.ts'
+import { privateFolder } from './refuse.ts'
 
 /** Somebody may have made millions: no more than this are looked at, and then there was more. */
 const maximumEntries = 200_000
@@ -17,7 +18,8 @@ interface Found {
 }
 
 /** Depth first, each folder's entries in the order of their paths. One folder is open at a time, so that depth costs no handles. */
-export async function listFiles(root: OpenFolder, segments: readonly string[], limit: number): Promise<Listing> {
+export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
+  const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
   const files: FileInfo[] = []
   let looked = 0
   let full = false // there was one more than the limit
@@ -49,7 +51,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], l
       const entries: Dirent[] = []
       for await (const entry of await opendir(folder.inside(''))) {
         if (looked++ >= maximumEntries) break
-        if ((entry.isFile() || entry.isDirectory()) && isListed([...path, entry.name])) entries.push(entry)
+        if ((entry.isFile() || entry.isDirectory()) && isListed([...path, entry.name], dotEntries)) entries.push(entry)
       }
       entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
       return await describeAll(folder, path, entries, limit - files.length + 1)
@@ -94,7 +96,10 @@ async function describe(folder: OpenFolder, name: string, path: string): Promise
   }
 }
 
-const isListed = (path: readonly string[]) => !path.at(-1)?.startsWith('.') && unsafeReason(path.join('/')) === undefined
+function isListed(path: readonly string[], dotEntries: boolean): boolean {
+  const isPrivate = path.length === 1 && path[0]?.toLowerCase() === privateFolder
+  return !isPrivate && (dotEntries || !path.at(-1)?.startsWith('.')) && unsafeReason(path.join('/')) === undefined
+}
 
 /** A folder stands where the paths inside it do. */
 const sortKey = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry.name)
