@@ -56,7 +56,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       }),
       async (c) => {
         const name = c.req.valid('query').as ?? newId()
-        const head = await archive.import(await c.req.json(), conversationKey(c.get('caller').scope, name))
+        const head = await archive.importBundle(await c.req.json(), conversationKey(c.get('caller').scope, name))
         return c.json(summary(head), 201)
       },
     )
@@ -115,7 +115,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         responses: { 200: json(z.object({ format: z.literal('daybook.bundle') }), 'the bundle'), ...problems(401, 404) },
       }),
       async (c) => {
-        const bundle = await archive.export(keyOf(c))
+        const bundle = await archive.exportBundle(keyOf(c))
         c.header('content-disposition', `attachment; filename="${bundle.conversation_id}.json"`)
         return c.json(bundle, 200)
       },
