@@ -11,7 +11,7 @@ export const unsafePaths = [
   ['empty', ''],
   ['up', '../x'],
   ['up, from below', 'files/../../x'],
-  ['absolute', '/etc/passwd'],
+  ['absolute', '/daybook-absolute/x'],
   ['a drive', 'C:\\x'],
   ['a drive, with slashes', 'C:/x'],
   ['a server', '\\\\server\\share'],
