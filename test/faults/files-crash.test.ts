@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -86,7 +86,28 @@ it('a folder that is being replaced is the old or the new one whichever step the
   expect(turned).toBeGreaterThan(5) // it did die before it was sure of the new one,
   expect(outcomes.length - turned).toBeGreaterThan(3) // and after
   expect(outcomes).toEqual(outcomes.map((_, index) => (index < turned ? 1 : 2)))
-})
+  await dieWhileRecovering(turned + 2)
+}, 90_000)
+
+/** The old folder has been moved aside and the new one is not there yet; whoever comes to finish it dies as well, at every step. */
+async function dieWhileRecovering(step: number): Promise<void> {
+  const torn = mkdtempSync(join(root, 't-'))
+  await doOnce(torn, 'replaceFolder', 1)
+  await runChild(torn, 'replaceFolder', { step })
+  expect(existsSync(join(torn, 'out/turn_1/files'))).toBe(false)
+  const dieAt = async (next: number) => {
+    const folder = mkdtempSync(join(root, 'u-'))
+    cpSync(torn, folder, { recursive: true })
+    const said = await runChild(folder, 'recover', { step: next })
+    expect(await found.replaceFolder?.(folder, 2)).toBe(2)
+    expect(leftovers(folder)).toEqual([])
+    return said.includes('done')
+  }
+  for (let next = 1; ; next += 3) {
+    const survived = await Promise.all([next, next + 1, next + 2].map(dieAt))
+    if (survived[2]) break
+  }
+}
 
 it.each(['write', 'replaceFolder', 'host'])(
   'killed at any moment inside %s, it leaves what was acknowledged, or the next, and never a mix',

@@ -35,6 +35,7 @@ export const hostedVersion = (n: number): NewFile => ({
 const works: Readonly<Record<string, (folder: string, n: number, files: number) => Promise<unknown>>> = {
   write: (folder, n) => filesIn(folder).write('turn_1/files/a', version(n)),
   replaceFolder: (folder, n, files) => filesIn(folder).replaceFolder('turn_1/files', folderVersion(n, files)),
+  recover: (folder) => filesIn(folder).list(''),
   host: (folder, n) => hostingIn(folder).host(hostedVersion(n)),
 }
 
