@@ -95,6 +95,7 @@ export interface ToolError {
   readonly message: string
   readonly where?: string
   readonly details?: Json
+  readonly retryable?: boolean
 }
 
 /**
