@@ -110,6 +110,7 @@ async function runTool(
   const ready = hasReference(params) ? withBoundReferences(tool) : tool
   const invoked = await invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
   phase.end()
+  turn.calls?.add({ callId: call_id, toolId: tool.id, description: decision.notes, params, outcome: invoked.outcome })
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
   return invoked
 }
