@@ -5,6 +5,7 @@ import type { TurnResult } from '../agent/finish.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../core/timeline/timeline.ts'
+import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { createFixedClock, type FixedClock } from './fixed-clock.ts'
@@ -18,6 +19,7 @@ export interface Harness {
   readonly clock: FixedClock
   readonly store: ConversationStore
   readonly workspaces: Workspaces
+  readonly hosting: Hosting | undefined
   readonly conversation: string
   /** Says something and waits for the turn to end. */
   say(text: string): Promise<Said>
@@ -50,6 +52,7 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
     clock,
     store,
     workspaces,
+    hosting: options.hosting,
     conversation,
     async say(input) {
       const turn = agent.run({ conversation, input })
