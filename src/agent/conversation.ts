@@ -138,7 +138,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
       if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
       throw error
     })
-    if (desk.isOpen(id)) {
+    if (desk.isOpen(id) && result.exitReason !== 'cancelled') {
       const flushed = flushContext({ timeline: ledger.timeline, workspace }, calls?.take())
       await flushed.catch((error: unknown) => household.onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
     }

@@ -75,6 +75,8 @@ export interface Turn {
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
+  /** Told of what the model must not be. */
+  onProblem(problem: { readonly where: string; readonly error: unknown }): void
   /** What stands in the journal of this turn, from its opening on. Only a turn that is taken up again needs to ask. */
   entries(): Promise<TurnEntries>
 }

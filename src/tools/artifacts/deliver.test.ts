@@ -35,11 +35,13 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
   const reply = options.exec
     ? calls('shop.make', { contract: [{ filename: 'a', description: 'b' }] }, { code: 'x' })
     : calls('shop.make', {})
+  const problems: unknown[] = []
   const stage = createHarness({
     store,
     clock,
     tools: [tool],
     hosting: options.hosting?.(hosting) ?? hosting,
+    onProblem: (problem) => problems.push(problem),
     replies: [reply, answers('Done.')],
   })
   const { turnId } = await stage.say('Make it.')
@@ -47,6 +49,7 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
   const results = blocksOf(timeline).filter(({ type }) => type === 'react.tool.result')
   return {
     stage,
+    problems,
     store,
     timeline,
     turnId,
@@ -88,8 +91,9 @@ describe('what a tool has made', () => {
 
   it('tools 18.20: hosting that fails is a notice; the file is there, and the reason is not told', async () => {
     const broken = (hosting: Hosting): Hosting => ({ ...hosting, host: () => Promise.reject(new Error('bucket secret-bucket')) })
-    const { stage, results } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting: broken })
+    const { stage, results, problems } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting: broken })
     expect(await codesOf(stage)).toEqual(['delivery_failed.file_hosting'])
+    expect(problems).toMatchObject([{ where: 'hosting', error: { message: 'bucket secret-bucket' } }])
     expect(JSON.stringify(await stage.journal())).not.toContain('secret-bucket')
     expect(results.at(-1)).toMatchObject({ text: '# A' })
     const written = createHarness({
@@ -101,6 +105,21 @@ describe('what a tool has made', () => {
     const file = blocksOf(await written.timeline()).find(({ path }) => path?.endsWith('.files/a.md'))
     expect(file).toMatchObject({ text: 'x' })
     expect(file?.meta).not.toHaveProperty('rn')
+  })
+
+  it('a store that cannot keep the bytes fails the call, not the turn', async () => {
+    const clock = createFixedClock()
+    const blobs = { ...createMemoryBlobs(), put: () => Promise.reject(new Error('disk full')) }
+    const store = createMemoryStore({ blobs, clock })
+    const tool = defineTool({
+      id: 'shop.make',
+      description: '',
+      params: z.object({}),
+      run: (_, call) => made('a.png', 'image/png', png)(call) as never,
+    })
+    const stage = createHarness({ store, clock, tools: [tool], replies: [calls('shop.make', {}), answers('Then not.')] })
+    expect(await stage.say('Make it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
+    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
   })
 
   it('display and internal files are not hosted', async () => {

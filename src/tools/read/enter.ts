@@ -66,7 +66,11 @@ function contentDraft(
   content: { text?: string; blob?: BlobRef },
   meta: Meta = {},
 ): Draft {
-  const { text: _result, ...result } = toolResult(place, { mime, text: '', meta: { ...whereabouts(path), ...meta, ...(digest !== undefined && { digest }) } })
+  const { text: _result, ...result } = toolResult(place, {
+    mime,
+    text: '',
+    meta: { ...whereabouts(path), ...meta, ...(digest !== undefined && { digest }) },
+  })
   return { ...result, path, ...content }
 }
 
