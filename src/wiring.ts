@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
+import { createMemoryFiles } from './adapters/files/memory.ts'
 import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
 import { createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
+import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import type { Settings } from './config.ts'
 import type { ModelRole } from './ports/model.ts'
@@ -18,12 +20,13 @@ export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'cloc
 
 type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
 
-/** An agent. Conversations live in memory unless a store is given; a model by name is opened when it is first asked. */
+/** An agent. Conversations live in memory unless a store is given, and files unless workspaces are; a model by name is opened when it is first asked. */
 export function createAgent(options: AgentOptions): Agent {
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
-  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, settings })
+  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, workspaces, settings })
 }
 
 function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {

@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { Workspace } from '../ports/workspace.ts'
+import type { CallLog } from '../tools/context-files.ts'
 import type { Records } from '../tools/tool.ts'
 import { begin, type Opening } from './begin.ts'
 import type { Bill } from './bill.ts'
@@ -66,9 +67,13 @@ export interface Turn {
   readonly hooks: Hooks
   readonly records: Records
   workspace(): Promise<Workspace>
+  /** For whoever looks at the workspace; without one nobody does. */
+  readonly calls: CallLog | undefined
   readonly blobs: BlobStore
   readBlob(blob: BlobRef): Promise<Uint8Array>
   readonly hosting: Hosting | undefined
+  /** Told of what cannot reach anybody else. */
+  onProblem(problem: { readonly where: string; readonly error: unknown }): void
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
