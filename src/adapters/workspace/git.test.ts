@@ -260,8 +260,10 @@ it('announces the repository: what it holds, whether something changed, what was
   expect((await workspace.describe('turn_9')).git).toMatchObject({ status: 'uninitialized' })
 })
 
-it('without git there is no repository, and the announcement says so', async () => {
-  const { workspace } = await scene({ program: 'no-such-git' })
-  await expect(workspace.begin('turn_1')).rejects.toMatchObject({ code: 'workspace.failed' })
+it('without git nothing can be published, and the announcement says so', async () => {
+  const { workspace, journal } = await scene({ program: 'no-such-git' })
+  const turn = await beginTurn(workspace, 'turn_1', journal)
+  await turn.write('app/a.ts', 'a')
+  expect((await turn.publish()).record).toMatchObject({ status: 'failed', error: { code: 'workspace_publish_failed' } })
   expect((await workspace.describe('turn_1')).git).toEqual({ status: 'unavailable' })
 })
