@@ -9,6 +9,7 @@ import { mergeSources } from '../../src/core/sources/merge.ts'
 import type { IncomingSource } from '../../src/core/sources/source.ts'
 import { blocksAtPath, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { roughTokens } from '../../src/core/tokens.ts'
+import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
 import { entered, place } from '../../src/testing/blocks.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
@@ -18,7 +19,7 @@ import type { Call, Outcome, Tool } from '../../src/tools/tool.ts'
 
 /** A conversation with some blocks in it, and a tool that is called next. */
 export async function toolStage(
-  drafts: readonly Draft[],
+  drafts: readonly Draft[] | ((blobs: BlobStore) => Promise<readonly Draft[]>),
   options: {
     readonly hidden?: readonly string[]
     readonly sources?: readonly IncomingSource[]
@@ -31,7 +32,8 @@ export async function toolStage(
   const blobs = createMemoryBlobs()
   const store = createMemoryStore({ blobs, clock })
   const claim = await store.claim('c1', { id: 'test', host: 'here', pid: 1 })
-  if (drafts.length > 0) await store.append(claim, [{ type: 'blocks.appended', blocks: entered(drafts) }])
+  const made = typeof drafts === 'function' ? await drafts(blobs) : drafts
+  if (made.length > 0) await store.append(claim, [{ type: 'blocks.appended', blocks: entered(made) }])
   const timelineNow = async () => (await store.loadVisible('c1'))?.timeline ?? emptyTimeline()
   for (const path of hidden) {
     const ids = blocksAtPath(await timelineNow(), path).map(({ id }) => id)

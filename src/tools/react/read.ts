@@ -136,7 +136,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, spaces
       rows.push(statsOf(found, call))
       return
     }
-    const twin = request.range ? undefined : visibleTwin(call.timeline, found)
+    const twin = request.range || isNumbered(request) ? undefined : visibleTwin(call.timeline, found)
     if (twin) {
       rows.push({ path: found.path, status: 'exists_in_visible_context', seenAt: placeOf(twin) })
       return
@@ -149,6 +149,9 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, spaces
 
   return { rows, changes, entered, sources, read }
 }
+
+/** Asked for with numbers, it is not what stands there already. */
+const isNumbered = ({ numbering }: ReadRequest) => numbering === 'lines' || numbering === 'sparsed'
 
 function statsOf(found: Exclude<Found, { kind: 'missing' }>, { sight }: Call): Row {
   const { path, mime } = found

@@ -21,7 +21,11 @@ const documented = z.object({
 })
 
 /** What is wrong with a channel or a kind is said in words of our own. */
-const accepted = documented.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
+const accepted = documented.extend({
+  content: z.unknown().optional(),
+  channel: z.string().default('canvas'),
+  kind: z.string().default('display'),
+})
 
 type Written = z.infer<typeof documented>
 type GoodTarget = Target & { readonly ok: true }

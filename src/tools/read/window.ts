@@ -25,7 +25,7 @@ const labels = 700 // header and footer, addresses apart
 export function showText(text: string, request: ReadRequest & { readonly path: string }, limits: ReadLimits, tokens: TokenCounter): Shown {
   const cap = Math.min(limits.symbols, request.maxSymbols ?? limits.symbols)
   const { range, numbering } = request
-  if (range?.unit === 'symbols') return symbolWindow(text, request.path, range, cap)
+  if (range?.unit === 'symbols') return symbolWindow(text, request.path, range, limits.symbols)
   if (!range && text.length <= cap && (text.length <= limits.tokens || tokens(text) <= limits.tokens)) {
     const plain = numbering === 'default' || numbering === 'disabled'
     return { text: plain ? text : numbered(text.split('\n'), 1, numbering).join('\n'), truncated: false, partial: !plain }
@@ -93,7 +93,7 @@ function described({ text, count, partialLine }: Body, { path, lines, first, wan
   const rest = lines.slice(last).reduce((sum, line) => sum + line.length + 1, 0)
   const foot = [`omitted: ${lines.length - last} lines, ${rest} symbols`, `continue: ${readCall(path, next)}`]
   return {
-    text: [...head, text, ...(truncated ? foot : [])].join('\n'),
+    text: [...head, text, ...(truncated || last < lines.length ? foot : [])].join('\n'),
     truncated,
     partial: true,
     range: { line_start: first, line_count: count, total_lines: lines.length },
