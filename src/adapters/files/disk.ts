@@ -1,17 +1,19 @@
 import { unlink } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
 import type { Files } from '../../ports/files.ts'
+import { newDraftId } from './draft-id.ts'
 import { errorCode } from './error-code.ts'
 import { createGate } from './gate.ts'
 import { listFiles } from './listing.ts'
 import { checkReplaceable, isReadOnly, openFile, readAll, writeThrough } from './open-file.ts'
 import { enter, enterOrMake, type OpenFolder, openRoot, walk } from './open-folder.ts'
 import { checkContents, defaultMaxBytes, folderSegments, refuse, safeSegments } from './refuse.ts'
-import { newId, openPrivate, recover, replaceFolder } from './swap.ts'
+import { openPrivate, recover, replaceFolder } from './swap.ts'
 
 /**
- * Files below a folder of the disk, into which programs that a model wrote may put anything. One process at a time uses a folder; the
- * claim on a conversation sees to that. What a process that died left half done is finished or undone at the first use.
+ * Files below a folder of the disk, into which programs that a model wrote may put anything. Several processes may write files here; one
+ * at a time replaces folders, which the claim on a conversation sees to. What a process that died left half done is finished or undone at
+ * the first use.
  */
 export function createDiskFiles({ folder }: { readonly folder: string }): Files {
   const gate = createGate()
@@ -62,14 +64,16 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
       await gate.shared(() =>
         inFolderOf(path, true, async (folder, name, root) => {
           await checkReplaceable(folder, name, path)
-          await withOpen(await openPrivate(root), (home) => writeThrough(home.inside(`${newId()}.draft`), mine, readOnly, folder, name))
+          await withOpen(await openPrivate(root), (home) =>
+            writeThrough(home.inside(`${newDraftId()}.draft`), mine, readOnly, folder, name),
+          )
         }),
       )
     },
 
-    list: async (path, { limit = Number.POSITIVE_INFINITY, dotEntries = false } = {}) => {
+    list: async (path, options = {}) => {
       const segments = folderSegments(path)
-      return atRoot(path, (root) => listFiles(root, segments, { limit, dotEntries }))
+      return atRoot(path, (root) => listFiles(root, segments, options))
     },
 
     async remove(path) {

@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs'
 import { lstat, opendir } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import type { FileInfo, Listing } from '../../ports/files.ts'
+import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
 import { errorCode } from './error-code.ts'
 import { isReadOnly } from './open-file.ts'
 import { enter, type OpenFolder, walk } from './open-folder.ts'
@@ -18,11 +18,8 @@ interface Found {
 }
 
 /** Depth first, each folder's entries in the order of their paths. One folder is open at a time, so that depth costs no handles. */
-export async function listFiles(
-  root: OpenFolder,
-  segments: readonly string[],
-  { limit, dotEntries }: { readonly limit: number; readonly dotEntries: boolean },
-): Promise<Listing> {
+export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
+  const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
   const files: FileInfo[] = []
   let looked = 0
   let full = false // there was one more than the limit
@@ -99,10 +96,9 @@ async function describe(folder: OpenFolder, name: string, path: string): Promise
   }
 }
 
-/** What is being written lies in the private folder, which nobody sees. */
 function isListed(path: readonly string[], dotEntries: boolean): boolean {
-  const seen = dotEntries ? path[0]?.toLowerCase() !== privateFolder : !path.at(-1)?.startsWith('.')
-  return seen && unsafeReason(path.join('/')) === undefined
+  const isPrivate = path.length === 1 && path[0]?.toLowerCase() === privateFolder
+  return !isPrivate && (dotEntries || !path.at(-1)?.startsWith('.')) && unsafeReason(path.join('/')) === undefined
 }
 
 /** A folder stands where the paths inside it do. */

@@ -55,8 +55,8 @@ export function createMemoryFiles(): Files {
       checkWay(folder, segments)
       if (held.has(folder)) throw refuse('not_a_folder', folder)
       const prefix = folder === '' ? '' : `${folder}/`
-      const listed = (path: string) => path.startsWith(prefix) && (dotEntries || !/(?:^|\/)\./.test(path.slice(prefix.length)))
-      const paths = [...held.keys()].filter(listed).sort()
+      const isListed = (path: string) => path.startsWith(prefix) && (dotEntries || !/(?:^|\/)\./.test(path.slice(prefix.length)))
+      const paths = [...held.keys()].filter(isListed).sort()
       const files = paths.slice(0, limit).map((path) => infoOf(path, held.get(path) as Held))
       return { files, truncated: paths.length > limit }
     },

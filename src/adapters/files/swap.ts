@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
+import { isMine, isOrphan, newDraftId } from './draft-id.ts'
 import { errorCode } from './error-code.ts'
 import { lstatOrNothing, writeNew } from './open-file.ts'
 import { enter, enterOrMake, type OpenFolder, walk } from './open-folder.ts'
@@ -8,7 +9,7 @@ import { privateFolder, refuse, safeSegments } from './refuse.ts'
 import { removeTree } from './trash.ts'
 
 /*
- * How a folder is replaced, below the private folder of the files (`<id>` begins with a token of this process):
+ * How a folder is replaced, below the private folder of the files (`<id>` is a draft's):
  *
  *   <id>.draft/           being filled; a crash here means that nothing has happened
  *   <id>.swap/target      which folder
@@ -16,9 +17,6 @@ import { removeTree } from './trash.ts'
  *   <id>.swap/old.<…>     what it held
  *   <id>.<…>.gone         being removed
  */
-const token = randomBytes(6).toString('hex')
-export const newId = () => `${token}-${randomBytes(6).toString('hex')}`
-
 export const openPrivate = (root: OpenFolder) => enterOrMake(root, privateFolder, privateFolder)
 
 export async function replaceFolder(
@@ -31,7 +29,7 @@ export async function replaceFolder(
     await checkFolder(parent, name, path)
     const home = await openPrivate(root)
     try {
-      const id = newId()
+      const id = newDraftId()
       await stage(home, id, path, files, readOnly)
       const aside: string[] = []
       try {
@@ -127,19 +125,34 @@ function onlyOfTheSystem(error: unknown): void {
   if (errorCode(error) === undefined) throw error
 }
 
-/** Finishes the swaps that a dead process left behind and removes what else it left. What this process has under way is passed over. */
+/**
+ * Finishes the swaps that a dead process left behind and removes what else it left. What this process has under way is passed over; what
+ * another may still be writing, too, until it is old. Swaps are not left to wait: who replaces folders has them alone.
+ */
 export async function recover(root: OpenFolder): Promise<void> {
   const home = await enter(root, privateFolder, privateFolder)
   if (!home) return
   try {
-    for (const name of await readdir(home.inside(''))) {
-      if (name.startsWith(token)) continue
-      if (name.endsWith('.swap')) await finish(root, home, name.slice(0, -'.swap'.length))
-      else await removeTree(home, name).catch(onlyOfTheSystem)
-    }
+    const names = (await readdir(home.inside(''))).filter((name) => !isMine(name))
+    for (const name of names) if (name.endsWith('.swap')) await finish(root, home, name.slice(0, -'.swap'.length))
+    const rest = names.filter((name) => !name.endsWith('.swap'))
+    const orphans = new Set([...rest.filter(isOrphan), ...(await oldOnes(home, rest))])
+    for (const name of orphans) await removeTree(home, name).catch(onlyOfTheSystem)
   } finally {
     await home.close()
   }
+}
+
+/** Age is told by comparing files, so that it does not depend on whose clock stamps them. */
+async function oldOnes(home: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
+  if (names.length === 0) return []
+  const hour = 3_600_000
+  const probe = home.inside(`${newDraftId()}.probe`)
+  await writeNew(probe, new Uint8Array(), false)
+  const now = (await lstatOrNothing(probe))?.mtimeMs ?? 0
+  await unlink(probe)
+  const ages = await Promise.all(names.map(async (name) => now - ((await lstatOrNothing(home.inside(name)))?.mtimeMs ?? now)))
+  return names.filter((_, index) => (ages[index] as number) > hour)
 }
 
 async function finish(root: OpenFolder, home: OpenFolder, id: string): Promise<void> {

@@ -158,6 +158,8 @@ function describeListing({ describe, it, expect }: TestRunner, name: string, cre
       expect(await paths('a')).toEqual(['a/b/c', 'a/z'])
       expect(await paths('.folder')).toEqual(['.folder/x'])
       expect(await paths('nowhere/at/all')).toEqual([])
+      const all = await files.list('', { dotEntries: true })
+      expect(all.files.map(({ path }) => path)).toEqual(['.folder/x', '.hidden', 'a-b', 'a.b', 'a/.env', 'a/b/c', 'a/z', 'ab/x', 'b'])
       expect((await files.list('ab')).files).toEqual([{ path: 'ab/x', size: 4, readOnly: false }])
     })
 
