@@ -6,15 +6,18 @@ import type { TurnEvent } from '../core/event.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../core/timeline/timeline.ts'
 import type { ConversationStore } from '../ports/store.ts'
+import type { Workspaces } from '../ports/workspace.ts'
 import { createFixedClock, type FixedClock } from './fixed-clock.ts'
+import { createMemoryWorkspaces } from './memory-workspaces.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from './scripted-model.ts'
 
-/** An agent on a stage of its own: scripted model, fixed clock, memory store. Everything it does can be looked at. */
+/** An agent on a stage of its own: scripted model, fixed clock, memory store, files in memory. Everything it does can be looked at. */
 export interface Harness {
   readonly agent: Agent
   readonly model: ScriptedModel
   readonly clock: FixedClock
   readonly store: ConversationStore
+  readonly workspaces: Workspaces
   readonly conversation: string
   /** Says something and waits for the turn to end. */
   say(text: string): Promise<Said>
@@ -39,12 +42,14 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
-  const agent = createAgentFrom({ ...options, model, store, clock, settings })
+  const workspaces = options.workspaces ?? createMemoryWorkspaces()
+  const agent = createAgentFrom({ ...options, model, store, clock, settings, workspaces })
   return {
     agent,
     model,
     clock,
     store,
+    workspaces,
     conversation,
     async say(input) {
       const turn = agent.run({ conversation, input })
