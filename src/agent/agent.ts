@@ -11,6 +11,7 @@ import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { hideTool } from '../tools/react/hide.ts'
+import { patchTool } from '../tools/react/patch.ts'
 import { planTool } from '../tools/react/plan.ts'
 import { readTool } from '../tools/react/read.ts'
 import { writeTool } from '../tools/react/write.ts'
@@ -109,7 +110,7 @@ export interface Feedback extends Delivery {
 /** Turns that are taken up side by side: one that waits must not hold up the others. */
 const atOnce = 32
 
-export const builtInTools: readonly Tool[] = [readTool, writeTool, hideTool, planTool]
+export const builtInTools: readonly Tool[] = [readTool, writeTool, patchTool, hideTool, planTool]
 
 export function createAgentFrom(parts: AgentParts): Agent {
   const { store, clock, onProblem = () => {} } = parts
