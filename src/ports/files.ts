@@ -12,10 +12,10 @@ export interface Files {
   /** Replaces as a whole or not at all, durable before it resolves; folders are made. A read-only file is not replaced: `file.unsafe`, `read_only`. */
   write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
   /**
-   * Files below a folder (`''` is the root), in the order of their paths; none when it is not there. Dot-entries, links, pipes, devices
-   * and names that are not a safe path are passed over; links are not entered.
+   * Files below a folder (`''` is the root), in the order of their paths; none when it is not there. Links, pipes, devices,
+   * names that are not a safe path and, unless asked for, dot-entries are passed over; links are not entered.
    */
-  list(folder: string, options?: { readonly limit?: number }): Promise<Listing>
+  list(folder: string, options?: { readonly limit?: number; readonly dotEntries?: true }): Promise<Listing>
   /** False when nothing was there. A read-only file is not removed. */
   remove(path: string): Promise<boolean>
   /**

@@ -67,9 +67,9 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
       )
     },
 
-    list: async (path, { limit = Number.POSITIVE_INFINITY } = {}) => {
+    list: async (path, { limit = Number.POSITIVE_INFINITY, dotEntries = false } = {}) => {
       const segments = folderSegments(path)
-      return atRoot(path, (root) => listFiles(root, segments, limit))
+      return atRoot(path, (root) => listFiles(root, segments, { limit, dotEntries }))
     },
 
     async remove(path) {

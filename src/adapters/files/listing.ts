@@ -6,6 +6,7 @@ import type { FileInfo, Listing } from '../../ports/files.ts'
 import { errorCode } from './error-code.ts'
 import { isReadOnly } from './open-file.ts'
 import { enter, type OpenFolder, walk } from './open-folder.ts'
+import { privateFolder } from './refuse.ts'
 
 /** Somebody may have made millions: no more than this are looked at, and then there was more. */
 const maximumEntries = 200_000
@@ -17,7 +18,11 @@ interface Found {
 }
 
 /** Depth first, each folder's entries in the order of their paths. One folder is open at a time, so that depth costs no handles. */
-export async function listFiles(root: OpenFolder, segments: readonly string[], limit: number): Promise<Listing> {
+export async function listFiles(
+  root: OpenFolder,
+  segments: readonly string[],
+  { limit, dotEntries }: { readonly limit: number; readonly dotEntries: boolean },
+): Promise<Listing> {
   const files: FileInfo[] = []
   let looked = 0
   let full = false // there was one more than the limit
@@ -49,7 +54,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], l
       const entries: Dirent[] = []
       for await (const entry of await opendir(folder.inside(''))) {
         if (looked++ >= maximumEntries) break
-        if ((entry.isFile() || entry.isDirectory()) && isListed([...path, entry.name])) entries.push(entry)
+        if ((entry.isFile() || entry.isDirectory()) && isListed([...path, entry.name], dotEntries)) entries.push(entry)
       }
       entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
       return await describeAll(folder, path, entries, limit - files.length + 1)
@@ -94,7 +99,11 @@ async function describe(folder: OpenFolder, name: string, path: string): Promise
   }
 }
 
-const isListed = (path: readonly string[]) => !path.at(-1)?.startsWith('.') && unsafeReason(path.join('/')) === undefined
+/** What is being written lies in the private folder, which nobody sees. */
+function isListed(path: readonly string[], dotEntries: boolean): boolean {
+  const seen = dotEntries ? path[0]?.toLowerCase() !== privateFolder : !path.at(-1)?.startsWith('.')
+  return seen && unsafeReason(path.join('/')) === undefined
+}
 
 /** A folder stands where the paths inside it do. */
 const sortKey = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry.name)

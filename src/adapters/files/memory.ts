@@ -50,12 +50,13 @@ export function createMemoryFiles(): Files {
       put(path, bytes, readOnly)
     },
 
-    async list(folder, { limit = Number.POSITIVE_INFINITY } = {}) {
+    async list(folder, { limit = Number.POSITIVE_INFINITY, dotEntries = false } = {}) {
       const segments = folderSegments(folder)
       checkWay(folder, segments)
       if (held.has(folder)) throw refuse('not_a_folder', folder)
       const prefix = folder === '' ? '' : `${folder}/`
-      const paths = [...held.keys()].filter((path) => path.startsWith(prefix) && !/(?:^|\/)\./.test(path.slice(prefix.length))).sort()
+      const listed = (path: string) => path.startsWith(prefix) && (dotEntries || !/(?:^|\/)\./.test(path.slice(prefix.length)))
+      const paths = [...held.keys()].filter(listed).sort()
       const files = paths.slice(0, limit).map((path) => infoOf(path, held.get(path) as Held))
       return { files, truncated: paths.length > limit }
     },

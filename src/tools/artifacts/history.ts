@@ -4,10 +4,9 @@ import { parseJson } from '../../core/json.ts'
 import { publishPath } from '../../core/path/build.ts'
 import { canonicalPath, parsePath } from '../../core/path/logical.ts'
 import { toLogical } from '../../core/path/physical.ts'
-import { isWhole } from '../../core/timeline/artifacts.ts'
 import type { History } from '../../ports/workspace.ts'
-import { isTextMime } from '../mime.ts'
 import type { Call } from '../tool.ts'
+import { type Recorded, recordedIn } from './recorded.ts'
 
 /** What the journal of a conversation knows of files, visible or not. */
 export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): History {
@@ -15,11 +14,9 @@ export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): 
     async bytes(logical) {
       const path = canonicalPath(logical)
       if (path === undefined) return undefined
-      const recorded = (await records.byPath(path)).toReversed()
-      for (const block of recorded) {
-        const found = await bytesIn(block, blobs)
-        if (found !== undefined) return found
-        if (block.meta?.is_patch === true) return undefined // what it was before the patch is not what it is
+      for (const recorded of recordedIn(await records.byPath(path))) {
+        const bytes = await bytesOf(recorded, blobs)
+        if (bytes !== undefined) return bytes
       }
       return undefined
     },
@@ -34,17 +31,13 @@ export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): 
   }
 }
 
-/** The bytes that a block stands for: kept whole, shown, or told as text. Undefined for a preview, a patch, a digest, an anchor. */
-async function bytesIn(block: Block, blobs: Call['blobs']): Promise<Uint8Array | undefined> {
-  const { base64, text, mime = '' } = block
-  const kept = block.meta?.keeps?.[0] ?? block.blob
-  if (kept !== undefined) return fetched(kept.sha256, blobs)
-  if (base64 !== undefined) return Buffer.from(base64, 'base64')
-  return text !== undefined && isWhole(block) && isTextMime(mime) ? Buffer.from(text) : undefined
+async function bytesOf(recorded: Recorded, blobs: Call['blobs']): Promise<Uint8Array | undefined> {
+  if (recorded.kind === 'blob') return fetched(recorded.blob.sha256, blobs)
+  return recorded.kind === 'text' ? Buffer.from(recorded.text) : Buffer.from(recorded.base64, 'base64')
 }
 
 /** Bytes that were let go are as good as never recorded; damage is not. */
-async function fetched(sha256: string, blobs: Call['blobs']): Promise<Uint8Array | undefined> {
+export async function fetched(sha256: string, blobs: Call['blobs']): Promise<Uint8Array | undefined> {
   try {
     return await blobs.get(sha256)
   } catch (error) {
