@@ -42,7 +42,7 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
-  const workspaces = options.workspaces ?? createMemoryWorkspaces()
+  const workspaces = options.workspaces ?? createMemoryWorkspaces(store.blobs)
   const agent = createAgentFrom({ ...options, model, store, clock, settings, workspaces })
   return {
     agent,

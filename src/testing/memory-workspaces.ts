@@ -1,57 +1,21 @@
 import { createMemoryFiles } from '../adapters/files/memory.ts'
-import { conversationKey } from '../core/scope.ts'
+import { createCustomWorkspaces } from '../adapters/workspace/custom.ts'
+import type { BlobStore } from '../ports/blobs.ts'
 import type { Files } from '../ports/files.ts'
-import type { CheckoutOutcome, History, Hydration, HydrationRef, Workspace, Workspaces } from '../ports/workspace.ts'
+import type { Workspaces } from '../ports/workspace.ts'
 
-/** Files of turns in memory, for tests. Earlier turns come back from what the journal has recorded; no versions are kept. */
-export function createMemoryWorkspaces(): Workspaces {
-  const open = new Map<string, Workspace>()
-  return {
-    implementation: 'custom',
-    async open(owner, conversation) {
-      const key = conversationKey(owner, conversation)
-      const workspace = open.get(key) ?? createWorkspace()
-      open.set(key, workspace)
-      return workspace
+/** Workspaces whose folders are in memory. */
+export function createMemoryWorkspaces(blobs: BlobStore): Workspaces {
+  const folders = new Map<string, Files>()
+  return createCustomWorkspaces({
+    blobs,
+    openFiles(folder) {
+      const files = folders.get(folder) ?? createMemoryFiles()
+      folders.set(folder, files)
+      return files
     },
-    async forget(owner, conversation) {
-      open.delete(conversationKey(owner, conversation))
+    async removeFiles(folder) {
+      for (const name of folders.keys()) if (name === folder || name.startsWith(`${folder}/`)) folders.delete(name)
     },
-  }
-}
-
-function createWorkspace(): Workspace {
-  const files = createMemoryFiles()
-  return {
-    files,
-    scratch: createMemoryFiles(),
-    runtime: createMemoryFiles(),
-    begin: async () => {},
-    version: async () => undefined,
-    hydrate: (turnId, refs, history) => hydrate(files, turnId, refs, history),
-    checkout: async (): Promise<CheckoutOutcome> => ({ ok: false, code: 'failed', problems: [] }),
-    publish: async () => ({ status: 'skipped', record: { status: 'skipped', reason: 'no versions are kept' } }),
-    describe: async (turnId) => ({ implementation: 'custom', currentTurnRoot: turnId }),
-  }
-}
-
-async function hydrate(files: Files, turnId: string, refs: readonly HydrationRef[], history: History): Promise<Hydration> {
-  const present: { ref: HydrationRef; files: { path: string; size: number }[] }[] = []
-  const missing: HydrationRef[] = []
-  let fetched = 0
-  for (const ref of refs) {
-    const path = `${turnId}/${ref.area}/${ref.rel}`
-    const here = await files.stat(path)
-    const bytes = here
-      ? undefined
-      : await history.bytes(`fi:${turnId}.${ref.area === 'attachments' ? 'user.attachments' : ref.area}/${ref.rel}`)
-    if (bytes) {
-      await files.write(path, bytes, { readOnly: true })
-      fetched++
-    }
-    const size = here?.size ?? bytes?.length
-    if (size === undefined) missing.push(ref)
-    else present.push({ ref, files: [{ path, size }] })
-  }
-  return { present, missing, errors: [], fetched }
+  })
 }

@@ -54,7 +54,8 @@ export function createReadTool({ knowledge, skills, limits: wanted = {} }: ReadO
   const limits = { ...readLimits, ...wanted }
   return defineTool({
     id: 'react.read',
-    description: 'Load existing content into view by its logical path: what was hidden, earlier results, files, sources, knowledge, skills.',
+    description:
+      'Load existing content into view by its logical path: what was hidden, earlier results, files, sources, knowledge, skills.',
     params,
     strategy: 'exploration',
     repeatable: true,
