@@ -9,7 +9,7 @@ export function hasPreviewNumbers(patch: string, target: string): boolean {
 }
 
 const numbered = /^ *\d+\t/
-const previewMarker = /^[ +-]?(?:\[READ RANGE\]|lines: \[\d+-\d+\]\/\d+)/m
+const previewMarker = /^[ +-]?(?:\[READ (?:RANGE|PREVIEW)\]|(?:lines|symbols): \[\d+-\d+\]\/\d+)/m
 
 function looksCopied(patch: string): boolean {
   const lines = patch.split('\n')

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { noticesOf } from '../../../test/support/told.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { Failure } from '../../core/failure.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { localScope } from '../../core/scope.ts'
@@ -189,7 +190,7 @@ describe('what react.patch refuses', () => {
 
 /** A workspace where every file says the same, until reading or writing it fails. */
 function failing(what: 'read' | 'write', problem: Error): Workspaces {
-  const workspaces = createMemoryWorkspaces()
+  const workspaces = createMemoryWorkspaces(createMemoryBlobs())
   return {
     ...workspaces,
     async open(owner, conversation) {

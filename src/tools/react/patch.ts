@@ -24,7 +24,7 @@ const documented = z.object({
     .describe('an existing text file: files/… or outputs/… of this turn, or fi:<turn>.files/… of an earlier one that was pulled'),
   channel: z.enum(channels).default('canvas').describe('who sees the patch grow'),
   patch: z.string().describe('a unified diff of this one file; any text that does not begin with ---, +++ or @@ replaces the whole file'),
-  kind: z.enum(kinds).default('display').describe('file: hand the patched file over'),
+  kind: z.enum(kinds).default('display').describe('display: shown in place; file: the patched file is handed over'),
 })
 
 /** What is wrong with a channel or a kind is said in words of our own. */
@@ -39,7 +39,7 @@ export const patchTool = defineTool({
   parameters: parametersOf(documented) ?? [],
   order: 'hard',
   strategy: 'exploitation',
-  returns: 'the patch as it was applied; all of it or nothing is',
+  returns: 'the patch as it was applied: all of it, or an error and no change',
   constraints: ['lines that stay the same must stand in the patch exactly as in the file, without line numbers'],
   async run({ path, channel, patch, kind }, call) {
     if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
