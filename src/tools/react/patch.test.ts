@@ -247,6 +247,22 @@ describe('a file of an earlier turn', () => {
   })
 })
 
+describe('the content of a patched file', () => {
+  it('is the new text, never the diff: also when it is read in a later turn and nothing of it is on this machine', async () => {
+    const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: two, kind: 'display' })
+    const turn = { id: '' }
+    const read = () => calls('react.read', { paths: [`fi:${turn.id}.files/a.md`] })
+    const stage = createHarness({ replies: [write, patches('files/a.md', diff), answers('Done.'), read, answers('Read.')] })
+    turn.id = (await stage.say('Patch it.')).turnId
+    const { files } = await stage.workspaces.open(localScope, 'c1')
+    for (const { path } of (await files.list('')).files) await files.remove(path)
+    await stage.say('Read it.')
+    const { blocks, turnId } = await lookAt(stage)
+    const shown = blocks.filter((block) => block.turn_id === turnId && block.path === `fi:${turn.id}.files/a.md`)
+    expect(shown.map(({ text }) => text)).toEqual(['one\nzwei\n'])
+  })
+})
+
 describe('who sees a patched file', () => {
   const writes = (channel: string) => calls('react.write', { path: 'files/a.md', channel, content: two, kind: 'display' })
   const visibility = ({ timeline, turnId }: Awaited<ReturnType<typeof play>>) =>
