@@ -11,6 +11,7 @@ import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { Tool } from '../tools/tool.ts'
+import { type Archive, createArchive } from './archive.ts'
 import { type BuiltInOptions, builtInTools } from './built-in-tools.ts'
 import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
@@ -64,6 +65,8 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
 export interface Agent {
   /** Starts a turn; said to a busy conversation it is a followup. */
   run(submission: Submission): TurnHandle
+  /** Like `run`, for whoever follows the events instead: resolves when what was said is in the journal, long before it is answered. */
+  submit(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Attachment[] }): Promise<Accepted>
   /** Interrupts: redirects what is being done, or asks to come to an end; blank, it stops. False when nothing is running. */
   steer(
     conversation: string,
@@ -79,10 +82,21 @@ export interface Agent {
   /** Something happened that nobody said: a service alert, the result of a publish. It is read in the running turn, else in the next. */
   notify(conversation: string, text: string, options?: Notification): Promise<void>
   follow(conversation: string, options?: FollowOptions): AsyncIterable<TurnEvent>
+  /** Conversations, besides taking turns in them. */
+  readonly archive: Archive
   /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
   /** Turns that are running stay open and are taken up by the next process. */
   close(): Promise<void>
+}
+
+/** What was said will not be lost. */
+export interface Accepted {
+  /** `known`: it was said before under the same name, and nothing happens again. */
+  readonly how: 'turn' | 'followup' | 'known'
+  /** The turn that is at work on it. */
+  readonly turnId: string | undefined
+  readonly eventId: string
 }
 
 export interface Delivery {
@@ -185,6 +199,15 @@ export function createAgentFrom(parts: AgentParts): Agent {
         },
       }
     },
+    async submit(conversation, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
+      checkEventId(eventId)
+      const input = { text, attachments, eventId }
+      const { running, told } = await conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
+      if (!running) return { how: 'known', turnId: undefined, eventId }
+      running.first.catch((error: unknown) => onProblem({ where: 'turn', error }))
+      await running.entered
+      return { how: told ? 'followup' : 'turn', turnId: running.turnId, eventId }
+    },
     async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
       const addressed = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...addressed }
@@ -207,6 +230,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const payload = { reactive, ...(source !== undefined && { source }) }
       await leave(conversation, { ...newEvent('external', text, delivery), payload })
     },
+    archive: createArchive({
+      store,
+      clock,
+      owner,
+      hosting: parts.hosting,
+      workspaces: parts.workspaces,
+      announce: (conversation, event) => hub.publish(conversation, event),
+      async enterRunning(conversation, change) {
+        const running = await conversations.find(conversation)
+        await running?.enter(change)
+        return running !== undefined
+      },
+    }),
     follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
     async recover() {
       const left: string[] = []

@@ -1,3 +1,4 @@
+import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { readConversationKey } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
@@ -33,11 +34,13 @@ export interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
+  /** Tells whoever follows the conversation. */
+  announce(key: string, event: EntryEvent): void
   /** Enters a change through the turn that is running here. False when none is. */
   enterRunning(key: string, change: Change): Promise<boolean>
 }
 
-export function createArchive({ store, clock, owner, hosting, workspaces, enterRunning }: ArchiveParts): Archive {
+export function createArchive({ store, clock, owner, hosting, workspaces, announce, enterRunning }: ArchiveParts): Archive {
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -60,7 +63,8 @@ export function createArchive({ store, clock, owner, hosting, workspaces, enterR
   async function enterAlone(key: string, changes: readonly Change[]): Promise<void> {
     const claim = await store.claim(key, owner)
     try {
-      if (changes.length > 0) await store.append(claim, changes)
+      if (changes.length === 0) return
+      for (const entry of await store.append(claim, changes)) announce(key, { type: 'entry', ...entry })
     } finally {
       await store.release(claim)
     }
