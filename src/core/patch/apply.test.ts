@@ -138,6 +138,11 @@ describe('carriage returns', () => {
     expect(stored('@@ -2 +2 @@\n-b\n+B\n', 'a\r\nb\r\n')).toContain('\n-b\r\n+B\r\n')
   })
 
+  it('are not added to a patch that fits as it is: one that names no line of the text may mean a line without', () => {
+    expect(textAfter('@@ -1,0 +2 @@\n+new\n', 'a\r\nb\r\n')).toBe('a\r\nnew\nb\r\n')
+    expect(textAfter('@@ -1,0 +2 @@\n+new\n@@ -2 +3 @@\n-b\n+B\n', 'a\r\nb\r\n')).toBe('a\r\nnew\r\nB\r\n')
+  })
+
   it('of the patch alone are not put into a text that has none', () => {
     expect(textAfter('@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+B\r\n', 'a\nb\n')).toBe('a\nB\n')
   })

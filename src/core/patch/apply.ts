@@ -27,12 +27,17 @@ export type NotApplied = Refused & { readonly diagnostic?: MismatchDiagnostic }
 
 /**
  * Applies all hunks or none. A hunk goes where its header says; if its old lines do not stand there, to the nearest place at or after
- * the end of the hunk before it where they do, to the letter. In a text whose every line ends in CRLF, a patch that has no carriage
- * return is read as if its lines had one each.
+ * the end of the hunk before it where they do, to the letter. Where every line of the text ends in CRLF and no line of the patch does,
+ * a patch that does not fit as it is written is read as if its lines ended so, too.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): Applied | NotApplied {
-  const carriage = hunks.some(({ lines }) => lines.some((line) => line.text.endsWith('\r')))
-  const before = linesOf(text, { uniform: !carriage })
+  const asWritten = applyTo(linesOf(text, { uniform: false }), hunks)
+  if (asWritten.ok || hunks.some(({ lines }) => lines.some((line) => line.text.endsWith('\r')))) return asWritten
+  const carried = linesOf(text, { uniform: true })
+  return carried.ending === '\r\n' ? applyTo(carried, hunks) : asWritten
+}
+
+function applyTo(before: Lines, hunks: readonly Hunk[]): Applied | NotApplied {
   const located = locateAll(hunks, before.lines)
   if (!located.ok) return located
   const after = changed(before, located.placed)
