@@ -6,7 +6,7 @@ import { type CheckoutRecord, type Laid, readCheckoutRecord, sha256Of, writeChec
 import { findFiles } from './find-files.ts'
 import { layered } from './layers.ts'
 import { isExcluded, scopeOf } from './names.ts'
-import { filesBelow, filesFolder, readSafely } from './turn-files.ts'
+import { filesBelow, filesFolder, readAll } from './turn-files.ts'
 import type { Kept, Versions } from './versions.ts'
 
 export interface CheckoutParts {
@@ -79,12 +79,7 @@ async function readSources(sources: readonly CheckoutSource[], parts: CheckoutPa
 }
 
 async function contentsOf(files: Files, folder: string): Promise<Contents> {
-  const found = new Map<string, Uint8Array>()
-  for (const rel of (await filesBelow(files, folder)).keys()) {
-    const bytes = await readSafely(files, `${folder}/${rel}`)
-    if (bytes) found.set(rel, bytes)
-  }
-  return found
+  return readAll(files, folder, [...(await filesBelow(files, folder)).keys()])
 }
 
 /** Made in this turn by a tool or a program, and saved nowhere. */
