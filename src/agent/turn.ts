@@ -72,11 +72,11 @@ export interface Turn {
   readonly blobs: BlobStore
   readBlob(blob: BlobRef): Promise<Uint8Array>
   readonly hosting: Hosting | undefined
+  /** Told of what cannot reach anybody else. */
+  onProblem(problem: { readonly where: string; readonly error: unknown }): void
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
-  /** Told of what the model must not be. */
-  onProblem(problem: { readonly where: string; readonly error: unknown }): void
   /** What stands in the journal of this turn, from its opening on. Only a turn that is taken up again needs to ask. */
   entries(): Promise<TurnEntries>
 }
