@@ -20,7 +20,6 @@ export {
   type SubscriberFactory,
 } from './agent/stream-with-channels-contract.ts'
 export {
-  type Attachment,
   type BlobRef,
   type Block,
   type BlockType,
@@ -65,7 +64,12 @@ export type { BlobStore } from './ports/blobs.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Model, ModelRequest, ModelRole } from './ports/model.ts'
 export type { Claim, ConversationStore, Entry, Owner, Saved } from './ports/store.ts'
+export type { AttachmentPolicy } from './tools/attachments/ingest.ts'
+export type { AttachmentLimits, Finding, Rejection, RejectionReason, Upload } from './tools/attachments/upload.ts'
 export { defineTool, type ToolDefinition } from './tools/define.ts'
 export { type Envelope, failed, type Returned, succeeded } from './tools/outcome.ts'
-export type { Call, Outcome, Tool, ToolError } from './tools/tool.ts'
+export type { MemoryFindings, MemoryHit, MemoryQuery, MemorySearch } from './tools/react/memsearch.ts'
+export type { KnowledgeHit, KnowledgeQuery, KnowledgeSearch } from './tools/react/search-knowledge.ts'
+export type { Knowledge, KnowledgeItem, Skill, Skills } from './tools/read/spaces.ts'
+export type { Call, MadeArtifact, Outcome, Tool, ToolError } from './tools/tool.ts'
 export { type AgentOptions, createAgent, openStore } from './wiring.ts'

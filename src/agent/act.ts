@@ -139,9 +139,9 @@ async function enterOutcome(turn: Turn, place: Place, toolId: string, outcome: O
 
 const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
 
-function whereTo({ conversationId, blobs, workspace, hosting, ledger }: Turn) {
+function whereTo({ conversationId, blobs, workspace, hosting, ledger, onProblem }: Turn) {
   const { scope, name: conversation } = readConversationKey(conversationId)
-  return { blobs, workspace, hosting, scope, conversation, timeline: ledger.timeline }
+  return { blobs, workspace, hosting, scope, conversation, timeline: ledger.timeline, onProblem }
 }
 
 const unfit = failed(

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { breakingStore } from '../../test/support/breaking-store.ts'
 import { contextWithRoom } from '../../test/support/context.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../adapters/files/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory.ts'
+import { createMemoryWorkspaces } from '../adapters/workspace/memory.ts'
 import { type Block, readWorkspacePublish } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { localScope } from '../core/scope.ts'
@@ -12,7 +14,6 @@ import type { Workspaces } from '../ports/workspace.ts'
 import { contentsBelow } from '../testing/conformance/workspace-kit.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../testing/harness.ts'
-import { createMemoryWorkspaces } from '../testing/memory-workspaces.ts'
 import { answers, calls, type Reply } from '../testing/scripted-model.ts'
 
 const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
@@ -83,7 +84,7 @@ describe('what a turn leaves of its files', () => {
     for (const error of [new Failure('workspace.failed', 'no room on /var/lib/x'), new Error('a bug')]) {
       const clock = createFixedClock()
       const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-      const workspaces = unlucky(createMemoryWorkspaces(store.blobs), error)
+      const workspaces = unlucky(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }), error)
       const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.'), answers('Still here.')], { store, clock, workspaces })
       const result = await stage.say('Write.')
       expect(result).toMatchObject({ ok: false, exitReason: 'error', answer: 'Done.' })
@@ -125,7 +126,7 @@ describe('what a turn leaves of its files', () => {
   it('is published by whoever takes up the turn', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-    const workspaces = createMemoryWorkspaces(store.blobs)
+    const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
     const dying = stageOf([write('files/app/a.md', 'one'), answers('Done.')], {
       store: breakingStore(store, { append: 4, side: 'before' }),
       clock,

@@ -1,12 +1,15 @@
+import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
 import { type Draft, workspacePublish } from '../../src/core/block/index.ts'
 import { localScope } from '../../src/core/scope.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
 import { minute } from '../../src/testing/blocks.ts'
 import { createTestJournal, publishedTurn } from '../../src/testing/conformance/workspace-kit.ts'
-import { createMemoryWorkspaces } from '../../src/testing/memory-workspaces.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { toolStage } from './tool-stage.ts'
+
+const machine = (blobs: BlobStore) => createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
 
 /** A conversation in which turn_o and turn_p have published files, on a machine that has none of them; turn_c is running. */
 export async function afterEarlierTurns(
@@ -17,8 +20,8 @@ export async function afterEarlierTurns(
   const stage = await toolStage(
     async (blobs) => {
       const journal = createTestJournal()
-      const before = await createMemoryWorkspaces(blobs).open(localScope, 'c1')
-      workspace = await createMemoryWorkspaces(blobs).open(localScope, 'c1')
+      const before = await machine(blobs).open(localScope, 'c1')
+      workspace = await machine(blobs).open(localScope, 'c1')
       const drafts: Draft[] = []
       for (const [turnId, files] of Object.entries(turns)) {
         drafts.push(workspacePublish(turnId, minute(1), await publishedTurn(before, turnId, journal, files)))

@@ -1,5 +1,7 @@
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
 import { recordsOf } from '../../src/agent/records.ts'
 import type { Draft, Place } from '../../src/core/block/index.ts'
 import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
@@ -13,7 +15,6 @@ import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
 import { entered, place } from '../../src/testing/blocks.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { createMemoryWorkspaces } from '../../src/testing/memory-workspaces.ts'
 import { resultDrafts } from '../../src/tools/results.ts'
 import type { Call, Outcome, Tool } from '../../src/tools/tool.ts'
 
@@ -44,7 +45,7 @@ export async function toolStage(
     await store.append(claim, [{ type: 'sources.merged', ts: clock.now(), rows: changed, next_sid: pool.next_sid }])
   }
   const timeline = await timelineNow()
-  const workspace = options.workspace ?? (await createMemoryWorkspaces(blobs).open(localScope, 'c1'))
+  const workspace = options.workspace ?? (await createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles }).open(localScope, 'c1'))
   const at: Place = place('k', turnId, 50)
   const slice = () => sliceOf(timeline, defaultSettings, turnId)
   const call: Call = {

@@ -88,7 +88,7 @@ function describeHandles({ describe, it, expect }: TestRunner, name: string, cre
       for (const physicalPath of [
         '',
         '../x',
-        '/etc/passwd',
+        '/daybook-absolute/x',
         'a/../../x',
         'a\0b',
         'C:\\x',

@@ -35,11 +35,13 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
   const reply = options.exec
     ? calls('shop.make', { contract: [{ filename: 'a', description: 'b' }] }, { code: 'x' })
     : calls('shop.make', {})
+  const problems: unknown[] = []
   const stage = createHarness({
     store,
     clock,
     tools: [tool],
     hosting: options.hosting?.(hosting) ?? hosting,
+    onProblem: (problem) => problems.push(problem),
     replies: [reply, answers('Done.')],
   })
   const { turnId } = await stage.say('Make it.')
@@ -47,6 +49,7 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
   const results = blocksOf(timeline).filter(({ type }) => type === 'react.tool.result')
   return {
     stage,
+    problems,
     store,
     timeline,
     turnId,
@@ -79,7 +82,8 @@ describe('what a tool has made', () => {
       meta: { rn: expect.any(String), key: expect.any(String), hosted_uri: expect.any(String), keeps: [{ size: 3 }] },
     })
     const said = JSON.stringify([...results.map(({ text }) => text), ...results.map(({ meta }) => meta?.digest), digests])
-    expect(said).not.toMatch(/rn|hosted_uri|"key"/)
+    for (const handle of ['rn', 'hosted_uri', 'key']) expect(said).not.toContain(String(content?.meta?.[handle]))
+    expect(said).not.toMatch(/hosted_uri|\brn\b/)
     expect(JSON.stringify(stage.model.requests.map(({ parts }) => parts))).not.toContain(String(content?.meta?.rn))
     const found = await hosting.resolve(String(content?.meta?.rn), localScope)
     expect(found && Buffer.from(await hosting.read(found)).toString()).toBe('# A')
@@ -87,8 +91,9 @@ describe('what a tool has made', () => {
 
   it('tools 18.20: hosting that fails is a notice; the file is there, and the reason is not told', async () => {
     const broken = (hosting: Hosting): Hosting => ({ ...hosting, host: () => Promise.reject(new Error('bucket secret-bucket')) })
-    const { stage, results } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting: broken })
+    const { stage, results, problems } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting: broken })
     expect(await codesOf(stage)).toEqual(['delivery_failed.file_hosting'])
+    expect(problems).toMatchObject([{ where: 'hosting', error: { message: 'bucket secret-bucket' } }])
     expect(JSON.stringify(await stage.journal())).not.toContain('secret-bucket')
     expect(results.at(-1)).toMatchObject({ text: '# A' })
     const written = createHarness({
@@ -100,6 +105,21 @@ describe('what a tool has made', () => {
     const file = blocksOf(await written.timeline()).find(({ path }) => path?.endsWith('.files/a.md'))
     expect(file).toMatchObject({ text: 'x' })
     expect(file?.meta).not.toHaveProperty('rn')
+  })
+
+  it('a store that cannot keep the bytes fails the call, not the turn', async () => {
+    const clock = createFixedClock()
+    const blobs = { ...createMemoryBlobs(), put: () => Promise.reject(new Error('disk full')) }
+    const store = createMemoryStore({ blobs, clock })
+    const tool = defineTool({
+      id: 'shop.make',
+      description: '',
+      params: z.object({}),
+      run: (_, call) => made('a.png', 'image/png', png)(call) as never,
+    })
+    const stage = createHarness({ store, clock, tools: [tool], replies: [calls('shop.make', {}), answers('Then not.')] })
+    expect(await stage.say('Make it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
+    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
   })
 
   it('display and internal files are not hosted', async () => {
@@ -137,7 +157,7 @@ describe('what a tool has made', () => {
       byCall: async () => [],
       turnLog: async () => undefined,
     }
-    expect(await historyOf({ records, blobs: store.blobs }).bytes(`fi:${turnId}.files/a.bin`)).toEqual(Buffer.from([0, 1, 2]))
+    expect(await historyOf({ records, blobs: store.blobs }).bytes(`fi:${turnId}.files/a.bin`)).toEqual(Uint8Array.of(0, 1, 2))
   })
 
   it('an image too large to be shown is kept all the same', async () => {

@@ -29,6 +29,8 @@ export interface Delivery extends Pick<Call, 'blobs' | 'workspace' | 'timeline'>
   readonly conversation: string
   /** Exec tools speak of broken files in their report. */
   readonly exec: boolean
+  /** Why something could not be hosted: it may name buckets and folders, so the model is not told. */
+  onProblem(problem: { readonly where: string; readonly error: unknown }): void
 }
 
 /** More is not read into memory to be checked, kept or handed over. */
@@ -114,15 +116,16 @@ async function host(
   content: Uint8Array,
   place: Place,
   toolId: string,
-  { hosting, scope: owner, conversation }: Delivery,
+  { hosting, scope: owner, conversation, onProblem }: Delivery,
 ): Promise<Handover> {
   const { physical_path: physicalPath, description } = digest
   if (!hosting || physicalPath === undefined) return nothing
   try {
     const file = { owner, conversation, turnId: place.turnId, stage: 'file' as const, physicalPath, mime, ts: place.ts, content }
     return { hosted: await hosting.host(description === undefined ? file : { ...file, description }) }
-  } catch {
-    return { problem: notHosted(toolId, digest.artifact_path) } // why is in the host's own log: it may name buckets and folders
+  } catch (error) {
+    onProblem({ where: 'hosting', error })
+    return { problem: notHosted(toolId, digest.artifact_path) }
   }
 }
 

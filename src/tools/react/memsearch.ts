@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import { wellCut } from '../artifacts/payload.ts'
 import { defineTool } from '../define.ts'
+import { messageOf } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import { parametersOf } from '../parameters.ts'
 import type { Call, Tool } from '../tool.ts'
@@ -75,9 +76,11 @@ export function createMemsearchTool(memory: MemorySearch): Tool {
       if (!isWindow(given.from, given.to))
         return failed('bad_time_window', '`from` and `to` must be times in ISO 8601, `from` the earlier.')
       const query = queryOf(given, targets as readonly MemoryTarget[])
-      const found = await memory.search(query, call).catch(() => undefined)
-      if (!found) return failed('memsearch_failed', 'The search did not work. Go on without it, or try once more.')
-      return succeeded({ output: report(found, query, call) })
+      try {
+        return succeeded({ output: report(await memory.search(query, call), query, call) })
+      } catch (error) {
+        return failed('memsearch_failed', `The search did not work: ${messageOf(error)} Go on without it, or try once more.`)
+      }
     },
   })
 }

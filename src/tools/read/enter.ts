@@ -1,4 +1,5 @@
 import { type BlobRef, type Draft, type Meta, type Place, toolResult } from '../../core/block/index.ts'
+import { toPhysical } from '../../core/path/physical.ts'
 import { caps } from '../../core/render/caps.ts'
 import type { Call } from '../tool.ts'
 import type { Found } from './found.ts'
@@ -65,6 +66,15 @@ function contentDraft(
   content: { text?: string; blob?: BlobRef },
   meta: Meta = {},
 ): Draft {
-  const { text: _result, ...result } = toolResult(place, { mime, text: '', meta: { ...meta, ...(digest !== undefined && { digest }) } })
+  const { text: _result, ...result } = toolResult(place, {
+    mime,
+    text: '',
+    meta: { ...whereabouts(path), ...meta, ...(digest !== undefined && { digest }) },
+  })
   return { ...result, path, ...content }
+}
+
+function whereabouts(path: string): Meta {
+  const physical = toPhysical(path)
+  return physical === undefined ? {} : { physical_path: physical }
 }

@@ -1,6 +1,5 @@
 import { digestText } from '../../core/block/index.ts'
 import { rewriteSids } from '../../core/citations/sids.ts'
-import { Failure } from '../../core/failure.ts'
 import { mergeSources } from '../../core/sources/merge.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Call } from '../tool.ts'
@@ -34,10 +33,7 @@ export interface Skill {
 
 export async function findKnowledge(path: string, knowledge: Knowledge | undefined, call: Call): Promise<Found> {
   if (!knowledge) return missing(path, 'knowledge_resolver_missing')
-  const item = await knowledge.read(path, call).catch((error: unknown) => {
-    if (error instanceof Failure && error.code === 'conversation.superseded') throw error
-    return 'failed' as const
-  })
+  const item = await knowledge.read(path, call).catch(() => 'failed' as const) // what went wrong is between it and its owner; the model reads that it did
   if (item === 'failed') return missing(path, 'knowledge_resolver_error')
   if (item === undefined) return missing(path, 'knowledge_path_missing')
   if (item.storageMissing) return missing(path, 'knowledge_storage_missing')
