@@ -1,7 +1,10 @@
+import { checkoutTool } from '../tools/react/checkout.ts'
 import { hideTool } from '../tools/react/hide.ts'
 import { createMemsearchTool, type MemorySearch } from '../tools/react/memsearch.ts'
 import { planTool } from '../tools/react/plan.ts'
+import { pullTool } from '../tools/react/pull.ts'
 import { createReadTool, type ReadOptions } from '../tools/react/read.ts'
+import { searchFilesTool } from '../tools/react/search-files.ts'
 import { createSearchKnowledgeTool, type KnowledgeSearch } from '../tools/react/search-knowledge.ts'
 import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -19,8 +22,11 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
   return [
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokens(contextTokens) } }) }),
     writeTool,
+    pullTool,
+    checkoutTool,
     ...(memory ? [createMemsearchTool(memory)] : []),
     hideTool,
+    searchFilesTool,
     ...(knowledgeSearch ? [createSearchKnowledgeTool(knowledgeSearch)] : []),
     planTool,
   ]

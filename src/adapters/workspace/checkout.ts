@@ -6,7 +6,7 @@ import { type CheckoutRecord, type Laid, readCheckoutRecord, sha256Of, writeChec
 import { findFiles } from './find-files.ts'
 import { layered } from './layers.ts'
 import { isExcluded, scopeOf } from './names.ts'
-import { filesBelow, filesFolder, readSafely } from './turn-files.ts'
+import { filesBelow, filesFolder, readAll } from './turn-files.ts'
 import type { Kept, Versions } from './versions.ts'
 
 export interface CheckoutParts {
@@ -29,6 +29,15 @@ type Contents = ReadonlyMap<string, Uint8Array>
  * process that dies in between leaves the old folder or the new, and in both nothing that a checkout put is taken for the turn's work.
  */
 export async function checkout(turnId: string, request: CheckoutRequest, parts: CheckoutParts): Promise<CheckedOut> {
+  try {
+    return await layOut(turnId, request, parts)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return refused('failed', [{ message: withoutPlaces(error.message) }])
+  }
+}
+
+async function layOut(turnId: string, request: CheckoutRequest, parts: CheckoutParts): Promise<CheckedOut> {
   const folder = filesFolder(turnId)
   const before = await readCheckoutRecord(parts.runtime, turnId)
   const current = await contentsOf(parts.files, folder)
@@ -41,14 +50,9 @@ export async function checkout(turnId: string, request: CheckoutRequest, parts: 
   const contents = layered(request.mode === 'overlay' ? [current, ...layers] : layers)
   const laid = layered(layers)
   const record = nextRecord(before, request, laid)
-  try {
-    await writeCheckoutRecord(parts.runtime, turnId, { ...record, laid: merged(before?.laid, record.laid) })
-    await parts.files.replaceFolder(folder, contents)
-    await writeCheckoutRecord(parts.runtime, turnId, record)
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    return refused('failed', [{ message: withoutPlaces(error.message) }])
-  }
+  await writeCheckoutRecord(parts.runtime, turnId, { ...record, laid: merged(before?.laid, record.laid) })
+  await parts.files.replaceFolder(folder, contents)
+  await writeCheckoutRecord(parts.runtime, turnId, record)
   const outcome: CheckoutOutcome = {
     ok: true,
     checkedOut: read.sources.map(({ source, contents: { size } }) => ({ source, files: size })),
@@ -79,12 +83,7 @@ async function readSources(sources: readonly CheckoutSource[], parts: CheckoutPa
 }
 
 async function contentsOf(files: Files, folder: string): Promise<Contents> {
-  const found = new Map<string, Uint8Array>()
-  for (const rel of (await filesBelow(files, folder)).keys()) {
-    const bytes = await readSafely(files, `${folder}/${rel}`)
-    if (bytes) found.set(rel, bytes)
-  }
-  return found
+  return readAll(files, folder, [...(await filesBelow(files, folder)).keys()])
 }
 
 /** Made in this turn by a tool or a program, and saved nowhere. */

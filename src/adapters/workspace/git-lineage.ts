@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import type { Scope } from '../../core/scope.ts'
-import { createGit, type Git, recordsOf, textOf } from './git-run.ts'
+import { createGit, type Git, recordsOf } from './git-run.ts'
 import { conversationFolder, encodeName, excludedNames } from './names.ts'
 import type { Kept, Version } from './versions.ts'
 
@@ -31,6 +31,8 @@ export interface Lineage {
   commitOf(ref: string): Promise<string | undefined>
   /** What a commit has below `files/`. */
   filesOf(commit: string): Promise<Version>
+  /** The same without the sizes, which git would have to look up one by one. */
+  hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
   readObjects(hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
 }
 
@@ -62,15 +64,14 @@ export function openLineage(options: {
       })
       return prepared
     },
-    async commitOf(ref) {
-      if (!existsSync(folder)) return undefined
-      const printed = textOf(await git(['for-each-ref', '--format=%(objectname) %(refname)', ref]))
-      const line = printed.split('\n').find((each) => each.endsWith(` ${ref}`))
-      return line?.slice(0, line.indexOf(' '))
-    },
+    commitOf: (ref) => readRef(folder, ref),
     async filesOf(commit) {
       const entries = recordsOf(await git(['ls-tree', '-r', '-l', '-z', '--full-tree', commit, 'files/']))
       return new Map(entries.flatMap(entryOf).sort(([a], [b]) => (a < b ? -1 : 1)))
+    },
+    async hashesOf(commit) {
+      const entries = recordsOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit, 'files/']))
+      return new Map(entries.flatMap(hashOf))
     },
     async readObjects(hashes) {
       const wanted = [...new Set(hashes)]
@@ -99,11 +100,35 @@ async function makeRepository(folder: string): Promise<void> {
   }
 }
 
+/** As git keeps it on disk: in a file of its own, or in a list. */
+async function readRef(folder: string, ref: string): Promise<string | undefined> {
+  const loose = await readOrNothing(join(folder, ref))
+  if (loose !== undefined && /^[0-9a-f]{40}\n?$/.test(loose)) return loose.trim()
+  const packed = await readOrNothing(join(folder, 'packed-refs'))
+  return packed
+    ?.split('\n')
+    .find((line) => line.endsWith(` ${ref}`))
+    ?.slice(0, 40)
+}
+
+async function readOrNothing(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch {
+    return undefined // no such ref
+  }
+}
+
 /** `<mode> blob <hash> <size>\t<path>`. Links, submodules and names that nobody may use are passed over: not every lineage is ours. */
 function entryOf(record: string): readonly (readonly [string, Kept])[] {
   const [, mode, hash, size, path] = /^(\d+) blob ([0-9a-f]+) +(\d+)\tfiles\/(.+)$/s.exec(record) ?? []
   if (!mode?.startsWith('100') || hash === undefined || path === undefined || unsafeReason(path) !== undefined) return []
   return [[path, { hash, size: Number(size) }]]
+}
+
+function hashOf(record: string): readonly (readonly [string, string])[] {
+  const [, hash, path] = /^100\d+ blob ([0-9a-f]+)\tfiles\/(.+)$/s.exec(record) ?? []
+  return hash === undefined || path === undefined || unsafeReason(path) !== undefined ? [] : [[path, hash]]
 }
 
 /** `<hash> <type> <size>\n<bytes>\n`, one after the other; `<hash> missing\n` for what is not there. */

@@ -10,7 +10,6 @@ import { importRef, snapshotMessage, writeSnapshot } from './git-snapshot.ts'
 import { nextLineage } from './lineage.ts'
 import { publishedRecord } from './publish-record.ts'
 import { filesFolder, isEmpty } from './turn-files.ts'
-import type { Version } from './versions.ts'
 
 export interface GitPublishParts {
   readonly lineage: Lineage
@@ -29,13 +28,18 @@ const RETRIES = 3
 export async function publishGit(turnId: string, parts: GitPublishParts): Promise<Published> {
   const { lineage, index, files, runtime } = parts
   const record = publishedRecord('git', turnId)
-  const checkedOut = await readCheckoutRecord(runtime, turnId)
-  if (!checkedOut && (await isEmpty(files, filesFolder(turnId)))) return record.skipped('workspace_not_materialized')
   await lineage.prepare()
-  const { made, fresh } = await readMade(await readState(lineage, index), files, turnId)
-  for (let attempt = 0; ; attempt++) {
-    const head = await lineage.commitOf(lineage.refs.branch)
-    const before = hashes(head === undefined ? new Map() : await lineage.filesOf(head))
+  let seen = lookAtHead(lineage) // meanwhile
+  seen.catch(() => {})
+  const [checkedOut, empty, state] = await Promise.all([
+    readCheckoutRecord(runtime, turnId),
+    isEmpty(files, filesFolder(turnId)),
+    readState(lineage, index),
+  ])
+  if (!checkedOut && empty) return record.skipped('workspace_not_materialized')
+  const { made, fresh } = await readMade(state, files, turnId)
+  for (let attempt = 0; ; attempt++, seen = lookAtHead(lineage)) {
+    const { head, before } = await seen
     const next = nextLineage(before, made, checkedOut)
     if (head === undefined && next.size === 0) return record.skipped('empty_workspace')
     const changes = changesBetween(before, next)
@@ -49,7 +53,10 @@ export async function publishGit(turnId: string, parts: GitPublishParts): Promis
   }
 }
 
-const hashes = (version: Version) => new Map([...version].map(([rel, { hash }]) => [rel, hash]))
+async function lookAtHead(lineage: Lineage) {
+  const head = await lineage.commitOf(lineage.refs.branch)
+  return { head, before: head === undefined ? new Map<string, string>() : await lineage.hashesOf(head) }
+}
 
 function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ReadonlyMap<string, string | undefined> {
   const put = [...after].filter(([rel, hash]) => before.get(rel) !== hash)

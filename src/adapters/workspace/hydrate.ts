@@ -1,10 +1,12 @@
+import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
+import { withoutPlaces } from '../../core/path/places.ts'
 import type { Files } from '../../ports/files.ts'
 import type { History, Hydration, HydrationRef } from '../../ports/workspace.ts'
 import { findFiles } from './find-files.ts'
 import { isWithin } from './names.ts'
-import { filesBelow, readSafely } from './turn-files.ts'
-import type { Version, Versions } from './versions.ts'
+import { filesBelow, readAll } from './turn-files.ts'
+import type { Versions } from './versions.ts'
 
 export interface HydrationParts {
   readonly versions: Versions
@@ -22,7 +24,11 @@ export async function hydrate(turnId: string, refs: readonly HydrationRef[], par
   const errors: { ref: HydrationRef; message: string }[] = []
   let fetched = 0
   for (const ref of refs) {
-    const brought = await bring(turnId, ref, parts)
+    const brought = await bring(turnId, ref, parts).catch(whatWentWrong)
+    if (brought instanceof Failure) {
+      errors.push({ ref, message: withoutPlaces(brought.message) })
+      continue
+    }
     fetched += brought.fetched
     if (brought.lost.length > 0) errors.push({ ref, message: lostMessage(brought.lost) })
     if (brought.sizes.size > 0) present.push({ ref, files: listed(turnId, ref, brought.sizes) })
@@ -55,6 +61,12 @@ export async function hydrateCurrent(
   return { present, missing, errors: [], fetched }
 }
 
+/** A folder that has become a link, a disk that is full: the other refs may still be had. */
+function whatWentWrong(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  throw error
+}
+
 interface Brought {
   readonly sizes: ReadonlyMap<string, number>
   readonly lost: readonly string[]
@@ -65,54 +77,58 @@ async function bring(turnId: string, ref: HydrationRef, parts: HydrationParts): 
   const { versions, files, history } = parts
   const folder = `${turnId}/${ref.area}`
   const { kept, recorded, lost } = await findFiles(turnId, ref, parts)
-  const here = await unchanged(files, folder, kept, versions)
+  const local = await readLocal(files, folder, [...kept.keys(), ...recorded.keys()])
+  const here = new Map([...kept].flatMap(([rel, { hash }]) => local.same(rel, (bytes) => versions.hashOf(bytes) === hash)))
   const absent = new Map([...kept].filter(([rel]) => !here.has(rel)))
   const read = absent.size > 0 ? await versions.read(absent, history) : new Map<string, Uint8Array>()
   const gone = [...absent.keys()].filter((rel) => !read.has(rel))
+  const foreign = [...recorded].filter(([rel, bytes]) => local.same(rel, (own) => Buffer.compare(own, bytes) === 0).length === 0)
+  const brought = new Map([...read, ...foreign])
   const contents = new Map([...here, ...read, ...recorded])
-  const fetched = await layDown(files, folder, contents)
+  const open = [...contents.keys()].filter((rel) => brought.has(rel) || !local.infos.get(rel)?.readOnly)
+  await layDown(files, folder, { contents, open, infos: local.infos })
   const sizes = new Map([...contents].sort(([a], [b]) => (a < b ? -1 : 1)).map(([rel, bytes]) => [rel, bytes.length]))
-  return { sizes, lost: [...lost, ...gone], fetched }
+  return { sizes, lost: [...lost, ...gone], fetched: brought.size }
 }
 
-/** What is here already, byte for byte. */
-async function unchanged(files: Files, folder: string, kept: Version, versions: Versions): Promise<ReadonlyMap<string, Uint8Array>> {
-  if (kept.size === 0) return new Map()
-  const local = await filesBelow(files, folder)
-  const same = new Map<string, Uint8Array>()
-  for (const [rel, { size, hash }] of kept) {
-    if (local.get(rel)?.size !== size) continue
-    const bytes = await readSafely(files, `${folder}/${rel}`)
-    if (bytes && versions.hashOf(bytes) === hash) same.set(rel, bytes)
+/** What lies here under these names. */
+async function readLocal(files: Files, folder: string, rels: readonly string[]) {
+  const infos = await filesBelow(files, folder)
+  const contents = await readAll(
+    files,
+    folder,
+    rels.filter((rel) => infos.has(rel)),
+  )
+  return {
+    infos,
+    same(rel: string, isIt: (bytes: Uint8Array) => boolean): readonly (readonly [string, Uint8Array])[] {
+      const bytes = contents.get(rel)
+      return bytes && isIt(bytes) ? [[rel, bytes]] : []
+    },
   }
-  return same
 }
 
-/** Read-only, beside whatever else of that turn is here. Returns how many were not here with this content. */
-async function layDown(files: Files, folder: string, contents: ReadonlyMap<string, Uint8Array>): Promise<number> {
-  const local = await filesBelow(files, folder)
-  const open: string[] = []
-  let brought = 0
-  for (const [rel, bytes] of contents) {
-    const info = local.get(rel)
-    const same = info?.size === bytes.length && equal(await readSafely(files, `${folder}/${rel}`), bytes)
-    if (!same) brought++
-    if (!same || !info?.readOnly) open.push(rel)
-  }
-  const overwritten = open.some((rel) => local.get(rel)?.readOnly) // a program has changed what it was not to touch
+interface ToLayDown {
+  readonly contents: ReadonlyMap<string, Uint8Array>
+  /** Those that are not here, or not read-only. */
+  readonly open: readonly string[]
+  readonly infos: Awaited<ReturnType<typeof filesBelow>>
+}
+
+/** Read-only, beside whatever else of that turn is here. */
+async function layDown(files: Files, folder: string, { contents, open, infos }: ToLayDown): Promise<void> {
+  const overwritten = open.some((rel) => infos.get(rel)?.readOnly) // a program has changed what it was not to touch
   if (open.length < ONE_BY_ONE && !overwritten) {
     for (const rel of open) await files.write(`${folder}/${rel}`, contents.get(rel) as Uint8Array, { readOnly: true })
-  } else if (open.length > 0) {
-    const others = await Promise.all(
-      [...local.keys()].filter((rel) => !contents.has(rel)).map(async (rel) => [rel, await readSafely(files, `${folder}/${rel}`)] as const),
+  } else {
+    const others = await readAll(
+      files,
+      folder,
+      [...infos.keys()].filter((rel) => !contents.has(rel)),
     )
-    const kept = others.filter((other): other is readonly [string, Uint8Array] => other[1] !== undefined)
-    await files.replaceFolder(folder, new Map([...kept, ...contents]), { readOnly: true })
+    await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
   }
-  return brought
 }
-
-const equal = (a: Uint8Array | undefined, b: Uint8Array) => a !== undefined && Buffer.compare(a, b) === 0
 
 function listed(turnId: string, { area }: HydrationRef, sizes: ReadonlyMap<string, number>) {
   return [...sizes].map(([rel, size]) => ({ path: `${turnId}/${area}/${rel}`, size }))

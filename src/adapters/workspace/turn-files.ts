@@ -20,13 +20,25 @@ export async function isEmpty(files: Files, folder: string): Promise<boolean> {
 
 /** What would be published: without what never is, and without what can not be read. */
 export async function publishable(files: Files, folder: string): Promise<ReadonlyMap<string, Uint8Array>> {
-  const found = new Map<string, Uint8Array>()
-  for (const rel of (await filesBelow(files, folder)).keys()) {
-    if (isExcluded(rel)) continue
-    const bytes = await readSafely(files, `${folder}/${rel}`)
-    if (bytes) found.set(rel, bytes)
+  return readAll(
+    files,
+    folder,
+    [...(await filesBelow(files, folder)).keys()].filter((rel) => !isExcluded(rel)),
+  )
+}
+
+/** Several at once: most of the time is waiting for the disk. */
+const AT_ONCE = 16
+
+/** By path below the folder, in the order asked for; without what can not be read. */
+export async function readAll(files: Files, folder: string, rels: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+  const read = new Map<string, Uint8Array | undefined>(rels.map((rel) => [rel, undefined]))
+  const waiting = rels.values()
+  const worker = async () => {
+    for (const rel of waiting) read.set(rel, await readSafely(files, `${folder}/${rel}`))
   }
-  return found
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return new Map([...read].filter((each): each is [string, Uint8Array] => each[1] !== undefined))
 }
 
 /** Undefined also for what is no file of ours: a link, a pipe, a name that nobody may use. */

@@ -1,6 +1,5 @@
 import type { TestRunner } from './suite.ts'
-import { type CreateHouse, openIn } from './workspace.ts'
-import { beginTurn, createTestJournal, publishedTurn } from './workspace-kit.ts'
+import { beginTurn, type CreateHouse, createTestJournal, openIn, publishedTurn } from './workspace-kit.ts'
 
 export function describeCheckout({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
   const scene = async () => {

@@ -1,8 +1,7 @@
 import { localScope } from '../../core/scope.ts'
 import type { HydrationRef } from '../../ports/workspace.ts'
 import type { TestRunner } from './suite.ts'
-import { type CreateHouse, openIn } from './workspace.ts'
-import { beginTurn, bytes, contentsBelow, createTestJournal, publishedTurn, text } from './workspace-kit.ts'
+import { beginTurn, bytes, type CreateHouse, contentsBelow, createTestJournal, openIn, publishedTurn, text } from './workspace-kit.ts'
 
 const files = (rel: string): HydrationRef => ({ area: 'files', rel })
 

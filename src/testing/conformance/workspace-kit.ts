@@ -1,6 +1,19 @@
 import { filePath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
-import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, History, Published, Workspace } from '../../ports/workspace.ts'
+import { localScope } from '../../core/scope.ts'
+import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, History, Published, Workspace, Workspaces } from '../../ports/workspace.ts'
+
+/** A kind of workspaces on a machine of its own. */
+export interface WorkspaceHouse {
+  readonly workspaces: Workspaces
+  /** Another machine, on which nothing is, with the same things behind both. */
+  elsewhere(): Promise<Workspaces>
+}
+
+export type CreateHouse = () => Promise<WorkspaceHouse>
+
+export const openIn = ({ workspaces }: Pick<WorkspaceHouse, 'workspaces'>, conversation = 'c1'): Promise<Workspace> =>
+  workspaces.open(localScope, conversation)
 
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)

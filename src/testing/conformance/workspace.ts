@@ -1,18 +1,8 @@
 import { localScope } from '../../core/scope.ts'
-import type { Workspace, Workspaces } from '../../ports/workspace.ts'
 import type { TestRunner } from './suite.ts'
 import { describeCheckout } from './workspace-checkout.ts'
 import { describeHydration } from './workspace-hydration.ts'
-import { beginTurn, createTestJournal, publishedTurn, relsOf } from './workspace-kit.ts'
-
-/** A kind of workspaces on a machine of its own. */
-export interface WorkspaceHouse {
-  readonly workspaces: Workspaces
-  /** Another machine, on which nothing is, with the same things behind both. */
-  elsewhere(): Promise<Workspaces>
-}
-
-export type CreateHouse = () => Promise<WorkspaceHouse>
+import { beginTurn, type CreateHouse, createTestJournal, openIn, publishedTurn, relsOf } from './workspace-kit.ts'
 
 /** What every kind of workspaces promises. `create` gives an empty one. */
 export function describeWorkspaces(runner: TestRunner, name: string, create: CreateHouse): void {
@@ -21,9 +11,6 @@ export function describeWorkspaces(runner: TestRunner, name: string, create: Cre
   describeHydration(runner, name, create)
   describeConversations(runner, name, create)
 }
-
-export const openIn = ({ workspaces }: Pick<WorkspaceHouse, 'workspaces'>, conversation = 'c1'): Promise<Workspace> =>
-  workspaces.open(localScope, conversation)
 
 function describePublishing({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
   describe(`${name} publishes what a turn made`, () => {
