@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
+import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createSqliteStore } from './adapters/store/sqlite.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
@@ -16,7 +17,8 @@ export type AgentOptions = Omit<AgentParts, 'store' | 'clock'> & Partial<Pick<Ag
 export function createAgent(options: AgentOptions): Agent {
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  return createAgentFrom({ ...options, store, clock })
+  const documents = options.documents ?? createPdfReader()
+  return createAgentFrom({ ...options, store, clock, documents })
 }
 
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */
