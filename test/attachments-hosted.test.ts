@@ -55,6 +55,8 @@ describe('files that are hosted', () => {
     expect(forgotten).toHaveLength(1)
     expect(stage.names.size).toBe(0)
     expect(await stage.journal()).toEqual([])
+    await refusalOf(stage.agent.submit(stage.conversation, 'See.', { attachments: [text('b.txt')] }))
+    expect([stage.names.size, forgotten.length]).toEqual([0, 2])
   })
 
   it('but one that came while the turn ran was accepted before: it stays without its handle, and the owner is told', async () => {

@@ -46,6 +46,18 @@ describe('a message with a file that is refused', () => {
     expect(await stage.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
   })
 
+  it('is refused however it was said', async () => {
+    const stage = stageWith()
+    const bad = { attachments: [text('good.txt'), { name: 'a.png', content: 'x' }] }
+    const { agent, conversation } = stage
+    await refusalOf(agent.submit(conversation, 'See.', bad))
+    await refusalOf(agent.followUp(conversation, 'See.', bad))
+    expect([stage.names.size, (await stage.store.list({})).conversations]).toEqual([0, []])
+    expect(await agent.submit(conversation, 'See.', { attachments: [text('good.txt')] })).toMatchObject({ how: 'turn' })
+    expect(JSON.stringify(await stage.journal())).toContain('good.txt')
+    await agent.close()
+  })
+
   it('tools 18.107: each is rejected with its own reason, and what earlier messages of that turn brought stays', async () => {
     const work = paused()
     const stage = stageWith({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] })

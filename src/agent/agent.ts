@@ -1,6 +1,5 @@
 import type { TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { isId } from '../core/path/id.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import { roughTokens } from '../core/tokens.ts'
@@ -18,12 +17,14 @@ import { readTool } from '../tools/react/read.ts'
 import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createAdmission } from './admission.ts'
+import { type Archive, createArchive } from './archive.ts'
 import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
+import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
 import { systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
@@ -56,15 +57,6 @@ export interface AgentParts {
   readonly onProblem?: (problem: Problem) => void
 }
 
-export interface Submission {
-  readonly conversation: string
-  readonly input: string
-  /** All are taken or the message is refused, with `attachment.rejected`, and nothing of it is kept. */
-  readonly attachments?: readonly Upload[]
-  /** Stops the turn, as the user would; aborted before, nothing begins. To look away is enough to stop watching. */
-  readonly signal?: AbortSignal
-}
-
 /** The events of a turn as they happen, and what came of it. Both can be had, in any order, or neither: the turn runs on. */
 export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>
@@ -73,6 +65,8 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
 export interface Agent {
   /** Starts a turn; said to a busy conversation it is a followup. */
   run(submission: Submission): TurnHandle
+  /** Like `run`, for whoever follows the events instead: resolves when what was said is in the journal, long before it is answered. */
+  submit(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Upload[] }): Promise<Accepted>
   /** Interrupts: redirects what is being done, or asks to come to an end; blank, it stops. False when nothing is running. */
   steer(
     conversation: string,
@@ -88,30 +82,12 @@ export interface Agent {
   /** Something happened that nobody said: a service alert, the result of a publish. It is read in the running turn, else in the next. */
   notify(conversation: string, text: string, options?: Notification): Promise<void>
   follow(conversation: string, options?: FollowOptions): AsyncIterable<TurnEvent>
+  /** Conversations, besides taking turns in them. */
+  readonly archive: Archive
   /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
   /** Turns that are running stay open and are taken up by the next process. */
   close(): Promise<void>
-}
-
-export interface Delivery {
-  /** The sender's own name for the event: sent again under it, nothing happens. Letters, digits, `_` and `-`. */
-  readonly eventId?: string
-}
-
-export interface Notification extends Delivery {
-  /** Who says it. */
-  readonly source?: string
-  /** The agent should do something about it: an answer waits for it, and it earns the turn a round. It never starts a turn. */
-  readonly reactive?: boolean
-}
-
-export interface Feedback extends Delivery {
-  readonly turnId: string
-  readonly text?: string
-  readonly reaction?: 'ok' | 'not_ok' | 'neutral'
-  readonly origin?: 'user' | 'machine'
-  readonly confidence?: number
 }
 
 /** Turns that are taken up side by side: one that waits must not hold up the others. */
@@ -213,6 +189,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
         },
       }
     },
+    async submit(conversation, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
+      checkEventId(eventId)
+      const { delivered, letGo } = await deliver(conversation, text, attachments, { eventId })
+      const { running, told } = delivered
+      if (told || !running) await letGo() // under a name that is known nothing was entered
+      if (!running) return { how: 'known', turnId: undefined, eventId }
+      running.first.catch((error: unknown) => onProblem({ where: 'turn', error }))
+      await running.entered.catch(async (error: unknown) => {
+        await letGo()
+        throw error
+      })
+      return { how: told ? 'followup' : 'turn', turnId: running.turnId, eventId }
+    },
     async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
       const addressed = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...addressed }
@@ -239,6 +228,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const payload = { reactive, ...(source !== undefined && { source }) }
       await leave(conversation, { ...newEvent('external', text, delivery), payload })
     },
+    archive: createArchive({
+      store,
+      clock,
+      owner,
+      hosting: parts.hosting,
+      workspaces: parts.workspaces,
+      announce: (conversation, event) => hub.publish(conversation, event),
+      async enterRunning(conversation, change) {
+        const running = await conversations.find(conversation)
+        await running?.enter(change)
+        return running !== undefined
+      },
+    }),
     follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
     async recover() {
       const left: string[] = []
@@ -269,11 +271,6 @@ export function createAgentFrom(parts: AgentParts): Agent {
       over.abort()
     },
   }
-}
-
-/** It becomes part of a path. */
-function checkEventId(eventId: string): void {
-  if (!isId(eventId)) throw new RangeError(`event id "${eventId}" must be made of letters, digits, "_" and "-"`)
 }
 
 function modelsOf(model: AgentParts['model']): Models {

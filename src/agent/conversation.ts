@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import type { BlobRef } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
-import type { InboxEvent } from '../core/timeline/change.ts'
+import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
@@ -53,6 +53,10 @@ export interface Running {
   readonly turnId: string
   readonly inbox: Inbox
   readonly answers: Answers
+  /** What it was started for is in the journal: it will not be lost. */
+  readonly entered: Promise<void>
+  /** Enters something that belongs to the conversation and to no turn. */
+  enter(change: Change): Promise<void>
   /** What came of what it was started for. Undefined when that needed no turn. */
   readonly first: Promise<TurnResult | undefined>
   /** When that turn, and every turn that grew out of it, is over. */
@@ -110,11 +114,13 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const bill = createBill(household.settings.priceOf)
   const abort = new AbortController()
   const view = household.createView()
+  const entered = Promise.withResolvers<void>()
   let current: Promise<TurnResult> | undefined
 
   const ledger = openLedger(saved, claim, store, (event) => {
     const { change } = event
     bill.take(change)
+    if (change.type === 'turn.opened') entered.resolve()
     if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
     hub.publish(conversationId, event)
   })
@@ -182,8 +188,11 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const begun = opening && begin(turnId, opening)
   const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(begun?.told.promise)
   const over = workOff(begun)
-  for (const promise of [first, over]) promise.catch(() => {})
-  return { turnId, inbox, answers, first, over, abort: (reason) => abort.abort(reason) }
+  if (opening?.kind !== 'asked') entered.resolve()
+  over.then(entered.resolve, entered.reject)
+  for (const promise of [first, over, entered.promise]) promise.catch(() => {})
+  const enter = (change: Change) => ledger.commit(() => [change])
+  return { turnId, inbox, answers, entered: entered.promise, enter, first, over, abort: (reason) => abort.abort(reason) }
 }
 
 /** A turn that runs, and the promise that others hold. */
