@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
+import { createHosting } from '../src/adapters/hosting/hosting.ts'
+import { createMemoryObjects } from '../src/adapters/hosting/memory-objects.ts'
+import { createMemoryStore } from '../src/adapters/store/memory.ts'
 import type { BlobRef } from '../src/core/block/index.ts'
 import { Failure } from '../src/core/failure.ts'
-import { conversationKey } from '../src/core/scope.ts'
+import { conversationKey, localScope } from '../src/core/scope.ts'
 import { blocksOf } from '../src/core/timeline/timeline.ts'
 import type { Hosting, NewFile } from '../src/ports/hosting.ts'
+import { createFixedClock } from '../src/testing/fixed-clock.ts'
 import { answers, calls } from '../src/testing/scripted-model.ts'
 import { paused } from './support/cast.ts'
 import { refusalOf, stageWith, text } from './support/message-stage.ts'
@@ -46,6 +51,20 @@ describe('files that are hosted', () => {
     ])
     expect(JSON.stringify(blocks.map(({ meta: _, ...shown }) => shown))).not.toContain('secret-handle')
     expect(JSON.stringify(stage.model.requests)).not.toContain('secret-handle')
+  })
+
+  it('can be had by their owner, and by nobody else', async () => {
+    const blobs = createMemoryBlobs()
+    const hosting = createHosting({ objects: createMemoryObjects(), blobs })
+    const clock = createFixedClock()
+    const stage = stageWith({ hosting, clock, store: createMemoryStore({ blobs, clock }) })
+    await stage.send('See.', [{ name: 'a.png', content: png() }])
+    const { rn = '' } = blocksOf(await stage.timeline()).find(({ type }) => type === 'user.attachment')?.meta ?? {}
+    const file = await hosting.resolve(rn, localScope)
+    if (!file) throw new Error('the owner has the handle')
+    expect(file).toMatchObject({ filename: 'a.png', mime: 'image/png' })
+    expect(Buffer.from(await hosting.read(file))).toEqual(png())
+    expect(await hosting.resolve(rn, { ...localScope, user: 'somebody else' })).toBe(undefined)
   })
 
   it('are all hosted, or the message is refused and no handle stays', async () => {

@@ -1,4 +1,4 @@
-import type { TurnEvent } from '../core/event.ts'
+import type { EntryEvent, TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { TokenCounter } from '../core/tokens.ts'
@@ -53,6 +53,8 @@ export interface AgentParts {
   readonly hooks?: readonly Partial<HookFunctions>[]
   /** Counts tokens; a rough guess when not given. */
   readonly tokens?: TokenCounter
+  /** Told of every entry of every conversation as it is made, for whoever counts. */
+  readonly onEntry?: (conversation: string, event: EntryEvent) => void
   /** Told of what cannot reach anybody else: a failing hook, a failing listener. */
   readonly onProblem?: (problem: Problem) => void
 }
@@ -86,6 +88,8 @@ export interface Agent {
   readonly archive: Archive
   /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
+  /** When nothing is running any more, or the time is up. */
+  rest(withinMs: number): Promise<void>
   /** Turns that are running stay open and are taken up by the next process. */
   close(): Promise<void>
 }
@@ -120,6 +124,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     settings: agentSettings(parts.settings),
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
+    onEntry: parts.onEntry,
     onProblem,
   }
   const { documents, attachments: policy = {} } = parts
@@ -261,6 +266,13 @@ export function createAgentFrom(parts: AgentParts): Agent {
       await Promise.all(Array.from({ length: atOnce }, takeUpNext))
       if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns could not be taken up`)
       return results
+    },
+    async rest(withinMs) {
+      const timer = Promise.withResolvers<void>()
+      const timeout = setTimeout(timer.resolve, withinMs)
+      const running = Promise.allSettled([...conversations.active].map(async (starting) => (await starting)?.over))
+      await Promise.race([running, timer.promise])
+      clearTimeout(timeout)
     },
     async close() {
       closing.abort(new DOMException('The agent is closing.', 'AbortError'))

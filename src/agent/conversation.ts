@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { BlobRef } from '../core/block/index.ts'
+import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
@@ -38,6 +39,7 @@ export interface Household {
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   createView(): View
+  readonly onEntry: ((conversationId: string, event: EntryEvent) => void) | undefined
   /** Told of what cannot reach anybody else. */
   onProblem(problem: Problem): void
 }
@@ -123,6 +125,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     if (change.type === 'turn.opened') entered.resolve()
     if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
     hub.publish(conversationId, event)
+    household.onEntry?.(conversationId, event)
   })
   const inbox = createInbox(ledger, turnId, abort.signal)
   const readBlob = ({ sha256 }: BlobRef) => store.blobs.get(sha256)
