@@ -4,6 +4,7 @@ import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
 import { createPdfReader } from '../src/adapters/documents/pdf.ts'
 import { createMemoryFiles } from '../src/adapters/files/memory.ts'
 import { createMemoryStore } from '../src/adapters/store/memory.ts'
+import { createMemoryWorkspaces } from '../src/adapters/workspace/memory.ts'
 import { documentEligibleMimes } from '../src/core/sources/eligible.ts'
 import { blocksOf } from '../src/core/timeline/timeline.ts'
 import type { Workspaces } from '../src/ports/workspace.ts'
@@ -137,6 +138,18 @@ describe('a message with good files', () => {
       ['b.pdf', 'attachment', 'application/pdf'],
       ['c.txt', 'attachment', 'text/plain'],
     ])
+  })
+
+  it('and so do files that the agent makes', async () => {
+    const titles = async (settings: HarnessOptions['settings']) => {
+      const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
+      const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' })
+      const stage = stageWith({ workspaces, replies: [write, answers('Done.')], ...(settings && { settings }) })
+      await stage.send('Write.', [])
+      return (await stage.timeline()).sources.rows.map(({ title, source_type }) => [title, source_type])
+    }
+    expect(await titles(undefined)).toEqual([])
+    expect(await titles({ sources: { eligibleMimes: documentEligibleMimes } })).toEqual([['a.md', 'file']])
   })
 
   it('tells the model what the summariser said', async () => {

@@ -49,7 +49,7 @@ function artifactFrom(
   toolIdOf: (callId: string) => string | undefined,
 ): Artifact | undefined {
   if (!described && content.length === 0) return undefined
-  const text = content.findLast((block) => block.text !== undefined && !readDigest(block))
+  const text = content.findLast((block) => block.text !== undefined && isWhole(block))
   const binary = content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
   const digest = described && readDigest(described)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
@@ -67,6 +67,13 @@ function artifactFrom(
     ...(binary?.base64 !== undefined && { base64: binary.base64 }),
   }
 }
+
+/** Its text is the content: not a diff, not a part or a preview of it, and not what is told about it. */
+export function isWhole(block: Block): boolean {
+  return block.meta?.is_patch !== true && block.meta?.partial !== true && !readDigest(block) && !excerpts.has(block.type)
+}
+
+const excerpts: ReadonlySet<string> = new Set(['user.attachment.text', 'user.attachment.meta'])
 
 function describes(block: Block, logical: string): boolean {
   const digest = readDigest(block)
