@@ -1,5 +1,6 @@
 import { hideTool } from '../tools/react/hide.ts'
 import { createMemsearchTool, type MemorySearch } from '../tools/react/memsearch.ts'
+import { patchTool } from '../tools/react/patch.ts'
 import { planTool } from '../tools/react/plan.ts'
 import { createReadTool, type ReadOptions } from '../tools/react/read.ts'
 import { createSearchKnowledgeTool, type KnowledgeSearch } from '../tools/react/search-knowledge.ts'
@@ -19,6 +20,7 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
   return [
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokens(contextTokens) } }) }),
     writeTool,
+    patchTool,
     ...(memory ? [createMemsearchTool(memory)] : []),
     hideTool,
     ...(knowledgeSearch ? [createSearchKnowledgeTool(knowledgeSearch)] : []),
