@@ -1,6 +1,7 @@
 import { checkoutTool } from '../tools/react/checkout.ts'
 import { hideTool } from '../tools/react/hide.ts'
 import { createMemsearchTool, type MemorySearch } from '../tools/react/memsearch.ts'
+import { patchTool } from '../tools/react/patch.ts'
 import { planTool } from '../tools/react/plan.ts'
 import { pullTool } from '../tools/react/pull.ts'
 import { createReadTool, type ReadOptions } from '../tools/react/read.ts'
@@ -23,6 +24,7 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokens(contextTokens) } }) }),
     writeTool,
     pullTool,
+    patchTool,
     checkoutTool,
     ...(memory ? [createMemsearchTool(memory)] : []),
     hideTool,

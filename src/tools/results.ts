@@ -51,7 +51,8 @@ function artifactDrafts(place: Place, { digest, mime, text, blob, note, meta }: 
     const said = internalNote(place, path, note)
     return [about, { ...said, meta: { ...meta, digest: digestText({ ...digest, tool_call_id: place.callId }), ...said.meta } }]
   }
-  return [about, artifactContent(place, { path, mime, digest, meta, ...(text !== undefined && { text }), ...(blob && { blob }) })]
+  const whole = digest.visibility === undefined ? digest : { ...digest, visibility: meta.visibility }
+  return [about, artifactContent(place, { path, mime, digest: whole, meta, ...(text !== undefined && { text }), ...(blob && { blob }) })]
 }
 
 function answerDrafts(place: Place, { ok, error, output, delivered = [] }: Delivered): readonly Draft[] {

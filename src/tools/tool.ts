@@ -1,4 +1,4 @@
-import type { Digest, Draft, Notice, Place } from '../core/block/index.ts'
+import type { Digest, Draft, Notice, Place, Visibility } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
 import type { CachePoints } from '../core/render/cache-points.ts'
 import type { Slice } from '../core/render/slice.ts'
@@ -114,4 +114,6 @@ export interface MadeArtifact {
   readonly note?: string
   /** The text is a diff, not the content. */
   readonly isPatch?: true
+  /** Of the artifact, where the digest tells that of a step: a patch is internal, and what it changes stays what it was. */
+  readonly visibility?: Visibility
 }

@@ -75,9 +75,9 @@ async function deliverOne(made: MadeArtifact, place: Place, toolId: string, to: 
   }
   const payload = await payloadOf({ ...made, digest }, bytes, to.blobs)
   const { hosted, problem: unhosted } =
-    bytes !== undefined && isForTheUser(digest) ? await host(digest, made.mime, bytes, place, toolId, to) : nothing
+    bytes !== undefined && isForTheUser(digest) ? await host(digest, contentMime(made), bytes, place, toolId, to) : nothing
   return {
-    artifact: assembled(digest, made.mime, payload, hosted ? handlesOf(hosted, payload) : {}),
+    artifact: assembled(digest, made.mime, payload, hosted ? handlesOf(hosted, payload) : {}, made.visibility),
     notices: unhosted ? [unhosted] : [],
     sources: sourcesOf(digest, made.mime, place),
   }
@@ -99,6 +99,9 @@ async function readFile(physical: string, to: Pick<Delivery, 'workspace'>): Prom
     throw error
   }
 }
+
+/** A patch is shown as what it is; the file is handed over as what it is. */
+const contentMime = ({ isPatch, digest, mime }: MadeArtifact) => (isPatch ? (digest.mime ?? mime) : mime)
 
 const isForTheUser = ({ kind, visibility }: Digest) => kind === 'file' && visibility === 'external'
 
@@ -141,11 +144,17 @@ function handlesOf({ key, hosted_uri, rn, blob }: Hosted, payload: Payload): Met
   return { key, hosted_uri, rn, ...(!kept && { keeps: [blob, ...(payload.meta?.keeps ?? [])] }) }
 }
 
-function assembled(digest: Digest, mime: string, { meta, ...payload }: Payload, handles: Meta = {}): DeliveredArtifact {
-  const { physical_path, visibility, kind, channel, edited, size_bytes, text_symbols, line_count, sources_used } = digest
+function assembled(
+  digest: Digest,
+  mime: string,
+  { meta, ...payload }: Payload,
+  handles: Meta = {},
+  kept = digest.visibility,
+): DeliveredArtifact {
+  const { physical_path, kind, channel, edited, size_bytes, text_symbols, line_count, sources_used } = digest
   const about = defined({
     physical_path,
-    visibility: visibility ?? 'external',
+    visibility: kept ?? 'external',
     kind,
     channel,
     edited,

@@ -10,8 +10,8 @@ import { failed, succeeded } from '../outcome.ts'
 import { parametersOf } from '../parameters.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 
-const channels = ['canvas', 'timeline_text', 'internal'] as const
-const kinds = ['display', 'file'] as const
+export const channels = ['canvas', 'timeline_text', 'internal'] as const
+export const kinds = ['display', 'file'] as const
 
 const documented = z.object({
   path: z.string().describe('where: files/<scope>/<name> for what lasts, outputs/<scope>/<name> for what is only produced'),
@@ -55,7 +55,7 @@ export const writeTool = defineTool({
   },
 })
 
-const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
+export const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
 
 function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content
