@@ -23,8 +23,8 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
   return [
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokens(contextTokens) } }) }),
     writeTool,
-    pullTool,
     patchTool,
+    pullTool,
     checkoutTool,
     ...(memory ? [createMemsearchTool(memory)] : []),
     hideTool,

@@ -7,6 +7,14 @@ export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
 export { describeWorkspaces } from './conformance/workspace.ts'
 export type { WorkspaceHouse } from './conformance/workspace-kit.ts'
+export {
+  type FakeProvider,
+  type FakeProviderName,
+  type FakeProviderOptions,
+  type FakeScript,
+  startFakeProvider,
+} from './fake-providers/fake-provider.ts'
+export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/reply.ts'
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type Said } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'
