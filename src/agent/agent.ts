@@ -21,7 +21,7 @@ import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
-import { systemText } from './prompt/system.ts'
+import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { createSwitchboard } from './switchboard.ts'
@@ -133,6 +133,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
+    systemPrint: systemPrint(system, tools),
     settings: agentSettings(parts.settings),
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),

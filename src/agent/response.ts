@@ -31,27 +31,24 @@ export function responseReceived(place: Place, { heard, prompt }: Asked, finishR
     finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
     ...(usage && { usage }),
     prompt: promptRecord(prompt, heard.finish?.modelName),
+    ...(heard.error && { error: heard.error }),
   }
 }
 
 /** A call that was broken off has no usage of its own, so its size is written down: it was not free. */
-function promptRecord(prompt: DecisionPrompt, answeredBy: string | undefined): PromptRecord {
-  const tokens = answeredBy === undefined ? prompt.countTokens() : prompt.tokens
-  return {
-    model: answeredBy ?? prompt.model,
-    marks: prompt.marks,
-    ...(tokens !== undefined && { estimated_tokens: tokens }),
-    cache_ttl_seconds: prompt.ttlSeconds,
-  }
+function promptRecord({ record, tokens: known, countTokens }: DecisionPrompt, answeredBy: string | undefined): PromptRecord {
+  const tokens = answeredBy === undefined ? countTokens() : known
+  return { ...record, ...(answeredBy !== undefined && { model: answeredBy }), ...(tokens !== undefined && { estimated_tokens: tokens }) }
 }
 
 /** Tokens as they are written down. */
-export const usageOf = ({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsage): Usage => ({
+export const usageOf = ({ uncached, cacheRead, cacheWrite, output, reasoning, cacheWriteHour }: ModelUsage): Usage => ({
   uncached,
   cache_read: cacheRead,
   cache_write: cacheWrite,
   output,
   reasoning,
+  ...(cacheWriteHour !== undefined && { cache_write_hour: cacheWriteHour }),
 })
 
 /** What the model thought aloud: kept, and shown to people; never to the model. */

@@ -27,6 +27,8 @@ export interface AgentSettings {
   readonly cache: CachePolicy
   readonly expiry: ExpirySettings
   readonly timezone: string
+  /** Keeps every prompt's text, not only its hash: replay then names the very byte that differs. Doubles what is stored. */
+  readonly recordPrompts: boolean
 }
 
 export interface ModelSettings {
@@ -60,4 +62,5 @@ export const defaultAgentSettings: AgentSettings = {
   cache: defaultCachePolicy,
   expiry: defaultExpirySettings,
   timezone: 'UTC',
+  recordPrompts: false,
 }

@@ -21,6 +21,8 @@ export interface ModelUsage {
   readonly cacheWrite: number
   readonly output: number
   readonly reasoning: number
+  /** The part of `cacheWrite` that is kept for an hour, where the provider tells; it costs more than one of minutes. */
+  readonly cacheWriteHour?: number
 }
 
 /** What went wrong with a provider, as data: it is stored and sent as it is, so it holds no secrets and no stack. */
