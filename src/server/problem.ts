@@ -29,6 +29,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'store.failed': 503,
   'store.newer': 503,
   'store.outdated': 503,
+  'turn.missing': 404,
   'workspace.failed': 503,
   'workspace.missing': 503,
 }
