@@ -70,7 +70,7 @@ export function createConductor(
     const following = next()?.change
     if (following === undefined || following.type === 'response.received') return []
     if (call !== undefined && !neverStarted(resultOf(entries, cursor, call))) return []
-    return take(nextIndex())
+    return take(lookedAt(entries, cursor, nextIndex()))
   }
 
   function compared(changes: readonly Change[]): readonly Entry[] {
@@ -145,6 +145,23 @@ export function createConductor(
     },
   }
 }
+
+/** Up to where events were there when the turn looked. What came while the fold waited to be entered came after the look. */
+function lookedAt(entries: readonly Entry[], from: number, until: number): number {
+  const coming = entries.slice(until, until + LONGEST_FOLD).map(({ change }) => change)
+  const end = coming.findIndex(({ type }) => type !== 'blocks.appended' && type !== 'sources.merged')
+  const fold = coming[end]
+  if (fold?.type !== 'event.folded') return until
+  const expired = coming[end + 1]
+  const folded = [...fold.event_ids, ...(expired?.type === 'event.folded' ? expired.event_ids : [])]
+  const seen = entries
+    .slice(from, until)
+    .findLastIndex(({ change }) => change.type === 'event.accepted' && folded.includes(change.event.event_id))
+  return from + seen + 1
+}
+
+/** Blocks, their sources, the events that are the turn's own, and those that are nobody's. */
+const LONGEST_FOLD = 4
 
 const blocksOf = ({ change }: Entry): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])
 
