@@ -84,6 +84,8 @@ export interface ListQuery {
   readonly search?: string
   /** Only conversations whose id begins so. */
   readonly prefix?: string
+  /** Only conversations whose id has no slash. */
+  readonly plain?: true
   /** Only conversations with a turn that was never closed. */
   readonly open?: true
 }

@@ -143,7 +143,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       const wanted = folded(query.search ?? '')
       const heads = [...conversations]
         .map(([conversationId, { head }]): ConversationHead => ({ conversationId, ...head }))
-        .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? ''))
+        .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
         .filter(({ title, openTurn }) => folded(title ?? '').includes(wanted) && (query.open !== true || openTurn !== null))
         .sort((a, b) => inListOrder(cursorOf(a), cursorOf(b)))
         .filter((head) => cursor === undefined || inListOrder(cursor, cursorOf(head)) < 0)
