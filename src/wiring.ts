@@ -3,20 +3,38 @@ import { join } from 'node:path'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
+import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
+import { createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createSqliteStore } from './adapters/store/sqlite.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import type { Settings } from './config.ts'
+import type { ModelRole } from './ports/model.ts'
 import type { ConversationStore } from './ports/store.ts'
 
-/** What must be said to have an agent: a model. Everything else has a default. */
-export type AgentOptions = Omit<AgentParts, 'store' | 'clock'> & Partial<Pick<AgentParts, 'store' | 'clock'>>
+/** What must be said to have an agent: a model, or one per role. Everything else has a default. */
+export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'clock'>, Partial<Pick<AgentParts, 'store' | 'clock'>> {
+  readonly model: ModelChoice | ModelChoices
+}
 
-/** An agent. Conversations live in memory unless a store is given. */
+type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
+
+/** An agent. Conversations live in memory unless a store is given; a model by name is opened when it is first asked. */
 export function createAgent(options: AgentOptions): Agent {
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  return createAgentFrom({ ...options, store, clock })
+  const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
+  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, settings })
+}
+
+function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {
+  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice)
+  const { decision, gate, compaction } = choice
+  return {
+    decision: modelFrom(decision),
+    ...(gate !== undefined && { gate: modelFrom(gate) }),
+    ...(compaction !== undefined && { compaction: modelFrom(compaction) }),
+  }
 }
 
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */

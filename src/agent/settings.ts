@@ -1,6 +1,6 @@
+import type { PriceOf } from '../core/cost/price.ts'
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/settings.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
-import type { PriceOf } from './bill.ts'
 
 /** How an agent behaves when nobody says otherwise. */
 export interface AgentSettings {

@@ -3,6 +3,14 @@ export { createCacheSimulator } from './cache-simulator.ts'
 export { idealBill, uncachedBill } from './cache-simulator-ideal.ts'
 export { describeBlobs } from './conformance/blobs.ts'
 export { describeStore } from './conformance/store.ts'
+export {
+  type FakeProvider,
+  type FakeProviderName,
+  type FakeProviderOptions,
+  type FakeScript,
+  startFakeProvider,
+} from './fake-providers/fake-provider.ts'
+export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/reply.ts'
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type Said } from './harness.ts'
 export { answers, calls, type Reply, type ScriptedModel, type ScriptedReply, scriptedModel } from './scripted-model.ts'

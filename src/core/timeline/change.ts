@@ -74,10 +74,10 @@ export interface Usage {
   readonly uncached: number
   readonly cache_read: number
   readonly cache_write: number
+  /** The part of `cache_write` that was written to live for an hour. */
+  readonly cache_write_long?: number
   readonly output: number
   readonly reasoning?: number
-  /** The part of `cache_write` that was asked to be kept for an hour; the rest is kept for minutes. */
-  readonly cache_write_hour?: number
 }
 
 /** What was sent, by hash: enough to say why a cache was missed and whether it would be sent again, without storing the prompt. */
