@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { billedModel, cacheOf } from '../../../test/support/billed-model.ts'
 import { library, weather } from '../../../test/support/cast.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
 import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
 import type { ModelUsage } from '../model-event.ts'
@@ -119,7 +121,9 @@ describe('the ledger of a conversation', () => {
   })
 
   it('a block pays for being written once, for being read as often as it is, and for having been said', async () => {
-    const { calls: made, blocks } = await ledgerOf(story)
+    const clock = createFixedClock()
+    const model = billedModel([calls('weather.today', { city: 'Rome' }), answers('Clear.')], { cache: cacheOf(), clock })
+    const { calls: made, blocks } = await ledgerOf([], { model, clock })
     const [, first, second] = made
     expect(first?.shares.find(({ key }) => key === 'system')?.tokens).toMatchObject({ cacheRead: 0, uncached: 0 })
     expect(second?.shares.find(({ key }) => key === 'system')?.tokens).toMatchObject({ cacheWrite: 0, uncached: 0 })
