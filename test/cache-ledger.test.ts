@@ -165,34 +165,17 @@ describe('each killer of a cache is named by cause and block', () => {
 
   it('9: more parts between two marks than the provider looks back over', async () => {
     const stage = stageWith()
-    const png = { mime: 'image/png', size_bytes: 9, base64: 'iVBORw0KGgo=' }
-    const many = Array.from({ length: 16 }, (_, n) => ({
-      ...png,
-      name: `${n}.png`,
-      base64: Buffer.from(`picture ${n}`).toString('base64'),
-    }))
-    const settings = { cache: { minRounds: 99, offsetRounds: 4, markUserInput: false } }
-    const clock = stage.clock
-    const model = billedModel([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock })
+    const { clock, store } = stage
     let said = 0
+    const talkative = async (conversation: string) => {
+      for (let n = 0; n < 25 && said < 25; n++) await agent.followUp(conversation, `And ${said++}?`)
+    }
     const agent = createAgentFrom({
-      model: { ...model, stream: (request, signal) => model.stream(request, signal) },
-      store: stage.store,
+      model: billedModel([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock }),
+      store,
       clock,
-      settings,
-      tools: [
-        {
-          ...weather(),
-          async run(_params, call) {
-            if (said++ === 0)
-              for (const n of [1, 2])
-                await agent.followUp(call.conversationId, `Look ${n}.`, {
-                  attachments: many.map((file) => ({ ...file, name: `${n}-${file.name}` })),
-                })
-            return { ok: true, output: 'clear' }
-          },
-        },
-      ],
+      settings: { cache: { minRounds: 99, offsetRounds: 4, markUserInput: false } },
+      tools: [{ ...weather(), run: async (_params, call) => talkative(call.conversationId).then(() => ({ ok: true, output: 'clear' })) }],
     })
     await agent.run({ conversation: 'c', input: 'Rome?' }).result
     await agent.close()

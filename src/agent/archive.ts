@@ -1,5 +1,6 @@
+import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { readConversationKey } from '../core/scope.ts'
+import { readConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import { type Bundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
@@ -7,7 +8,10 @@ import { forkBundle } from '../core/timeline/fork.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Hosting } from '../ports/hosting.ts'
+import type { HostedFile, Hosting } from '../ports/hosting.ts'
+
+export type { ConversationHead } from '../ports/store.ts'
+
 import type { ConversationHead, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 
@@ -20,12 +24,16 @@ export interface Archive {
   /** The conversation, its files and its workspace. */
   delete(key: string): Promise<void>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationHead>
-  export(key: string): Promise<Bundle>
-  import(value: unknown, as?: string): Promise<ConversationHead>
+  exportBundle(key: string): Promise<Bundle>
+  importBundle(value: unknown, as?: string): Promise<ConversationHead>
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
   sources(key: string): Promise<readonly SourceRow[]>
+  /** A file that was handed over, if it is the viewer's. */
+  file(handle: string, viewer: Scope): Promise<HandedOver | undefined>
 }
+
+export type HandedOver = HostedFile & { read(): Promise<Uint8Array> }
 
 export interface ArchiveParts {
   readonly store: ConversationStore
@@ -33,11 +41,13 @@ export interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
+  /** Tells whoever follows the conversation. */
+  announce(key: string, event: EntryEvent): void
   /** Enters a change through the turn that is running here. False when none is. */
   enterRunning(key: string, change: Change): Promise<boolean>
 }
 
-export function createArchive({ store, clock, owner, hosting, workspaces, enterRunning }: ArchiveParts): Archive {
+export function createArchive({ store, clock, owner, hosting, workspaces, announce, enterRunning }: ArchiveParts): Archive {
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -60,7 +70,8 @@ export function createArchive({ store, clock, owner, hosting, workspaces, enterR
   async function enterAlone(key: string, changes: readonly Change[]): Promise<void> {
     const claim = await store.claim(key, owner)
     try {
-      if (changes.length > 0) await store.append(claim, changes)
+      if (changes.length === 0) return
+      for (const entry of await store.append(claim, changes)) announce(key, { type: 'entry', ...entry })
     } finally {
       await store.release(claim)
     }
@@ -94,11 +105,11 @@ export function createArchive({ store, clock, owner, hosting, workspaces, enterR
       await store.importBundle(forkBundle(await store.exportBundle(key), atTurn), { as })
       return head(as)
     },
-    async export(key) {
+    async exportBundle(key) {
       await visible(key)
       return { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
     },
-    async import(value, as) {
+    async importBundle(value, as) {
       const { conversationId } = await store.importBundle(parseBundle(value), as === undefined ? {} : { as })
       return head(conversationId)
     },
@@ -110,6 +121,10 @@ export function createArchive({ store, clock, owner, hosting, workspaces, enterR
       return log
     },
     sources: async (key) => (await visible(key)).timeline.sources.rows,
+    async file(handle, viewer) {
+      const file = await hosting?.resolve(handle, viewer)
+      return file && hosting ? { ...file, read: () => hosting.read(file) } : undefined
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import type { PriceOf } from '../core/cost/price.ts'
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/settings.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
+import { defaultEligibleMimes } from '../core/sources/eligible.ts'
 
 /** How an agent behaves when nobody says otherwise. */
 export interface AgentSettings {
@@ -29,6 +30,12 @@ export interface AgentSettings {
   readonly timezone: string
   /** Keeps every prompt's text, not only its hash: replay then names the very byte that differs. Doubles what is stored. */
   readonly recordPrompts: boolean
+  readonly sources: SourceSettings
+}
+
+export interface SourceSettings {
+  /** Files of these types can be cited: types and `kind/*` patterns. Web pages always can. */
+  readonly eligibleMimes: readonly string[]
 }
 
 export interface ModelSettings {
@@ -63,4 +70,5 @@ export const defaultAgentSettings: AgentSettings = {
   expiry: defaultExpirySettings,
   timezone: 'UTC',
   recordPrompts: false,
+  sources: { eligibleMimes: defaultEligibleMimes },
 }

@@ -2,6 +2,8 @@ export { minute } from './blocks.ts'
 export { createCacheSimulator } from './cache-simulator.ts'
 export { idealBill, uncachedBill } from './cache-simulator-ideal.ts'
 export { describeBlobs } from './conformance/blobs.ts'
+export { describeFiles } from './conformance/files.ts'
+export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
 export {
   type FakeProvider,
@@ -13,5 +15,6 @@ export {
 export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/reply.ts'
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type Said } from './harness.ts'
+export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'
 export { answers, calls, type Reply, type ScriptedModel, type ScriptedReply, scriptedModel } from './scripted-model.ts'
 export { expectTimeline, timelineText } from './timeline-text.ts'

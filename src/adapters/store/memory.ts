@@ -180,6 +180,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         return known
       }),
 
+    letGo: (given) =>
+      write(async () => {
+        for (const { sha256 } of given) if (!references.has(sha256)) await blobs.remove(sha256)
+      }),
+
     retain: ({ conversationsIdleSince, historyBefore }) =>
       write(async () => {
         const report = { conversations: 0, entries: 0, blobs: 0 }

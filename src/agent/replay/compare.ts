@@ -44,7 +44,7 @@ function blocksDiffer(present: readonly Block[], recorded: readonly Block[], seq
   for (const [index, then] of ours.entries()) {
     const now = present[index]
     if (!now || now.type !== then.type) return { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) }
-    const field = firstDifference(bare(now), bare(then))
+    const field = isInput(then) ? undefined : firstDifference(bare(now), bare(then))
     if (field === undefined) continue
     const [was, is] = [valueAt(bare(then), field), valueAt(bare(now), field)]
     const words = typeof was === 'string' && typeof is === 'string' ? parting(was, is) : { recorded: show(was), present: show(is) }
@@ -57,6 +57,9 @@ function blocksDiffer(present: readonly Block[], recorded: readonly Block[], seq
 function bare({ id: _id, ts: _ts, ...block }: Block): unknown {
   return block
 }
+
+/** A file that somebody sent is taken as it stands: where it is kept is not for a replay to find out. */
+const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
 
 /** Hooks are not asked again: what they had put beside the answer is passed over. */
 function withoutStrangers(recorded: readonly Block[], count: number): readonly Block[] {

@@ -107,6 +107,7 @@ const outside = (): never => {
 const nothingOutside = {
   hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
   emit: () => {},
+  onProblem: () => {},
   entries: async () => ({ changes: [], events: new Map() }),
   records: { byPath: outside, byTurn: outside, byCall: outside, turnLog: outside },
   workspace: outside,
