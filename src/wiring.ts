@@ -1,10 +1,12 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
+import { cacheRulesOf } from './adapters/model/cache-rules.ts'
 import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
-import { createPriceOf } from './adapters/model/prices.ts'
+import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createSqliteStore } from './adapters/store/sqlite.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
@@ -42,4 +44,17 @@ export async function openStore(settings: Pick<Settings, 'data'>): Promise<Conve
   await mkdir(settings.data, { recursive: true, mode: 0o700 })
   const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
   return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
+}
+
+/** What providers charge and how they cache: what the ledgers reckon with. */
+export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
+
+/** The agent that a module exports, made anew each time it is asked for. */
+export function agentIn(file: string): () => Promise<Pick<AgentParts, 'tools' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
+  return async () => {
+    const { agent } = (await import(pathToFileURL(resolve(file)).href)) as { agent?: unknown }
+    const made: unknown = typeof agent === 'function' ? await agent() : agent
+    if (typeof made === 'object' && made !== null) return made // what it holds is looked at when it is used
+    throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that makes one`)
+  }
 }
