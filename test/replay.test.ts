@@ -151,6 +151,16 @@ describe('a turn on record', () => {
     await expect(replay(stage.store, stage.conversation, {}, 'turn_none')).rejects.toMatchObject({ code: 'turn.missing' })
   })
 
+  it('whose history was let go is not judged', async () => {
+    const { stage } = await recorded({ recordPrompts: false })
+    const cut = {
+      async *readJournal(...asked: Parameters<typeof stage.store.readJournal>) {
+        for await (const entry of stage.store.readJournal(...asked)) if (entry.seq !== 4) yield entry
+      },
+    }
+    expect(await replay(cut, stage.conversation)).toEqual([1, 2].map(() => ({ turnId: expect.any(String), rounds: 0, torn: true })))
+  })
+
   it('that was played by the clock on the wall is the same by the times on record', async () => {
     const clock = createSystemClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })

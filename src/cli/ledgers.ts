@@ -64,7 +64,11 @@ function replayCommand(withJournal: WithJournal, fail: () => void): Command {
       withJournal(id, async (_journal, store) => {
         const parts = options.agent === undefined ? {} : await agentIn(options.agent)()
         const turns = await replay(store, id, { ...parts, ...(options.anySystem && { anySystem: true }) }, turn)
-        for (const { turnId, rounds, divergence } of turns) {
+        for (const { turnId, rounds, divergence, torn } of turns) {
+          if (torn) {
+            console.log(`${turnId}  not replayed: its history was let go`)
+            continue
+          }
           console.log(
             `${turnId}  ${rounds === 1 ? '1 round' : `${rounds} rounds`}  ${divergence ? divergenceText(divergence) : 'the same'}`,
           )
@@ -101,6 +105,7 @@ async function journalOf(store: Store, id: string): Promise<readonly JournalEntr
     throw new Failure('conversation.missing', `there is no conversation ${id}; daybook list shows what there is`)
   const journal: JournalEntry[] = []
   for await (const entry of store.readJournal(id, { after: 0 })) journal.push(entry)
+  if (journal.some(({ seq }, index) => seq !== index + 1)) console.error('some of its history was let go: what is missing is not counted')
   return journal
 }
 

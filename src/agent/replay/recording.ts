@@ -19,6 +19,8 @@ export interface Recording {
   readonly entries: readonly Entry[]
   /** What the last prompt before this turn had shown. */
   readonly shown: RecordedPrompt
+  /** Entries before or in it were let go by a retention policy: what it saw cannot be known. */
+  readonly torn: boolean
 }
 
 /** The blocks of a prompt, put together from what was written down of it and of those before it. A gap is what nobody wrote down. */
@@ -42,10 +44,14 @@ const upTo = <T>(list: readonly T[], count: number): readonly (T | undefined)[] 
 export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerator<Recording> {
   let timeline = emptyTimeline()
   let shown = nothingShown
+  let torn = false
+  let lastSeq = 0
   let before: Timeline | undefined
   let open: Opened | undefined
   for await (const entry of journal) {
-    const { change } = entry
+    const { change, seq } = entry
+    torn ||= seq !== lastSeq + 1
+    lastSeq = seq
     if (change.type === 'turn.opened') {
       open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], shown }
     } else if (!open && !beginsTurn(change)) before = undefined
@@ -54,12 +60,12 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
     timeline = applyChange(timeline, change)
     if (change.type === 'response.received' && change.role === undefined) shown = withShown(shown, change.prompt?.shown)
     if (change.type === 'turn.closed' && open?.turnId === change.turn_id) {
-      yield recordingOf(open)
+      yield recordingOf(open, torn)
       open = undefined
       before = undefined
     }
   }
-  if (open) yield recordingOf(open)
+  if (open) yield recordingOf(open, torn)
 }
 
 /** What a turn does before it is opened: it puts feedback where it belongs. */
@@ -70,10 +76,10 @@ interface Opened extends Pick<Recording, 'turnId' | 'before' | 'shown'> {
   readonly entries: Entry[]
 }
 
-function recordingOf({ turnId, before, opened, entries, shown }: Opened): Recording {
+function recordingOf({ turnId, before, opened, entries, shown }: Opened, torn: boolean): Recording {
   const opening = entries.slice(0, openingLength(entries))
   const start = opening.reduce((value, { change }) => applyChange(value, change), opened)
-  return { turnId, before, start, startSeq: opening.at(-1)?.seq ?? 0, entries: entries.slice(opening.length), shown }
+  return { turnId, before, start, startSeq: opening.at(-1)?.seq ?? 0, entries: entries.slice(opening.length), shown, torn }
 }
 
 function openingLength(entries: readonly Entry[]): number {

@@ -14,6 +14,8 @@ export interface Replayed {
   readonly rounds: number
   /** Undefined: the present code does what it did. */
   readonly divergence?: Divergence
+  /** It was not gone through: a retention policy has let go of what it saw. */
+  readonly torn?: true
 }
 
 /**
@@ -35,6 +37,7 @@ export async function replay(
 }
 
 async function replayTurn(conversationId: string, recording: Recording, parts: ReplayParts): Promise<Replayed> {
+  if (recording.torn) return { turnId: recording.turnId, rounds: 0, torn: true }
   const stage = setUp(conversationId, recording, parts)
   const { turn, conductor } = stage
   try {
