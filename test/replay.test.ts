@@ -154,6 +154,7 @@ describe('a turn on record', () => {
   it('whose history was let go is not judged', async () => {
     const { stage } = await recorded({ recordPrompts: false })
     const cut = {
+      ...stage.store,
       async *readJournal(...asked: Parameters<typeof stage.store.readJournal>) {
         for await (const entry of stage.store.readJournal(...asked)) if (entry.seq !== 4) yield entry
       },

@@ -9,20 +9,21 @@ import { tellStory } from './support/wire-story.ts'
 const folder = join(import.meta.dirname, 'golden', 'wire')
 
 describe.each(everyProvider)('three turns with a picture and a paper, as %s gets them', (name) => {
-  const story = tellStory(name)
+  let told: ReturnType<typeof tellStory> | undefined
+  const story = () => (told ??= tellStory(name))
 
   it('is told to the end', async () => {
-    expect(await story).toMatchObject({ last: { answer: 'Bye.', exitReason: 'complete' }, left: 0 })
-    expect((await story).decisions).toHaveLength(7)
+    expect(await story()).toMatchObject({ last: { answer: 'Bye.', exitReason: 'complete' }, left: 0 })
+    expect((await story()).decisions).toHaveLength(7)
   })
 
   it('the last request', async () => {
-    const { decisions } = await story
-    compare(join(folder, `${name}.json`), `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`)
+    const { decisions } = await story()
+    compare(join(folder, `${name}.txt`), `${JSON.stringify(shortened(JSON.parse(decisions.at(-1)?.raw ?? '')), null, 2)}\n`)
   })
 
   it('never more than four marks, the last of them right before the tail, and none on the tail', async () => {
-    for (const { raw } of (await story).decisions) {
+    for (const { raw } of (await story()).decisions) {
       const marks = marksIn(JSON.parse(raw) as Json)
       if (name === 'google' || name === 'compatible') expect(marks).toEqual([])
       else {
@@ -36,7 +37,7 @@ describe.each(everyProvider)('three turns with a picture and a paper, as %s gets
   })
 
   it('what was cached by one call is the beginning of the next, byte for byte', async () => {
-    const { decisions } = await story
+    const { decisions } = await story()
     const sent = decisions.map(({ raw }) => unmarked(JSON.parse(raw) as Json))
     const before = sent.map((body) => JSON.stringify(contentIn(name, body).slice(0, -2)).slice(0, -1))
     for (const [index, beginning] of before.entries()) {
@@ -47,7 +48,7 @@ describe.each(everyProvider)('three turns with a picture and a paper, as %s gets
   })
 
   it('each call reads what the one before it wrote', async () => {
-    const bills = (await story).usages as readonly { cache_read: number; cache_write: number; uncached: number }[]
+    const bills = (await story()).usages as readonly { cache_read: number; cache_write: number; uncached: number }[]
     for (const [index, bill] of bills.entries()) {
       const last = bills[index - 1]
       if (last === undefined) continue

@@ -1,6 +1,5 @@
 import type { EntryEvent, TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { isId } from '../core/path/id.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import { roughTokens } from '../core/tokens.ts'
@@ -12,19 +11,17 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { AttachmentPolicy } from '../tools/attachments/ingest.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
-import { hideTool } from '../tools/react/hide.ts'
-import { planTool } from '../tools/react/plan.ts'
-import { readTool } from '../tools/react/read.ts'
-import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createAdmission } from './admission.ts'
 import { type Archive, createArchive } from './archive.ts'
+import { type BuiltInOptions, builtInTools } from './built-in-tools.ts'
 import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
+import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
 import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
@@ -47,6 +44,8 @@ export interface AgentParts {
   /** What is done with files that users send, beyond the checks that are always made. */
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
+  /** What the tools of the runtime read and search besides the timeline: memory, knowledge, skills. */
+  readonly builtIn?: Omit<BuiltInOptions, 'contextTokens'>
   readonly instructions?: string
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
@@ -57,15 +56,6 @@ export interface AgentParts {
   readonly onEntry?: (conversation: string, event: EntryEvent) => void
   /** Told of what cannot reach anybody else: a failing hook, a failing listener. */
   readonly onProblem?: (problem: Problem) => void
-}
-
-export interface Submission {
-  readonly conversation: string
-  readonly input: string
-  /** All are taken or the message is refused, with `attachment.rejected`, and nothing of it is kept. */
-  readonly attachments?: readonly Upload[]
-  /** Stops the turn, as the user would; aborted before, nothing begins. To look away is enough to stop watching. */
-  readonly signal?: AbortSignal
 }
 
 /** The events of a turn as they happen, and what came of it. Both can be had, in any order, or neither: the turn runs on. */
@@ -103,45 +93,15 @@ export interface Agent {
   close(): Promise<void>
 }
 
-/** What was said will not be lost. */
-export interface Accepted {
-  /** `known`: it was said before under the same name, and nothing happens again. */
-  readonly how: 'turn' | 'followup' | 'known'
-  /** The turn that is at work on it. */
-  readonly turnId: string | undefined
-  readonly eventId: string
-}
-
-export interface Delivery {
-  /** The sender's own name for the event: sent again under it, nothing happens. Letters, digits, `_` and `-`. */
-  readonly eventId?: string
-}
-
-export interface Notification extends Delivery {
-  /** Who says it. */
-  readonly source?: string
-  /** The agent should do something about it: an answer waits for it, and it earns the turn a round. It never starts a turn. */
-  readonly reactive?: boolean
-}
-
-export interface Feedback extends Delivery {
-  readonly turnId: string
-  readonly text?: string
-  readonly reaction?: 'ok' | 'not_ok' | 'neutral'
-  readonly origin?: 'user' | 'machine'
-  readonly confidence?: number
-}
-
 /** Turns that are taken up side by side: one that waits must not hold up the others. */
 const atOnce = 32
-
-export const builtInTools: readonly Tool[] = [readTool, writeTool, hideTool, planTool]
 
 export function createAgentFrom(parts: AgentParts): Agent {
   const { store, clock, onProblem = () => {} } = parts
   const hub = createHub((error) => onProblem({ where: 'listener', error }))
   const owner = thisProcess(clock)
-  const tools = [...builtInTools, ...(parts.tools ?? [])]
+  const settings = agentSettings(parts.settings)
+  const tools = [...builtInTools({ ...parts.builtIn, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
   const count = parts.tokens ?? roughTokens
   const system = systemText({
     tools,
@@ -160,7 +120,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     system,
     systemTokens: () => (systemTokens ??= count(system)),
     systemPrint: systemPrint(system, tools),
-    settings: agentSettings(parts.settings),
+    settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
     onEntry: parts.onEntry,
@@ -322,11 +282,6 @@ export function createAgentFrom(parts: AgentParts): Agent {
       over.abort()
     },
   }
-}
-
-/** It becomes part of a path. */
-function checkEventId(eventId: string): void {
-  if (!isId(eventId)) throw new RangeError(`event id "${eventId}" must be made of letters, digits, "_" and "-"`)
 }
 
 function modelsOf(model: AgentParts['model']): Models {

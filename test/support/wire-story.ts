@@ -6,6 +6,7 @@ import { type FakeProviderName, startFakeProvider } from '../../src/testing/fake
 import type { FakeRequest } from '../../src/testing/fake-providers/reply.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls } from '../../src/testing/scripted-model.ts'
+import type { Upload } from '../../src/tools/attachments/upload.ts'
 import { weather } from './cast.ts'
 import { modelNames, paperBytes, pictureBytes } from './models.ts'
 
@@ -19,21 +20,17 @@ const script = [title, rome, answers('Clear.'), rome, calls('weather.today', { c
 export async function tellStory(name: FakeProviderName, options: NamedModelOptions = {}, model = modelNames[name]) {
   const clock = createFixedClock()
   const provider = await startFakeProvider(name, script, { now: () => Date.parse(clock.now()), minimumTokens: 0 })
-  const blobs = createMemoryBlobs()
-  const store = createMemoryStore({ blobs, clock })
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const agent = createAgentFrom({
     model: modelFrom(model, { images: true, documents: name !== 'compatible', environment: provider.environment, ...options }),
     store,
     clock,
     tools: [weather()],
   })
-  const attach = async (file: string, mime: string, bytes: Uint8Array) => ({
-    attachments: [{ name: file, mime, size_bytes: bytes.length, blob: await blobs.put(bytes) }],
-  })
-  const say = (input: string, rest = {}) => agent.run({ conversation: 'c1', input, ...rest }).result
+  const say = (input: string, attachments: readonly Upload[] = []) => agent.run({ conversation: 'c1', input, attachments }).result
   try {
-    await say('What is this?', await attach('photo.png', 'image/png', pictureBytes))
-    await say('And this?', await attach('paper.pdf', 'application/pdf', paperBytes))
+    await say('What is this?', [{ name: 'photo.png', content: pictureBytes }])
+    await say('And this?', [{ name: 'paper.pdf', content: paperBytes }])
     const last = await say('Thank you.')
     const decisions: readonly FakeRequest[] = provider.requests.slice(1)
     const usages: unknown[] = []

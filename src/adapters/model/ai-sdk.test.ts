@@ -75,6 +75,14 @@ describe.each(everyProvider)('a model of %s', (name) => {
     }))
 })
 
+it('a provider that does not stop by itself is stopped', () =>
+  serving('compatible', [{ text: 'all work and no play '.repeat(100), chunks: 21 }], async (model, provider) => {
+    const events = await ask(model, requestOf([text('Hello.')], { maxTokens: 10 }))
+    expect(wordsIn(events).join('').length).toBeLessThanOrEqual(640)
+    expect(last(events)).toMatchObject({ type: 'error', error: { kind: 'malformed_response', retryable: false } })
+    expect(provider.requests).toHaveLength(1)
+  }))
+
 describe('what is sent', () => {
   const bodyOf = (provider: FakeProvider) => provider.requests[0]?.body as Record<string, unknown>
 

@@ -1,6 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type CostScript, scriptedCalls } from '../../../test/support/cost-script.ts'
 import type { Part } from '../../core/render/part.ts'
+import { roughTokens } from '../../core/tokens.ts'
+import { createCacheSimulator } from '../../testing/cache-simulator.ts'
+import { idealBill } from '../../testing/cache-simulator-ideal.ts'
 import { createEnds, marksOf } from './marks.ts'
 import { spokenParts } from './prompt.ts'
 import { markRulesOf, providerRules } from './provider-rules.ts'
@@ -58,4 +62,35 @@ it('remembers the ends of the latest conversations only', () => {
   expect([ends.of('a'), ends.of('b'), ends.of('c')]).toEqual([3, undefined, 4])
   ends.set('a', undefined)
   expect(ends.of('a')).toBeUndefined()
+})
+
+describe('120 rounds on a cache that finds an entry only under a mark', () => {
+  const script: CostScript = {
+    turns: 20,
+    roundsPerTurn: 6,
+    resultCharacters: 2_000,
+    announceTokens: 700,
+    callsPerRound: 1,
+    resultsPerCall: 1,
+    foldEvery: 0,
+  }
+
+  /** What is billed, against the least that could be. */
+  function billed(remembering: boolean): number {
+    const calls = scriptedCalls(script)
+    const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 1_800, count: roughTokens, lookBack: 1 })
+    let end: number | undefined
+    const costs = calls.map(({ system, parts: wanted, at }) => {
+      const marks = marksOf(wanted, breakpoints, remembering ? end : undefined)
+      end = wanted.findLastIndex(({ cache: marked }) => marked)
+      const sent = wanted.map(({ cache: _, ...part }, index) => (marks.has(index) ? { ...part, cache: true as const } : part))
+      return cache.call({ system, parts: sent, at }).cost
+    })
+    return costs.reduce((sum, cost) => sum + cost) / idealBill(calls, roughTokens).cost
+  }
+
+  it('cost what they must, because the end of the call before is marked again', () => {
+    expect(billed(true)).toBeLessThanOrEqual(1.02)
+    expect(billed(false)).toBeGreaterThan(1.2)
+  })
 })

@@ -7,6 +7,7 @@ import { startFakeProvider } from '../../testing/fake-providers/fake-provider.ts
 import { answers, scriptedModel } from '../../testing/scripted-model.ts'
 import { modelFrom } from './model-from.ts'
 import { parseModelName } from './model-name.ts'
+import { rulesNameOf } from './provider-rules.ts'
 
 const none = { environment: {} }
 
@@ -64,6 +65,18 @@ describe('a model by name', () => {
     expect(provider.requests[0]?.body).toMatchObject({ model: 'org/model', stream: true })
     await provider.close()
   })
+})
+
+it.each([
+  ['anthropic.messages', 'anthropic'],
+  ['vertex.anthropic.messages', 'anthropic'],
+  ['openai.responses', 'openai'],
+  ['openai.chat', 'unknown'],
+  ['azure.responses', 'unknown'],
+  ['google.generative-ai', 'google'],
+  ['ollama.chat', 'ollama'],
+])('a model of %s follows the rules of %s', (provider, rules) => {
+  expect(rulesNameOf(provider)).toBe(rules)
 })
 
 describe('an agent', () => {

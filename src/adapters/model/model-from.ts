@@ -64,14 +64,13 @@ function givenModel(model: SdkModel, options: ModelOptions): Model {
     const problem = `this model of ${provider} speaks version ${specificationVersion} of the AI SDK's interface`
     throw new Failure('model.unavailable', `${problem}; update its package to one that speaks v3 or v4`)
   }
-  const rulesName = rulesNameOf(model.provider)
-  const provider = rulesName === 'unknown' ? (model.provider.split('.')[0] ?? 'unknown') : rulesName
+  const [provider = 'unknown'] = model.provider.split('.') // who serves it: the same model may cost something else elsewhere
   return aiSdkModel(
     {
       name: `${provider}/${model.modelId}`,
       provider,
       modelId: model.modelId,
-      rules: providerRules[rulesName],
+      rules: providerRules[rulesNameOf(model.provider)],
       open: async () => model,
       secrets: [],
     },

@@ -58,7 +58,7 @@ async function partFor(part: Part, { rules, read }: Writing): Promise<LanguageMo
   if (part.type === 'text') return { type: 'text', text: part.text }
   const shown = part.type === 'image' ? rules.images : rules.documents
   if (!shown.includes(part.media_type)) return { type: 'text', text: insteadOf(part) }
-  const data = part.base64 ?? (await read(part.blob))
+  const data = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64') // the same bytes, once they are stored
   return {
     type: 'file',
     mediaType: part.media_type,

@@ -24,10 +24,14 @@ type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
 const broken: Verdict = { kind: 'connection', retryable: true }
 const filtered: Verdict = { kind: 'content_filter', retryable: false }
 const failed: Verdict = { kind: 'unknown', retryable: true }
+const endless: Verdict = { kind: 'malformed_response', retryable: false }
 const interruptions: { readonly [I in Interruption]: Verdict } = {
   aborted: { kind: 'aborted', retryable: false },
   stalled: { kind: 'timeout', retryable: true },
 }
+
+/** More than any token is long, on the average of an answer: who says more than that does not keep to the limit it was given. */
+const charactersPerToken = 64
 
 /** One call, as events. Whatever the provider does is among them; the line is down when this ends, however it ends. */
 export async function* speak(model: SdkModel, call: LanguageModelV4CallOptions, speaking: Speaking): AsyncGenerator<ModelEvent> {
@@ -35,6 +39,8 @@ export async function* speak(model: SdkModel, call: LanguageModelV4CallOptions, 
   const line = AbortSignal.any([speaking.signal, hangUp.signal])
   const waiting: Waiting = { signal: speaking.signal, stallMs: speaking.stallMs, alarm: speaking.alarm }
   const caller: Caller = { provider: speaking.provider, model: speaking.modelId, secrets: speaking.secrets, now: Date.now }
+  const mostCharacters = charactersPerToken * (call.maxOutputTokens ?? Number.POSITIVE_INFINITY)
+  let characters = 0
   let said = false
   const stage = (): ServiceError['stage'] => (said ? 'after_output' : 'before_output')
   const failing = (verdict: Verdict): ModelEvent => ({ type: 'error', error: plainError(verdict, stage(), caller) })
@@ -54,8 +60,11 @@ export async function* speak(model: SdkModel, call: LanguageModelV4CallOptions, 
       if (part.type === 'response-metadata') Object.assign(answered, { id: part.id, modelId: part.modelId })
       if (part.type === 'finish') return yield ending(part, answered, speaking, said) ?? failing(verdictOf(part))
       const delta = deltaOf(part)
-      said ||= delta?.type === 'text.delta'
-      if (delta) yield delta
+      if (!delta) continue
+      characters += delta.text.length
+      if (characters > mostCharacters) return yield failing(endless)
+      said ||= delta.type === 'text.delta'
+      yield delta
     }
   } catch (error) {
     if (error instanceof Failure) throw error // ours, not the provider's

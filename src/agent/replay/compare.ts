@@ -1,4 +1,4 @@
-import type { Block } from '../../core/block/index.ts'
+import { type Block, withoutEmptyMeta } from '../../core/block/envelope.ts'
 import { isObject } from '../../core/json.ts'
 import { blocksIn, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { Entry } from '../../ports/store.ts'
@@ -54,8 +54,9 @@ function blocksDiffer(present: readonly Block[], recorded: readonly Block[], seq
 }
 
 /** Ids follow from the order, times are the record's. */
-function bare({ id: _id, ts: _ts, ...block }: Block): unknown {
-  return block
+function bare(block: Block): unknown {
+  const { id: _id, ts: _ts, ...rest } = withoutEmptyMeta(block)
+  return rest
 }
 
 /** A file that somebody sent is taken as it stands: where it is kept is not for a replay to find out. */

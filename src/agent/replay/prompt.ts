@@ -66,11 +66,14 @@ function missing(recorded: number | undefined, present: readonly number[], at: n
   return moved > at ? { recorded: 'not shown', present: 'shown' } : {}
 }
 
+/** Of the tail where it was kept; what it says of the workspace is the world's. */
 function tailDiffers({ tail: now }: PromptRecord, { tail: then }: PromptRecord): Where | undefined {
-  if (!then || !now) return undefined
-  if (then.text !== undefined && now.text !== undefined) return then.text === now.text ? undefined : parting(then.text, now.text)
-  return then.size === now.size ? undefined : { recorded: `${then.size} characters`, present: `${now.size} characters` }
+  if (then?.text === undefined || now?.text === undefined) return undefined
+  const [was, is] = [withoutWorkspace(then.text), withoutWorkspace(now.text)]
+  return was === is ? undefined : parting(was, is)
 }
+
+const withoutWorkspace = (tail: string) => tail.replace(/\n\n\[WORKSPACE\](?:\n .*)*/, '')
 
 function blockAt({ slice }: PresentPrompt, position: number | undefined): Where {
   const block = position === undefined ? undefined : slice.shown[position]?.block

@@ -1,12 +1,11 @@
 import { Failure } from '../../core/failure.ts'
-import type { ConversationStore } from '../../ports/store.ts'
 import { readFeedback } from '../feedback.ts'
 import type { Ledger } from '../ledger.ts'
 import { runTurn } from '../turn.ts'
 import { Diverged } from './conductor.ts'
 import type { Divergence } from './divergence.ts'
 import { type Recording, recordingsIn } from './recording.ts'
-import { type ReplayParts, setUp } from './stage.ts'
+import { type RecordedStore, type ReplayParts, setUp } from './stage.ts'
 
 export interface Replayed {
   readonly turnId: string
@@ -23,22 +22,22 @@ export interface Replayed {
  * No model is asked, no tool is run, nothing is written. With a turn id, that turn alone.
  */
 export async function replay(
-  store: Pick<ConversationStore, 'readJournal'>,
+  store: RecordedStore,
   conversationId: string,
   parts: ReplayParts = {},
   turnId?: string,
 ): Promise<readonly Replayed[]> {
   const replayed: Replayed[] = []
   for await (const recording of recordingsIn(store.readJournal(conversationId, { after: 0 }))) {
-    if (turnId === undefined || recording.turnId === turnId) replayed.push(await replayTurn(conversationId, recording, parts))
+    if (turnId === undefined || recording.turnId === turnId) replayed.push(await replayTurn(store, conversationId, recording, parts))
   }
   if (replayed.length > 0 || turnId === undefined) return replayed
   throw new Failure('turn.missing', `there is no turn ${turnId} in the journal of ${conversationId}`)
 }
 
-async function replayTurn(conversationId: string, recording: Recording, parts: ReplayParts): Promise<Replayed> {
+async function replayTurn(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): Promise<Replayed> {
   if (recording.torn) return { turnId: recording.turnId, rounds: 0, torn: true }
-  const stage = setUp(conversationId, recording, parts)
+  const stage = setUp(store, conversationId, recording, parts)
   const { turn, conductor } = stage
   try {
     const news = { feedbacks: await readFeedback(asItWas(recording), recording.start.openTurn?.ts ?? conductor.now(), turn.settings) }

@@ -2,23 +2,27 @@ import { Failure } from '../../core/failure.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { roughTokens } from '../../core/tokens.ts'
 import type { ModelRole } from '../../ports/model.ts'
-import { type AgentParts, builtInTools } from '../agent.ts'
+import type { ConversationStore } from '../../ports/store.ts'
+import type { AgentParts } from '../agent.ts'
 import { createBill } from '../bill.ts'
+import { builtInTools } from '../built-in-tools.ts'
 import { createHooks } from '../hooks.ts'
 import { createInbox } from '../inbox.ts'
 import { openLedger } from '../ledger.ts'
 import { systemPrint, systemText } from '../prompt/system.ts'
+import { recordsOf } from '../records.ts'
 import { agentSettings } from '../settings.ts'
 import { createToolbox } from '../toolbox.ts'
 import type { Turn } from '../turn.ts'
 import { createView, type View } from '../view.ts'
 import { type Conductor, createConductor } from './conductor.ts'
 import { promptDiffers } from './prompt.ts'
+import { recordedWorkspace } from './recorded-workspace.ts'
 import { recordedInbox, recordedModel, recordedTool } from './recorded-world.ts'
 import { type Recording, withShown } from './recording.ts'
 
 /** What an agent is made of, without what touches the world: that is on record. */
-export interface ReplayParts extends Pick<AgentParts, 'tools' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
+export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
   /** Of the model that decided; no limit when not said. */
   readonly window?: number
   /** Do not compare the system text. */
@@ -32,7 +36,10 @@ export interface Stage {
   rounds(): number
 }
 
-export function setUp(conversationId: string, recording: Recording, parts: ReplayParts): Stage {
+/** What a replay may read: the journal, and what references in it stand for. */
+export type RecordedStore = Pick<ConversationStore, 'readJournal' | 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'blobs'>
+
+export function setUp(recorded: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): Stage {
   const { turnId, startSeq } = recording
   const constitution = constitutionOf(parts)
   const { settings, count, tools } = constitution
@@ -51,6 +58,9 @@ export function setUp(conversationId: string, recording: Recording, parts: Repla
   const turn: Omit<Turn, 'news'> = {
     ...constitution,
     ...nothingOutside,
+    ...recordedWorkspace(recording),
+    records: recordsOf(recorded, conversationId),
+    blobs: { get: (sha256) => recorded.blobs.get(sha256), has: (sha256) => recorded.blobs.has(sha256), put: outside, remove: outside },
     conversationId,
     turnId,
     ledger,
@@ -65,8 +75,9 @@ export function setUp(conversationId: string, recording: Recording, parts: Repla
   return { turn, conductor, rounds: watch.rounds }
 }
 
-function constitutionOf({ tools: own = [], tokens: count = roughTokens, settings, instructions, customisation }: ReplayParts) {
-  const tools = [...builtInTools, ...own]
+function constitutionOf({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
+  const settings = agentSettings(parts.settings)
+  const tools = [...builtInTools({ ...builtIn, contextTokens: settings.contextTokens }), ...own]
   const said = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
   const system = systemText({ tools, ...said })
   return {
@@ -75,7 +86,7 @@ function constitutionOf({ tools: own = [], tokens: count = roughTokens, settings
     system,
     systemTokens: () => count(system),
     systemPrint: systemPrint(system, tools),
-    settings: { ...agentSettings(settings), retryDelaysMs: [], recordPrompts: true }, // what was waited for is on record
+    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // what was waited for is on record
   }
 }
 
@@ -109,9 +120,8 @@ const nothingOutside = {
   emit: () => {},
   onProblem: () => {},
   entries: async () => ({ changes: [], events: new Map() }),
-  records: { byPath: outside, byTurn: outside, byCall: outside, turnLog: outside },
-  workspace: outside,
-  blobs: { put: outside, get: outside, has: outside, remove: outside },
+  takenUp: false,
+  calls: undefined,
   readBlob: outside,
   hosting: undefined,
 }
