@@ -14,7 +14,6 @@ import type { CallDecision } from '../core/decision/decision.ts'
 import { accepted, toolRefused } from '../core/decision/repairs.ts'
 import type { JsonObject } from '../core/json.ts'
 import { type Acks, acksOfRound } from '../core/plan/ack.ts'
-import { readConversationKey } from '../core/scope.ts'
 import { mergeSources } from '../core/sources/merge.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
@@ -98,7 +97,7 @@ async function runTool(
     sight: { slice, points: () => pointsOf(turn, progress, slice()), tokens: turn.view.estimator.text },
     clock: turn.clock,
     code: decision.code,
-    scope: readConversationKey(turn.conversationId).scope,
+    scope: turn.scope,
     records: turn.records,
     workspace: turn.workspace,
     blobs: turn.blobs,

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { BlobRef } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
+import { readConversationKey } from '../core/scope.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -122,13 +123,15 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const readBlob = ({ sha256 }: BlobRef) => store.blobs.get(sha256)
   const records = recordsOf(store, conversationId)
   const workspace = workspaceOf(household.workspaces, conversationId)
+  const audience = hub.audience(conversationId)
+  const { scope } = readConversationKey(conversationId)
 
   async function turn(id: string, opening: Opening): Promise<TurnResult> {
     inbox.serve(id)
     const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
     const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
-    const reach = { records, workspace, blobs: store.blobs, readBlob }
+    const reach = { scope, records, workspace, blobs: store.blobs, readBlob, audience }
     const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
     return runTurn({ ...household, ...own }, opening).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../core/model-event.ts'
-import { whenLeftBehind } from '../tools/left-behind.ts'
+import { orLeftBehind } from '../tools/left-behind.ts'
 
 export interface HearOptions {
   /** Tells the model to stop, as whoever asked may do and `take` does. */
@@ -26,11 +26,7 @@ export async function hearOut(
       return { thrown }
     }
   }
-  const deaf = whenLeftBehind(stop, graceMs)
-  try {
-    return await Promise.race([reading(), deaf.promise])
-  } finally {
-    over = true
-    deaf.cancel()
-  }
+  const broke = await orLeftBehind(reading(), stop, graceMs)
+  over = true
+  return broke
 }

@@ -15,7 +15,8 @@ export interface Envelope {
   readonly ret?: Jsonable
 }
 
-const outcomes = new WeakSet<object>()
+/** What outcomes are made of: told by it from whatever else a tool returns. A set that remembers each would cost more than the call. */
+const made = Object.freeze({})
 
 /** For tools that do more than answer: artifacts, notices, sources, changes of the timeline. */
 export function succeeded(outcome: Omit<Outcome, 'ok' | 'error'>): Outcome {
@@ -38,7 +39,7 @@ export function outcomeOf(returned: Returned): Outcome {
 }
 
 function isOutcome(returned: Returned): returned is Outcome {
-  return typeof returned === 'object' && returned !== null && outcomes.has(returned)
+  return typeof returned === 'object' && returned !== null && Object.getPrototypeOf(returned) === made
 }
 
 /** Often the words of some library that the tool passes on, with whatever they hold. */
@@ -55,7 +56,4 @@ function errorOf(error: unknown): ToolError {
   }
 }
 
-function marked(outcome: Outcome): Outcome {
-  outcomes.add(outcome)
-  return outcome
-}
+const marked = (outcome: Outcome): Outcome => Object.assign(Object.create(made), outcome)

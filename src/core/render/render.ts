@@ -28,6 +28,8 @@ export interface RenderOptions {
 /** Looks at timelines and says what a model is shown. It remembers what it has seen, so that a render costs what is new. */
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
+  /** The same, lent: true until the next look at another timeline. */
+  glance(timeline: Timeline, currentTurnId: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
 }
 
@@ -42,6 +44,7 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   }
 
   return {
+    glance: (timeline, currentTurnId) => layoutOf(timeline).glance(currentTurnId),
     slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurn(timeline)),
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
