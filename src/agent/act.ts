@@ -47,13 +47,13 @@ export async function act(turn: Turn, progress: Progress, place: Place, asked: A
     response,
     { type: 'blocks.appended', blocks: enter(timeline, callDrafts(place, asked, action, seen)) },
   ])
-  return perform(turn, progress, place, action, seen)
+  return await perform(turn, progress, place, action, seen)
 }
 
 /** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
 export async function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
   const { outcome, stopped } = await runTool(turn, progress, place, call, seen)
-  return stopped && turn.signal.aborted ? progress : settle(turn, progress, place, call.tool.id, outcome)
+  return stopped && turn.signal.aborted ? progress : await settle(turn, progress, place, call.tool.id, outcome)
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
@@ -111,21 +111,31 @@ async function runTool(
 /** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
 export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  const { ok, error, changes = [] } = await enterOutcome(turn, later, outcome).catch(() => enterOutcome(turn, later, unfit)) // a broken journal throws again
+  const { ok, error, changes = [] } = await entered(turn, later, outcome)
   const hid = progress.hid || changes.some(({ type }) => type === 'blocks.hidden')
   const code = ok ? undefined : error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
 }
 
+/** The outcome that stands in the journal. */
+async function entered(turn: Turn, place: Place, outcome: Outcome): Promise<Outcome> {
+  try {
+    await enterOutcome(turn, place, outcome)
+    return outcome
+  } catch {
+    await enterOutcome(turn, place, unfit) // a broken journal throws again
+    return unfit
+  }
+}
+
 /** Notices, results, sources. */
-async function enterOutcome({ ledger }: Turn, place: Place, outcome: Outcome): Promise<Outcome> {
-  await ledger.commit((timeline) => [
+function enterOutcome({ ledger }: Turn, place: Place, outcome: Outcome): Promise<void> {
+  return ledger.commit((timeline) => [
     ...(outcome.changes ?? []),
     ...mergedSources(timeline, outcome, place.ts),
     { type: 'blocks.appended', blocks: enter(timeline, resultDrafts(place, outcome)) },
   ])
-  return outcome
 }
 
 const unfit = failed(

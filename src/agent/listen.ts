@@ -56,7 +56,7 @@ export async function listen(
   const showing = createShowing(listening.createLanes, listening.emit)
   const heard: ChannelEvent[] = []
   let raw = ''
-  let unread = ''
+  let taken = 0
   let violation: Notice | undefined
   let ending: Pick<Heard, 'finish' | 'error' | 'thrown'> = {}
 
@@ -66,20 +66,19 @@ export async function listen(
     for (const event of events) heard.push(event)
     showing.take(events)
   }
-  const read = () => {
-    const text = unread
-    unread = ''
+  const read = (latest = '') => {
+    const text = taken + latest.length === raw.length ? latest : raw.slice(taken)
+    taken = raw.length
     take(parser.push(text))
   }
 
   const hear = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') {
       raw += event.text
-      unread += event.text
       if (audience.present) {
-        read()
+        read(event.text)
         showing.catchUp()
-      } else if (!watch.begun) read()
+      } else if (!watch.begun) read(event.text)
       if (violation) stop.abort(new DOMException('The response broke the protocol.', 'AbortError'))
     } else if (event.type === 'finish') ending = { finish: { reason: event.finishReason, usage: event.usage, modelName: event.modelName } }
     else if (event.type === 'error') ending = { error: event.error }

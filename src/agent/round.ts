@@ -44,7 +44,7 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (asked.interrupted) return interrupted(turn, after, place, asked)
   const { error, raw } = asked.heard
   if (error && raw === '') return end(turn, after, serviceFailed(place, asked, error))
-  return decided(turn, after, place, asked, model.maxTokens)
+  return await decided(turn, after, place, asked, model.maxTokens)
 }
 
 function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
@@ -54,7 +54,7 @@ function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
 }
 
 /** Refuses the response, acts on it, or concludes. */
-async function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
+function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
   const { decision, said } = understand(turn, progress, asked.heard, maxTokens)
   if (!decision) return refuse(turn, progress, place, asked, said)
   const admission = progress.wrapUp && admit(progress.wrapUp, decision)

@@ -37,8 +37,10 @@ export function createSwitchboard(begin: (conversationId: string, start: Start) 
       const present = active.get(conversationId)
       if (!present) return { running: reason && (await start(conversationId, reason)) }
       const running = await present.catch(() => undefined) // whoever started it is told why it failed
-      event ??= make()
-      if (await running?.inbox.accept(event)) return { running, told: event }
+      if (running && !running.inbox.closed) {
+        event ??= make()
+        if (await running.inbox.accept(event)) return { running, told: event }
+      }
       await running?.over.catch(() => {}) // it is coming to rest
     }
   }

@@ -2,11 +2,19 @@
  * The work's own end, or undefined when it was told to stop and is still not done after the grace. Whatever it does then is nobody's
  * business any more.
  */
-export function orLeftBehind<T>(work: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T | undefined> {
+export function orLeftBehind<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  graceMs: number,
+  onLeft: () => void = () => {},
+): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined
     const arm = () => {
-      timer = setTimeout(resolve, graceMs, undefined)
+      timer = setTimeout(() => {
+        onLeft()
+        resolve(undefined)
+      }, graceMs)
     }
     const disarm = () => {
       clearTimeout(timer)
