@@ -20,7 +20,6 @@ export {
   type SubscriberFactory,
 } from './agent/stream-with-channels-contract.ts'
 export {
-  type Attachment,
   type BlobRef,
   type Block,
   type BlockType,
@@ -65,6 +64,8 @@ export type { BlobStore } from './ports/blobs.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Model, ModelRequest, ModelRole } from './ports/model.ts'
 export type { Claim, ConversationStore, Entry, Owner, Saved } from './ports/store.ts'
+export type { AttachmentPolicy } from './tools/attachments/ingest.ts'
+export type { AttachmentLimits, Finding, Rejection, RejectionReason, Upload } from './tools/attachments/upload.ts'
 export { defineTool, type ToolDefinition } from './tools/define.ts'
 export { type Envelope, failed, type Returned, succeeded } from './tools/outcome.ts'
 export type { Call, Outcome, Tool, ToolError } from './tools/tool.ts'

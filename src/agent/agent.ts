@@ -1,20 +1,24 @@
-import type { Attachment } from '../core/block/index.ts'
-import type { TurnEvent } from '../core/event.ts'
+import type { EntryEvent, TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { isId } from '../core/path/id.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import { roughTokens } from '../core/tokens.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { DocumentReader } from '../ports/documents.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import type { AttachmentPolicy } from '../tools/attachments/ingest.ts'
+import type { Upload } from '../tools/attachments/upload.ts'
 import { hideTool } from '../tools/react/hide.ts'
 import { planTool } from '../tools/react/plan.ts'
 import { readTool } from '../tools/react/read.ts'
 import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
+import { createAdmission } from './admission.ts'
+import { type Archive, createArchive } from './archive.ts'
 import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
@@ -38,6 +42,10 @@ export interface AgentParts {
   readonly workspaces?: Workspaces
   /** Without it files are made and kept, but not handed over. */
   readonly hosting?: Hosting
+  /** Without it PDFs are checked only from outside. */
+  readonly documents?: DocumentReader
+  /** What is done with files that users send, beyond the checks that are always made. */
+  readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
   readonly instructions?: string
   readonly customisation?: string
@@ -45,6 +53,8 @@ export interface AgentParts {
   readonly hooks?: readonly Partial<HookFunctions>[]
   /** Counts tokens; a rough guess when not given. */
   readonly tokens?: TokenCounter
+  /** Told of every entry of every conversation as it is made, for whoever counts. */
+  readonly onEntry?: (conversation: string, event: EntryEvent) => void
   /** Told of what cannot reach anybody else: a failing hook, a failing listener. */
   readonly onProblem?: (problem: Problem) => void
 }
@@ -52,7 +62,8 @@ export interface AgentParts {
 export interface Submission {
   readonly conversation: string
   readonly input: string
-  readonly attachments?: readonly Attachment[]
+  /** All are taken or the message is refused, with `attachment.rejected`, and nothing of it is kept. */
+  readonly attachments?: readonly Upload[]
   /** Stops the turn, as the user would; aborted before, nothing begins. To look away is enough to stop watching. */
   readonly signal?: AbortSignal
 }
@@ -65,6 +76,8 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
 export interface Agent {
   /** Starts a turn; said to a busy conversation it is a followup. */
   run(submission: Submission): TurnHandle
+  /** Like `run`, for whoever follows the events instead: resolves when what was said is in the journal, long before it is answered. */
+  submit(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Upload[] }): Promise<Accepted>
   /** Interrupts: redirects what is being done, or asks to come to an end; blank, it stops. False when nothing is running. */
   steer(
     conversation: string,
@@ -72,7 +85,7 @@ export interface Agent {
     options?: { readonly mode?: Steering; readonly turnId?: string; readonly eventId?: string },
   ): Promise<boolean>
   /** Like `run`, for whoever does not wait for the answer. */
-  followUp(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Attachment[] }): Promise<void>
+  followUp(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Upload[] }): Promise<void>
   /** False when nothing is running. */
   stop(conversation: string): Promise<boolean>
   /** What someone thought of a turn; the agent hears of it in the next. */
@@ -80,10 +93,23 @@ export interface Agent {
   /** Something happened that nobody said: a service alert, the result of a publish. It is read in the running turn, else in the next. */
   notify(conversation: string, text: string, options?: Notification): Promise<void>
   follow(conversation: string, options?: FollowOptions): AsyncIterable<TurnEvent>
+  /** Conversations, besides taking turns in them. */
+  readonly archive: Archive
   /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
+  /** When nothing is running any more, or the time is up. */
+  rest(withinMs: number): Promise<void>
   /** Turns that are running stay open and are taken up by the next process. */
   close(): Promise<void>
+}
+
+/** What was said will not be lost. */
+export interface Accepted {
+  /** `known`: it was said before under the same name, and nothing happens again. */
+  readonly how: 'turn' | 'followup' | 'known'
+  /** The turn that is at work on it. */
+  readonly turnId: string | undefined
+  readonly eventId: string
 }
 
 export interface Delivery {
@@ -136,8 +162,11 @@ export function createAgentFrom(parts: AgentParts): Agent {
     settings: agentSettings(parts.settings),
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
+    onEntry: parts.onEntry,
     onProblem,
   }
+  const { documents, attachments: policy = {} } = parts
+  const admission = createAdmission({ store, documents, policy, onProblem })
   const closing = new AbortController()
   const over = new AbortController()
   const conversations = createSwitchboard(async (conversation, start) => {
@@ -154,16 +183,32 @@ export function createAgentFrom(parts: AgentParts): Agent {
     await conversations.tellOrStart(conversation, () => event, { kind: 'told', event })
   }
 
+  /** To the turn that is running, as a followup, else it starts one. */
+  const deliver = (
+    conversation: string,
+    text: string,
+    uploads: readonly Upload[],
+    options: Delivery & { readonly signal?: AbortSignal } = {},
+  ) =>
+    admission.admit(conversation, { text, uploads }, (attachments) => {
+      options.signal?.throwIfAborted()
+      const input = { text, attachments, ...(options.eventId !== undefined && { eventId: options.eventId }) }
+      return conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
+    })
+
   async function submit({ conversation, input: text, attachments = [], signal }: Submission): Promise<TurnResult> {
     signal?.throwIfAborted()
-    const input = { text, attachments }
-    const { running, told } = await conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
+    const { delivered, letGo } = await deliver(conversation, text, attachments, signal && { signal })
+    const { running, told } = delivered
     const result = told ? running?.answers.to(told.event_id) : running?.first
     const stop = () => void running?.inbox.accept(newEvent('steer', '')).catch((error: unknown) => onProblem({ where: 'stop', error }))
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })
     try {
       return (await result) as TurnResult // asked without a name, there is always a turn
+    } catch (error) {
+      await letGo() // when it was not even entered
+      throw error
     } finally {
       if (running?.inbox.closed) await running.over.catch(() => {}) // at rest: who asks next starts a turn, and follows up nothing
       signal?.removeEventListener('abort', stop)
@@ -191,6 +236,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
         },
       }
     },
+    async submit(conversation, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
+      checkEventId(eventId)
+      const { delivered, letGo } = await deliver(conversation, text, attachments, { eventId })
+      const { running, told } = delivered
+      if (told || !running) await letGo() // under a name that is known nothing was entered
+      if (!running) return { how: 'known', turnId: undefined, eventId }
+      running.first.catch((error: unknown) => onProblem({ where: 'turn', error }))
+      await running.entered.catch(async (error: unknown) => {
+        await letGo()
+        throw error
+      })
+      return { how: told ? 'followup' : 'turn', turnId: running.turnId, eventId }
+    },
     async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
       const addressed = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...addressed }
@@ -198,9 +256,13 @@ export function createAgentFrom(parts: AgentParts): Agent {
     },
     async followUp(conversation, text, { attachments = [], ...delivery } = {}) {
       if (delivery.eventId !== undefined) checkEventId(delivery.eventId)
-      const input = { text, attachments, ...delivery }
-      const { running, told } = await conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
-      if (!told) running?.first.catch((error: unknown) => onProblem({ where: 'turn', error }))
+      const { delivered, letGo } = await deliver(conversation, text, attachments, delivery)
+      const { running, told } = delivered
+      if (told || !running) return letGo() // under a name that is known nothing was entered
+      running.first.catch((error: unknown) => {
+        onProblem({ where: 'turn', error })
+        return letGo()
+      })
     },
     async stop(conversation) {
       return (await conversations.tell(conversation, newEvent('steer', ''))) !== undefined
@@ -213,6 +275,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const payload = { reactive, ...(source !== undefined && { source }) }
       await leave(conversation, { ...newEvent('external', text, delivery), payload })
     },
+    archive: createArchive({
+      store,
+      clock,
+      owner,
+      hosting: parts.hosting,
+      workspaces: parts.workspaces,
+      announce: (conversation, event) => hub.publish(conversation, event),
+      async enterRunning(conversation, change) {
+        const running = await conversations.find(conversation)
+        await running?.enter(change)
+        return running !== undefined
+      },
+    }),
     follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
     async recover() {
       const left: string[] = []
@@ -233,6 +308,13 @@ export function createAgentFrom(parts: AgentParts): Agent {
       await Promise.all(Array.from({ length: atOnce }, takeUpNext))
       if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns could not be taken up`)
       return results
+    },
+    async rest(withinMs) {
+      const timer = Promise.withResolvers<void>()
+      const timeout = setTimeout(timer.resolve, withinMs)
+      const running = Promise.allSettled([...conversations.active].map(async (starting) => (await starting)?.over))
+      await Promise.race([running, timer.promise])
+      clearTimeout(timeout)
     },
     async close() {
       closing.abort(new DOMException('The agent is closing.', 'AbortError'))

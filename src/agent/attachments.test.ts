@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { png } from '../../test/support/specimens/pictures.ts'
 import { toPhysical } from '../core/path/physical.ts'
 import { emptyTimeline } from '../core/timeline/timeline.ts'
 import { createHarness } from '../testing/harness.ts'
@@ -13,7 +14,7 @@ const named = (...names: readonly string[]) =>
   ).map(({ name }) => name)
 
 it('attachments have names that are free', () => {
-  expect(named('a.png', 'a.png', 'b/a.png', 'a', 'a')).toEqual(['a.png', 'a-2.png', 'b/a.png', 'a', 'a-2'])
+  expect(named('a.png', 'a.png', 'b/a.png', 'a', 'a')).toEqual(['a.png', 'a-2.png', 'a-3.png', 'a', 'a-2'])
 })
 
 it('and that can be paths: of others only the last part is kept', () => {
@@ -32,7 +33,7 @@ it('and that can be paths: of others only the last part is kept', () => {
 
 it('nothing of the place on the disk of whoever sent it is entered', async () => {
   const stage = createHarness({ replies: [answers('Seen.')] })
-  const attachments = [{ name: '/home/me/secret/plan.png', mime: 'image/png', size_bytes: 3 }]
+  const attachments = [{ name: '/home/me/secret/plan.png', content: png() }]
   await stage.agent.run({ conversation: stage.conversation, input: 'See.', attachments }).result
   expect(JSON.stringify(await stage.journal())).not.toContain('secret')
   const { artifact_path = '' } = (await stage.timeline()).sources.rows[0] ?? {}

@@ -1,15 +1,16 @@
-import { type Attachment, attachmentBlocks, type Draft } from '../core/block/index.ts'
+import { type Attachment, attachmentBlocks, type BlobRef, type Draft } from '../core/block/index.ts'
 import { isObject } from '../core/json.ts'
 import { filePath } from '../core/path/build.ts'
 import { toPhysical } from '../core/path/physical.ts'
-import { unsafeReason } from '../core/path/safety.ts'
 import { eligibleMime } from '../core/sources/eligible.ts'
 import { mergeSources } from '../core/sources/merge.ts'
 import type { IncomingSource } from '../core/sources/source.ts'
 import type { Change, InboxEvent } from '../core/timeline/change.ts'
-import { hasPath, type Timeline } from '../core/timeline/timeline.ts'
-
-const longestName = 80 // characters, of three bytes each
+import { blocksOfTurn, hasPath, type Timeline } from '../core/timeline/timeline.ts'
+import type { BlobStore } from '../ports/blobs.ts'
+import type { Workspace } from '../ports/workspace.ts'
+import { safeName } from '../tools/attachments/name.ts'
+import type { SourceSettings } from './settings.ts'
 
 /** Attachments with names that are safe, and free in the turn: `a.png` after `a.png` is `a-2.png`. */
 export function uniquelyNamed(attachments: readonly Attachment[], turnId: string, timeline: Timeline): readonly Attachment[] {
@@ -24,17 +25,6 @@ export function uniquelyNamed(attachments: readonly Attachment[], turnId: string
   })
 }
 
-/** A name that can be a path. Of one that cannot, only the last part is kept: the rest told where it was on someone's disk. */
-function safeName(name: string): string {
-  if (unsafeReason(name) === undefined) return name
-  const last = name.split(/[\\/]/).at(-1) ?? ''
-  const plain = last
-    .normalize('NFC')
-    .replace(/[:%\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '_')
-    .slice(-longestName)
-  return unsafeReason(plain) === undefined ? plain : 'attachment'
-}
-
 /** What a followup brought along, as its event carries it. */
 export function attachmentsIn({ payload }: Pick<InboxEvent, 'payload'>): readonly Attachment[] {
   const listed = isObject(payload) && Array.isArray(payload.attachments) ? payload.attachments : []
@@ -45,19 +35,27 @@ function isAttachment(value: unknown): value is Attachment {
   return isObject(value) && typeof value.name === 'string' && typeof value.mime === 'string' && typeof value.size_bytes === 'number'
 }
 
+/** The bytes of attachments: whoever carries them must keep these. */
+export const bytesOfAttachments = (attachments: readonly Attachment[]): readonly BlobRef[] =>
+  attachments.flatMap(({ blob }) => (blob ? [blob] : []))
+
 export const attachmentDrafts = (attachments: readonly Attachment[], turnId: string, ts: string): readonly Draft[] =>
   attachments.flatMap((attachment) => attachmentBlocks(turnId, ts, attachment))
 
 /** Attachments that can be cited get a number, like any source. */
-export function attachedSources(attachments: readonly Attachment[], turnId: string, ts: string, { sources }: Timeline): readonly Change[] {
-  const incoming = attachments.flatMap((attachment) => sourceOf(attachment, turnId))
+export function attachedSources(
+  attachments: readonly Attachment[],
+  { turnId, ts }: { readonly turnId: string; readonly ts: string },
+  { sources }: Timeline,
+  { eligibleMimes }: SourceSettings,
+): readonly Change[] {
+  const incoming = attachments.filter(({ mime }) => eligibleMime(mime, eligibleMimes)).flatMap((attachment) => sourceOf(attachment, turnId))
   if (incoming.length === 0) return []
   const { pool, changed } = mergeSources(sources, incoming)
   return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]
 }
 
 function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSource[] {
-  if (!eligibleMime(attachment.mime)) return []
   const path = filePath(turnId, 'attachments', attachment.name)
   const physical = toPhysical(path)
   if (physical === undefined) return []
@@ -72,4 +70,33 @@ function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSour
       turn_id: turnId,
     },
   ]
+}
+
+/** Places what a turn was sent, each file once, also what comes while it runs. */
+export function createPlacer(blobs: Pick<BlobStore, 'get'>): (workspace: Workspace, timeline: Timeline, turnId: string) => Promise<void> {
+  const placed = new Set<string>()
+  return (workspace, timeline, turnId) => placeAttachments(workspace, timeline, turnId, blobs, placed)
+}
+
+/** Puts the files of a turn where programs look for them, `<turn>/attachments/<name>`, read-only. What is there already is not fetched. */
+export async function placeAttachments(
+  { files }: Pick<Workspace, 'files'>,
+  timeline: Timeline,
+  turnId: string,
+  blobs: Pick<BlobStore, 'get'>,
+  placed = new Set<string>(),
+): Promise<void> {
+  for (const { path = '', blob } of attachedIn(timeline, turnId)) {
+    const physical = toPhysical(path)
+    if (physical === undefined || placed.has(physical)) continue
+    if ((await files.stat(physical))?.size !== blob.size) await files.write(physical, await blobs.get(blob.sha256), { readOnly: true })
+    placed.add(physical)
+  }
+}
+
+function attachedIn(timeline: Timeline, turnId: string) {
+  return blocksOfTurn(timeline, turnId).flatMap(({ type, path, blob, meta }) => {
+    const bytes = type === 'user.attachment' ? blob : type === 'user.attachment.meta' ? meta?.keeps?.[0] : undefined
+    return bytes ? [{ path, blob: bytes }] : []
+  })
 }

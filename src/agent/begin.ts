@@ -5,7 +5,9 @@ import { blockAt, isKnownEvent, type Timeline } from '../core/timeline/timeline.
 import { missingHeader } from '../core/timeline/turns.ts'
 import { attachedSources, attachmentDrafts, uniquelyNamed } from './attachments.ts'
 import { giveTitle } from './gate.ts'
+import { hostIfPossible, hostOrReject, unhost } from './host-attachments.ts'
 import { openProgress, type Progress } from './progress.ts'
+import type { AgentSettings } from './settings.ts'
 import { takeUp } from './take-up.ts'
 import type { Turn } from './turn.ts'
 
@@ -24,13 +26,27 @@ export async function begin(turn: Turn, opening: Opening): Promise<Progress> {
   if (opening.kind === 'left-behind') return takeUp(turn)
   const ts = turn.clock.now()
   const isNew = turn.ledger.timeline.size === 0
-  await turn.ledger.commit((timeline) => openingChanges(timeline, turn.turnId, ts, opening.input))
+  await enterInput(turn, opening.input, ts)
   if (isNew) await giveTitle(turn)
   return openProgress(ts, turn.settings)
 }
 
-function openingChanges(timeline: Timeline, turnId: string, ts: string, input: Input): readonly Change[] {
-  const attachments = uniquelyNamed(input.attachments, turnId, timeline)
+/** A message that waited in the journal is taken in whatever happens to its files; a new one is taken as a whole, or not at all. */
+async function enterInput(turn: Turn, input: Input, ts: string): Promise<void> {
+  const { ledger, turnId, settings } = turn
+  const waited = input.eventId !== undefined && isKnownEvent(ledger.timeline, input.eventId)
+  const named = uniquelyNamed(input.attachments, turnId, ledger.timeline)
+  const attachments = await (waited ? hostIfPossible : hostOrReject)(turn, named, ts)
+  try {
+    await ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, settings))
+  } catch (error) {
+    if (attachments.length > 0) await unhost(turn)
+    throw error
+  }
+}
+
+function openingChanges(timeline: Timeline, turnId: string, ts: string, input: Input, { sources }: AgentSettings): readonly Change[] {
+  const { attachments } = input
   const drafts: readonly Draft[] = [
     ...missingHeader(timeline, turnId, ts),
     userPrompt(turnId, ts, input.text, input.eventId),
@@ -44,7 +60,7 @@ function openingChanges(timeline: Timeline, turnId: string, ts: string, input: I
     { type: 'turn.opened', turn_id: turnId, ts },
     ...(input.eventId === undefined ? [] : [{ type: 'event.folded' as const, ts, event_ids: [input.eventId], turn_id: turnId }]),
     { type: 'blocks.appended', blocks: enter(timeline, drafts) },
-    ...attachedSources(attachments, turnId, ts, timeline),
+    ...attachedSources(attachments, { turnId, ts }, timeline, sources),
   ]
 }
 

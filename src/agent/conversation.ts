@@ -1,15 +1,16 @@
 import { hostname } from 'node:os'
 import type { BlobRef } from '../core/block/index.ts'
+import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { readConversationKey } from '../core/scope.ts'
-import type { InboxEvent } from '../core/timeline/change.ts'
+import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Answers, createAnswers } from './answers.ts'
-import { attachmentsIn } from './attachments.ts'
+import { attachmentsIn, bytesOfAttachments, createPlacer } from './attachments.ts'
 import type { Input, Opening } from './begin.ts'
 import { createBill, recallBill } from './bill.ts'
 import { entriesOfTurn } from './entries.ts'
@@ -39,6 +40,7 @@ export interface Household {
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   createView(): View
+  readonly onEntry: ((conversationId: string, event: EntryEvent) => void) | undefined
   /** Told of what cannot reach anybody else. */
   onProblem(problem: Problem): void
 }
@@ -54,6 +56,10 @@ export interface Running {
   readonly turnId: string
   readonly inbox: Inbox
   readonly answers: Answers
+  /** What it was started for is in the journal: it will not be lost. */
+  readonly entered: Promise<void>
+  /** Enters something that belongs to the conversation and to no turn. */
+  enter(change: Change): Promise<void>
   /** What came of what it was started for. Undefined when that needed no turn. */
   readonly first: Promise<TurnResult | undefined>
   /** When that turn, and every turn that grew out of it, is over. */
@@ -111,18 +117,22 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const bill = createBill(household.settings.priceOf)
   const abort = new AbortController()
   const view = household.createView()
+  const entered = Promise.withResolvers<void>()
   let current: Promise<TurnResult> | undefined
 
   const ledger = openLedger(saved, claim, store, (event) => {
     const { change } = event
     bill.take(change)
+    if (change.type === 'turn.opened') entered.resolve()
     if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
     hub.publish(conversationId, event)
+    household.onEntry?.(conversationId, event)
   })
   const inbox = createInbox(ledger, turnId, abort.signal)
   const readBlob = ({ sha256 }: BlobRef) => store.blobs.get(sha256)
   const records = recordsOf(store, conversationId)
-  const workspace = workspaceOf(household.workspaces, conversationId)
+  const place = createPlacer(store.blobs)
+  const openWorkspace = workspaceOf(household.workspaces, conversationId)
   const audience = hub.audience(conversationId)
   const { scope } = readConversationKey(conversationId)
 
@@ -131,6 +141,11 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
     const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
+    const workspace = async () => {
+      const opened = await openWorkspace()
+      await place(opened, ledger.timeline, id)
+      return opened
+    }
     const reach = { scope, records, workspace, blobs: store.blobs, readBlob, audience }
     const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
@@ -179,8 +194,11 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const begun = opening && begin(turnId, opening)
   const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(begun?.told.promise)
   const over = workOff(begun)
-  for (const promise of [first, over]) promise.catch(() => {})
-  return { turnId, inbox, answers, first, over, abort: (reason) => abort.abort(reason) }
+  if (opening?.kind !== 'asked') entered.resolve()
+  over.then(entered.resolve, entered.reject)
+  for (const promise of [first, over, entered.promise]) promise.catch(() => {})
+  const enter = (change: Change) => ledger.commit(() => [change])
+  return { turnId, inbox, answers, entered: entered.promise, enter, first, over, abort: (reason) => abort.abort(reason) }
 }
 
 /** A turn that runs, and the promise that others hold. */
@@ -191,7 +209,7 @@ interface Begun {
 
 /** Said to a conversation that is busy, or whose last turn was left behind: it is part of that turn, and waits in the journal meanwhile. */
 export function followup({ text, attachments, eventId }: Input, clock: Clock): NewEvent {
-  const payload = attachments.length > 0 ? { payload: { attachments } } : {}
+  const payload = attachments.length > 0 ? { payload: { attachments }, keeps: bytesOfAttachments(attachments) } : {}
   return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }
 }
 

@@ -1,4 +1,4 @@
-import { type Draft, userEvent } from '../core/block/index.ts'
+import { type Attachment, type Draft, userEvent } from '../core/block/index.ts'
 import { creditOf, grant } from '../core/budget.ts'
 import { openWrapUp, steerWrapUp } from '../core/decision/wrap-up.ts'
 import { isObject } from '../core/json.ts'
@@ -7,6 +7,7 @@ import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { attachedSources, attachmentDrafts, attachmentsIn, uniquelyNamed } from './attachments.ts'
+import { hostIfPossible } from './host-attachments.ts'
 import type { Progress } from './progress.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
@@ -20,8 +21,10 @@ export function foldEvents(turn: Turn, before: Progress): Progress | Promise<Pro
 async function fold(turn: Turn, before: Progress, due: readonly InboxEvent[]): Promise<Progress> {
   const ts = turn.clock.now()
   const mine = due.filter((event) => isMine(event, turn.turnId))
+  const named = uniquelyNamed(mine.flatMap(attachmentsIn), turn.turnId, turn.ledger.timeline)
+  const attached = await hostIfPossible(turn, named, ts)
   await turn.ledger.commit((timeline) => [
-    ...entered(mine, turn.turnId, ts, timeline),
+    ...entered(mine, attached, { turnId: turn.turnId, ts }, timeline, turn.settings),
     ...folded(mine, turn.turnId, ts),
     ...expired(due, turn.turnId, ts),
   ])
@@ -65,16 +68,21 @@ const supervised = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
   openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
 
 /** Each event as a block, followed by what it brought along. */
-function entered(events: readonly InboxEvent[], turnId: string, ts: string, timeline: Timeline): readonly Change[] {
+function entered(
+  events: readonly InboxEvent[],
+  attached: readonly Attachment[],
+  { turnId, ts }: { readonly turnId: string; readonly ts: string },
+  timeline: Timeline,
+  { sources }: AgentSettings,
+): readonly Change[] {
   if (events.length === 0) return []
-  const attached = uniquelyNamed(events.flatMap(attachmentsIn), turnId, timeline)
   let next = 0
   const drafts = events.flatMap((event) => {
     const own = attached.slice(next, next + attachmentsIn(event).length)
     next += own.length
     return [draftOf(event, turnId), ...attachmentDrafts(own, turnId, event.ts)]
   })
-  return [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }, ...attachedSources(attached, turnId, ts, timeline)]
+  return [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }, ...attachedSources(attached, { turnId, ts }, timeline, sources)]
 }
 
 function draftOf(event: InboxEvent, turnId: string): Draft {

@@ -34,6 +34,7 @@ function house(replies: readonly string[]) {
     settings: agentSettings(),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
     createView: () => createView(roughTokens),
+    onEntry: undefined,
     onProblem: () => {},
   }
   const switchboard = createSwitchboard((id, start) => startTurn(household, thisProcess(clock), id, start))

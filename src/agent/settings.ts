@@ -1,5 +1,6 @@
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/settings.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
+import { defaultEligibleMimes } from '../core/sources/eligible.ts'
 import type { PriceOf } from './bill.ts'
 
 /** How an agent behaves when nobody says otherwise. */
@@ -27,6 +28,12 @@ export interface AgentSettings {
   readonly cache: CachePolicy
   readonly expiry: ExpirySettings
   readonly timezone: string
+  readonly sources: SourceSettings
+}
+
+export interface SourceSettings {
+  /** Files of these types can be cited: types and `kind/*` patterns. Web pages always can. */
+  readonly eligibleMimes: readonly string[]
 }
 
 export interface ModelSettings {
@@ -60,4 +67,5 @@ export const defaultAgentSettings: AgentSettings = {
   cache: defaultCachePolicy,
   expiry: defaultExpirySettings,
   timezone: 'UTC',
+  sources: { eligibleMimes: defaultEligibleMimes },
 }

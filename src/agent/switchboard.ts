@@ -9,6 +9,8 @@ export interface Switchboard {
   tellOrStart(conversationId: string, event: () => NewEvent, start: Start): Promise<PutThrough>
   /** Undefined when somebody is at work already, or when there is nothing to do. */
   start(conversationId: string, start: Start): Promise<Running | undefined>
+  /** Who is at work on it. */
+  find(conversationId: string): Promise<Running | undefined>
   readonly active: Iterable<Promise<Running | undefined>>
   readonly size: number
 }
@@ -49,6 +51,7 @@ export function createSwitchboard(begin: (conversationId: string, start: Start) 
     tell: async (conversationId, event) => (await putThrough(conversationId, () => event)).running,
     tellOrStart: putThrough,
     start: async (conversationId, reason) => (active.has(conversationId) ? undefined : start(conversationId, reason)),
+    find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),
     get active() {
       return active.values()
     },

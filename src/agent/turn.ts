@@ -73,6 +73,8 @@ export interface Turn {
   readonly blobs: BlobStore
   readBlob(blob: BlobRef): Promise<Uint8Array>
   readonly hosting: Hosting | undefined
+  /** Told of what cannot reach anybody else. */
+  onProblem(problem: { readonly where: string; readonly error: unknown }): void
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void

@@ -1,5 +1,28 @@
+export type { ConversationSummary } from '../core/api/conversation.ts'
+export type { EventFormat, NativeFrame } from '../core/api/event.ts'
+export type { FileSummary } from '../core/api/file.ts'
+export type { ProblemBody } from '../core/api/problem.ts'
+export type { PromptPart, PromptView } from '../core/api/prompt.ts'
+export type { TurnAccepted } from '../core/api/turn.ts'
 export type { Block, BlockType, Digest, Meta } from '../core/block/index.ts'
+export type { TurnEvent } from '../core/event.ts'
 export type { Bundle } from '../core/timeline/bundle.ts'
 export type { Change } from '../core/timeline/change.ts'
 export type { TimelinePayload } from '../core/timeline/payload.ts'
 export type { TurnLog } from '../core/timeline/turn-log.ts'
+export { type Client, createClient, type Submission } from './client.ts'
+export type { FollowOptions } from './follow.ts'
+export { type ClientOptions, RequestRefused } from './request.ts'
+export { type ServerSentEvent, serverSentEvents } from './server-sent-events.ts'
+export {
+  type AnswerView,
+  type ConversationView,
+  emptyView,
+  type FileView,
+  type LiveLane,
+  type LiveRound,
+  type StepView,
+  type ToolStep,
+  type TurnView,
+} from './view/conversation-view.ts'
+export { foldEvent } from './view/view.ts'

@@ -19,6 +19,7 @@ export type FailureCode =
   | 'store.failed'
   | 'store.newer'
   | 'store.outdated'
+  | 'turn.missing'
   | 'workspace.failed'
   | 'workspace.missing'
 

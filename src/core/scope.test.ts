@@ -1,31 +1,40 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { conversationKey, localScope, readConversationKey, scopePrefix } from './scope.ts'
+import { conversationKey, keysOf, localScope, readConversationKey, type Scope } from './scope.ts'
 
 const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+const scopes = fc.oneof(fc.record({ tenant: word, project: word, user: word }), fc.constant(localScope))
+
+const isKeyOf = (scope: Scope, key: string) => {
+  const keys = keysOf(scope)
+  return 'plain' in keys ? !key.includes('/') : key.startsWith(keys.prefix)
+}
 
 it('reads back every scope and name', () => {
   fc.assert(
-    fc.property(word, word, word, word, (tenant, project, user, name) => {
-      const scope = { tenant, project, user }
+    fc.property(scopes, word, (scope, name) => {
       expect(readConversationKey(conversationKey(scope, name))).toEqual({ scope, name })
-      expect(conversationKey(scope, name).startsWith(scopePrefix(scope))).toBe(true)
     }),
   )
 })
 
-it('gives two scopes no key in common, and neither the prefix of the other', () => {
-  const scope = fc.record({ tenant: word, project: word, user: word })
+it('gives two scopes no key in common, and shows neither the keys of the other', () => {
   fc.assert(
-    fc.property(scope, scope, word, (one, other, name) => {
+    fc.property(scopes, scopes, word, (one, other, name) => {
       fc.pre(JSON.stringify(one) !== JSON.stringify(other))
-      expect(conversationKey(one, name).startsWith(scopePrefix(other))).toBe(false)
+      expect(conversationKey(one, name)).not.toBe(conversationKey(other, name))
+      expect(isKeyOf(other, conversationKey(one, name))).toBe(false)
     }),
   )
 })
 
-it('takes any other name as a local conversation', () => {
-  for (const name of ['lisbon', 'a/b', 'a/b/c/', '%/b/c/d', 'a/b/c/%64', '../x/y/z/w']) {
+it('knows a local conversation by its plain name', () => {
+  expect(conversationKey(localScope, 'lisbon')).toBe('lisbon')
+  expect(isKeyOf(localScope, 'lisbon')).toBe(true)
+})
+
+it('takes any other key as the name of a local conversation', () => {
+  for (const name of ['lisbon', 'a/b', 'a/b/c/', '%/b/c/d', 'a/b/c/%64', '../x/y/z/w', 'local/default/local/x']) {
     expect(readConversationKey(name)).toEqual({ scope: localScope, name })
   }
 })

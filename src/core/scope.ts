@@ -8,13 +8,19 @@ export interface Scope {
 /** Of whoever runs Daybook on a machine of their own. */
 export const localScope: Scope = { tenant: 'local', project: 'default', user: 'local' }
 
-/** What a store knows a conversation by: its scope and its name, reversibly. A name without a scope is local. */
+/** What a store knows a conversation by: its scope and its name, reversibly. A local conversation is known by its plain name. */
 export function conversationKey(scope: Scope, name: string): string {
+  if (isLocal(scope) && name !== '' && !name.includes('/')) return name
   return [scope.tenant, scope.project, scope.user, name].map(encodeURIComponent).join('/')
 }
 
-/** Of every key of a scope, and of no other. */
-export const scopePrefix = (scope: Scope): string => conversationKey(scope, '')
+const isLocal = ({ tenant, project, user }: Scope) =>
+  tenant === localScope.tenant && project === localScope.project && user === localScope.user
+
+/** Which keys are of a scope: those without a slash, or those that begin so. */
+export function keysOf(scope: Scope): { readonly plain: true } | { readonly prefix: string } {
+  return isLocal(scope) ? { plain: true } : { prefix: conversationKey(scope, '') }
+}
 
 /** The inverse of `conversationKey`; total, so that nothing ever falls into somebody else's scope. */
 export function readConversationKey(key: string): { readonly scope: Scope; readonly name: string } {

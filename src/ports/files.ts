@@ -5,17 +5,23 @@
  * testing/conformance/files.ts.
  */
 export interface Files {
-  /** Undefined when nothing is there. More than `maxBytes` is `file.unsafe`, `too_large`. */
+  /** Undefined when nothing is there. More than `maxBytes` (256 MiB unless said) is `file.unsafe`, `too_large`. */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>
   /** Undefined when nothing is there. */
   stat(path: string): Promise<FileInfo | undefined>
   /** Replaces as a whole or not at all, durable before it resolves; folders are made. A read-only file is not replaced: `file.unsafe`, `read_only`. */
   write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
-  /** Files below a folder, in the order of their paths. Dot-entries, links, pipes and devices are passed over; links are not entered. */
-  list(folder: string, options?: { readonly limit?: number }): Promise<Listing>
-  /** False when nothing was there. */
+  /**
+   * Files below a folder (`''` is the root), in the order of their paths; none when it is not there. Dot-entries (unless asked for), links,
+   * pipes, devices and names that are not a safe path are passed over; links are not entered.
+   */
+  list(folder: string, options?: ListOptions): Promise<Listing>
+  /** False when nothing was there. A read-only file is not removed. */
   remove(path: string): Promise<boolean>
-  /** The folder holds exactly these files from now on: all of them or, when anything fails or the process dies, what it held before. */
+  /**
+   * The folder holds exactly these files from now on, whatever it held, read-only files and links too. When anything fails it holds what it
+   * held before; when the process dies, the one or the other as a whole, at the latest when the files are next used.
+   */
   replaceFolder(folder: string, files: ReadonlyMap<string, Uint8Array>, options?: { readonly readOnly?: boolean }): Promise<void>
 }
 
@@ -26,10 +32,24 @@ export interface FileInfo {
   readonly readOnly: boolean
 }
 
+export interface ListOptions {
+  readonly limit?: number
+  /** Also files and folders whose name begins with a dot. */
+  readonly dotEntries?: boolean
+}
+
 export interface Listing {
   readonly files: readonly FileInfo[]
   /** There was more. */
   readonly truncated: boolean
 }
 
-export type UnsafeFile = 'unsafe_path' | 'symlink_blocked' | 'hard_link_blocked' | 'not_a_file' | 'not_a_folder' | 'too_large' | 'read_only'
+export type UnsafeFile =
+  | 'unsafe_path'
+  | 'symlink_blocked'
+  | 'hard_link_blocked'
+  | 'not_a_file'
+  | 'not_a_folder'
+  | 'too_large'
+  | 'read_only'
+  | 'no_access'

@@ -1,4 +1,4 @@
-import type { Block } from '../core/block/index.ts'
+import type { BlobRef, Block } from '../core/block/index.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
@@ -46,6 +46,8 @@ export interface ConversationStore {
   importBundle(bundle: Bundle, options?: { readonly as?: string }): Promise<{ readonly conversationId: string }>
   /** Rows, index entries, and blobs that nobody else refers to. False when there was nothing to delete. */
   delete(conversationId: string): Promise<boolean>
+  /** Bytes that were put for an entry that never came to be. Those that an entry refers to stay, whoever wrote it. */
+  letGo(blobs: readonly BlobRef[]): Promise<void>
   retain(policy: RetentionPolicy): Promise<RetentionReport>
   close(): Promise<void>
 }
@@ -84,6 +86,8 @@ export interface ListQuery {
   readonly search?: string
   /** Only conversations whose id begins so. */
   readonly prefix?: string
+  /** Only conversations whose id has no slash. */
+  readonly plain?: true
   /** Only conversations with a turn that was never closed. */
   readonly open?: true
 }

@@ -1,1 +1,7 @@
+export type { BearerSettings, TokenKey } from './auth/bearer.ts'
+export type { ServerParts } from './context.ts'
+export { createLog, type Log, noLog } from './log.ts'
+export { createMetrics, type Metrics } from './metrics.ts'
 export { type Problem, problemOf } from './problem.ts'
+export { type RunningServer, serve } from './serve.ts'
+export { defaultServerSettings, type ServerSettings } from './settings.ts'

@@ -37,11 +37,13 @@ export function hasBytes(changes: readonly Change[]): boolean {
   return false
 }
 
-/** Hashes of the bytes that blocks refer to. */
+/** Hashes of the bytes that blocks and events refer to. */
 export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
   let found: Set<string> | undefined
-  for (const change of changes)
+  for (const change of changes) {
+    if (change.type === 'event.accepted') for (const { sha256 } of change.event.keeps ?? []) found = (found ?? new Set()).add(sha256)
     for (const block of blocksIn(change)) for (const { sha256 } of bytesOf(block)) found = (found ?? new Set()).add(sha256)
+  }
   return found ?? none
 }
 

@@ -145,7 +145,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       const wanted = folded(query.search ?? '')
       const heads = [...conversations]
         .map(([conversationId, { head }]): ConversationHead => ({ conversationId, ...head }))
-        .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? ''))
+        .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
         .filter(({ title, openTurn }) => folded(title ?? '').includes(wanted) && (query.open !== true || openTurn !== null))
         .sort((a, b) => inListOrder(cursorOf(a), cursorOf(b)))
         .filter((head) => cursor === undefined || inListOrder(cursor, cursorOf(head)) < 0)
@@ -180,6 +180,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const known = conversations.has(conversationId)
         await remove(conversationId)
         return known
+      }),
+
+    letGo: (given) =>
+      write(async () => {
+        for (const { sha256 } of given) if (!references.has(sha256)) await blobs.remove(sha256)
       }),
 
     retain: ({ conversationsIdleSince, historyBefore }) =>

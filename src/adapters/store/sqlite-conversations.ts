@@ -98,6 +98,7 @@ export function createConversations(database: Database) {
         ...(cursor ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
         ...(wanted === '' ? [] : ["instr(folded(coalesce(title, '')), ?) > 0"]),
         ...(query.prefix === undefined ? [] : ['substr(id, 1, length(?)) = ?']),
+        ...(query.plain ? ["instr(id, '/') = 0"] : []),
         ...(query.open ? ['open_turn IS NOT NULL'] : []),
       ]
       const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
@@ -109,7 +110,7 @@ export function createConversations(database: Database) {
       ]
       const found = database.read(() => {
         const statement = lists.get(sql) ?? database.reading<ConversationRow>(sql)
-        lists.set(sql, statement) // at most sixteen of them
+        lists.set(sql, statement) // one for each way to ask
         return statement.all(...values, size + 1)
       })
       return pageOf(found.map(headOf), size)

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { bytesOf } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import type { Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import { hasBytes, referredTo, storeBytes } from './incoming.ts'
 import { toRow } from './large-text.ts'
@@ -55,8 +54,9 @@ const nothing: ReadonlyMap<string, Uint8Array> = new Map()
 const none: readonly string[] = []
 
 function blobsOf(change: Change, texts: ReadonlyMap<string, Uint8Array>): readonly string[] {
-  if (texts.size === 0 && !blocksIn(change).some((block) => bytesOf(block).length > 0)) return none
-  return [...new Set([...referredTo([change]), ...texts.keys()])]
+  const bytes = referredTo([change])
+  if (texts.size === 0 && bytes.size === 0) return none
+  return [...new Set([...bytes, ...texts.keys()])]
 }
 
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

@@ -1,3 +1,4 @@
+import type { BlobRef } from '../../core/block/index.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { RetentionPolicy, RetentionReport } from '../../ports/store.ts'
@@ -30,6 +31,7 @@ export function createRemover(database: Database, conversations: Conversations, 
   const suspects = database.writing<{ sha256: string; needed: 0 | 1 }>(
     'SELECT sha256, EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.sha256 = unreferenced_blobs.sha256) AS needed FROM unreferenced_blobs',
   )
+  const suspectOne = database.writing('INSERT INTO unreferenced_blobs VALUES (?) ON CONFLICT DO NOTHING')
   const forgetSuspects = database.writing('DELETE FROM unreferenced_blobs')
 
   function removeConversation(key: number): void {
@@ -76,6 +78,12 @@ export function createRemover(database: Database, conversations: Conversations, 
       if (known) await database.write(sweep)
       return known
     },
+
+    letGo: (given: readonly BlobRef[]): Promise<void> =>
+      database.write(async () => {
+        for (const { sha256 } of given) suspectOne.run(sha256)
+        await sweep()
+      }),
 
     async retain({ conversationsIdleSince, historyBefore }: RetentionPolicy, now: string): Promise<RetentionReport> {
       const isIdle = (row: ConversationRow) =>

@@ -73,6 +73,7 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
     importBundle: (bundle, options) => appender.importBundle(bundle, options?.as),
 
     delete: remover.delete,
+    letGo: remover.letGo,
     retain: (policy) => remover.retain(policy, clock.now()),
     close: database.close,
   }

@@ -41,14 +41,22 @@ export interface Attachment {
   readonly mime: string
   readonly size_bytes: number
   readonly summary?: string
-  /** Present when the model may be shown the bytes: images and PDF. */
+  /** Its bytes. */
   readonly blob?: BlobRef
+  readonly width?: number
+  readonly height?: number
+  readonly page_count?: number
+  /** Of a text that is not in UTF-8. */
+  readonly charset?: string
   readonly rn?: string
   readonly hosted_uri?: string
   readonly key?: string
 }
 
-/** One metadata block for every attachment, and for images and PDF a second block that stands for the bytes. */
+/** Types that a model may be shown as they are. Others are read, or worked on in code. */
+const isShown = ({ mime, blob }: Attachment): boolean => blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
+
+/** One metadata block for every attachment, and for images and PDF a second block that stands for the bytes. Other bytes are kept by the first. */
 export function attachmentBlocks(
   turnId: string,
   ts: string,
@@ -71,6 +79,10 @@ export function attachmentBlocks(
     summary: attachment.summary,
     mime: attachment.mime,
     size_bytes: attachment.size_bytes,
+    width: attachment.width,
+    height: attachment.height,
+    page_count: attachment.page_count,
+    charset: attachment.charset,
   })
   const hosting = defined({ rn: attachment.rn, hosted_uri: attachment.hosted_uri, key: attachment.key })
   const meta: Draft<'user.attachment.meta'> = {
@@ -81,9 +93,11 @@ export function attachmentBlocks(
     mime: 'application/json',
     path,
     text: digestText(digest),
-    meta: attachment.blob ? about : { ...about, ...hosting, digest: digestText(digest) },
+    meta: isShown(attachment)
+      ? about
+      : { ...about, ...hosting, digest: digestText(digest), ...(attachment.blob && { keeps: [attachment.blob] }) },
   }
-  if (!attachment.blob) return [meta]
+  if (!attachment.blob || !isShown(attachment)) return [meta]
   return [
     meta,
     {

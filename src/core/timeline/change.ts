@@ -1,4 +1,4 @@
-import type { Block, HiddenReason, HiddenScope } from '../block/envelope.ts'
+import type { BlobRef, Block, HiddenReason, HiddenScope } from '../block/envelope.ts'
 import type { SourceRow } from '../sources/source.ts'
 import type { TimelinePayload } from './payload.ts'
 
@@ -93,6 +93,8 @@ export interface InboxEvent {
   readonly text: string
   readonly target_turn_id?: string
   readonly payload?: unknown
+  /** Bytes that its payload speaks of: they live as long as the entry. */
+  readonly keeps?: readonly BlobRef[]
 }
 
 /** When a change happened, by its own word. */

@@ -67,6 +67,7 @@ const event = object({
   kind: among('followup', 'steer', 'feedback', 'external'),
   ts: text,
   text,
+  keeps: optional(list(object({ sha256: text, size: amount }))),
 })
 
 /** Every type of change, with the fields it must have. */

@@ -84,6 +84,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect(await begun('a%')).toEqual(['a%b'])
       expect(await begun('a_')).toEqual(['a_b'])
       expect((await begun('')).length).toBe(6)
+      expect(names((await store.list({ plain: true })).conversations)).toEqual(['a_b', 'a%b'])
     })
 
     it('refuses a cursor that it did not give', async () => {

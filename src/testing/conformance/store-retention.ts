@@ -42,6 +42,28 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       expect(await blobs.has(shared.sha256)).toBe(false)
     })
 
+    it('lets go of bytes that no entry came to refer to, and of no others', async () => {
+      const { store, blobs } = await create()
+      const [shown, waiting, strange, orphan] = await Promise.all(
+        ['shown', 'waiting', 'of somebody else', 'for nothing'].map((text) => blobs.put(Buffer.from(text))),
+      )
+      if (!shown || !waiting || !strange || !orphan) throw new Error('a blob store gives a reference for every put')
+      const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(1), text: 'See.', keeps: [waiting] }
+      await written(
+        store,
+        'c1',
+        [{ type: 'blocks.appended', blocks: [withBytes(1, 'shown')] }],
+        [{ type: 'event.accepted', event }],
+        [{ type: 'event.folded', ts: minute(2), event_ids: ['e1'], turn_id: null }],
+      )
+      await store.letGo([shown, waiting, orphan])
+      await store.letGo([orphan])
+      const all = [shown, waiting, strange, orphan]
+      expect(await Promise.all(all.map(({ sha256 }) => blobs.has(sha256)))).toEqual([true, true, true, false])
+      await store.delete('c1')
+      expect(await Promise.all(all.map(({ sha256 }) => blobs.has(sha256)))).toEqual([false, false, true, false])
+    })
+
     it('loses no blob when deletes and appends of the same bytes cross', async () => {
       const { store, blobs } = await create()
       const change = (id: number) => ({

@@ -2,10 +2,11 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import { paused } from '../../support/cast.ts'
 import { followsUp, sayThen, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { png } from '../../support/specimens/pictures.ts'
 
 const work = paused()
-const list = { name: 'list.csv', mime: 'text/csv', size_bytes: 12, summary: 'a list' }
-const photo = { name: 'photo.png', mime: 'image/png', size_bytes: 12 }
+const list = { name: 'list.csv', mime: 'text/csv', content: 'name,price\n' }
+const photo = { name: 'photo.png', content: png() }
 
 export default {
   title: 'a followup brings its attachments along, under names that are free, and those that can be cited get a number',

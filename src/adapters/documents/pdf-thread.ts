@@ -1,0 +1,51 @@
+import { parentPort } from 'node:worker_threads'
+
+/** What the thread of `pdf.ts` is asked, and what it says. One question at a time. */
+export interface PdfQuestion {
+  readonly bytes: Uint8Array
+  readonly maxPages: number
+}
+
+export type PdfAnswer =
+  | { readonly ok: true; readonly pages: number; readonly text: readonly string[] }
+  | { readonly ok: false; readonly reason: 'encrypted' | 'damaged' | 'reader_missing'; readonly message: string }
+
+/** Over all pages. */
+const longestText = 10_000_000
+
+async function read({ bytes, maxPages }: PdfQuestion): Promise<PdfAnswer> {
+  const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs').catch(() => undefined)
+  if (!pdfjs) return { ok: false, reason: 'reader_missing', message: 'the package pdfjs-dist is not installed' }
+  const task = pdfjs.getDocument({
+    data: bytes,
+    verbosity: 0,
+    useWorkerFetch: false,
+    useSystemFonts: false,
+    disableFontFace: true,
+    isOffscreenCanvasSupported: false,
+    enableXfa: false,
+    stopAtErrors: true,
+  })
+  try {
+    const document = await task.promise
+    const text: string[] = []
+    for (let left = longestText; text.length < Math.min(maxPages, document.numPages) && left > 0; ) {
+      const page = await document.getPage(text.length + 1)
+      const { items } = await page.getTextContent()
+      const words = items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('')
+      text.push(words.slice(0, left))
+      left -= words.length
+      page.cleanup()
+    }
+    return { ok: true, pages: document.numPages, text }
+  } catch (error) {
+    const encrypted = error instanceof Error && error.name === 'PasswordException'
+    return { ok: false, reason: encrypted ? 'encrypted' : 'damaged', message: error instanceof Error ? error.message : String(error) }
+  } finally {
+    await task.destroy()
+  }
+}
+
+parentPort?.on('message', (question: PdfQuestion) => {
+  void read(question).then((answer) => parentPort?.postMessage(answer))
+})

@@ -1,0 +1,77 @@
+import { Worker } from 'node:worker_threads'
+import { Failure } from '../../core/failure.ts'
+import type { DocumentReader, PdfText } from '../../ports/documents.ts'
+import type { PdfAnswer, PdfQuestion } from './pdf-thread.ts'
+
+export interface PdfReader extends DocumentReader {
+  close(): Promise<void>
+}
+
+/**
+ * Reads PDF on a thread of its own: a document that is made to take for ever, or all memory, ends the thread and nothing else. The
+ * thread is started for the first document, goes from one to the next, and is let go when there is none for a while. `details.reason`
+ * of a failure is `encrypted`, `damaged`, `too_slow` or `reader_missing`.
+ */
+export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): PdfReader {
+  let thread: Worker | undefined
+  let idle: NodeJS.Timeout | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function end(): Promise<void> {
+    const ending = thread
+    thread = undefined
+    clearTimeout(idle)
+    await ending?.terminate()
+  }
+
+  async function ask(question: PdfQuestion): Promise<PdfText> {
+    clearTimeout(idle)
+    thread ??= startThread()
+    try {
+      const answer = await answerOf(thread, question, timeoutMs)
+      if (!answer.ok) throw unreadable(answer.reason, answer.message)
+      thread.unref() // a process that has nothing else to do may end
+      idle = setTimeout(() => void end(), idleMs).unref()
+      return { pages: answer.pages, text: answer.text }
+    } catch (error) {
+      await end() // who failed may be in any state
+      throw error
+    }
+  }
+
+  return {
+    pdf(bytes, { maxPages = 500 } = {}) {
+      const asked = last.then(() => ask({ bytes: Uint8Array.from(bytes), maxPages }))
+      last = asked.catch(() => {}) // the next in line does not inherit it
+      return asked
+    },
+    close: end,
+  }
+}
+
+/** The thread is a file beside this one, in the sources and when built. It is given nothing of this process: no environment, no options. */
+function startThread(): Worker {
+  const file = new URL(import.meta.url.replace(/pdf\.(ts|js)$/, 'pdf-thread.$1'))
+  const limits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
+  const thread = new Worker(file, { env: {}, execArgv: [], stdout: true, stderr: true, resourceLimits: limits })
+  thread.stdout.resume()
+  thread.stderr.resume()
+  return thread
+}
+
+function answerOf(thread: Worker, question: PdfQuestion, timeoutMs: number): Promise<PdfAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<PdfAnswer>()
+  const slow = () => reject(unreadable('too_slow', `it was not read within ${timeoutMs} ms`))
+  const gone = (why: unknown) => reject(unreadable('too_slow', `reading it took more than the reader has: ${why}`))
+  const timer = setTimeout(slow, timeoutMs)
+  thread.ref()
+  thread.once('message', resolve).once('error', gone).once('exit', gone)
+  thread.postMessage(question)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    thread.off('message', resolve).off('error', gone).off('exit', gone)
+  })
+}
+
+const unreadable = (reason: string, message: string) =>
+  new Failure('document.unreadable', `the PDF can not be read: ${message}`, { details: { reason } })

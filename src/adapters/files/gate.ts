@@ -1,0 +1,24 @@
+/** Many may share, one alone is alone; in the order of their coming. A write must not land in a folder that is just being replaced. */
+export interface Gate {
+  shared<T>(work: () => Promise<T>): Promise<T>
+  alone<T>(work: () => Promise<T>): Promise<T>
+}
+
+export function createGate(): Gate {
+  let exclusive: Promise<unknown> = Promise.resolve()
+  const sharers = new Set<Promise<unknown>>()
+  return {
+    shared(work) {
+      const done = exclusive.then(work)
+      const settled: Promise<unknown> = done.catch(() => {}).finally(() => sharers.delete(settled)) // whoever asked hears of its failure
+      sharers.add(settled)
+      return done
+    },
+    alone(work) {
+      const before = Promise.all([exclusive, ...sharers])
+      const done = before.then(work)
+      exclusive = done.catch(() => {})
+      return done
+    },
+  }
+}

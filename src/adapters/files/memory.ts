@@ -1,0 +1,81 @@
+import type { FileInfo, Files } from '../../ports/files.ts'
+import { checkContents, defaultMaxBytes, folderSegments, refuse, safeSegments, tooLarge } from './refuse.ts'
+
+interface Held {
+  readonly bytes: Uint8Array
+  readonly readOnly: boolean
+}
+
+/** For tests, and for agents that need no tomorrow. There are no links here, so none are refused. */
+export function createMemoryFiles(): Files {
+  const held = new Map<string, Held>()
+  const folders = new Set<string>()
+
+  /** Throws where a disk would: a file on the way, a folder at the end. */
+  function find(path: string): Held | undefined {
+    checkWay(path, safeSegments(path))
+    if (folders.has(path)) throw refuse('not_a_file', path)
+    return held.get(path)
+  }
+
+  function checkWay(path: string, segments: readonly string[]): void {
+    for (let depth = 1; depth < segments.length; depth++) {
+      if (held.has(segments.slice(0, depth).join('/'))) throw refuse('not_a_folder', path)
+    }
+  }
+
+  function makeFolders(segments: readonly string[]): void {
+    for (let depth = 1; depth <= segments.length; depth++) folders.add(segments.slice(0, depth).join('/'))
+  }
+
+  function put(path: string, bytes: Uint8Array, readOnly: boolean): void {
+    makeFolders(path.split('/').slice(0, -1))
+    held.set(path, { bytes: Uint8Array.from(bytes), readOnly })
+  }
+
+  return {
+    async read(path, { maxBytes = defaultMaxBytes } = {}) {
+      const file = find(path)
+      if (file && file.bytes.length > maxBytes) throw tooLarge(path, maxBytes)
+      return file && Uint8Array.from(file.bytes) // the caller may do with it what it likes
+    },
+
+    async stat(path) {
+      const file = find(path)
+      return file && infoOf(path, file)
+    },
+
+    async write(path, bytes, { readOnly = false } = {}) {
+      if (find(path)?.readOnly) throw refuse('read_only', path)
+      put(path, bytes, readOnly)
+    },
+
+    async list(folder, { limit = Number.POSITIVE_INFINITY, dotEntries = false } = {}) {
+      const segments = folderSegments(folder)
+      checkWay(folder, segments)
+      if (held.has(folder)) throw refuse('not_a_folder', folder)
+      const prefix = folder === '' ? '' : `${folder}/`
+      const isListed = (path: string) => path.startsWith(prefix) && (dotEntries || !/(?:^|\/)\./.test(path.slice(prefix.length)))
+      const paths = [...held.keys()].filter(isListed).sort()
+      const files = paths.slice(0, limit).map((path) => infoOf(path, held.get(path) as Held))
+      return { files, truncated: paths.length > limit }
+    },
+
+    async remove(path) {
+      if (find(path)?.readOnly) throw refuse('read_only', path)
+      return held.delete(path)
+    },
+
+    async replaceFolder(folder, files, { readOnly = false } = {}) {
+      checkWay(folder, safeSegments(folder))
+      if (held.has(folder)) throw refuse('not_a_folder', folder)
+      checkContents(folder, files)
+      for (const path of [...held.keys()]) if (path.startsWith(`${folder}/`)) held.delete(path)
+      for (const path of [...folders]) if (path.startsWith(`${folder}/`)) folders.delete(path)
+      makeFolders(folder.split('/'))
+      for (const [path, bytes] of files) put(`${folder}/${path}`, bytes, readOnly)
+    },
+  }
+}
+
+const infoOf = (path: string, { bytes, readOnly }: Held): FileInfo => ({ path, size: bytes.length, readOnly })

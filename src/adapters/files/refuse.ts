@@ -1,0 +1,50 @@
+import { Failure } from '../../core/failure.ts'
+import { unsafeReason } from '../../core/path/safety.ts'
+import type { UnsafeFile } from '../../ports/files.ts'
+
+/** Holds what is being written, at the root of the files. Nobody reads or writes it by a path. */
+export const privateFolder = '.daybook'
+
+/** A read that says nothing takes no more than this: a sparse file of a terabyte costs its author nothing. */
+export const defaultMaxBytes = 256 * 1024 * 1024
+
+const meanings: Record<Exclude<UnsafeFile, 'unsafe_path'>, string> = {
+  symlink_blocked: 'is a symbolic link or lies behind one; links are never followed. Write a regular file instead',
+  hard_link_blocked: 'has more than one name (a hard link); such files are never opened. Copy its bytes to a new file instead',
+  not_a_file: 'is not a regular file',
+  not_a_folder: 'leads through something that is not a folder',
+  too_large: 'is too large',
+  read_only: 'is read-only. Write to another path instead',
+  no_access: 'can not be opened: its permissions forbid it',
+}
+
+export function refuse(reason: keyof typeof meanings, path: string, meaning = meanings[reason]): Failure {
+  return new Failure('file.unsafe', `${JSON.stringify(path)} ${meaning}`, { details: { reason, path } })
+}
+
+export const tooLarge = (path: string, maxBytes: number) => refuse('too_large', path, `is larger than ${maxBytes} bytes`)
+
+/** The segments of a path that may be opened at all. Throws `unsafe_path`. */
+export function safeSegments(path: string): readonly string[] {
+  const segments = path.split('/')
+  const reserved = segments[0]?.toLowerCase() === privateFolder ? `leads into ${privateFolder}` : undefined
+  const reason = unsafeReason(path) ?? reserved
+  if (reason !== undefined) {
+    throw new Failure('file.unsafe', `the path ${JSON.stringify(path)} ${reason}`, { details: { reason: 'unsafe_path', path } })
+  }
+  return segments
+}
+
+/** The same for a folder, where nothing at all means the root. */
+export const folderSegments = (folder: string): readonly string[] => (folder === '' ? [] : safeSegments(folder))
+
+/** What a folder is to hold: every path safe, and no file in the place of another one's folder. */
+export function checkContents(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
+  const folders = new Set<string>()
+  for (const path of files.keys()) {
+    safeSegments(path)
+    const segments = safeSegments(`${folder}/${path}`).slice(folder.split('/').length)
+    for (let depth = 1; depth < segments.length; depth++) folders.add(segments.slice(0, depth).join('/'))
+  }
+  for (const path of files.keys()) if (folders.has(path)) throw refuse('not_a_folder', `${folder}/${path}`)
+}

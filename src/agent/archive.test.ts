@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import type { TurnEvent } from '../core/event.ts'
+import { createHarness } from '../testing/harness.ts'
+import { answers } from '../testing/scripted-model.ts'
+
+const stageOf = () => createHarness({ replies: [answers('One.'), answers('Two.')] })
+
+it('makes a conversation once, and names it', async () => {
+  const { agent } = stageOf()
+  expect(await agent.archive.create('new', 'A name')).toMatchObject({ conversationId: 'new', title: 'A name', openTurn: null })
+  await expect(agent.archive.create('new')).rejects.toMatchObject({ code: 'conversation.exists' })
+  await expect(agent.archive.head('nobody')).rejects.toMatchObject({ code: 'conversation.missing' })
+})
+
+it('renames a conversation at rest, and tells whoever follows it', async () => {
+  const { agent, say } = stageOf()
+  await say('first')
+  const heard: TurnEvent[] = []
+  const leave = new AbortController()
+  const following = (async () => {
+    for await (const event of agent.follow('c1', { signal: leave.signal })) {
+      heard.push(event)
+      if (event.type === 'entry' && event.change.type === 'title.set' && event.change.title === 'Renamed') leave.abort()
+    }
+  })()
+  await agent.archive.rename('c1', 'Renamed')
+  await following
+  expect((await agent.archive.head('c1')).title).toBe('Renamed')
+})
+
+it('renames a conversation in the middle of a turn, and the turn goes on', async () => {
+  const { agent } = stageOf()
+  const turn = agent.run({ conversation: 'c1', input: 'go' })
+  let renamed = false
+  for await (const event of turn) {
+    if (renamed || event.type !== 'status') continue
+    renamed = true
+    await agent.archive.rename('c1', 'Renamed')
+  }
+  expect(await turn.result).toMatchObject({ ok: true, answer: 'One.' })
+  expect((await agent.archive.head('c1')).title).toBe('Renamed')
+})
+
+it('lets a conversation go with everything in it', async () => {
+  const { agent, say } = stageOf()
+  await say('first')
+  await agent.archive.delete('c1')
+  await expect(agent.archive.timeline('c1')).rejects.toMatchObject({ code: 'conversation.missing' })
+  await expect(agent.archive.delete('c1')).rejects.toMatchObject({ code: 'conversation.missing' })
+})
+
+it('says that something was accepted when it is in the journal, and knows it when it comes again', async () => {
+  const { agent, store } = stageOf()
+  const accepted = await agent.submit('c1', 'hello', { eventId: 'e1' })
+  expect(accepted).toMatchObject({ how: 'turn', eventId: 'e1' })
+  expect((await store.loadVisible('c1'))?.timeline.size).toBeGreaterThan(0)
+  for await (const event of agent.follow('c1')) if (event.type === 'entry' && event.change.type === 'turn.closed') break
+  await agent.stop('c1')
+  expect(await agent.submit('c1', 'hello', { eventId: 'e1' })).toEqual({ how: 'known', turnId: undefined, eventId: 'e1' })
+})

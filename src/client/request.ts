@@ -1,0 +1,67 @@
+import type { ProblemBody } from '../core/api/problem.ts'
+
+/** The server said no. `code` is stable; `message` is for people. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused'
+  readonly status: number
+  readonly code: string
+  readonly problem: Partial<ProblemBody>
+
+  constructor(status: number, problem: Partial<ProblemBody>) {
+    super(problem.title ?? `the server answered ${status}`)
+    this.status = status
+    this.code = problem.code ?? 'unknown'
+    this.problem = problem
+  }
+}
+
+export interface ClientOptions {
+  /** `http://127.0.0.1:4127`. */
+  readonly baseUrl: string
+  /** A bearer token, or what gives one when it is needed. */
+  readonly token?: string | (() => string | Promise<string>)
+  readonly fetch?: typeof globalThis.fetch
+}
+
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly json?: unknown
+  readonly form?: FormData
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export type Request = (path: string, options?: RequestOptions) => Promise<Response>
+
+/** Resolves to a good response; everything else is thrown. */
+export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Request {
+  const base = baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`
+  return async (path, { method = 'GET', query = {}, json, form, headers, signal } = {}) => {
+    const url = new URL(path.replace(/^\//, ''), base)
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+    const bearer = typeof token === 'function' ? await token() : token
+    const body = json === undefined ? form : JSON.stringify(json)
+    const response = await fetch(url, {
+      method,
+      headers: {
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+      ...(signal && { signal }),
+    })
+    if (!response.ok) throw new RequestRefused(response.status, await problemIn(response))
+    return response
+  }
+}
+
+async function problemIn(response: Response): Promise<Partial<ProblemBody>> {
+  try {
+    const body: unknown = await response.json()
+    return typeof body === 'object' && body !== null ? body : {}
+  } catch {
+    return {} // whoever stood between us and the server does not speak JSON
+  }
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+
+/** What may name a conversation over HTTP; the caller's scope is added by the server. */
+export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, "_" and "-", at most 128')
+
+export const ConversationSummary = z.object({
+  id: ConversationId,
+  title: z.string().nullable(),
+  started_at: z.string().nullable(),
+  last_activity_at: z.string().nullable(),
+  last_seq: z.int().nonnegative(),
+  /** The turn that is being worked on, or was left behind. */
+  open_turn: z.string().nullable(),
+})
+export type ConversationSummary = z.infer<typeof ConversationSummary>
+
+export const NewConversation = z.strictObject({ id: ConversationId.optional(), title: z.string().trim().min(1).max(200).optional() })
+export type NewConversation = z.infer<typeof NewConversation>
+
+export const ConversationChange = z.strictObject({ title: z.string().trim().min(1).max(200) })
+export type ConversationChange = z.infer<typeof ConversationChange>
+
+export const ConversationQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  cursor: z.string().max(1024).optional(),
+  search: z.string().max(200).optional(),
+})
+export type ConversationQuery = z.input<typeof ConversationQuery>
+
+export const ConversationList = z.object({ conversations: z.array(ConversationSummary), next: z.string().optional() })
+export type ConversationList = z.infer<typeof ConversationList>
+
+export const ForkRequest = z.strictObject({
+  id: ConversationId.optional(),
+  /** The last turn to take along; all of them when not said. */
+  at_turn: z.string().optional(),
+})
+export type ForkRequest = z.infer<typeof ForkRequest>

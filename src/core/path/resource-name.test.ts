@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { formatResourceName, parseResourceName, type ResourceName } from './resource-name.ts'
+import { unsafeReason } from './safety.ts'
+import { conversationTree, parseStorageKey, storageKey, turnTree } from './storage-key.ts'
+
+const tricky = fc.constantFrom(
+  '..',
+  '.',
+  '/',
+  'a/b',
+  'a%2Fb',
+  'a:b',
+  '%',
+  '~',
+  '~2f',
+  'A',
+  'é',
+  '日本',
+  ' ',
+  '\n',
+  '\u202e',
+  "!'()*",
+  'a.b',
+)
+const part = fc.oneof(tricky, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }), fc.string({ minLength: 1, maxLength: 12 }))
+const path = fc
+  .array(fc.oneof(fc.constantFrom('files', 'report.pdf', 'a b', '%41', '~', '日本.md', '.env', 'x=1&y'), part), {
+    minLength: 1,
+    maxLength: 4,
+  })
+  .map((segments) => segments.join('/'))
+  .filter((text) => unsafeReason(text) === undefined)
+const name: fc.Arbitrary<ResourceName> = fc.record({
+  owner: fc.record({ tenant: part, project: part, user: part }),
+  conversation: part,
+  turnId: part,
+  stage: fc.constantFrom('file', 'attachment'),
+  physicalPath: path,
+})
+
+const example: ResourceName = {
+  owner: { tenant: 'acme', project: 'books', user: 'ann@example.com' },
+  conversation: 'c1',
+  turnId: 'turn_1',
+  stage: 'file',
+  physicalPath: 'turn_1/files/q3 report.pdf',
+}
+
+it('spells a name out', () => {
+  expect(formatResourceName(example)).toBe(
+    'ef:acme:books:chatbot:file:ann%40example.com:c1:turn_1:artifact:turn_1%2Ffiles%2Fq3%20report.pdf',
+  )
+  expect(storageKey(example)).toBe('daybook/tenants/acme/projects/books/files/ann~40example~2ecom/c1/turn_1/turn_1/files/q3 report.pdf')
+  expect(turnTree(example)).toBe(`${conversationTree(example)}/turn_1`)
+})
+
+describe.each([
+  ['resource name', formatResourceName, parseResourceName],
+  ['storage key', storageKey, parseStorageKey],
+] as const)('a %s', (_, format, parse) => {
+  it('says the whole name, and gives it back', () => {
+    fc.assert(fc.property(name, (given) => void expect(parse(format(given))).toEqual(given)))
+  })
+
+  it('differs when anything in the name differs', () => {
+    fc.assert(fc.property(name, name, (a, b) => void expect(format(a) === format(b)).toBe(JSON.stringify(a) === JSON.stringify(b))))
+  })
+
+  it('has one spelling: what is read from any text spells that very text', () => {
+    const mutated = fc
+      .tuple(name, fc.nat(), fc.constantFrom('%', '2', 'F', 'f', ':', '/', '.', '~', 'A', ' ', ''))
+      .map(([given, at, sign]) => {
+        const text = format(given)
+        return text.slice(0, at % text.length) + sign + text.slice((at % text.length) + 1)
+      })
+    fc.assert(
+      fc.property(fc.oneof(mutated, fc.string()), (text) => {
+        const read = parse(text)
+        if (read) expect(format(read)).toBe(text)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
+it('a storage key looks the same to a disk that ignores case', () => {
+  fc.assert(
+    fc.property(name, name, (a, b) => {
+      const [one, other] = [turnTree(a), turnTree(b)]
+      expect(one).toBe(one.toLowerCase())
+      expect(unsafeReason(one)).toBe(undefined)
+      if (JSON.stringify({ ...a, physicalPath: '' }) !== JSON.stringify({ ...b, physicalPath: '' })) expect(one).not.toBe(other)
+    }),
+  )
+})
+
+it.each([
+  ['nothing', ''],
+  ['another scheme', 'xx:acme:books:chatbot:file:u:c:t:artifact:a'],
+  ['another role', 'ef:acme:books:chatbot:file:u:c:t:user:a'],
+  ['another stage', 'ef:acme:books:chatbot:message:u:c:t:artifact:a'],
+  ['a part too few', 'ef:acme:books:chatbot:file:u:c:t:artifact'],
+  ['a part too many', 'ef:acme:books:chatbot:file:u:c:t:artifact:a:b'],
+  ['an empty part', 'ef::books:chatbot:file:u:c:t:artifact:a'],
+  ['an unencoded slash', 'ef:acme:books:chatbot:file:u:c:t:artifact:a/b'],
+  ['a letter encoded for no reason', 'ef:%61cme:books:chatbot:file:u:c:t:artifact:a'],
+  ['small hex digits', 'ef:acme:books:chatbot:file:u:c:t:artifact:a%2fb'],
+  ['half an encoding', 'ef:acme:books:chatbot:file:u:c:t:artifact:a%2'],
+  ['a path that leads out', 'ef:acme:books:chatbot:file:u:c:t:artifact:..%2Fa'],
+  ['a name without end', `ef:acme:books:chatbot:file:u:c:t:artifact:${'a'.repeat(9_000)}`],
+])('is no resource name: %s', (_, text) => {
+  expect(parseResourceName(text)).toBe(undefined)
+})

@@ -1,0 +1,113 @@
+import type { Context } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { Authenticate } from './auth/caller.ts'
+import { type App, createApp as createRoutes, type Passed, type ServerParts } from './context.ts'
+import { eventRoutes } from './events/route.ts'
+import { dataPolicy, strictHeaders } from './headers.ts'
+import { createFollowers } from './limits/followers.ts'
+import { deepestJson, jsonDepth } from './limits/json-body.ts'
+import { createTokenBucket } from './limits/token-bucket.ts'
+import { createTurnGate, tooMany } from './limits/turn-gate.ts'
+import { pageRoutes } from './page/route.ts'
+import { invalidRequest, problemOf, RequestProblem } from './problem.ts'
+import { conversationRoutes } from './routes/conversations.ts'
+import { recordRoutes } from './routes/records.ts'
+import { resourceRoutes } from './routes/resources.ts'
+import { statusRoutes } from './routes/status.ts'
+import { turnRoutes } from './routes/turns.ts'
+
+const about = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
+
+/**
+ * The way of a request:
+ *
+ *   headers, id ─▶ who is asking ─▶ how often ─▶ how large, how deep ─▶ route ─▶ answer
+ *        └──────────────── whatever goes wrong is a problem with a code ───────────┘
+ */
+export function createApp(parts: ServerParts, authenticate: Authenticate): App {
+  const { settings, metrics, log } = parts
+  const nowMs = () => Date.parse(parts.now())
+  const followers = createFollowers(settings.followersPerUser)
+  const gate = createTurnGate(settings, nowMs)
+  const requests = createTokenBucket({ atOnce: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
+  metrics.gauge('daybook_followers', () => followers.size)
+
+  const app = createRoutes()
+  app.onError((error, c) => {
+    const problem = problemOf(error)
+    if (problem.status >= 500) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error })
+    return answer(c, problem, error instanceof RequestProblem ? error.headers : {})
+  })
+  app.notFound((c) => answer(c, { type: 'about:blank', status: 404, code: 'route.missing', title: 'There is nothing here.' }))
+
+  app.use(async (c, next) => {
+    const began = performance.now()
+    c.set('requestId', parts.newId())
+    await next()
+    for (const [name, value] of Object.entries(strictHeaders)) c.header(name, value)
+    if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
+    if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
+    c.header('x-request-id', c.get('requestId'))
+    const labels = { method: c.req.method, status: c.res.status }
+    metrics.count('daybook_requests_total', labels)
+    metrics.observe('daybook_request_seconds', (performance.now() - began) / 1000)
+    log('info', 'request', { request_id: c.get('requestId'), ...labels, path: c.req.path, ms: Math.round(performance.now() - began) })
+  })
+  app.use(async (c, next) => {
+    const admitted = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
+    if (admitted.ok) c.set('caller', admitted.caller)
+    else if (!isOpen(c.req.path) || admitted.code !== 'token.refused') {
+      throw new RequestProblem(admitted.status, admitted.code as 'token.refused', admitted.title, wwwAuthenticate(admitted.status))
+    }
+    await next()
+  })
+  app.use('/v1/*', async (c, next) => {
+    const { tenant, project, user } = c.get('caller').scope
+    const seconds = requests.take(JSON.stringify([tenant, project, user]), nowMs())
+    if (seconds > 0) throw tooMany('Too many requests in a short time.', seconds)
+    await next()
+  })
+  app.use('/v1/*', sizeLimit(settings.maxUploadBytes, settings.maxBodyBytes))
+  app.use('/v1/*', async (c, next) => {
+    if (isJson(c) && jsonDepth(await c.req.text()) > deepestJson) {
+      throw invalidRequest([{ message: `nested deeper than ${deepestJson}` }])
+    }
+    await next()
+  })
+
+  for (const routes of [
+    statusRoutes(parts),
+    conversationRoutes(parts),
+    turnRoutes(parts, gate),
+    recordRoutes(parts),
+    resourceRoutes(parts),
+    eventRoutes(parts, followers),
+    pageRoutes(),
+  ]) {
+    app.route('/', routes)
+  }
+  app.doc31('/v1/openapi.json', { openapi: '3.1.0', info: about })
+  parts.onTurnOver((key) => gate.over(key))
+  return app
+}
+
+/** Without a token: what says nothing about anybody. */
+const isOpen = (path: string) => path === '/health' || path === '/ready' || path === '/' || path.startsWith('/page/')
+
+const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})
+
+const isJson = (c: Context<Passed>) => /^application\/(?:[\w.+-]+\+)?json\b/i.test(c.req.header('content-type') ?? '')
+
+/** Bundles and messages with files may be large; nothing else may. */
+function sizeLimit(large: number, small: number) {
+  const refuse = () => {
+    throw new RequestProblem(413, 'request.too_large', 'The request is too large.')
+  }
+  const [upload, other] = [bodyLimit({ maxSize: large, onError: refuse }), bodyLimit({ maxSize: small, onError: refuse })]
+  return (c: Context<Passed>, next: () => Promise<void>) => (/\/(?:turns|import)$/.test(c.req.path) ? upload(c, next) : other(c, next))
+}
+
+function answer(c: Context<Passed>, problem: ReturnType<typeof problemOf>, headers: Readonly<Record<string, string>> = {}): Response {
+  const body = JSON.stringify({ ...problem, request_id: c.get('requestId') })
+  return c.body(body, problem.status as 500, { ...headers, 'content-type': 'application/problem+json' })
+}

@@ -1,0 +1,68 @@
+import { type Authenticate, refused } from './caller.ts'
+
+export type TokenKey =
+  | { readonly kind: 'HS256'; readonly secret: string }
+  /** In SPKI PEM. */
+  | { readonly kind: 'EdDSA'; readonly publicKey: string }
+  | { readonly kind: 'jwks'; readonly url: string }
+
+export interface BearerSettings {
+  readonly key: TokenKey
+  readonly issuer?: string
+  readonly audience?: string
+}
+
+const shortestSecret = 32 // bytes: HS256 is as strong as its secret
+const signatures = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
+const longestToken = 8 * 1024
+
+/** Tokens that carry tenant, project and user (`sub`). Only the signatures that fit the key are accepted: `none` and a public key taken for a secret are not. */
+export async function bearerTokens(settings: BearerSettings): Promise<Authenticate> {
+  const { jwtVerify, errors } = await import('jose')
+  const key = await keyOf(settings.key)
+  const { issuer, audience } = settings
+  const options = {
+    algorithms: [...signatures[settings.key.kind]],
+    requiredClaims: ['exp', 'sub'],
+    clockTolerance: 5,
+    ...(issuer !== undefined && { issuer }),
+    ...(audience !== undefined && { audience }),
+  }
+  return async ({ header }) => {
+    const token = /^Bearer ([\w.~+/=-]+)$/i.exec(header('authorization') ?? '')?.[1]
+    if (token === undefined || token.length > longestToken) return unauthorized('Send an access token: Authorization: Bearer <token>.')
+    try {
+      const { payload } = typeof key === 'function' ? await jwtVerify(token, key, options) : await jwtVerify(token, key, options)
+      const { sub: user, tenant, project, roles } = payload
+      if (!isName(user) || !isName(tenant) || !isName(project)) return unauthorized('The token must carry tenant, project and sub.')
+      return { ok: true, caller: { scope: { tenant, project, user }, roles: namesIn(roles) } }
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) return unauthorized('The token has expired.')
+      if (error instanceof errors.JOSEError) return unauthorized('The token is not valid.')
+      throw error // the key set cannot be reached: nobody's fault who asks
+    }
+  }
+}
+
+const unauthorized = (title: string) => refused(401, 'token.refused', title)
+
+async function keyOf(key: TokenKey) {
+  const { createRemoteJWKSet, importSPKI } = await import('jose')
+  switch (key.kind) {
+    case 'HS256': {
+      const secret = new TextEncoder().encode(key.secret)
+      if (secret.byteLength < shortestSecret) throw new RangeError(`the token secret must have at least ${shortestSecret} bytes`)
+      return secret
+    }
+    case 'EdDSA':
+      return importSPKI(key.publicKey, 'EdDSA')
+    case 'jwks':
+      return createRemoteJWKSet(new URL(key.url), { timeoutDuration: 5_000 })
+    default:
+      return key satisfies never
+  }
+}
+
+const isName = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256 && value.isWellFormed()
+
+const namesIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isName) : [])

@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest'
+import { weather } from '../../../test/support/cast.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import { localScope } from '../../core/scope.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import { createChatFormat } from './chat.ts'
+import type { ChatEnvelope } from './chat-envelope.ts'
+import type { Format } from './format.ts'
+
+const now = () => '2026-01-01T00:00:00.000Z'
+const context = { requestId: 'r1', conversationId: 'c1', scope: localScope }
+const format = (more: Partial<Parameters<typeof createChatFormat>[0]> = {}) => createChatFormat({ context, sources: [], now, ...more })
+
+async function story(): Promise<readonly TurnEvent[]> {
+  const replies = [
+    calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
+    answers('Clear in Rome.', { followups: ['And tomorrow?'] }),
+  ]
+  return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
+}
+
+const told = (events: readonly TurnEvent[], as: Format) => events.flatMap((event) => as.framesOf(event))
+const envelopes = (events: readonly TurnEvent[], as = format()) => told(events, as).map(({ data }) => data as ChatEnvelope)
+
+it('tells a turn in the types and on the routes that chat clients know', async () => {
+  const durable = (await story()).filter(({ type }) => type === 'entry')
+  expect(envelopes(durable).map(({ route, type, event }) => `${route} ${type} ${event.status}`)).toMatchInlineSnapshot(`
+    [
+      "conv_status conv.status update",
+      "chat_start chat.start started",
+      "chat_service accounting.usage completed",
+      "chat_step chat.conversation.title completed",
+      "chat_step solver.react.decision completed",
+      "chat_service accounting.usage completed",
+      "chat_service react.tool.call started",
+      "chat_service react.tool.result completed",
+      "chat_step solver.react.decision completed",
+      "chat_service accounting.usage completed",
+      "chat_step chat.followups completed",
+      "chat_complete chat.complete completed",
+      "chat_step chat.conversation.turn.completed completed",
+      "conv_status conv.status update",
+    ]
+  `)
+})
+
+it('gives the answer, what may be asked next, and the text as it comes', async () => {
+  const all = envelopes(await story())
+  expect(all.find(({ type }) => type === 'chat.start')?.data).toEqual({ message: 'Rome?' })
+  expect(all.find(({ type }) => type === 'chat.complete')).toMatchObject({
+    route: 'chat_complete',
+    conversation: { conversation_id: 'c1' },
+    service: { user: 'local' },
+    data: { final_answer: 'Clear in Rome.', followups: ['And tomorrow?'] },
+  })
+  const streamed = all.filter(({ type, delta }) => type === 'chat.delta' && delta?.marker === 'answer')
+  expect(streamed.map(({ delta }) => delta?.text).join('')).toBe('Clear in Rome.')
+  expect(streamed.at(-1)?.delta?.completed).toBe(true)
+})
+
+it('puts an id on the last frame of an entry only, so that nobody resumes in the middle of one', async () => {
+  const ids = told(await story(), format()).map(({ id }) => id)
+  const given = ids.filter((id) => id !== undefined)
+  expect(given).toEqual([...new Set(given)].sort((a, b) => a - b))
+  for (const event of await story()) {
+    const frames = format().framesOf(event)
+    expect(frames.slice(0, -1).every(({ id }) => id === undefined)).toBe(true)
+    expect(frames.at(-1)?.id).toBe(event.type === 'entry' && frames.length > 0 ? event.seq : undefined)
+  }
+})
+
+it('cites only pages, without their content', () => {
+  const sources = [
+    { sid: 1, title: 'Guide', url: 'https://guide.example/', content: 'long', source_type: 'web' as const },
+    { sid: 2, title: 'a.png', source_type: 'attachment' as const, physical_path: 'turn_1/attachments/a.png' },
+  ]
+  const [said] = envelopes([{ type: 'entry', seq: 1, change: { type: 'sources.used', ts: now(), sids: [1, 2, 9] } }], format({ sources }))
+  expect(said?.data).toEqual({
+    count: 1,
+    items: [{ sid: 1, title: 'Guide', url: 'https://guide.example/', source_type: 'web', used: true }],
+  })
+})
+
+it('lets out what the filter allows, and only answers when the filter is broken', async () => {
+  const events = await story()
+  const some = envelopes(events, format({ allow: ({ route }) => route === 'chat_complete' }))
+  expect(some.map(({ type }) => type)).toEqual(['chat.complete'])
+  const broken = envelopes(
+    events,
+    format({
+      allow: () => {
+        throw new Error('broken filter')
+      },
+    }),
+  )
+  expect(new Set(broken.map(({ type, delta }) => delta?.marker ?? type))).toEqual(new Set(['answer', 'chat.complete']))
+})

@@ -1,0 +1,112 @@
+import { type Block, readToolCall } from '../../core/block/index.ts'
+import { replaceBatch } from '../../core/citations/replace.ts'
+import type { LaneEvent, TurnEvent } from '../../core/event.ts'
+import { isObject, parseJson } from '../../core/json.ts'
+import { citable } from '../../core/sources/eligible.ts'
+import type { SourceRow } from '../../core/sources/source.ts'
+import type { Change } from '../../core/timeline/change.ts'
+
+/** A turn as a simple story, for protocols that know messages, tools and the end of a run, and nothing else. */
+export type Narration =
+  | { readonly kind: 'turn.start'; readonly turnId: string }
+  | { readonly kind: 'text'; readonly of: 'thinking' | 'answer'; readonly id: string; readonly text: string }
+  | { readonly kind: 'text.end'; readonly of: 'thinking' | 'answer'; readonly id: string }
+  | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: unknown }
+  | { readonly kind: 'result'; readonly callId: string; readonly text: string; readonly failed: boolean }
+  | { readonly kind: 'source'; readonly row: SourceRow & { readonly url: string } }
+  | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
+  | { readonly kind: 'turn.end'; readonly turnId: string; readonly exitReason: string; readonly ok: boolean }
+
+const broken: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled'])
+
+/**
+ * Tells what is live as it comes, and what was missed from the entries: a text that was watched is not told again, one that was not is
+ * told whole. A text that was withdrawn cannot be taken back in these protocols; what replaces it is a text of its own.
+ */
+export function createNarrator(sources: Iterable<SourceRow>): (event: TurnEvent) => readonly Narration[] {
+  const pool = new Map([...sources].map((row) => [row.sid, row]))
+  const watched = new Set<string>()
+  let open: { readonly of: 'thinking' | 'answer'; readonly id: string } | undefined
+
+  const close = (): readonly Narration[] => {
+    const ended = open
+    open = undefined
+    return ended ? [{ kind: 'text.end', ...ended }] : []
+  }
+
+  function live({ turn_id, iteration, attempt, delta }: LaneEvent): readonly Narration[] {
+    const of = delta.marker
+    if (of !== 'thinking' && of !== 'answer') return []
+    const id = `${turn_id}.${iteration}.${of}.${attempt}`
+    const before = open?.id === id ? [] : close()
+    if (delta.text !== '') watched.add(`${turn_id}.${iteration}.${of}`)
+    if (delta.text !== '') open = { of, id }
+    const piece: readonly Narration[] = delta.text === '' ? [] : [{ kind: 'text', of, id, text: delta.text }]
+    return [...before, ...piece, ...(delta.completed ? close() : [])]
+  }
+
+  function whole(of: 'thinking' | 'answer', block: Block): readonly Narration[] {
+    const key = `${block.turn_id}.${block.meta?.iteration ?? 0}.${of}`
+    const text = of === 'answer' ? replaceBatch(block.text ?? '', pool, { keepUnresolved: false }) : (block.text ?? '')
+    if (watched.has(key) || text === '') return []
+    watched.add(key)
+    return [...close(), { kind: 'text', of, id: key, text }, { kind: 'text.end', of, id: key }]
+  }
+
+  function ofBlock(block: Block): readonly Narration[] {
+    switch (block.type) {
+      case 'react.thinking':
+        return whole('thinking', block)
+      case 'assistant.completion':
+        return whole('answer', block)
+      case 'react.tool.call': {
+        const call = readToolCall(block)
+        return call ? [...close(), { kind: 'call', callId: call.tool_call_id, toolId: call.tool_id, params: call.params }] : []
+      }
+      case 'react.tool.result':
+        return [...fileOf(block), ...resultOf(block)]
+      default:
+        return []
+    }
+  }
+
+  function ofChange(change: Change): readonly Narration[] {
+    switch (change.type) {
+      case 'turn.opened':
+        return [...close(), { kind: 'turn.start', turnId: change.turn_id }]
+      case 'blocks.appended':
+        return change.blocks.flatMap(ofBlock)
+      case 'sources.merged':
+        for (const row of change.rows) pool.set(row.sid, row)
+        return []
+      case 'sources.used':
+        return change.sids.flatMap((sid) => sourceOf(pool.get(sid)))
+      case 'turn.closed': {
+        const { turn_id: turnId, exit_reason: exitReason } = change
+        return [...close(), { kind: 'turn.end', turnId, exitReason, ok: !broken.has(exitReason) }]
+      }
+      default:
+        return []
+    }
+  }
+
+  return (event) => {
+    if (event.type === 'entry') return ofChange(event.change)
+    return event.type === 'lane.delta' ? live(event) : []
+  }
+}
+
+function sourceOf(row: SourceRow | undefined): readonly Narration[] {
+  return row?.url !== undefined && citable(row) ? [{ kind: 'source', row: { ...row, url: row.url } }] : []
+}
+
+function fileOf({ meta, path = '', mime = 'application/octet-stream' }: Block): readonly Narration[] {
+  return meta?.rn === undefined ? [] : [{ kind: 'file', rn: meta.rn, mime, filename: path.split('/').at(-1) ?? path }]
+}
+
+/** The answer of a call is at its result path; artifacts have paths of their own. */
+function resultOf({ call_id: callId, path, text }: Block): readonly Narration[] {
+  if (callId === undefined || text === undefined || !path?.startsWith('tc:')) return []
+  const value = parseJson(text)
+  return [{ kind: 'result', callId, text, failed: isObject(value) && value.ok === false }]
+}

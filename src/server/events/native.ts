@@ -1,0 +1,31 @@
+import type { NativeFrame } from '../../core/api/event.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import type { Format } from './format.ts'
+import type { Frame } from './frame.ts'
+import { publicEntry } from './public-change.ts'
+
+/** Events as the SDK yields them, without what is not for clients. */
+export function createNativeFormat(): Format {
+  return {
+    first: ({ conversationId, lastSeq, ts }) => [framed({ type: 'ready', conversation_id: conversationId, last_seq: lastSeq, ts })],
+    framesOf: (event) => [nativeFrame(event)],
+    last(why) {
+      if (why === 'resync') return [framed({ type: 'resync' })]
+      return why === 'shutdown' ? [framed({ type: 'server_shutdown', reason: 'draining' })] : []
+    },
+  }
+}
+
+const framed = (data: NativeFrame): Frame => ({ event: data.type, data })
+
+const frames = new WeakMap<TurnEvent, Frame>()
+
+/** Every follower is told the same: it is put into words once. */
+function nativeFrame(event: TurnEvent): Frame {
+  let frame = frames.get(event)
+  if (frame === undefined) {
+    frame = event.type === 'entry' ? { id: event.seq, ...framed(publicEntry(event)) } : framed(event)
+    frames.set(event, frame)
+  }
+  return frame
+}

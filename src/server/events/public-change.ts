@@ -1,0 +1,31 @@
+import type { Block, Meta } from '../../core/block/index.ts'
+import type { EntryEvent } from '../../core/event.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
+
+/** Where bytes are kept is nobody's business outside; `rn` is what a client asks for them by. */
+const withheld = new Set(['key', 'hosted_uri', 'keeps'])
+
+/** What a client may read of a change. Raw replies stay here: what they said is in the blocks. */
+export function publicChange(change: Change): Change {
+  if (change.type === 'response.received') return { ...change, raw: '' }
+  if (blocksIn(change).length === 0) return change
+  switch (change.type) {
+    case 'blocks.appended':
+    case 'blocks.inserted':
+    case 'range.compacted':
+      return { ...change, blocks: change.blocks.map(publicBlock) }
+    case 'timeline.imported':
+      return { ...change, timeline: { ...change.timeline, blocks: change.timeline.blocks.map(publicBlock) } }
+    default:
+      return change
+  }
+}
+
+export const publicEntry = ({ seq, change }: EntryEvent): EntryEvent => ({ type: 'entry', seq, change: publicChange(change) })
+
+export function publicBlock(block: Block): Block {
+  const { meta } = block
+  if (meta === undefined || !Object.keys(meta).some((key) => withheld.has(key))) return block
+  const shown: Meta = Object.fromEntries(Object.entries(meta).filter(([key]) => !withheld.has(key)))
+  return { ...block, meta: shown }
+}

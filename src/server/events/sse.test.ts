@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import type { LaneEvent, TurnEvent } from '../../core/event.ts'
+import { createBacklog, joinDeltas } from './backlog.ts'
+import { frameText } from './frame.ts'
+import { createNativeFormat } from './native.ts'
+import { eventStream, type StreamOptions } from './sse.ts'
+
+const opening = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
+const titled = (seq: number): TurnEvent => ({ type: 'entry', seq, change: { type: 'title.set', ts: opening.ts, title: `title ${seq}` } })
+const delta = (index: number, text: string, more: Partial<LaneEvent['delta']> = {}): LaneEvent => ({
+  type: 'lane.delta',
+  turn_id: 't1',
+  iteration: 0,
+  attempt: 0,
+  delta: { marker: 'answer', format: 'markdown', index, text, completed: false, ...more },
+})
+
+/** Events one by one, then silence until it is let go. */
+function source(events: readonly TurnEvent[]) {
+  const gone = Promise.withResolvers<void>()
+  async function* told() {
+    yield* events
+    await gone.promise
+  }
+  return { events: told(), onEnd: gone.resolve, ended: gone.promise }
+}
+
+function open(events: readonly TurnEvent[], more: Partial<StreamOptions> = {}) {
+  const { events: told, onEnd, ended } = source(events)
+  const response = eventStream(told, { opening, format: createNativeFormat(), onEnd, ...more })
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  return {
+    response,
+    ended,
+    leave: () => reader.cancel(),
+    async until(expected: string): Promise<string> {
+      while (!text.includes(expected)) {
+        const { done, value } = await reader.read()
+        if (done) break
+        text += decoder.decode(value, { stream: true })
+      }
+      return text
+    },
+    async rest(): Promise<string> {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) text += decoder.decode(next.value, { stream: true })
+      return text
+    },
+  }
+}
+
+describe('an event stream', () => {
+  it('says ready, then every event in order, with an id on entries only', async () => {
+    const stream = open([titled(1), delta(0, 'Hi'), titled(2)])
+    expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    const text = await stream.until('title 2')
+    expect(text.match(/^(id|event): .*$/gm)).toEqual([
+      'event: ready',
+      'id: 1',
+      'event: entry',
+      'event: lane.delta',
+      'id: 2',
+      'event: entry',
+    ])
+    await stream.leave()
+    await stream.ended
+  })
+
+  it('keeps a silent line open', async () => {
+    const stream = open([], { keepAliveMs: 1 })
+    expect(await stream.until(': keepalive\n\n: keepalive')).toContain(': keepalive')
+    await stream.leave()
+  })
+
+  it('says that the server goes down, and ends', async () => {
+    const shutdown = new AbortController()
+    const stream = open([titled(1)], { shutdown: shutdown.signal })
+    await stream.until('title 1')
+    shutdown.abort()
+    expect(await stream.rest()).toMatch(/event: server_shutdown\ndata: .*draining.*\n\n$/)
+    await stream.ended
+  })
+
+  it('joins the text for a slow client, and loses none of it', async () => {
+    const words = Array.from({ length: 5_000 }, (_, index) => delta(index, `${index} `))
+    const stream = open([...words, titled(1)], { longestBacklog: 10 })
+    await new Promise((resolve) => setTimeout(resolve, 20)) // the client looks elsewhere
+    const text = await stream.until('title 1')
+    const deltas = text.split('\n\n').filter((frame) => frame.includes('lane.delta'))
+    expect(deltas.length).toBeLessThan(5_000)
+    const said = deltas.map((frame) => JSON.parse(frame.split('data: ')[1] as string).delta.text).join('')
+    expect(said === words.map((word) => word.delta.text).join('')).toBe(true)
+    await stream.leave()
+  })
+
+  it('tells a client that is too slow for that to start over', async () => {
+    const stream = open(
+      Array.from({ length: 50_000 }, (_, index) => titled(index + 1)),
+      { longestBacklog: 10 },
+    )
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await stream.rest()).toMatch(/event: resync\ndata: \{"type":"resync"\}\n\n$/)
+    await stream.ended
+  })
+
+  it('breaks off when the events do: half a story is not told as a whole one', async () => {
+    async function* broken(): AsyncGenerator<TurnEvent> {
+      yield titled(1)
+      throw new Error('disk gone')
+    }
+    const response = eventStream(broken(), { opening, format: createNativeFormat(), onEnd: () => {} })
+    await expect(response.text()).rejects.toThrow('disk gone')
+  })
+})
+
+it('writes a frame on one line, whatever the text holds', () => {
+  const text = frameText({ id: 1, event: 'entry', data: { text: 'a\u2028b\u2029c\u0085d\ne\r' } })
+  expect(text).toBe('id: 1\nevent: entry\ndata: {"text":"a\\u2028b\\u2029c\\u0085d\\ne\\r"}\n\n')
+})
+
+describe('joining deltas', () => {
+  it('joins what continues one lane, and keeps where it began', () => {
+    expect(joinDeltas([delta(0, 'a'), delta(1, 'b'), delta(2, '', { completed: true })])).toEqual([delta(0, 'ab', { completed: true })])
+    expect(joinDeltas([delta(3, 'a'), delta(4, 'b')])).toEqual([delta(3, 'ab')])
+  })
+
+  it('joins nothing across lanes, attempts, entries or a new beginning', () => {
+    const apart: readonly TurnEvent[] = [
+      delta(0, 'a'),
+      delta(0, 'b'),
+      delta(1, 'c', { marker: 'thinking' }),
+      { ...delta(2, 'd', { marker: 'thinking' }), attempt: 1 },
+      titled(1),
+      delta(3, 'e', { completed: true }),
+      delta(4, 'f'),
+    ]
+    expect(joinDeltas(apart)).toEqual(apart)
+  })
+
+  it('counts what waits after joining', () => {
+    const backlog = createBacklog(3)
+    for (let index = 0; index < 100; index++) expect(backlog.push(delta(index, 'x'))).toBe(true)
+    expect(backlog.push(titled(1))).toBe(true)
+    expect(backlog.take().length).toBeLessThanOrEqual(3)
+    expect([1, 2, 3, 4].map((seq) => backlog.push(titled(seq)))).toEqual([true, true, true, false])
+  })
+})

@@ -1,0 +1,115 @@
+import type { TurnEvent } from '../../core/event.ts'
+import { createBacklog } from './backlog.ts'
+import type { Format, Opening } from './format.ts'
+import { type Frame, frameBytes, keepAlive } from './frame.ts'
+
+export interface StreamOptions {
+  readonly opening: Opening
+  readonly format: Format
+  readonly keepAliveMs?: number
+  readonly longestBacklog?: number
+  /** Fires when the server goes down: the follower is told and let go. */
+  readonly shutdown?: AbortSignal
+  /** To end what the events come from. Called once, however the stream ends. */
+  readonly onEnd: () => void
+}
+
+const sentAtOnce = 64 * 1024
+
+/**
+ * A response that tells events for as long as the client listens:
+ *
+ *   events ─▶ backlog ─▶ frames ─▶ one piece of bytes per pull ─▶ client
+ *
+ * Nothing is written that the client has not asked for. While it is busy events wait and are joined; when too many wait, it is told to
+ * start over.
+ */
+export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOptions): Response {
+  const { format, opening, keepAliveMs = 3_000, shutdown } = options
+  const backlog = createBacklog(options.longestBacklog)
+  let ending: 'resync' | 'shutdown' | 'over' | undefined
+  let failure: unknown
+  let wake: (() => void) | undefined
+  let over = false
+
+  const rouse = () => {
+    wake?.()
+    wake = undefined
+  }
+  const end = (why: NonNullable<typeof ending>) => {
+    ending ??= why
+    rouse()
+  }
+  const goDown = () => end('shutdown')
+  const leave = () => {
+    if (over) return
+    over = true
+    shutdown?.removeEventListener('abort', goDown)
+    options.onEnd()
+    rouse()
+  }
+
+  async function listen(): Promise<void> {
+    try {
+      for await (const event of events) {
+        if (over || ending) return
+        if (!backlog.push(event)) return end('resync')
+        rouse()
+        if (format.endsWith?.(event)) return end('over')
+      }
+      end('over')
+    } catch (error) {
+      failure = error
+      end('over')
+    }
+  }
+
+  /** Until there is something to say, or nothing was said for long. */
+  const something = () =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, keepAliveMs)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        if (shutdown?.aborted) end('shutdown')
+        else shutdown?.addEventListener('abort', goDown, { once: true })
+        controller.enqueue(bytesOf(format.first(opening)))
+        void listen() // what it throws is kept and told below
+      },
+      async pull(controller) {
+        if (backlog.size === 0 && !ending) await something()
+        if (over) return
+        const frames = backlog.take().flatMap(format.framesOf)
+        if (frames.length > 0) controller.enqueue(bytesOf(frames))
+        else if (!ending) controller.enqueue(keepAlive)
+        if (!ending || backlog.size > 0) return
+        const last = format.last(ending)
+        if (last.length > 0) controller.enqueue(bytesOf(last))
+        if (failure === undefined) controller.close()
+        else controller.error(failure)
+        leave()
+      },
+      cancel: leave,
+    },
+    { highWaterMark: sentAtOnce, size: (piece) => piece?.byteLength ?? 0 },
+  )
+  return new Response(body, {
+    headers: {
+      'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+      ...format.headers,
+    },
+  })
+}
+
+function bytesOf(frames: readonly Frame[]): Uint8Array {
+  if (frames.length === 1) return frameBytes(frames[0] as Frame) // counted
+  return Buffer.concat(frames.map(frameBytes))
+}

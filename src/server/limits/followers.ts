@@ -1,0 +1,35 @@
+import type { Scope } from '../../core/scope.ts'
+import { tooMany } from './turn-gate.ts'
+
+/** Who is following how many conversations. */
+export interface Followers {
+  /** Throws 429 when there are too many. Returns how to leave; leaving twice is leaving once. */
+  enter(who: Scope): () => void
+  readonly size: number
+}
+
+export function createFollowers(mostPerUser: number): Followers {
+  const counts = new Map<string, number>()
+  let size = 0
+  return {
+    enter(who) {
+      const user = JSON.stringify([who.tenant, who.project, who.user])
+      const count = counts.get(user) ?? 0
+      if (count >= mostPerUser) throw tooMany('Too many streams are open; close one first.', 5)
+      counts.set(user, count + 1)
+      size++
+      let here = true
+      return () => {
+        if (!here) return
+        here = false
+        size--
+        const left = (counts.get(user) ?? 1) - 1
+        if (left > 0) counts.set(user, left)
+        else counts.delete(user)
+      }
+    },
+    get size() {
+      return size
+    },
+  }
+}

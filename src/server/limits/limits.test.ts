@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { jsonDepth } from './json-body.ts'
+import { createTokenBucket } from './token-bucket.ts'
+
+it('lets a few through at once, then so many a minute, for each name on its own', () => {
+  const bucket = createTokenBucket({ atOnce: 2, perMinute: 60 })
+  expect([0, 0, 0].map((ms) => bucket.take('a', ms))).toEqual([0, 0, 1])
+  expect(bucket.take('b', 0)).toBe(0)
+  expect(bucket.take('a', 999)).toBe(1)
+  expect(bucket.take('a', 1_000)).toBe(0)
+  expect(bucket.take('a', 500)).toBeGreaterThan(0) // a clock that goes back gives nothing
+})
+
+it('forgets who has been quiet, and only those', () => {
+  const bucket = createTokenBucket({ atOnce: 2, perMinute: 60 })
+  for (let index = 0; index < 100; index++) bucket.take(`n${index}`, index)
+  expect(bucket.size).toBe(100)
+  bucket.take('late', 2_050)
+  expect(bucket.size).toBe(50)
+})
+
+it('measures how deep JSON nests, as a parser would', () => {
+  const depthOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => void expect(jsonDepth(JSON.stringify(value))).toBe(depthOf(value))))
+  expect(jsonDepth('['.repeat(1_000))).toBe(1_000)
+  expect(jsonDepth('"\\"[[["')).toBe(0)
+})

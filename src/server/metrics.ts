@@ -1,0 +1,79 @@
+/** Counters, gauges and histograms, as Prometheus reads them. */
+export interface Metrics {
+  count(name: string, labels?: Labels, by?: number): void
+  observe(name: string, seconds: number, labels?: Labels): void
+  /** Asked when somebody looks. */
+  gauge(name: string, value: () => number): void
+  text(): string
+}
+
+export type Labels = Readonly<Record<string, string | number>>
+
+const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
+
+interface Histogram {
+  readonly counts: number[]
+  sum: number
+  total: number
+}
+
+export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
+  const counters = new Map<string, Map<string, number>>()
+  const histograms = new Map<string, Map<string, Histogram>>()
+  const gauges = new Map<string, () => number>()
+
+  return {
+    count(name, labels = {}, by = 1) {
+      const series = inside(counters, name, () => new Map())
+      const key = labelText(labels)
+      series.set(key, (series.get(key) ?? 0) + by)
+    },
+    observe(name, seconds, labels = {}) {
+      const series = inside(histograms, name, () => new Map<string, Histogram>())
+      const histogram = inside(series, labelText(labels), () => ({ counts: bounds.map(() => 0), sum: 0, total: 0 }))
+      histogram.sum += seconds
+      histogram.total += 1
+      bounds.forEach((bound, index) => {
+        if (seconds <= bound) histogram.counts[index] = (histogram.counts[index] ?? 0) + 1
+      })
+    },
+    gauge: (name, value) => void gauges.set(name, value),
+    text() {
+      const head = (name: string, type: string) => `# HELP ${name} ${help[name] ?? name}\n# TYPE ${name} ${type}\n`
+      const lines: string[] = []
+      for (const [name, series] of counters) {
+        lines.push(head(name, 'counter'), ...[...series].map(([labels, value]) => `${name}${braces(labels)} ${value}\n`))
+      }
+      for (const [name, value] of gauges) lines.push(head(name, 'gauge'), `${name} ${value()}\n`)
+      for (const [name, series] of histograms) {
+        lines.push(head(name, 'histogram'))
+        for (const [labels, { counts, sum, total }] of series) {
+          const with_ = (le: string) => braces([labels, `le="${le}"`].filter((part) => part !== '').join(','))
+          lines.push(...bounds.map((bound, index) => `${name}_bucket${with_(String(bound))} ${counts[index]}\n`))
+          lines.push(
+            `${name}_bucket${with_('+Inf')} ${total}\n`,
+            `${name}_sum${braces(labels)} ${sum}\n`,
+            `${name}_count${braces(labels)} ${total}\n`,
+          )
+        }
+      }
+      return lines.join('')
+    },
+  }
+}
+
+function inside<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}
+
+const braces = (labels: string) => (labels === '' ? '' : `{${labels}}`)
+
+const labelText = (labels: Labels) =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}="${String(value).replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`))}"`)
+    .join(',')

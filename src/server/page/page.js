@@ -1,0 +1,219 @@
+/** A plain page over the public API: it follows the chat events of one conversation and shows them. Everything is set as text, never as HTML. */
+
+const find = (id) => document.getElementById(id)
+const [turns, text, files, problem, line] = ['turns', 'text', 'files', 'problem', 'line'].map(find)
+let conversation
+let stream
+let shown = new Map()
+let busy = false
+
+const make = (tag, className, words = '') => Object.assign(document.createElement(tag), { className, textContent: words })
+
+async function api(path, options = {}) {
+  const response = await fetch(`/v1${path}`, options)
+  if (response.ok) return response.status === 204 ? undefined : response.json()
+  const told = await response.json().catch(() => ({}))
+  const issues = (told.issues ?? []).map(({ where, message }) => `${where}: ${message}`)
+  throw new Error([told.title ?? `The server answered ${response.status}.`, ...issues].join(' '))
+}
+
+const json = (body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+async function listConversations() {
+  const { conversations } = await api('/conversations?limit=50')
+  const items = conversations.map(({ id, title }) => {
+    const button = make('button', '', title ?? id)
+    button.setAttribute('aria-current', String(id === conversation))
+    button.onclick = () => open(id, title)
+    const item = make('li', '')
+    item.append(button)
+    return item
+  })
+  find('conversations').replaceChildren(...items)
+}
+
+/** One element per turn, made when it is first heard of. */
+function turnOf(id) {
+  let turn = shown.get(id)
+  if (!turn) {
+    const box = make('section', 'turn')
+    turn = { box, lanes: new Map(), tools: new Map() }
+    shown.set(id, turn)
+    turns.append(box)
+  }
+  return turn
+}
+
+function add(turn, element) {
+  const follow = turns.scrollHeight - turns.scrollTop - turns.clientHeight < 80
+  turn.box.append(element)
+  if (follow) turns.scrollTop = turns.scrollHeight
+  return element
+}
+
+function setBusy(now) {
+  busy = now
+  find('stop').hidden = !now
+  find('send').textContent = now ? 'Add' : 'Send'
+  if (!now) line.textContent = ''
+}
+
+const heard = {
+  'chat.start': ({ data }, turn) => add(turn, make('div', 'prompt', data.message)),
+  'chat.delta': ({ delta, extra, event }, turn) => {
+    if (delta.marker !== 'answer' && delta.marker !== 'thinking') return
+    const key = `${delta.marker} ${event.agent} ${extra.attempt}`
+    if (!turn.lanes.has(key)) turn.lanes.set(key, add(turn, make('div', delta.marker)))
+    const lane = turn.lanes.get(key)
+    lane.textContent = (delta.index === 0 ? '' : lane.textContent) + delta.text
+  },
+  'chat.step': ({ event }) => {
+    line.textContent = event.status === 'completed' ? '' : event.step.replace(/^react\(\d+\)\./, '').replace(/[._]/g, ' ')
+  },
+  'react.tool.call': ({ data }, turn) => {
+    const card = make('details', 'tool')
+    card.append(make('summary', '', `${data.tool_id} …`), make('div', '', JSON.stringify(data.params, null, 1)))
+    turn.tools.set(data.tool_call_id, add(turn, card))
+    turn.lanes.clear()
+  },
+  'react.tool.result': ({ data }, turn) => {
+    const card = turn.tools.get(data.tool_call_id)
+    if (!card) return
+    const failed = (data.text ?? '').startsWith('{"ok":false')
+    card.firstChild.textContent = card.firstChild.textContent.replace(/ …$/, failed ? ' failed' : ' done')
+    card.append(make('div', '', data.text ?? ''))
+  },
+  'react.plan': ({ data }, turn) => {
+    if (!data.plan) return
+    turn.plan?.remove()
+    const steps = data.plan.steps.map(
+      (step, index) => `${{ done: '✓', failed: '✗', in_progress: '…' }[data.plan.status[index + 1]] ?? '□'} ${step}`,
+    )
+    turn.plan = add(turn, make('div', 'tool', steps.join('\n')))
+  },
+  'chat.complete': ({ data }, turn) => {
+    for (const lane of turn.box.querySelectorAll('.answer')) lane.remove()
+    add(turn, make('div', 'answer', data.final_answer))
+  },
+  'chat.citations': ({ data }, turn) => {
+    for (const { sid, title, url } of data.items) {
+      const link = Object.assign(make('a', 'quiet', `[${sid}] ${title ?? url}`), { href: url, rel: 'noreferrer', target: '_blank' })
+      const row = make('p', 'quiet')
+      row.append(link)
+      add(turn, row)
+    }
+  },
+  'chat.files': ({ data }, turn) => {
+    for (const { filename, rn } of data.items) {
+      const link = Object.assign(make('a', '', `📄 ${filename}`), { href: `/v1/resources/${encodeURIComponent(rn)}`, target: '_blank' })
+      const row = make('p', '')
+      row.append(link)
+      add(turn, row)
+    }
+  },
+  'chat.followups': ({ data }, turn) => {
+    const row = make('div', 'followups')
+    for (const words of data.items) {
+      const button = make('button', '', words)
+      button.type = 'button'
+      button.onclick = () => {
+        text.value = words
+        text.focus()
+      }
+      row.append(button)
+    }
+    add(turn, row)
+  },
+  'chat.conversation.title': ({ data }) => {
+    find('title').textContent = data.title
+    void listConversations()
+  },
+  'chat.error': ({ data }, turn) => add(turn, make('p', 'quiet', data.error)),
+  'conv.status': ({ data }) => setBusy(data.state === 'in_progress'),
+}
+
+function open(id, title) {
+  stream?.close()
+  conversation = id
+  shown = new Map()
+  turns.replaceChildren()
+  setBusy(false)
+  find('title').textContent = title ?? 'Ask something'
+  history.replaceState(null, '', `#${id}`)
+  void listConversations()
+  stream = new EventSource(`/v1/conversations/${id}/events?as=chat`)
+  stream.onerror = () => {
+    line.textContent = 'The connection is lost; trying again …'
+  }
+  stream.onopen = () => {
+    line.textContent = ''
+  }
+  for (const route of [
+    'chat_start',
+    'chat_step',
+    'chat_delta',
+    'chat_compaction',
+    'chat_complete',
+    'chat_error',
+    'chat_service',
+    'conv_status',
+  ]) {
+    stream.addEventListener(route, ({ data }) => {
+      const told = JSON.parse(data)
+      const turnId = told.conversation.turn_id ?? [...shown.keys()].at(-1) ?? 'none'
+      heard[told.type]?.(told, turnOf(turnId))
+    })
+  }
+  stream.addEventListener('resync', () => open(id, title))
+}
+
+function showChosen() {
+  find('chosen').replaceChildren(...[...files.files].map(({ name }) => make('li', '', `📎 ${name}`)))
+}
+
+async function send(mode) {
+  problem.textContent = ''
+  const words = text.value
+  if (words.trim() === '' && files.files.length === 0) return
+  try {
+    if (!conversation) open((await api('/conversations', json({}))).id)
+    const form = new FormData()
+    form.set('text', words)
+    form.set('mode', mode)
+    for (const file of files.files) form.append('files', file)
+    await api(`/conversations/${conversation}/turns`, { method: 'POST', body: form })
+    text.value = ''
+    files.value = ''
+    showChosen()
+  } catch (error) {
+    problem.textContent = error.message
+  }
+}
+
+find('ask').onsubmit = (event) => {
+  event.preventDefault()
+  void send('followup')
+}
+text.onkeydown = (event) => {
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+  event.preventDefault()
+  void send(busy && (event.ctrlKey || event.metaKey) ? 'steer' : 'followup')
+}
+files.onchange = showChosen
+find('stop').onclick = () =>
+  api(`/conversations/${conversation}/stop`, { method: 'POST' }).catch(({ message }) => (problem.textContent = message))
+find('new').onclick = () => {
+  stream?.close()
+  conversation = undefined
+  shown = new Map()
+  turns.replaceChildren()
+  setBusy(false)
+  find('title').textContent = 'Ask something'
+  history.replaceState(null, '', '/')
+  text.focus()
+  void listConversations()
+}
+
+const named = location.hash.slice(1)
+if (/^[\w-]{1,128}$/.test(named)) open(named)
+else void listConversations()

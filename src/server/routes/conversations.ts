@@ -1,0 +1,134 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { ConversationHead } from '../../agent/archive.ts'
+import {
+  ConversationChange,
+  ConversationId,
+  ConversationList,
+  ConversationQuery,
+  ConversationSummary,
+  ForkRequest,
+  NewConversation,
+} from '../../core/api/conversation.ts'
+import { conversationKey, keysOf, readConversationKey } from '../../core/scope.ts'
+import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
+import { json, noContent, problems, withBody } from './describe.ts'
+
+const id = z.object({ id: z.string() })
+
+/** Conversations: make, list, look at, rename, fork, take along, let go. */
+export function conversationRoutes({ agent: { archive }, newId }: ServerParts): App {
+  return createApp()
+    .openapi(
+      createRoute({
+        method: 'post',
+        path: '/v1/conversations',
+        summary: 'Make a conversation',
+        request: withBody(NewConversation),
+        responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 409) },
+      }),
+      async (c) => {
+        const { id: name = newId(), title } = c.req.valid('json')
+        return c.json(summary(await archive.create(conversationKey(c.get('caller').scope, name), title)), 201)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations',
+        summary: 'Conversations, most recently active first',
+        request: { query: ConversationQuery },
+        responses: { 200: json(ConversationList, 'a page of them'), ...problems(400, 401) },
+      }),
+      async (c) => {
+        const { limit, cursor, search } = c.req.valid('query')
+        const query = { limit, ...(cursor !== undefined && { cursor }), ...(search !== undefined && { search }) }
+        const { conversations, next } = await archive.list({ ...query, ...keysOf(c.get('caller').scope) })
+        return c.json({ conversations: conversations.map(summary), ...(next !== undefined && { next }) }, 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'post',
+        path: '/v1/conversations/import',
+        summary: 'Take in a bundle, or a bare conv.timeline.v1 payload',
+        request: { query: z.strictObject({ as: ConversationId.optional() }), ...withBody(z.unknown()) },
+        responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 409, 422) },
+      }),
+      async (c) => {
+        const name = c.req.valid('query').as ?? newId()
+        const head = await archive.importBundle(await c.req.json(), conversationKey(c.get('caller').scope, name))
+        return c.json(summary(head), 201)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}',
+        summary: 'One conversation',
+        request: { params: id },
+        responses: { 200: json(ConversationSummary, 'the conversation'), ...problems(401, 404) },
+      }),
+      async (c) => c.json(summary(await archive.head(keyOf(c))), 200),
+    )
+    .openapi(
+      createRoute({
+        method: 'patch',
+        path: '/v1/conversations/{id}',
+        summary: 'Rename a conversation',
+        request: { params: id, ...withBody(ConversationChange) },
+        responses: { 200: json(ConversationSummary, 'as it is now'), ...problems(400, 401, 404, 409) },
+      }),
+      async (c) => c.json(summary(await archive.rename(keyOf(c), c.req.valid('json').title)), 200),
+    )
+    .openapi(
+      createRoute({
+        method: 'delete',
+        path: '/v1/conversations/{id}',
+        summary: 'Delete a conversation, its files and its workspace',
+        request: { params: id },
+        responses: { 204: noContent('it is gone'), ...problems(401, 404, 409) },
+      }),
+      async (c) => {
+        await archive.delete(keyOf(c))
+        return c.body(null, 204)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'post',
+        path: '/v1/conversations/{id}/fork',
+        summary: 'Go on from a turn in a conversation of its own',
+        request: { params: id, ...withBody(ForkRequest) },
+        responses: { 201: json(ConversationSummary, 'the new conversation'), ...problems(400, 401, 404, 409, 422) },
+      }),
+      async (c) => {
+        const { id: name = newId(), at_turn } = c.req.valid('json')
+        return c.json(summary(await archive.fork(keyOf(c), conversationKey(c.get('caller').scope, name), at_turn)), 201)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/export',
+        summary: 'A whole conversation as one bundle',
+        request: { params: id },
+        responses: { 200: json(z.object({ format: z.literal('daybook.bundle') }), 'the bundle'), ...problems(401, 404) },
+      }),
+      async (c) => {
+        const bundle = await archive.exportBundle(keyOf(c))
+        c.header('content-disposition', `attachment; filename="${bundle.conversation_id}.json"`)
+        return c.json(bundle, 200)
+      },
+    ) as App
+}
+
+function summary(head: ConversationHead): ConversationSummary {
+  return {
+    id: readConversationKey(head.conversationId).name,
+    title: head.title,
+    started_at: head.startedAt,
+    last_activity_at: head.lastActivityAt,
+    last_seq: head.lastSeq,
+    open_turn: head.openTurn,
+  }
+}

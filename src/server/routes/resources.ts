@@ -1,0 +1,66 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import { type App, createApp, type Passed, type ServerParts } from '../context.ts'
+import { filePolicy } from '../headers.ts'
+import { RequestProblem } from '../problem.ts'
+import { problems } from './describe.ts'
+import { rangeOf } from './range.ts'
+
+/** Shown in a browser without harm. Everything else is a download, whatever it says it is. */
+const harmless = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
+
+/** Files by their resource name: bytes that belong to a caller, and to nobody else. */
+export function resourceRoutes({ agent: { archive } }: ServerParts): App {
+  return createApp().openapi(route, async (c) => {
+    const { rn } = c.req.valid('param')
+    const file = await archive.file(rn, c.get('caller').scope)
+    if (!file) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
+    const tag = `"${file.blob.sha256}"`
+    headers(c, { mime: file.mime, filename: file.filename, tag, download: c.req.valid('query').download !== undefined })
+    if (c.req.header('if-none-match') === tag) return c.body(null, 304)
+    const bytes = await file.read()
+    const range = rangeOf(c.req.header('range'), bytes.byteLength)
+    if (range === 'all') return c.body(Uint8Array.from(bytes), 200, { 'content-length': String(bytes.byteLength) })
+    if (range === 'none') {
+      const size = { 'content-range': `bytes */${bytes.byteLength}` }
+      throw new RequestProblem(416, 'resource.range', `The file has ${bytes.byteLength} bytes.`, { headers: size })
+    }
+    const [start, end] = range
+    return c.body(Uint8Array.from(bytes.subarray(start, end + 1)), 206, {
+      'content-range': `bytes ${start}-${end}/${bytes.byteLength}`,
+      'content-length': String(end - start + 1),
+    })
+  }) as App
+}
+
+const route = createRoute({
+  method: 'get',
+  path: '/v1/resources/{rn}',
+  summary: 'The bytes of a file',
+  request: { params: z.object({ rn: z.string().max(4096) }), query: z.strictObject({ download: z.string().optional() }) },
+  responses: {
+    200: { description: 'the file', content: { 'application/octet-stream': { schema: z.string() } } },
+    206: { description: 'a part of it', content: { 'application/octet-stream': { schema: z.string() } } },
+    304: { description: 'it is what you have' },
+    ...problems(401, 404, 416),
+  },
+})
+
+function headers(c: Context<Passed>, file: { mime: string; filename: string; tag: string; download: boolean }): void {
+  const type = file.mime.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const shown = harmless.test(type)
+  c.header('content-type', shown ? (type.startsWith('text/') ? `${type}; charset=utf-8` : type) : 'application/octet-stream')
+  c.header('content-disposition', disposition(shown && !file.download ? 'inline' : 'attachment', file.filename))
+  c.header('content-security-policy', filePolicy)
+  c.header('etag', file.tag)
+  c.header('accept-ranges', 'bytes')
+  c.header('cache-control', 'private, no-cache')
+}
+
+/** In both forms of RFC 6266; the plain one holds only what no reader can misread. */
+function disposition(kind: 'inline' | 'attachment', filename: string): string {
+  const plain = filename.replace(/[^\w. -]/g, '_')
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename).replace(/['()*]/g, percent)}`
+}
+
+const percent = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`

@@ -1,0 +1,40 @@
+import { createRoute, z } from '@hono/zod-openapi'
+import { type App, createApp, type ServerParts } from '../context.ts'
+import { RequestProblem } from '../problem.ts'
+import { json } from './describe.ts'
+
+/** For whoever keeps the server running. Nobody needs a token for these, and nothing of anybody's is in them. */
+export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
+  return createApp()
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/health',
+        summary: 'The process is alive',
+        responses: { 200: json(z.object({ status: z.literal('ok') }), 'alive') },
+      }),
+      (c) => c.json({ status: 'ok' as const }, 200),
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/ready',
+        summary: 'The store answers, and new requests are welcome',
+        responses: { 200: json(z.object({ status: z.literal('ready') }), 'ready'), 503: { description: 'not now' } },
+      }),
+      async (c) => {
+        if (shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is going down.')
+        await archive.list({ limit: 1 })
+        return c.json({ status: 'ready' as const }, 200)
+      },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/metrics',
+        summary: 'Counters, gauges and histograms, as Prometheus reads them',
+        responses: { 200: { description: 'text', content: { 'text/plain': { schema: z.string() } } } },
+      }),
+      (c) => c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
+    ) as App
+}

@@ -1,0 +1,189 @@
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import type { UnsafeFile } from '../ports/files.ts'
+
+/** Something that a hostile program left where a tool will look, and why each use of it is refused; undefined where it may be used. */
+export interface HostileThing {
+  readonly what: string
+  /** Below OUT_DIR. */
+  readonly path: string
+  /** To read it, or to ask about it. */
+  readonly reads: UnsafeFile | undefined
+  /** To write or remove it. */
+  readonly writes: UnsafeFile | undefined
+  /** To list or replace it as a folder. */
+  readonly asFolder: UnsafeFile | undefined
+}
+
+export interface HostilePlace {
+  readonly things: readonly HostileThing[]
+  /** Stands in the files outside that the links lead to: whoever has seen it has followed one. */
+  readonly secret: string
+  /** What lies outside, to be compared with what lay there before. */
+  outside(): Readonly<Record<string, string>>
+  /** To be removed with everything in it. */
+  readonly outsideFolder: string
+}
+
+const secret = 'the secret outside'
+
+/**
+ * Plants everything that code run in OUT_DIR could leave there, in `<outDir>/<inside>`; every tool that reads or writes is run against
+ * it. Whoever follows a link does harm to a folder made for it, and to nothing else of this machine. Devices need a privilege: where it is
+ * missing they are left out, and nobody else could make them either.
+ */
+export async function plantHostileFiles(outDir: string, inside = 'turn_1/files'): Promise<HostilePlace> {
+  const outsideFolder = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
+  mkdirSync(join(outDir, inside), { recursive: true })
+  mkdirSync(join(outsideFolder, 'folder'))
+  for (const name of ['secret', 'folder/secret', 'linked']) writeFileSync(join(outsideFolder, name), secret)
+  const at = (name: string) => join(outDir, inside, name)
+  const things = [
+    ...plantLinks(at, outsideFolder),
+    ...plantHardLinks(at, outsideFolder),
+    ...(await plantSpecials(at)),
+    ...plantMisplaced(at),
+    ...plantNames(at),
+  ].map((thing) => ({ ...thing, path: `${inside}/${thing.path}` }))
+  const outside = () => Object.fromEntries(filesIn(outsideFolder).map((name) => [name, readFileSync(join(outsideFolder, name), 'utf8')]))
+  return { things, secret, outside, outsideFolder }
+}
+
+type At = (name: string) => string
+const everyUse = (what: string, path: string, reason: UnsafeFile): HostileThing => ({
+  what,
+  path,
+  reads: reason,
+  writes: reason,
+  asFolder: reason,
+})
+const noFile = (what: string, path: string, reason: UnsafeFile): HostileThing => ({
+  ...everyUse(what, path, reason),
+  asFolder: 'not_a_folder',
+})
+
+function plantLinks(at: At, outside: string): readonly HostileThing[] {
+  writeFileSync(at('honest.txt'), 'honest')
+  execFileSync('mkfifo', [join(outside, 'pipe')])
+  const links: readonly (readonly [what: string, name: string, target: string])[] = [
+    ['a link to a file outside', 'link-out', join(outside, 'secret')],
+    ['a relative link upwards', 'link-up', relative(at('.'), join(outside, 'secret'))],
+    ['a link to an honest file', 'link-in', 'honest.txt'],
+    ['a link to nothing', 'link-dangling', 'nothing-here'],
+    ['a link to nothing outside', 'link-dangling-out', join(outside, 'not-yet')],
+    ['a link to itself', 'link-loop', 'link-loop'],
+    ['a link to a link', 'link-link', 'link-out'],
+    ['a link to a pipe outside', 'link-pipe', join(outside, 'pipe')],
+    ["a link to the process's own memory of secrets", 'link-environ', '/proc/self/environ'],
+    ['a link to a folder outside', 'link-folder', join(outside, 'folder')],
+    ['a link to everything outside', 'link-above', outside],
+    ['a link to its own folder', 'link-here', '.'],
+  ]
+  for (const [, name, target] of links) symlinkSync(target, at(name))
+  return [
+    ...links.map(([what, name]) => everyUse(what, name, 'symlink_blocked')),
+    everyUse('a file behind a link to a folder', 'link-folder/secret', 'symlink_blocked'),
+    everyUse('a new file behind a link to a folder', 'link-folder/new/one', 'symlink_blocked'),
+    everyUse('a file deep behind a link', 'link-above/folder/secret', 'symlink_blocked'),
+    everyUse('an honest file behind a link', 'link-here/honest.txt', 'symlink_blocked'),
+    everyUse('a file behind a link to a file', 'link-in/x', 'symlink_blocked'),
+    everyUse('a file behind a link to nothing', 'link-dangling/x', 'symlink_blocked'),
+  ]
+}
+
+function plantHardLinks(at: At, outside: string): readonly HostileThing[] {
+  linkSync(join(outside, 'linked'), at('hard-out'))
+  writeFileSync(at('hard-one'), 'twice')
+  linkSync(at('hard-one'), at('hard-two'))
+  return [
+    noFile('a second name of a file outside', 'hard-out', 'hard_link_blocked'),
+    noFile('one of two names', 'hard-one', 'hard_link_blocked'),
+    noFile('the other of two names', 'hard-two', 'hard_link_blocked'),
+  ]
+}
+
+async function plantSpecials(at: At): Promise<readonly HostileThing[]> {
+  execFileSync('mkfifo', [at('pipe')])
+  await plantSocket(at('socket'))
+  const devices = [
+    ['an endless device', 'zero', '5'],
+    ['a device that swallows', 'null', '3'],
+  ] as const
+  const planted = devices.filter(([, name, minor]) => canMake(at(name), minor))
+  return [
+    noFile('a pipe', 'pipe', 'not_a_file'),
+    everyUse('a file behind a pipe', 'pipe/x', 'not_a_folder'),
+    noFile('a socket', 'socket', 'not_a_file'),
+    ...planted.map(([what, name]) => noFile(what, name, 'not_a_file')),
+  ]
+}
+
+function canMake(path: string, minor: string): boolean {
+  try {
+    execFileSync('mknod', [path, 'c', '1', minor], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false // not privileged
+  }
+}
+
+/** Its own name is given up before it closes, because closing takes that name away. */
+async function plantSocket(path: string): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), 'daybook-socket-'))
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(join(home, 's'), resolve))
+  renameSync(join(home, 's'), path)
+  await new Promise((resolve) => server.close(resolve))
+  rmdirSync(home)
+}
+
+function plantMisplaced(at: At): readonly HostileThing[] {
+  mkdirSync(at('folder.txt'))
+  writeFileSync(at('file'), 'a file')
+  writeFileSync(at('sparse'), '')
+  truncateSync(at('sparse'), 2 ** 40)
+  writeFileSync(at('closed'), 'pulled')
+  chmodSync(at('closed'), 0o444)
+  return [
+    { what: 'a folder in the place of a file', path: 'folder.txt', reads: 'not_a_file', writes: 'not_a_file', asFolder: undefined },
+    everyUse('a file in the place of a folder', 'file/x', 'not_a_folder'),
+    { what: 'a terabyte of nothing', path: 'sparse', reads: 'too_large', writes: undefined, asFolder: 'not_a_folder' },
+    { what: 'a read-only file', path: 'closed', reads: undefined, writes: 'read_only', asFolder: 'not_a_folder' },
+  ]
+}
+
+/** Names that a disk takes and a path does not, and some that not even the disk would take. */
+function plantNames(at: At): readonly HostileThing[] {
+  const onDisk = ['a\nb', 'a\\b', 'a:b', 'evil\u202etxt.exe', 'zero\u200bwidth', 'e\u0301', '%2e%2e', 'a%2fb', 'git~1']
+  for (const name of onDisk) writeFileSync(at(name), 'a file')
+  for (const folder of ['.git', '.GIT', '.Git.']) {
+    mkdirSync(at(folder))
+    writeFileSync(at(`${folder}/config`), 'a file')
+  }
+  const impossible = ['../files/honest.txt', './honest.txt', '/honest.txt', 'honest.txt/', 'honest.txt\0', 'n'.repeat(256), 'é'.repeat(128)]
+  return [...onDisk, '.git/config', '.GIT/config', '.Git./config', ...impossible].map((name) =>
+    everyUse(`the name ${JSON.stringify(name.length > 40 ? `${name.slice(0, 10)}…` : name)}`, name, 'unsafe_path'),
+  )
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort()
+}

@@ -1,0 +1,35 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Inflate, InflateRaw } from 'node:zlib'
+import { crc32 } from 'node:zlib'
+
+export type Inflated =
+  | { readonly ok: true; readonly size: number; readonly crc: number; readonly head: Uint8Array }
+  | { readonly ok: false; readonly why: 'too_much' | 'damaged' }
+
+class TooMuch extends Error {}
+
+/** As much as is kept of what is counted: enough to tell what it is. */
+const headBytes = 512
+
+/** Unpacks without keeping, up to `most` bytes: what a bomb says of its own size does not matter. */
+export async function countInflated(inflate: Inflate | InflateRaw, packed: readonly Uint8Array[], most: number): Promise<Inflated> {
+  let size = 0
+  let crc = 0
+  const head: Uint8Array[] = []
+  const given = packed.reduce((sum, { length }) => sum + length, 0)
+  try {
+    await pipeline(Readable.from(packed), inflate, async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) {
+        if (size < headBytes) head.push(chunk.subarray(0, headBytes - size))
+        size += chunk.length
+        if (size > most) throw new TooMuch()
+        crc = crc32(chunk, crc)
+      }
+    })
+  } catch (error) {
+    return { ok: false, why: error instanceof TooMuch ? 'too_much' : 'damaged' }
+  }
+  if (inflate.bytesWritten !== given) return { ok: false, why: 'damaged' } // something hides behind the end
+  return { ok: true, size, crc, head: Buffer.concat(head) }
+}

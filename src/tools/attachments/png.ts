@@ -1,0 +1,86 @@
+import { crc32, createInflate } from 'node:zlib'
+import { type Size, says, viewOf } from './bytes.ts'
+import { countInflated } from './inflate.ts'
+import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
+
+const cut = refused('damaged', 'is cut off: the file ends before the picture does. Send it again')
+const broken = refused('damaged', 'is damaged: it is not a whole PNG picture. Save it again and send that')
+
+interface Header extends Size {
+  readonly bitsPerPixel: number
+  readonly interlaced: boolean
+}
+
+/** Every chunk is in its place and unharmed, the pixels are all there, and nothing follows them. */
+export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<Size | Refusal> {
+  const view = viewOf(bytes)
+  const packed: Uint8Array[] = []
+  let header: Header | undefined
+  for (let at = 8; ; ) {
+    if (at + 12 > bytes.length) return cut
+    const length = view.getUint32(at)
+    const end = at + 12 + length
+    if (end > bytes.length) return cut
+    if (view.getUint32(end - 4) !== crc32(bytes.subarray(at + 4, end - 4))) return broken
+    const body = bytes.subarray(at + 8, end - 4)
+    if ((header === undefined) !== says(bytes, at + 4, 'IHDR')) return broken
+    if (header === undefined) {
+      header = headerOf(body)
+      if (header === undefined) return broken
+      if (header.width * header.height > limits.pixels) return tooLarge(header)
+    } else if (says(bytes, at + 4, 'IDAT')) packed.push(body)
+    else if (says(bytes, at + 4, 'IEND')) {
+      if (end !== bytes.length) return refused('polyglot', 'has more in it than a picture: something follows its end')
+      return (await unpacksTo(packed, sizeOfPixels(header))) ? { width: header.width, height: header.height } : broken
+    }
+    at = end
+  }
+}
+
+export const tooLarge = ({ width, height }: Size): Refusal =>
+  refused('too_much_inside', `is a picture of ${width} × ${height} pixels, which is more than can be shown. Make it smaller`)
+
+const samples: ReadonlyMap<number, { readonly count: number; readonly depths: readonly number[] }> = new Map([
+  [0, { count: 1, depths: [1, 2, 4, 8, 16] }],
+  [2, { count: 3, depths: [8, 16] }],
+  [3, { count: 1, depths: [1, 2, 4, 8] }],
+  [4, { count: 2, depths: [8, 16] }],
+  [6, { count: 4, depths: [8, 16] }],
+])
+
+function headerOf(body: Uint8Array): Header | undefined {
+  if (body.length !== 13) return undefined
+  const view = viewOf(body)
+  const [width, height] = [view.getUint32(0), view.getUint32(4)]
+  const [depth = 0, colour = 0, compression, filter, interlace = 0] = body.subarray(8)
+  const sample = samples.get(colour)
+  if (!sample?.depths.includes(depth) || compression !== 0 || filter !== 0 || interlace > 1) return undefined
+  if (width === 0 || height === 0) return undefined
+  return { width, height, bitsPerPixel: sample.count * depth, interlaced: interlace === 1 }
+}
+
+/** First column and row of each pass of an interlaced picture, and how far apart its pixels are. */
+const passes = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const
+
+/** Each row has a byte before it that says how it is filtered. */
+function sizeOfPixels({ width, height, bitsPerPixel, interlaced }: Header): number {
+  const rows = (columns: number, lines: number) => (columns === 0 ? 0 : lines * (1 + Math.ceil((columns * bitsPerPixel) / 8)))
+  if (!interlaced) return rows(width, height)
+  return passes.reduce(
+    (sum, [x, y, across, down]) => sum + rows(Math.max(0, Math.ceil((width - x) / across)), Math.max(0, Math.ceil((height - y) / down))),
+    0,
+  )
+}
+
+async function unpacksTo(packed: readonly Uint8Array[], size: number): Promise<boolean> {
+  const unpacked = await countInflated(createInflate(), packed, size)
+  return unpacked.ok && unpacked.size === size
+}

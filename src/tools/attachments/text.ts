@@ -1,0 +1,34 @@
+import { says } from './bytes.ts'
+import { extensionOf } from './name.ts'
+
+/** How a text is written; undefined when the bytes are no text: not in UTF-8, nor in UTF-16 with its mark, or with a NUL in it. */
+export function charsetOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | undefined {
+  const charset = says(bytes, 0, '\xff\xfe') ? 'utf-16le' : says(bytes, 0, '\xfe\xff') ? 'utf-16be' : 'utf-8'
+  if (charset === 'utf-8' && bytes.includes(0)) return undefined
+  try {
+    const text = new TextDecoder(charset, { fatal: true }).decode(bytes)
+    return text.includes('\0') ? undefined : charset
+  } catch {
+    return undefined // not that charset: it is what was asked
+  }
+}
+
+const byExtension: ReadonlyMap<string, string> = new Map([
+  ['md', 'text/markdown'],
+  ['markdown', 'text/markdown'],
+  ['csv', 'text/csv'],
+  ['tsv', 'text/tab-separated-values'],
+  ['json', 'application/json'],
+  ['html', 'text/html'],
+  ['htm', 'text/html'],
+  ['xml', 'application/xml'],
+  ['yaml', 'application/yaml'],
+  ['yml', 'application/yaml'],
+  ['css', 'text/css'],
+  ['js', 'text/javascript'],
+  ['mjs', 'text/javascript'],
+  ['py', 'text/x-python'],
+])
+
+/** What kind of text it is, which only its name can tell. */
+export const textMime = (name: string): string => byExtension.get(extensionOf(name)) ?? 'text/plain'
