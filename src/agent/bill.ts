@@ -1,7 +1,6 @@
 import type { ModelUsage } from '../core/model-event.ts'
 import type { Change, ResponseReceived } from '../core/timeline/change.ts'
 import { roughTokens } from '../core/tokens.ts'
-import type { ConversationStore } from '../ports/store.ts'
 
 /** What a call of a model costs, in one currency. Undefined: nobody knows; that is never taken for nothing. */
 export type PriceOf = (usage: ModelUsage, model: string) => number | undefined
@@ -49,14 +48,7 @@ function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
   return { uncached, cacheRead, cacheWrite, output, reasoning }
 }
 
-/** What a turn that is taken up had spent before its process died. */
-export async function recallBill(
-  bill: Bill,
-  store: Pick<ConversationStore, 'readJournal'>,
-  conversationId: string,
-  turnId: string,
-): Promise<void> {
-  for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
-    if (change.type === 'response.received' && change.turn_id === turnId) bill.take(change)
-  }
+/** What a turn that is taken up had spent before its process died, read off its own entries. */
+export function recallBill(bill: Bill, changes: readonly Change[], turnId: string): void {
+  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) bill.take(change)
 }

@@ -124,6 +124,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     const { change } = event
     bill.take(change)
     if (change.type === 'turn.opened') entered.resolve()
+    else if (change.type === 'turn.closed') inbox.leave()
     if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
     hub.publish(conversationId, event)
     household.onEntry?.(conversationId, event)
@@ -148,7 +149,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     }
     const reach = { scope, records, workspace, blobs: store.blobs, readBlob, audience }
     const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
-    if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
+    if (id === left && household.settings.maxMoney !== undefined) recallBill(bill, (await entries()).changes, id)
     return runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
       if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
       throw error

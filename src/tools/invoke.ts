@@ -1,5 +1,5 @@
 import { isObject } from '../core/json.ts'
-import { withoutPlaces } from '../core/path/places.ts'
+import { presentable } from '../core/secrets.ts'
 import { orLeftBehind } from './left-behind.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
@@ -63,11 +63,11 @@ async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, cal
 
 const SAID_NOTHING = 'The tool failed and did not say why.'
 
-/** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model, so it says nothing of our disk. */
+/** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model: nothing of our disk, no credential. */
 function messageOf(error: unknown): string {
   try {
     const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
-    return said.trim() === '' ? SAID_NOTHING : withoutPlaces(said)
+    return said.trim() === '' ? SAID_NOTHING : presentable(said)
   } catch {
     return SAID_NOTHING
   }

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../core/json.ts'
-import { withoutPlaces } from '../core/path/places.ts'
+import { presentable } from '../core/secrets.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
 /** What `run` may return: the envelope of the seeds, an outcome made below, or anything that JSON can hold. */
@@ -44,13 +44,13 @@ function isOutcome(returned: Returned): returned is Outcome {
 
 /** Often the words of some library that the tool passes on, with whatever they hold. */
 function errorOf(error: unknown): ToolError {
-  if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: withoutPlaces(error) }
+  if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: presentable(error) }
   if (!isObject(error)) return { code: 'tool_error', message: 'Tool returned ok=false' }
   const text = (key: string) => (typeof error[key] === 'string' && error[key] !== '' ? (error[key] as string) : undefined)
   const where = text('where')
   return {
     code: text('code') ?? 'tool_error',
-    message: withoutPlaces(text('message') ?? 'Tool returned ok=false'),
+    message: presentable(text('message') ?? 'Tool returned ok=false'),
     ...(where !== undefined && { where }),
     ...(error.details !== undefined && { details: error.details as Json }),
   }
