@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { Workspace } from '../ports/workspace.ts'
+import type { CallLog } from '../tools/context-files.ts'
 import type { Records } from '../tools/tool.ts'
 import { begin, type Opening } from './begin.ts'
 import type { Bill } from './bill.ts'
@@ -17,6 +18,7 @@ import type { Audience } from './hub.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
 import { openProgress, type Progress } from './progress.ts'
+import type { Desk } from './records.ts'
 import { round } from './round.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -70,6 +72,11 @@ export interface Turn {
   readonly hooks: Hooks
   readonly records: Records
   workspace(): Promise<Workspace>
+  readonly desk: Pick<Desk, 'isOpen' | 'implementation'>
+  /** Another process began it. */
+  readonly takenUp: boolean
+  /** For whoever looks at the workspace; without one nobody does. */
+  readonly calls: CallLog | undefined
   readonly blobs: BlobStore
   readBlob(blob: BlobRef): Promise<Uint8Array>
   readonly hosting: Hosting | undefined

@@ -168,6 +168,13 @@ function describeListing({ describe, it, expect }: TestRunner, name: string, cre
       expect((await files.list('ab')).files).toEqual([{ path: 'ab/x', size: 4, readOnly: false }])
     })
 
+    it('lists dot-entries, too, for whoever asks', async () => {
+      const files = await create()
+      for (const path of ['b', 'a/.env', '.folder/x']) await files.write(path, bytes(path))
+      const { files: listed } = await files.list('', { dotEntries: true })
+      expect(listed.map(({ path }) => path)).toEqual(['.folder/x', 'a/.env', 'b'])
+    })
+
     it('stops at the limit, at the first files in order, and says that there is more', async () => {
       const files = await create()
       for (const path of ['b/2', 'a/1', 'c', 'b/1']) await files.write(path, bytes('x'))
