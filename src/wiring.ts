@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
+import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
 import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
@@ -28,9 +29,10 @@ type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclud
 export function createAgent(options: AgentOptions): Agent {
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
-  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, workspaces, settings })
+  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, documents, workspaces, settings })
 }
 
 function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {
