@@ -12,7 +12,7 @@ const keys = [
 
 /** Told by what stands before them: `Authorization: Bearer …`, `password=…`, `"api_key": "…"`. */
 const named =
-  /\b((?:proxy-)?authorization|x-api-key|api[-_]?key|access[-_]?key|secret(?:[-_]?key)?|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|password|passwd|pwd)(["']?\s{0,3}[:=]\s{0,3}["']?)((?:bearer|basic)\s{1,3})?(?!\[secret removed\])[^\s"'&,;<>)]{4,4096}/gi
+  /\b((?:proxy-)?authorization|x-api-key|api[-_]?key|access[-_]?key|secret(?:[-_]?key)?|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|password|passwd|pwd)(["']?\s{0,3}[:=]\s{0,3}["']?)((?:bearer|basic)\s{1,3})?(?!\[secret removed\]|(?:bearer|basic)\s)[^\s"'&,;<>)]{4,4096}/gi
 
 /** `postgres://me:word@host`: who is told may stay, the word goes. */
 const inAddress = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,256}@/gi
