@@ -43,7 +43,7 @@ export async function ask(turn: Turn, progress: Progress, place: Place, model: M
   let squeezes = 0
   try {
     for (let attempt = 0; ; attempt++) {
-      const asked = await askOnce(turn, place, decisionPrompt(turn, progress, wrapUp), model, { attempt, phase })
+      const asked = await askOnce(turn, place, decisionPrompt(turn, progress, place.ts, wrapUp), model, { attempt, phase })
       const { error } = asked.heard
       if (asked.interrupted || !error || asked.heard.shown) return asked
       if (isOverflow(error)) {
