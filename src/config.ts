@@ -12,8 +12,10 @@ export const Settings = z.strictObject({
   host: text,
   /** 0 takes any that is free. */
   port: number(z.int().min(0).max(65_535)),
-  /** How the files of a conversation are kept from turn to turn. */
+  /** How versions of a conversation's files are kept: in the journal, or in git. */
   workspace: z.enum(['custom', 'git']),
+  /** With git: another bare repository, by path or address, that all machines share. */
+  workspaceRemote: text.optional(),
   /** Who may talk to a server that others can reach. One of the three keys; without any, only this machine. */
   auth: z.strictObject({
     secret: text.optional(),
@@ -42,6 +44,7 @@ export const variables = {
   host: 'DAYBOOK_HOST',
   port: 'DAYBOOK_PORT',
   workspace: 'DAYBOOK_WORKSPACE',
+  workspaceRemote: 'DAYBOOK_WORKSPACE_REMOTE',
   'auth.secret': 'DAYBOOK_AUTH_SECRET',
   'auth.publicKey': 'DAYBOOK_AUTH_PUBLIC_KEY',
   'auth.jwksUrl': 'DAYBOOK_AUTH_JWKS_URL',

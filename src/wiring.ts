@@ -4,10 +4,13 @@ import { pathToFileURL } from 'node:url'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
+import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
 import { createFileObjects } from './adapters/hosting/file-objects.ts'
 import { createHosting } from './adapters/hosting/hosting.ts'
+import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
+import { createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
 import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
@@ -18,20 +21,37 @@ import { defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import { Failure } from './core/failure.ts'
 import { documentEligibleMimes } from './core/sources/eligible.ts'
+import type { BlobStore } from './ports/blobs.ts'
 import type { Hosting } from './ports/hosting.ts'
-import type { Model } from './ports/model.ts'
+import type { Model, ModelRole } from './ports/model.ts'
 import type { ConversationStore } from './ports/store.ts'
 import type { Workspaces } from './ports/workspace.ts'
 
-/** What must be said to have an agent: a model. Everything else has a default. */
-export type AgentOptions = Omit<AgentParts, 'store' | 'clock'> & Partial<Pick<AgentParts, 'store' | 'clock'>>
+/** What must be said to have an agent: a model, or one per role. Everything else has a default. */
+export interface AgentOptions extends Omit<AgentParts, 'model' | 'store' | 'clock'>, Partial<Pick<AgentParts, 'store' | 'clock'>> {
+  readonly model: ModelChoice | ModelChoices
+}
 
-/** An agent. Conversations live in memory unless a store is given, and files unless workspaces are. */
+type ModelChoices = { readonly decision: ModelChoice } & { readonly [R in Exclude<ModelRole, 'decision'>]?: ModelChoice }
+
+/** An agent. Conversations live in memory unless a store is given, and files unless workspaces are; a model by name is opened when it is first asked. */
 export function createAgent(options: AgentOptions): Agent {
   const clock = options.clock ?? createSystemClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-  return createAgentFrom({ ...options, store, clock, workspaces })
+  const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
+  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, documents, workspaces, settings })
+}
+
+function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {
+  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice)
+  const { decision, gate, compaction } = choice
+  return {
+    decision: modelFrom(decision),
+    ...(gate !== undefined && { gate: modelFrom(gate) }),
+    ...(compaction !== undefined && { compaction: modelFrom(compaction) }),
+  }
 }
 
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */
@@ -42,6 +62,22 @@ export async function openStore(settings: Pick<Settings, 'data'>): Promise<Conve
   return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
 }
 
+/** Folders on disk for the files of every conversation, beside the store. `blobs` is the store's. */
+export async function openWorkspaces(
+  settings: Pick<Settings, 'data' | 'workspace' | 'workspaceRemote'>,
+  blobs: BlobStore,
+): Promise<Workspaces> {
+  const root = resolve(settings.data, 'workspaces')
+  const folders = {
+    openFiles: (folder: string) => createDiskFiles({ folder: join(root, folder) }),
+    removeFiles: (folder: string) => rm(join(root, folder), { recursive: true, force: true }),
+  }
+  if (settings.workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
+  const { createGitWorkspaces } = await import('./adapters/workspace/git.ts')
+  const { workspaceRemote: remote } = settings
+  return createGitWorkspaces({ ...folders, root, ...(remote !== undefined && { remote }) })
+}
+
 /** What an agent is told of besides its settings. */
 export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & {
   /** How long a finished answer waits for a late word. */
@@ -50,25 +86,26 @@ export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & 
 
 /** The agent that the settings describe: conversations, files and what was handed over live in the data folder. */
 export async function openAgent(
-  settings: Pick<Settings, 'model' | 'data' | 'workspace' | 'budget'>,
+  settings: Pick<Settings, 'model' | 'data' | 'workspace' | 'workspaceRemote' | 'budget'>,
   { exitGraceMs = 0, ...told }: OpenOptions = {},
 ): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
   const model = modelOf(settings.model)
-  const { createPdfReader } = await import('./adapters/documents/pdf.ts')
   const store = await openStore(settings)
+  const clock = createSystemClock()
   const documents = createPdfReader()
   const agent = createAgentFrom({
     ...told,
     model,
     store,
-    clock: createSystemClock(),
-    workspaces: await openWorkspaces(settings, store),
+    clock,
+    workspaces: await openWorkspaces(settings, store.blobs),
     hosting: openHosting(settings, store),
     documents,
     settings: {
       exitGraceMs,
       maxRounds: settings.budget.rounds,
       maxMoney: settings.budget.money,
+      priceOf: createPriceOf({ now: clock.now }),
       // the offline model answers from documents, so it must be able to cite them
       sources: settings.model === 'offline' ? { eligibleMimes: documentEligibleMimes } : defaultAgentSettings.sources,
     },
@@ -85,7 +122,7 @@ export async function openAgent(
 
 /** The conversations of a data folder, for whoever takes no turns and so needs no model. */
 export async function openArchive(
-  settings: Pick<Settings, 'data' | 'workspace'>,
+  settings: Pick<Settings, 'data' | 'workspace' | 'workspaceRemote'>,
 ): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
   const store = await openStore(settings)
   const clock = createSystemClock()
@@ -94,7 +131,7 @@ export async function openArchive(
     clock,
     owner: thisProcess(clock),
     hosting: openHosting(settings, store),
-    workspaces: await openWorkspaces(settings, store),
+    workspaces: await openWorkspaces(settings, store.blobs),
     announce: () => {}, // nobody follows
     enterRunning: async () => false, // nothing runs
   })
@@ -111,26 +148,15 @@ function openHosting({ data }: Pick<Settings, 'data'>, { blobs }: ConversationSt
   return createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) }), blobs })
 }
 
-async function openWorkspaces(
-  { data, workspace }: Pick<Settings, 'data' | 'workspace'>,
-  { blobs }: ConversationStore,
-): Promise<Workspaces> {
-  const root = resolve(data, 'workspaces')
-  const folders = {
-    openFiles: (folder: string) => createDiskFiles({ folder: join(root, folder) }),
-    removeFiles: (folder: string) => rm(join(root, folder), { recursive: true, force: true }),
-  }
-  if (workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
-  const { createGitWorkspaces } = await import('./adapters/workspace/git.ts')
-  return createGitWorkspaces({ ...folders, root })
-}
-
 /** A model itself, or one by its name. */
 function modelOf(choice: Settings['model']): Model {
   if (choice === 'offline') return missingModel(choice)
-  if (typeof choice === 'object' && 'stream' in choice && typeof choice.stream === 'function') return choice as Model // as far as can be seen
-  const name = typeof choice === 'string' ? `the model "${choice}"` : 'what the configuration gives as model'
-  throw new Failure('model.unavailable', `${name} can not be used here: give a model in daybook.config.ts`)
+  if (typeof choice === 'string') return modelFrom(choice)
+  if ('stream' in choice || 'doStream' in choice) return modelFrom(choice as Model) // as far as can be seen
+  throw new Failure(
+    'model.unavailable',
+    'what daybook.config.ts gives as model is none: give a name, a model of the AI SDK, or one of your own',
+  )
 }
 
 /** Until the model that needs nothing is a part of the package: everything but asking works, and whoever asks is told. */

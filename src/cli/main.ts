@@ -16,7 +16,7 @@ import { showCommand } from './show.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 import { upgradeCommand } from './upgrade.ts'
 
-const { version, description } = createRequire(import.meta.url)('../../package.json') as { version: string; description: string }
+const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /**
  * The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense. Whoever runs it
