@@ -9,6 +9,7 @@ import { conversationCommands } from './conversations.ts'
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
 import { greet } from './greet.ts'
+import { ledgerCommands } from './ledgers.ts'
 import { folderName } from './options.ts'
 import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
@@ -50,6 +51,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     serveCommand(context),
     ...conversationCommands(context),
     showCommand(context),
+    ...ledgerCommands(context, exit),
     configCommand(context),
     doctorCommand(context, exit),
     upgradeCommand(context),
