@@ -18,7 +18,7 @@ import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
 import { thisProcess } from './agent/conversation.ts'
-import { defaultAgentSettings } from './agent/settings.ts'
+import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import { Failure } from './core/failure.ts'
 import { documentEligibleMimes } from './core/sources/eligible.ts'
@@ -117,14 +117,7 @@ export async function openAgent(
     workspaces: await openWorkspaces(settings, store.blobs),
     hosting: openHosting(settings, store),
     documents,
-    settings: {
-      exitGraceMs,
-      maxRounds: settings.budget.rounds,
-      maxMoney: settings.budget.money,
-      priceOf: createPriceOf({ now: clock.now }),
-      // the offline model answers from documents, so it must be able to cite them
-      sources: settings.model === 'offline' ? { eligibleMimes: documentEligibleMimes } : defaultAgentSettings.sources,
-    },
+    settings: { ...behaviour(settings), exitGraceMs },
   })
   return {
     agent,
@@ -138,7 +131,7 @@ export async function openAgent(
 
 /** The conversations of a data folder, for whoever takes no turns and so needs no model. */
 export async function openArchive(
-  settings: Pick<Settings, 'data' | 'workspace' | 'workspaceRemote'>,
+  settings: Pick<Settings, 'model' | 'data' | 'workspace' | 'workspaceRemote' | 'budget'>,
 ): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
   const store = await openStore(settings)
   const clock = createSystemClock()
@@ -148,10 +141,21 @@ export async function openArchive(
     owner: thisProcess(clock),
     hosting: openHosting(settings, store),
     workspaces: await openWorkspaces(settings, store.blobs),
+    made: { settings: behaviour(settings) },
     announce: () => {}, // nobody follows
     enterRunning: async () => false, // nothing runs
   })
   return { archive, close: () => store.close() }
+}
+
+function behaviour({ model, budget }: Pick<Settings, 'model' | 'budget'>): Partial<AgentSettings> {
+  return {
+    maxRounds: budget.rounds,
+    maxMoney: budget.money,
+    priceOf: createPriceOf({ now: createSystemClock().now }),
+    // the offline model answers from documents, so it must be able to cite them
+    sources: model === 'offline' ? { eligibleMimes: documentEligibleMimes } : defaultAgentSettings.sources,
+  }
 }
 
 /** What a configuration file exports. The one place where a file outside the package is run. */

@@ -42,6 +42,7 @@ it('does with a server what it does without one', async () => {
   expect((await there('list')).text).toContain('c1  A scripted conversation')
   expect((await there('rename', 'c1', 'Other')).text).toBe('renamed c1')
   expect((await there('show', 'c1')).text).toContain('assistant.completion')
+  expect((await there('show', 'c1', '--round', '0')).text).toContain('cache mark: system text')
   expect((await there('fork', 'c1', '--as', 'c2')).text).toContain('forked c1 as c2')
   expect((await there('export', 'c2', '--out', 'c2.json')).exitCode).toBe(0)
   expect((await there('delete', 'c2')).text).toBe('deleted c2')
@@ -94,6 +95,32 @@ it('shows a conversation block by block, and one turn as a whole', async () => {
   const [, turn = ''] = /── (turn_\S+)/.exec(text) ?? []
   expect((await line.run('show', 'c1', '--turn', turn)).text).toContain('end.')
   expect((await line.run('show', 'c1', '--turn', 'turn_0')).text).toMatch(/^turn\.missing: .*names its turns$/)
+})
+
+it('shows what the model read in any round, with its cache marks', async () => {
+  const model = scriptedModel([calls('react.plan', { mode: 'new', steps: ['look'] }), answers('One.'), answers('Two.')])
+  line.given = { model }
+  await line.run('run', 'What?', '--conversation', 'c1')
+  await line.run('run', 'And?', '--conversation', 'c1')
+  const [, first = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
+  const decisions = model.requests.filter(({ role }) => role === 'decision')
+  for (const [args, request] of [
+    [['--turn', first, '--round', '0'], decisions[0]],
+    [['--turn', first, '--round', '1'], decisions[1]],
+    [['--round', '0'], decisions[2]],
+  ] as const) {
+    const { exitCode, text } = await line.run('show', 'c1', ...args)
+    expect(exitCode).toBe(0)
+    expect(text).not.toContain('not what was sent')
+    expect(text).toContain(request?.system)
+    for (const part of request?.parts ?? []) if (part.type === 'text') expect(text).toContain(part.text)
+    expect(text.match(/cache mark: \d/g) ?? []).toHaveLength(request?.parts.filter(({ cache }) => cache).length ?? -1)
+  }
+  expect(await line.run('show', 'c1', '--round', '7')).toMatchObject({
+    exitCode: 1,
+    text: expect.stringMatching(/^turn\.missing: .*round 7/),
+  })
+  expect((await line.run('show', 'c1', '--round', 'x')).exitCode).toBe(2)
 })
 
 it('forks at a turn and renames', async () => {

@@ -8,6 +8,12 @@ export function positiveInteger(text: string): number {
   return number
 }
 
+export function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (text.trim() === '' || !Number.isSafeInteger(number) || number < 0) throw new InvalidArgumentError('must be a whole number')
+  return number
+}
+
 export function folderName(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('must be a folder')
   return text

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Archive, ConversationHead } from '../agent/archive.ts'
 import type { Client } from '../client/client.ts'
 import type { ConversationList, ConversationSummary } from '../core/api/conversation.ts'
+import type { PromptView } from '../core/api/prompt.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
@@ -21,6 +22,8 @@ export interface Shelf {
   importBundle(bundle: Bundle, as?: string): Promise<ConversationSummary>
   timeline(id: string): Promise<TimelinePayload>
   turnLog(id: string, turnId: string): Promise<TurnLog>
+  /** What the model read in one round. */
+  prompt(id: string, turnId: string, iteration: number): Promise<PromptView>
   close(): Promise<void>
 }
 
@@ -43,6 +46,7 @@ export function shelfOfArchive(archive: Archive, close: () => Promise<void>): Sh
     importBundle: async (bundle, as) => summary(await archive.importBundle(bundle, as)),
     timeline: (id) => archive.timeline(id),
     turnLog: (id, turnId) => archive.turnLog(id, turnId),
+    prompt: (id, turnId, iteration) => archive.prompt(id, turnId, iteration),
     close,
   }
 }
@@ -63,6 +67,7 @@ export function shelfOfServer(client: Client): Shelf {
     importBundle: (bundle, as = bundle.conversation_id) => takeIn(bundle, as),
     timeline: (id) => client.timeline(id),
     turnLog: (id, turnId) => client.turnLog(id, turnId),
+    prompt: (id, turnId, iteration) => client.prompt(id, turnId, iteration),
     close: async () => {},
   }
 }

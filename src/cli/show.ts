@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import { type Block, isHidden } from '../core/block/index.ts'
 import type { CommandContext } from './context.ts'
-import { withExamples } from './options.ts'
+import { wholeNumber, withExamples } from './options.ts'
 import { plainLine, plainText } from './plain-text.ts'
+import { drawPrompt } from './prompt-drawing.ts'
 import type { Style } from './style.ts'
 import { printLine } from './terminal.ts'
 
@@ -10,12 +11,18 @@ const longestLine = 100
 
 export function showCommand({ terminal, style, withShelf }: CommandContext): Command {
   const command = new Command('show')
-    .description('a conversation block by block: what is visible now, or everything a turn entered')
+    .description('a conversation block by block: what is visible now, everything a turn entered, or what the model read in a round')
     .argument('<conversation>')
     .option('--turn <id>', 'this turn, every text as a whole, whatever was folded since')
-    .action((id: string, { turn }: { turn?: string }) =>
+    .option('--round <n>', 'what the model read in this round of the turn, or of the last one; rounds count from 0', wholeNumber)
+    .action((id: string, { turn, round }: { turn?: string; round?: number }) =>
       withShelf(async (shelf) => {
         const print = (line: string) => printLine(terminal, line)
+        if (round !== undefined) {
+          const last = turn ?? (await shelf.timeline(id)).turn_ids.at(-1) ?? ''
+          for (const line of drawPrompt(await shelf.prompt(id, last, round), style)) print(line)
+          return
+        }
         if (turn !== undefined) {
           const log = await shelf.turnLog(id, turn)
           print(heading(style, turn, log.ts))
@@ -30,6 +37,7 @@ export function showCommand({ terminal, style, withShelf }: CommandContext): Com
   return withExamples(command, [
     ['daybook show costs', 'a line for each block that the agent still sees'],
     ['daybook show costs --turn turn_2', 'everything of one turn'],
+    ['daybook show costs --round 0', 'the first prompt of the last turn, with its cache marks'],
   ])
 }
 
