@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Leaving } from './chat-deeds.ts'
 import { chatSession } from './chat-session.ts'
 import type { CommandContext } from './context.ts'
-import { withExamples } from './options.ts'
+import { conversationName, withExamples } from './options.ts'
 import { openTalk } from './talk.ts'
 
 interface ChatOptions {
@@ -13,7 +13,7 @@ interface ChatOptions {
 export function chatCommand(context: CommandContext): Command {
   const command = new Command('chat')
     .description('talk to the agent; /help inside says what can be done')
-    .option('--conversation <id>', 'go on in this conversation; made when it is not there')
+    .option('--conversation <id>', 'go on in this conversation; made when it is not there', conversationName)
     .option('--continue', 'go on in the conversation that was active last')
     .action((options: ChatOptions) => chat(context, options))
   return withExamples(command, [

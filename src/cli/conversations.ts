@@ -5,7 +5,7 @@ import { Failure } from '../core/failure.ts'
 import { parseJson } from '../core/json.ts'
 import { parseBundle } from '../core/timeline/bundle.ts'
 import type { CommandContext } from './context.ts'
-import { positiveInteger, withExamples } from './options.ts'
+import { conversationName, positiveInteger, withExamples } from './options.ts'
 import { plainLine } from './plain-text.ts'
 import { withProgress } from './progress.ts'
 import { printLine } from './terminal.ts'
@@ -50,7 +50,7 @@ function forkCommand({ terminal, withShelf }: CommandContext): Command {
     .description('go on from a turn in a conversation of its own')
     .argument('<conversation>')
     .option('--turn <id>', 'the last turn to take along; all of them when not said')
-    .option('--as <conversation>', 'its name; one is made up when not said')
+    .option('--as <conversation>', 'its name; one is made up when not said', conversationName)
     .action((id: string, { turn, as }: { turn?: string; as?: string }) =>
       withShelf(async (shelf) => {
         const made = await shelf.fork(id, { ...(as !== undefined && { as }), ...(turn !== undefined && { atTurn: turn }) })
@@ -98,7 +98,7 @@ function importCommand({ terminal, style, withShelf }: CommandContext): Command 
   const command = new Command('import')
     .description('a bundle, or a bare conv.timeline.v1 payload, as a new conversation')
     .argument('<file>')
-    .option('--as <conversation>', 'under this name instead of its own')
+    .option('--as <conversation>', 'under this name instead of its own', conversationName)
     .action((file: string, options: { as?: string }) =>
       withShelf(async (shelf) => {
         const bundle = parseBundle(await readJsonFile(resolve(terminal.folder, file), file))

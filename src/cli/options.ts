@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { ConversationId } from '../core/api/conversation.ts'
 
 /** Readers of options, and the form of help. */
 
@@ -16,6 +17,13 @@ export function wholeNumber(text: string): number {
 
 export function folderName(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('must be a folder')
+  return text
+}
+
+/** Names that every server takes, too; and no name reaches into somebody else's scope. */
+export function conversationName(text: string): string {
+  const parsed = ConversationId.safeParse(text)
+  if (!parsed.success) throw new InvalidArgumentError('must be made of letters, digits, "_" and "-", at most 128')
   return text
 }
 

@@ -64,7 +64,8 @@ it('goes on in a conversation', async () => {
 })
 
 it('exits with 1 when the turn failed, and says why', async () => {
-  says({ error: { message: 'the provider is down' } })
+  says({ error: { message: 'the provider is down' } }, { error: { message: 'the provider is down' } })
+  expect(await line.run('run', 'hello')).toMatchObject({ exitCode: 1, text: expect.stringContaining('✗ scripted: the provider is down') })
   const { exitCode, output } = await line.run('run', 'hello', '--json')
   expect(exitCode).toBe(1)
   expect(JSON.parse(output.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', ok: false, exit_reason: 'error' })
@@ -96,7 +97,11 @@ it('stops the turn when it is asked to end', async () => {
   expect(await running.exitCode).toBe(0)
 })
 
-it('exits with 2 when it is not told what to ask', async () => {
+it('exits with 2 when it is not told what to ask, or where by no name', async () => {
+  expect(await line.run('run', 'x', '--conversation', 'other/default/user/c1')).toMatchObject({
+    exitCode: 2,
+    text: expect.stringContaining('must be made of letters'),
+  })
   expect(await line.run('run')).toMatchObject({ exitCode: 2, text: expect.stringContaining("missing required argument 'prompt'") })
 })
 

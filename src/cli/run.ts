@@ -5,7 +5,7 @@ import type { TurnEvent } from '../core/event.ts'
 import { publicChange } from '../server/events/public-change.ts'
 import { attachedFiles } from './attached-files.ts'
 import type { CommandContext } from './context.ts'
-import { several, withExamples } from './options.ts'
+import { conversationName, several, withExamples } from './options.ts'
 import { openTalk, type Talk } from './talk.ts'
 import { printLine } from './terminal.ts'
 import { createTurnPrinter } from './turn-printer.ts'
@@ -23,7 +23,7 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
     .argument('<prompt>', 'what to ask; - reads it from the standard input')
     .option('--attach <file>', 'send a file along; may be said more than once', several, [])
     .option('--json', 'one line of JSON per event, the result last')
-    .option('--conversation <id>', 'go on in this conversation; made when it is not there')
+    .option('--conversation <id>', 'go on in this conversation; made when it is not there', conversationName)
     .action(async (prompt: string, options: RunOptions) => exit(await run(context, prompt, options)))
   return withExamples(command, [
     ['daybook run "What does the report say about costs?" --attach report.pdf', ''],

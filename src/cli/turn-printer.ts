@@ -113,6 +113,10 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
 
   function change(entry: Change): void {
     if (entry.type === 'blocks.appended') for (const block of entry.blocks) shown[block.type]?.(block)
+    if (entry.type === 'response.received' && entry.error && entry.error.kind !== 'aborted') {
+      endLane()
+      line(style.bad(`  ✗ ${plainLine(entry.error.model_name)}: ${plainLine(entry.error.message)}`))
+    }
     if (entry.type === 'sources.merged') for (const row of entry.rows) sources.set(row.sid, row)
     if (entry.type === 'sources.used') for (const sid of entry.sids) source(sources.get(sid))
   }
