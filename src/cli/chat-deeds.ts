@@ -3,6 +3,7 @@ import type { ChatScreen } from './chat-screen.ts'
 import { type ChatWord, chatHelp } from './chat-words.ts'
 import type { AttachedFile } from './line.ts'
 import { plainLine } from './plain-text.ts'
+import { timelineIfAny } from './shelf.ts'
 import type { Style } from './style.ts'
 import type { Talk } from './talk.ts'
 
@@ -77,7 +78,7 @@ async function say(chat: Chat, text: string): Promise<void> {
 }
 
 async function listFiles({ talk, screen }: Chat): Promise<void> {
-  const { blocks } = await talk.shelf.timeline(talk.line.conversation)
+  const blocks = (await timelineIfAny(talk.shelf, talk.line.conversation))?.blocks ?? []
   const files = new Set(blocks.flatMap(({ meta, path }) => (meta?.rn !== undefined && path !== undefined ? [path] : [])))
   screen.say(files.size === 0 ? 'no files yet' : [...files].map((path) => `  ${plainLine(path)}`).join('\n'))
 }

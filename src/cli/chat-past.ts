@@ -1,8 +1,7 @@
-import { RequestRefused } from '../client/request.ts'
-import { Failure } from '../core/failure.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import type { Chat } from './chat-deeds.ts'
 import { plainLine } from './plain-text.ts'
+import { timelineIfAny } from './shelf.ts'
 import type { TurnPrinter } from './turn-printer.ts'
 
 const turnsShown = 3
@@ -11,7 +10,7 @@ const turnsShown = 3
 export async function showPast(chat: Chat, printer: TurnPrinter): Promise<void> {
   const { talk, screen, style } = chat
   const { conversation } = talk.line
-  const past = await talk.shelf.timeline(conversation).catch(ifMissing)
+  const past = await timelineIfAny(talk.shelf, conversation)
   if (!past || past.blocks.length === 0) return
   const turns = new Set(past.turn_ids.slice(-turnsShown))
   const before = past.turn_ids.length - turns.size
@@ -23,10 +22,4 @@ export async function showPast(chat: Chat, printer: TurnPrinter): Promise<void> 
   const { open_turn } = await talk.shelf.get(conversation)
   chat.running = open_turn !== null && talk.elsewhere
   if (open_turn !== null && !talk.elsewhere) screen.say(style.quiet('the last turn is not finished: it is taken up with what you say next'))
-}
-
-function ifMissing(error: unknown): undefined {
-  if (error instanceof Failure && error.code === 'conversation.missing') return undefined
-  if (error instanceof RequestRefused && error.status === 404) return undefined
-  throw error
 }

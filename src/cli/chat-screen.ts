@@ -30,6 +30,7 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
   let fresh = true // at the beginning of a line
   let asking = false // the prompt is on the screen
   let held = ''
+  let closed = false
 
   const put = (text: string) => {
     if (text === '') return
@@ -42,7 +43,7 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
     put(text)
   }
   const ask = () => {
-    if (!live || asking) return
+    if (!live || asking || closed) return
     if (!fresh) put('\n')
     asking = true
     lines.prompt()
@@ -56,7 +57,10 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
   }
   const isTyping = () => live && asking && lines.line !== ''
 
-  if (live) input.prependListener('keypress', (sign: string | undefined) => sign !== undefined && sign >= ' ' && ask())
+  const onKey = (sign: string | undefined) => {
+    if (sign !== undefined && sign >= ' ') ask()
+  }
+  if (live) input.prependListener('keypress', onKey) // before readline shows the first sign of a line
   lines.on('line', (text) => {
     asking = false
     fresh = true // whoever typed ended the line
@@ -95,6 +99,8 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
       withdraw()
       release()
       if (!fresh) put('\n')
+      closed = true
+      input.off('keypress', onKey)
       lines.close()
     },
   }

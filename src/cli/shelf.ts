@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Archive, ConversationHead } from '../agent/archive.ts'
 import type { Client } from '../client/client.ts'
+import { RequestRefused } from '../client/request.ts'
 import type { ConversationList, ConversationSummary } from '../core/api/conversation.ts'
 import type { PromptView } from '../core/api/prompt.ts'
+import { Failure } from '../core/failure.ts'
 import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
@@ -28,6 +30,16 @@ export interface Shelf {
 }
 
 export const newConversationName = () => `c_${randomBytes(6).toString('hex')}`
+
+/** Undefined when the conversation is not made yet: that is done by saying something. */
+export async function timelineIfAny(shelf: Shelf, id: string): Promise<TimelinePayload | undefined> {
+  try {
+    return await shelf.timeline(id)
+  } catch (error) {
+    if ((error instanceof Failure || error instanceof RequestRefused) && error.code === 'conversation.missing') return undefined
+    throw error
+  }
+}
 
 export function shelfOfArchive(archive: Archive, close: () => Promise<void>): Shelf {
   return {

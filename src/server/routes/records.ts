@@ -1,6 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { FileList, type FileSummary } from '../../core/api/file.ts'
-import { PromptView } from '../../core/api/prompt.ts'
 import { type Block, readDigest } from '../../core/block/index.ts'
 import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
 import { publicBlock } from '../events/public-change.ts'
@@ -8,7 +7,6 @@ import { json, problems } from './describe.ts'
 
 const id = z.object({ id: z.string() })
 const ofTurn = z.object({ id: z.string(), turn: z.string().max(200) })
-const ofRound = ofTurn.extend({ iteration: z.coerce.number().int().min(0).max(100_000) })
 
 /** The views of a conversation: what is visible, what a turn did, what it rests on, what it made. */
 export function recordRoutes({ agent: { archive } }: ServerParts): App {
@@ -67,19 +65,6 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
         const { blocks } = await archive.timeline(keyOf(c))
         const files = new Map(blocks.flatMap((block) => fileOf(block).map((file) => [file.logical_path, file])))
         return c.json({ files: [...files.values()] }, 200)
-      },
-    )
-    .openapi(
-      createRoute({
-        method: 'get',
-        path: '/v1/conversations/{id}/rounds/{turn}/{iteration}/prompt',
-        summary: 'What the model read in one round, with its cache marks',
-        request: { params: ofRound },
-        responses: { 200: json(PromptView, 'the prompt'), ...problems(400, 401, 404) },
-      }),
-      async (c) => {
-        const { turn, iteration } = c.req.valid('param')
-        return c.json(await archive.prompt(keyOf(c), turn, iteration), 200)
       },
     ) as App
 }
