@@ -242,6 +242,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       owner,
       hosting: parts.hosting,
       workspaces: parts.workspaces,
+      made: parts,
       announce: (conversation, event) => hub.publish(conversation, event),
       async enterRunning(conversation, change) {
         const running = await conversations.find(conversation)
