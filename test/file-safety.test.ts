@@ -5,9 +5,12 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createDiskFiles } from '../src/adapters/files/disk.ts'
 import type { Files } from '../src/ports/files.ts'
 import { plantHostileFiles } from '../src/testing/hostile-files.ts'
+import { loadPortableFiles } from './support/portable-files.ts'
 
 const outDir = mkdtempSync(join(tmpdir(), 'daybook-safety-'))
-const files = createDiskFiles({ folder: outDir })
+const portable = await loadPortableFiles()
+const disks = { 'the disk': createDiskFiles({ folder: outDir }), 'a disk without /proc': portable.createDiskFiles({ folder: outDir }) }
+const files = disks['the disk']
 const place = await plantHostileFiles(outDir)
 const before = place.outside()
 afterAll(() => {
@@ -18,16 +21,21 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const one = new Map([['a', bytes('x')]])
 
 /** Every way to use a path. A new operation of the port does not compile until it is here. */
-const uses: { readonly [Use in keyof Files]: readonly ['reads' | 'writes' | 'asFolder', (path: string) => Promise<unknown>] } = {
-  read: ['reads', (path) => files.read(path)],
-  stat: ['reads', (path) => files.stat(path)],
-  write: ['writes', (path) => files.write(path, bytes('overwritten'))],
-  remove: ['writes', (path) => files.remove(path)],
-  list: ['asFolder', (path) => files.list(path)],
-  replaceFolder: ['asFolder', (path) => files.replaceFolder(path, one)],
-}
+type Uses = { readonly [Use in keyof Files]: readonly ['reads' | 'writes' | 'asFolder', (path: string) => Promise<unknown>] }
+const usesOf = (disk: Files): Uses => ({
+  read: ['reads', (path) => disk.read(path)],
+  stat: ['reads', (path) => disk.stat(path)],
+  write: ['writes', (path) => disk.write(path, bytes('overwritten'))],
+  remove: ['writes', (path) => disk.remove(path)],
+  list: ['asFolder', (path) => disk.list(path)],
+  replaceFolder: ['asFolder', (path) => disk.replaceFolder(path, one)],
+})
 
-describe.each(Object.entries(uses))('%s', (use, [kind, run]) => {
+const table = Object.entries(disks).flatMap(([name, disk]) =>
+  Object.entries(usesOf(disk)).map(([use, [kind, run]]) => ({ name, use, kind, run })),
+)
+
+describe.each(table)('$name: $use', ({ use, kind, run }) => {
   const refusing = place.things.filter((thing) => thing[kind] !== undefined && !(use === 'stat' && thing.reads === 'too_large'))
   it.each(refusing)('refuses $what, and nothing outside changes', async (thing) => {
     await expect(run(thing.path)).rejects.toMatchObject({ code: 'file.unsafe', details: { reason: thing[kind], path: thing.path } })
@@ -37,7 +45,7 @@ describe.each(Object.entries(uses))('%s', (use, [kind, run]) => {
 
 it('tells no absolute path and nothing of what it refused', async () => {
   for (const { path } of place.things) {
-    for (const [, run] of [uses.read, uses.list]) {
+    for (const [, run] of [usesOf(files).read, usesOf(files).list]) {
       const message = await run(path).then(
         () => '',
         (error: Error) => error.message,

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { createFileBlobs } from '../src/adapters/blobs/file.ts'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
+import { createHosting } from '../src/adapters/hosting/hosting.ts'
+import { createMemoryObjects } from '../src/adapters/hosting/memory-objects.ts'
 import { createMemoryStore } from '../src/adapters/store/memory.ts'
 import { createSqliteStore } from '../src/adapters/store/sqlite.ts'
 import { createFixedClock } from '../src/testing/fixed-clock.ts'
@@ -40,7 +42,8 @@ async function perform(scenario: Scenario, where: string) {
           blobs: await createFileBlobs({ folder: join(folder, where) }),
           clock,
         })
-  const stage = createHarness({ ...scenario.cast(), store, clock })
+  const hosting = createHosting({ objects: createMemoryObjects(), blobs: store.blobs })
+  const stage = createHarness({ ...scenario.cast(), store, clock, hosting })
   try {
     if (scenario.act) await scenario.act(stage)
     else await stage.say('Please do it.')

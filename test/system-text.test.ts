@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { builtInTools } from '../src/agent/agent.ts'
+import { builtInTools } from '../src/agent/built-in-tools.ts'
 import { systemText } from '../src/agent/prompt/system.ts'
 import { createHarness } from '../src/testing/harness.ts'
 import { answers, calls } from '../src/testing/scripted-model.ts'
@@ -32,11 +32,11 @@ function compare(name: string, actual: string): void {
 
 describe('the system text', () => {
   it('is what the model reads: how to answer, how to work, the tools, what the owner adds', () => {
-    compare('system.txt', systemText({ tools: builtInTools, customisation: 'Call the user “dear friend”.' }))
+    compare('system.txt', systemText({ tools: builtInTools(), customisation: 'Call the user “dear friend”.' }))
   })
 
   it('lists every tool in its own words, in the order given', () => {
-    compare('catalog.txt', catalogText([...builtInTools, search(), program(), weather(), draw]))
+    compare('catalog.txt', catalogText([...builtInTools(), search(), program(), weather(), draw]))
   })
 
   it('loop 17.104: is byte-identical in every round of every turn', async () => {
@@ -59,7 +59,7 @@ describe('the system text', () => {
   })
 
   it('loop 17.104: its roster counts the tools it lists', () => {
-    const tools = [...builtInTools, weather(), draw]
+    const tools = [...builtInTools(), weather(), draw]
     for (const section of catalogText(tools)
       .split(/^\[AVAILABLE /m)
       .slice(1)) {
@@ -71,7 +71,7 @@ describe('the system text', () => {
   })
 
   it('loop 17.104: react.write takes path, channel, content, kind, in this order', () => {
-    const text = catalogText(builtInTools)
+    const text = catalogText(builtInTools())
     const write = text.slice(text.indexOf('react.write\npurpose'))
     const order = ['path', 'channel', 'content', 'kind'].map((name) => write.indexOf(`\n  ${name}: `))
     expect(order).toEqual([...order].sort((a, b) => a - b))
@@ -82,8 +82,8 @@ describe('the system text', () => {
   })
 
   it('does not depend on the moment it is made, nor on who asks', () => {
-    expect(systemText({ tools: builtInTools })).toBe(systemText({ tools: [...builtInTools] }))
-    expect(systemText({ tools: builtInTools, instructions: 'Be brief.' })).toMatch(
+    expect(systemText({ tools: builtInTools() })).toBe(systemText({ tools: [...builtInTools()] }))
+    expect(systemText({ tools: builtInTools(), instructions: 'Be brief.' })).toMatch(
       /^\[HOW YOU ANSWER\][\s\S]*\n\nBe brief\.\n\n\[AVAILABLE/,
     )
   })

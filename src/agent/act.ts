@@ -19,9 +19,13 @@ import { mergeSources } from '../core/sources/merge.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
+import { declaresFiles } from '../tools/artifacts/declared.ts'
+import { type Delivered, deliver } from '../tools/artifacts/deliver.ts'
 import { displayParams } from '../tools/display.ts'
 import { type Invoked, invoke } from '../tools/invoke.ts'
 import { failed } from '../tools/outcome.ts'
+import { withBoundReferences } from '../tools/references/bind.ts'
+import { hasReference } from '../tools/references/find.ts'
 import { resultDrafts } from '../tools/results.ts'
 import type { Outcome, Tool } from '../tools/tool.ts'
 import type { Asked } from './ask.ts'
@@ -103,8 +107,10 @@ async function runTool(
     workspace: turn.workspace,
     blobs: turn.blobs,
   }
-  const invoked = await invoke(tool, params, call, { stopGraceMs: turn.settings.stopGraceMs })
+  const ready = hasReference(params) ? withBoundReferences(tool) : tool
+  const invoked = await invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
   phase.end()
+  turn.calls?.add({ callId: call_id, toolId: tool.id, description: decision.notes, params, outcome: invoked.outcome })
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
   return invoked
 }
@@ -112,21 +118,30 @@ async function runTool(
 /** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
 export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  const { ok, error, changes = [] } = await enterOutcome(turn, later, outcome).catch(() => enterOutcome(turn, later, unfit)) // a broken journal throws again
+  const { ok, error, changes = [] } = await enterOutcome(turn, later, toolId, outcome).catch(() => enterOutcome(turn, later, toolId, unfit)) // a broken journal throws again
   const hid = progress.hid || changes.some(({ type }) => type === 'blocks.hidden')
   const code = ok ? undefined : error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
 }
 
-/** Notices, results, sources. */
-async function enterOutcome({ ledger }: Turn, place: Place, outcome: Outcome): Promise<Outcome> {
-  await ledger.commit((timeline) => [
-    ...(outcome.changes ?? []),
-    ...mergedSources(timeline, outcome, place.ts),
-    { type: 'blocks.appended', blocks: enter(timeline, resultDrafts(place, outcome)) },
+/** Notices, results, sources. Only what has made files pays for them. */
+async function enterOutcome(turn: Turn, place: Place, toolId: string, outcome: Outcome): Promise<Delivered> {
+  const exec = turn.toolbox.find(toolId)?.exec === true
+  const delivered: Delivered = hasFiles(outcome) ? await deliver(place, toolId, outcome, { ...whereTo(turn), exec }) : outcome
+  await turn.ledger.commit((timeline) => [
+    ...(delivered.changes ?? []),
+    ...mergedSources(timeline, delivered, place.ts),
+    { type: 'blocks.appended', blocks: enter(timeline, resultDrafts(place, delivered, { exec })) },
   ])
-  return outcome
+  return delivered
+}
+
+const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
+
+function whereTo({ conversationId, blobs, workspace, hosting, ledger, onProblem }: Turn) {
+  const { scope, name: conversation } = readConversationKey(conversationId)
+  return { blobs, workspace, hosting, scope, conversation, timeline: ledger.timeline, onProblem }
 }
 
 const unfit = failed(
@@ -134,7 +149,7 @@ const unfit = failed(
   'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
 )
 
-function mergedSources(timeline: Timeline, { sources = [] }: Outcome, ts: string): readonly Change[] {
+function mergedSources(timeline: Timeline, { sources = [] }: Delivered, ts: string): readonly Change[] {
   if (sources.length === 0) return []
   const { pool, changed } = mergeSources(timeline.sources, sources)
   return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]

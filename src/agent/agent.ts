@@ -12,13 +12,10 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import type { AttachmentPolicy } from '../tools/attachments/ingest.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
-import { hideTool } from '../tools/react/hide.ts'
-import { planTool } from '../tools/react/plan.ts'
-import { readTool } from '../tools/react/read.ts'
-import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createAdmission } from './admission.ts'
 import { type Archive, createArchive } from './archive.ts'
+import { type BuiltInOptions, builtInTools } from './built-in-tools.ts'
 import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
@@ -47,6 +44,8 @@ export interface AgentParts {
   /** What is done with files that users send, beyond the checks that are always made. */
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
+  /** What the tools of the runtime read and search besides the timeline: memory, knowledge, skills. */
+  readonly builtIn?: Omit<BuiltInOptions, 'contextTokens'>
   readonly instructions?: string
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
@@ -135,13 +134,12 @@ export interface Feedback extends Delivery {
 /** Turns that are taken up side by side: one that waits must not hold up the others. */
 const atOnce = 32
 
-export const builtInTools: readonly Tool[] = [readTool, writeTool, hideTool, planTool]
-
 export function createAgentFrom(parts: AgentParts): Agent {
   const { store, clock, onProblem = () => {} } = parts
   const hub = createHub((error) => onProblem({ where: 'listener', error }))
   const owner = thisProcess(clock)
-  const tools = [...builtInTools, ...(parts.tools ?? [])]
+  const settings = agentSettings(parts.settings)
+  const tools = [...builtInTools({ ...parts.builtIn, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
   const count = parts.tokens ?? roughTokens
   const system = systemText({
     tools,
@@ -159,7 +157,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
-    settings: agentSettings(parts.settings),
+    settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
     onEntry: parts.onEntry,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { library } from '../../test/support/cast.ts'
+import { contextWithRoom } from '../../test/support/context.ts'
 import { isHidden } from '../core/block/index.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../testing/harness.ts'
@@ -11,8 +12,8 @@ const page = (number: number, usage?: ScriptedReply['usage']): Reply => ({
   ...(usage && { usage }),
 })
 
-/** The system text and the reserve for tails take about six thousand of it. */
-const settings = { contextTokens: 9_000, keepRecentTurns: 1 }
+/** The reserve for tails takes more than half of it. */
+const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 }
 
 const question = `Which colour? ${'Tell me exactly. '.repeat(200)}`
 
@@ -68,7 +69,7 @@ describe('a context that fills up', () => {
   it('learns from the bill: where the provider counts more than we do, it is compacted earlier', async () => {
     const counted = async (uncached: number) => {
       const stage = stageOf([page(1), { text: answers('One.'), usage: { uncached } }, answers('Red.'), answers('Red.')], {
-        settings: { ...settings, contextTokens: 9_000 },
+        settings: { ...settings, contextTokens: contextWithRoom(7_478) },
       })
       await stage.say('Read one.')
       await stage.say('Which colour?')

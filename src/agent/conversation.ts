@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import { createCallLog, flushContext } from '../tools/context-files.ts'
 import { type Answers, createAnswers } from './answers.ts'
 import { attachmentsIn, bytesOfAttachments, createPlacer } from './attachments.ts'
 import type { Input, Opening } from './begin.ts'
@@ -19,7 +20,7 @@ import type { Hooks } from './hooks.ts'
 import type { Hub } from './hub.ts'
 import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
-import { recordsOf, workspaceOf } from './records.ts'
+import { deskOf, recordsOf } from './records.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type Models, runTurn, type Turn } from './turn.ts'
@@ -131,25 +132,32 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const readBlob = ({ sha256 }: BlobRef) => store.blobs.get(sha256)
   const records = recordsOf(store, conversationId)
   const place = createPlacer(store.blobs)
-  const openWorkspace = workspaceOf(household.workspaces, conversationId)
+  const desk = deskOf(household.workspaces, conversationId)
 
   async function turn(id: string, opening: Opening): Promise<TurnResult> {
     inbox.serve(id)
     const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
     const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
+    const calls = household.workspaces && createCallLog()
+    const openDesk = desk.forTurn(id)
     const workspace = async () => {
-      const opened = await openWorkspace()
+      const opened = await openDesk()
       await place(opened, ledger.timeline, id)
       return opened
     }
-    const reach = { records, workspace, blobs: store.blobs, readBlob }
+    const reach = { records, workspace, calls, blobs: store.blobs, readBlob }
     const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
-    return runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
+    const result = await runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
       if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
       throw error
     })
+    if (desk.isOpen(id) && result.exitReason !== 'cancelled') {
+      const flushed = flushContext({ timeline: ledger.timeline, workspace }, calls?.take())
+      await flushed.catch((error: unknown) => household.onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
+    }
+    return result
   }
 
   /** Its result is told when the next turn is sure to begin, or when there is none and everything has come to rest. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { contextWithRoom } from '../../test/support/context.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers } from '../testing/scripted-model.ts'
@@ -54,7 +55,7 @@ describe('feedback', () => {
   it('on a turn that was compacted, or never was, is ignored and waits no longer', async () => {
     const stage = createHarness({
       replies: [answers(long), answers(long), 'A summary of what was said.', answers('Three.'), answers('Four.')],
-      settings: { contextTokens: 13_000, keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
+      settings: { contextTokens: contextWithRoom(11_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     })
     const { turnId } = await stage.say('First.')
     await stage.say('Second.')

@@ -10,15 +10,47 @@ export function recordsOf(store: ConversationStore, conversationId: string): Rec
     byTurn: (turnId) => store.findByTurn(conversationId, turnId),
     byCall: (callId) => store.findByCall(conversationId, callId),
     turnLog: (turnId) => store.readTurnLog(conversationId, turnId),
+    async response(callId) {
+      for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
+        if (change.type === 'response.received' && change.call_id === callId) return change
+      }
+      return undefined
+    },
   }
 }
 
-/** Opened once, when somebody needs it. */
-export function workspaceOf(workspaces: Workspaces | undefined, conversationId: string): () => Promise<Workspace> {
+/** The files of a conversation, turn after turn. */
+export interface Desk {
+  /** Opened when somebody first needs it, and begun once for each turn that does. */
+  forTurn(turnId: string): () => Promise<Workspace>
+  /** Whether anybody in the turn has. */
+  isOpen(turnId: string): boolean
+}
+
+export function deskOf(workspaces: Workspaces | undefined, conversationId: string): Desk {
   let opened: Promise<Workspace> | undefined
-  return () => {
+  const begun = new Map<string, Promise<Workspace>>()
+
+  async function begin(turnId: string): Promise<Workspace> {
     opened ??= open(workspaces, conversationId)
-    return opened
+    const workspace = await opened
+    await workspace.begin(turnId)
+    return workspace
+  }
+
+  return {
+    isOpen: (turnId) => begun.has(turnId),
+    forTurn: (turnId) => () => {
+      const known = begun.get(turnId)
+      if (known) return known
+      const fresh = begin(turnId)
+      begun.set(turnId, fresh)
+      fresh.catch(() => {
+        opened = undefined // whoever asks next may have more luck
+        begun.delete(turnId)
+      })
+      return fresh
+    },
   }
 }
 

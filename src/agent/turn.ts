@@ -6,6 +6,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
 import type { Workspace } from '../ports/workspace.ts'
+import type { CallLog } from '../tools/context-files.ts'
 import type { Records } from '../tools/tool.ts'
 import { begin, type Opening } from './begin.ts'
 import type { Bill } from './bill.ts'
@@ -66,6 +67,8 @@ export interface Turn {
   readonly hooks: Hooks
   readonly records: Records
   workspace(): Promise<Workspace>
+  /** For whoever looks at the workspace; without one nobody does. */
+  readonly calls: CallLog | undefined
   readonly blobs: BlobStore
   readBlob(blob: BlobRef): Promise<Uint8Array>
   readonly hosting: Hosting | undefined

@@ -1,20 +1,26 @@
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../adapters/files/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory.ts'
+import { createMemoryWorkspaces } from '../adapters/workspace/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
 import type { TurnResult } from '../agent/finish.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../core/timeline/timeline.ts'
+import type { Hosting } from '../ports/hosting.ts'
 import type { ConversationStore } from '../ports/store.ts'
+import type { Workspaces } from '../ports/workspace.ts'
 import { createFixedClock, type FixedClock } from './fixed-clock.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from './scripted-model.ts'
 
-/** An agent on a stage of its own: scripted model, fixed clock, memory store. Everything it does can be looked at. */
+/** An agent on a stage of its own: scripted model, fixed clock, memory store, files in memory. Everything it does can be looked at. */
 export interface Harness {
   readonly agent: Agent
   readonly model: ScriptedModel
   readonly clock: FixedClock
   readonly store: ConversationStore
+  readonly workspaces: Workspaces
+  readonly hosting: Hosting | undefined
   readonly conversation: string
   /** Says something and waits for the turn to end. */
   say(text: string): Promise<Said>
@@ -39,12 +45,15 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
-  const agent = createAgentFrom({ ...options, model, store, clock, settings })
+  const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
+  const agent = createAgentFrom({ ...options, model, store, clock, settings, workspaces })
   return {
     agent,
     model,
     clock,
     store,
+    workspaces,
+    hosting: options.hosting,
     conversation,
     async say(input) {
       const turn = agent.run({ conversation, input })

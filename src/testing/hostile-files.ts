@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { UnsafeFile } from '../ports/files.ts'
 
 /** Something that a hostile program left where a tool will look, and why each use of it is refused; undefined where it may be used. */
@@ -44,7 +44,8 @@ const secret = 'the secret outside'
 
 /**
  * Plants everything that code run in OUT_DIR could leave there, in `<outDir>/<inside>`; every tool that reads or writes is run against
- * it. Devices need a privilege: where it is missing they are left out, and nobody else could make them either.
+ * it. Whoever follows a link does harm to a folder made for it, and to nothing else of this machine. Devices need a privilege: where it is
+ * missing they are left out, and nobody else could make them either.
  */
 export async function plantHostileFiles(outDir: string, inside = 'turn_1/files'): Promise<HostilePlace> {
   const outsideFolder = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
@@ -78,18 +79,19 @@ const noFile = (what: string, path: string, reason: UnsafeFile): HostileThing =>
 
 function plantLinks(at: At, outside: string): readonly HostileThing[] {
   writeFileSync(at('honest.txt'), 'honest')
+  execFileSync('mkfifo', [join(outside, 'pipe')])
   const links: readonly (readonly [what: string, name: string, target: string])[] = [
     ['a link to a file outside', 'link-out', join(outside, 'secret')],
-    ['a relative link upwards', 'link-up', '../../../../../../../../etc/passwd'],
+    ['a relative link upwards', 'link-up', relative(at('.'), join(outside, 'secret'))],
     ['a link to an honest file', 'link-in', 'honest.txt'],
     ['a link to nothing', 'link-dangling', 'nothing-here'],
     ['a link to nothing outside', 'link-dangling-out', join(outside, 'not-yet')],
     ['a link to itself', 'link-loop', 'link-loop'],
     ['a link to a link', 'link-link', 'link-out'],
-    ['a link to an endless device', 'link-zero', '/dev/zero'],
+    ['a link to a pipe outside', 'link-pipe', join(outside, 'pipe')],
     ["a link to the process's own memory of secrets", 'link-environ', '/proc/self/environ'],
     ['a link to a folder outside', 'link-folder', join(outside, 'folder')],
-    ['a link to the root', 'link-root', '/'],
+    ['a link to everything outside', 'link-above', outside],
     ['a link to its own folder', 'link-here', '.'],
   ]
   for (const [, name, target] of links) symlinkSync(target, at(name))
@@ -97,7 +99,7 @@ function plantLinks(at: At, outside: string): readonly HostileThing[] {
     ...links.map(([what, name]) => everyUse(what, name, 'symlink_blocked')),
     everyUse('a file behind a link to a folder', 'link-folder/secret', 'symlink_blocked'),
     everyUse('a new file behind a link to a folder', 'link-folder/new/one', 'symlink_blocked'),
-    everyUse('a file behind a link to the root', 'link-root/etc/passwd', 'symlink_blocked'),
+    everyUse('a file deep behind a link', 'link-above/folder/secret', 'symlink_blocked'),
     everyUse('an honest file behind a link', 'link-here/honest.txt', 'symlink_blocked'),
     everyUse('a file behind a link to a file', 'link-in/x', 'symlink_blocked'),
     everyUse('a file behind a link to nothing', 'link-dangling/x', 'symlink_blocked'),

@@ -68,7 +68,7 @@ async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, cal
 const SAID_NOTHING = 'The tool failed and did not say why.'
 
 /** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model, so it says nothing of our disk. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   try {
     const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
     return said.trim() === '' ? SAID_NOTHING : withoutPlaces(said)

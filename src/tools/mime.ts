@@ -32,3 +32,8 @@ const byExtension: ReadonlyMap<string, string> = new Map([
 export function mimeOf(name: string): string {
   return byExtension.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? 'application/octet-stream'
 }
+
+const textTypes = /^(?:text\/|application\/(?:json|yaml|xml|javascript|x-ndjson|toml)$|[^/]+\/[^/]+\+(?:json|xml|yaml)$)/
+
+/** Whether bytes of this type are text that a model can read. */
+export const isTextMime = (mime: string): boolean => textTypes.test(mime.split(';', 1)[0]?.trim().toLowerCase() ?? '')

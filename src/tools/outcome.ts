@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../core/json.ts'
+import { deepestJson, isObject, type Json } from '../core/json.ts'
 import { withoutPlaces } from '../core/path/places.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
@@ -32,9 +32,15 @@ export function outcomeOf(returned: Returned): Outcome {
   if (isOutcome(returned)) return returned
   if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: (returned ?? null) as Json })
   const { ok, error, ret } = returned
-  const output = 'ret' in returned ? ((ret ?? null) as Json) : ok ? (returned as Json) : undefined
+  const output = 'ret' in returned ? ((ret ?? null) as Json) : ok ? (returned as Json) : besides(returned)
   if (ok) return succeeded({ ...(output !== undefined && { output }) })
   return marked({ ok: false, error: errorOf(error), ...(output !== undefined && output !== null && { output }) })
+}
+
+/** A tool that says `ok` in an object of its own keeps what else it said. */
+function besides(returned: { readonly [key: string]: unknown }): Json | undefined {
+  const { ok: _ok, error: _error, ...rest } = returned
+  return Object.keys(rest).length === 0 ? undefined : (rest as Json)
 }
 
 function isOutcome(returned: Returned): returned is Outcome {
@@ -51,8 +57,19 @@ function errorOf(error: unknown): ToolError {
     code: text('code') ?? 'tool_error',
     message: withoutPlaces(text('message') ?? 'Tool returned ok=false'),
     ...(where !== undefined && { where }),
-    ...(error.details !== undefined && { details: error.details as Json }),
+    ...(error.details !== undefined && { details: unmanaged(error.details) as Json }),
+    ...(typeof error.retryable === 'boolean' && { retryable: error.retryable }),
   }
+}
+
+/** Whether a tool has dealt with its error is its own affair, however deep it says so. */
+function unmanaged(value: unknown, depth = 0): unknown {
+  if (depth > deepestJson) return value // no JSON: it is refused where it would be entered
+  if (Array.isArray(value)) return value.map((inner) => unmanaged(inner, depth + 1))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]) => (key === 'managed' ? [] : [[key, unmanaged(inner, depth + 1)]])),
+  )
 }
 
 function marked(outcome: Outcome): Outcome {

@@ -1,10 +1,10 @@
-import type { Digest, Draft, Notice, Place } from '../core/block/index.ts'
+import type { Digest, Draft, Notice, Place, Visibility } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
 import type { CachePoints } from '../core/render/cache-points.ts'
 import type { Slice } from '../core/render/slice.ts'
 import type { Scope } from '../core/scope.ts'
 import type { IncomingSource } from '../core/sources/source.ts'
-import type { Change } from '../core/timeline/change.ts'
+import type { Change, ResponseReceived } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import type { BlobStore } from '../ports/blobs.ts'
@@ -65,6 +65,8 @@ export interface Records {
   byTurn(turnId: string): ReturnType<ConversationStore['findByTurn']>
   byCall(callId: string): ReturnType<ConversationStore['findByCall']>
   turnLog(turnId: string): ReturnType<ConversationStore['readTurnLog']>
+  /** What the model wrote when it made this call, with its parameters in full. Slow: it looks through the whole journal. */
+  response?(callId: string): Promise<ResponseReceived | undefined>
 }
 
 export interface Sight {
@@ -95,6 +97,7 @@ export interface ToolError {
   readonly message: string
   readonly where?: string
   readonly details?: Json
+  readonly retryable?: boolean
 }
 
 /**
@@ -111,4 +114,6 @@ export interface MadeArtifact {
   readonly note?: string
   /** The text is a diff, not the content. */
   readonly isPatch?: true
+  /** Of the artifact, where the digest tells that of a step: a patch is internal, and what it changes stays what it was. */
+  readonly visibility?: Visibility
 }

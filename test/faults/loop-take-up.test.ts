@@ -12,6 +12,7 @@ import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { type Break, breakingStore } from '../support/breaking-store.ts'
+import { contextWithRoom } from '../support/context.ts'
 
 /**
  * Stories that a process can die in, anywhere. What the model says depends on what it reads; what the user does is done once, at a
@@ -74,7 +75,7 @@ const stories: Readonly<Record<string, Story>> = {
     completions: ['I could not put together'],
   },
   'a compaction is not half done': {
-    settings: { contextTokens: 11_000, maxRounds: 20 },
+    settings: { contextTokens: contextWithRoom(9_478), maxRounds: 20 },
     says: (_, iteration) => (iteration < 8 ? calls('shop.look', { shelf: iteration, goods: 6_000 }) : answers('Done.')),
     summary: 'The shelves were looked at one by one.',
     exit: 'complete',

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { loadPortableFiles } from '../../../test/support/portable-files.ts'
 import { describeFiles } from '../../testing/conformance/files.ts'
 import { createDiskFiles } from './disk.ts'
 import { createMemoryFiles } from './memory.ts'
@@ -12,3 +13,10 @@ const freshFolder = () => mkdtempSync(join(root, 'f-'))
 
 describeFiles({ describe, it, expect }, 'memory', async () => createMemoryFiles())
 describeFiles({ describe, it, expect }, 'disk', async () => createDiskFiles({ folder: join(freshFolder(), 'made', 'when', 'needed') }))
+
+const portable = await loadPortableFiles()
+describeFiles({ describe, it, expect }, 'a disk without /proc', async () => portable.createDiskFiles({ folder: freshFolder() }))
+
+it('the disk without /proc is another one', () => {
+  expect(portable.createDiskFiles).not.toBe(createDiskFiles)
+})

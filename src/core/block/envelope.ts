@@ -53,6 +53,10 @@ export interface Meta {
   readonly visibility?: Visibility
   readonly channel?: string
   readonly edited?: boolean
+  /** The text is a diff, not the content. */
+  readonly is_patch?: boolean
+  /** The text is a part or a preview of the content. */
+  readonly partial?: boolean
   readonly sources_used?: readonly number[]
   readonly hidden?: boolean
   readonly replacement_text?: string

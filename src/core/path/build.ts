@@ -39,3 +39,6 @@ export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so',
 /** An answer that was shown but was not the last word, and why it was not. */
 export const attemptPath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}`)
 export const attemptOutcomePath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}.outcome`)
+
+/** What a turn left in its workspace for later turns. */
+export const publishPath = (turn: string) => record(turn, 'react.workspace.publish')

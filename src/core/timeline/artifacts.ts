@@ -49,11 +49,15 @@ function artifactFrom(
   toolIdOf: (callId: string) => string | undefined,
 ): Artifact | undefined {
   if (!described && content.length === 0) return undefined
-  const text = content.findLast((block) => block.text !== undefined && !readDigest(block))
-  const binary = content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
+  const newest = content.findLast((block) => block.text !== undefined && (isWhole(block) || isPatch(block)))
+  const patch = newest && isPatch(newest) ? newest : undefined // its text is no content, and what was there before is none any more
+  const text = patch ? undefined : newest
+  const binary = patch ? undefined : content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
+  const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
   const digest = described && readDigest(described)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  const about: Meta & Partial<Digest> = firstWins([digest ?? {}, described?.meta ?? {}, ...metas])
+  const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility // a patch tells its own; the content block the artifact's
+  const about: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, described?.meta ?? {}, ...metas])
   const callId = digest?.tool_call_id ?? (described && callOf(described)) ?? content.map(callOf).findLast((call) => call !== undefined)
   const toolId = callId === undefined ? undefined : toolIdOf(callId)
   return {
@@ -63,10 +67,19 @@ function artifactFrom(
     ...(callId !== undefined && { callId }),
     ...(toolId !== undefined && { toolId }),
     ...(text?.text !== undefined && { text: text.text }),
-    ...(binary?.blob && { blob: binary.blob }),
+    ...(blob && { blob }),
     ...(binary?.base64 !== undefined && { base64: binary.base64 }),
   }
 }
+
+/** Its text is the content: not a diff, not a part or a preview of it, and not what is told about it. */
+export function isWhole(block: Block): boolean {
+  return !isPatch(block) && block.meta?.partial !== true && !readDigest(block) && !excerpts.has(block.type)
+}
+
+const isPatch = (block: Block): boolean => block.meta?.is_patch === true
+
+const excerpts: ReadonlySet<string> = new Set(['user.attachment.text', 'user.attachment.meta'])
 
 function describes(block: Block, logical: string): boolean {
   const digest = readDigest(block)

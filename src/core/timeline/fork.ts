@@ -10,7 +10,7 @@ import { turnIdsOf } from './turns.ts'
 export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
   const at = atTurn ?? finished.at(-1)
-  const end = finished.findIndex((turnId) => turnId === at)
+  const end = at === undefined ? -1 : finished.indexOf(at)
   if (at === undefined || end < 0) {
     const what = atTurn === undefined ? 'there is no finished turn to fork from' : `there is no finished turn ${atTurn}`
     throw new Failure('change.invalid', `${bundle.conversation_id}: ${what}`)

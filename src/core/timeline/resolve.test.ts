@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { compact, drawn, noted, open, turn, turns } from '../../../test/support/compact.ts'
 import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
 import { call, completion, entered, header, minute, place, prompt, result } from '../../testing/blocks.ts'
-import { artifactContent, artifactDigest, type Block, notice, toolResult, userEvent } from '../block/index.ts'
+import { artifactContent, artifactDigest, type Block, type Draft, notice, toolResult, userEvent } from '../block/index.ts'
 import { applyChange } from './apply.ts'
 import { type History, type Resolved, resolvePath } from './resolve.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
@@ -27,6 +27,44 @@ const textOf = (resolved: Resolved): string | undefined => {
   if (resolved.status === 'artifact') return resolved.artifact.text
   return resolved.status === 'view' ? resolved.text : undefined
 }
+
+describe('a patched artifact', () => {
+  const path = 'fi:t1.files/a.md'
+  const whole = { sha256: 'a'.repeat(64), size: 5 }
+  const patched = (meta: object) => {
+    const digest = { artifact_path: path, mime: 'text/html', visibility: 'internal' as const }
+    return [
+      artifactDigest(place('p1', 't1', 8), digest),
+      artifactContent(place('p1', 't1', 8), {
+        path,
+        mime: 'text/markdown',
+        text: '@@ -1 +1 @@',
+        digest,
+        meta: { is_patch: true, ...meta },
+      }),
+    ]
+  }
+  const resolved = (meta: object, ...after: readonly Draft[]) => {
+    const found = resolvePath(timelineOf([...written(path, 'old'), ...patched(meta), ...after]), path, nothing)
+    return found.status === 'artifact' ? found.artifact : undefined
+  }
+
+  it('has the bytes that the patch left, and neither the diff nor the old text', () => {
+    expect(resolved({ keeps: [whole], visibility: 'external' })).toMatchObject({ blob: whole, callId: 'p1', about: { mime: 'text/html' } })
+    expect(resolved({ keeps: [whole], visibility: 'external' })).not.toHaveProperty('text')
+    expect(resolved({})).not.toHaveProperty('text')
+  })
+
+  it('is as visible as its content block says; the digest of the patch speaks of the patch', () => {
+    expect(resolved({ visibility: 'external' })?.about.visibility).toBe('external')
+    expect(resolved({ visibility: 'internal' })?.about.visibility).toBe('internal')
+  })
+
+  it('has its text again when it is written anew', () => {
+    expect(resolved({ keeps: [whole] }, ...written(path, 'new', 'w2'))).toMatchObject({ text: 'new', callId: 'w2' })
+    expect(resolved({ keeps: [whole] }, ...written(path, 'new', 'w2'))).not.toHaveProperty('blob')
+  })
+})
 
 describe('an address leads', () => {
   const plan = drawn('plan:t1:ab', ['boil', 'pour'], 't1', { current: true })

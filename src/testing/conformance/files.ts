@@ -11,7 +11,7 @@ export const unsafePaths = [
   ['empty', ''],
   ['up', '../x'],
   ['up, from below', 'files/../../x'],
-  ['absolute', '/etc/passwd'],
+  ['absolute', '/daybook-absolute/x'],
   ['a drive', 'C:\\x'],
   ['a drive, with slashes', 'C:/x'],
   ['a server', '\\\\server\\share'],
@@ -36,6 +36,7 @@ export const unsafePaths = [
 /** What all files below a folder promise. `create` gives an empty one. Links and pipes, which only a disk has: file-safety. */
 export function describeFiles(runner: TestRunner, name: string, create: () => Promise<Files>): void {
   describeReading(runner, name, create)
+  describeRefusing(runner, name, create)
   describeWriting(runner, name, create)
   describeListing(runner, name, create)
   describeReplacing(runner, name, create)
@@ -77,7 +78,11 @@ function describeReading({ describe, it, expect }: TestRunner, name: string, cre
       ;(await files.read('a'))?.fill(0)
       expect(text(await files.read('a'))).toBe('abc')
     })
+  })
+}
 
+function describeRefusing({ describe, it, expect }: TestRunner, name: string, create: () => Promise<Files>): void {
+  describe(`${name} refuses what is not a file`, () => {
     it('tools 18.4: refuses a path that is not safe, in every operation, and makes nothing', async () => {
       const files = await create()
       for (const [, path] of unsafePaths) {
@@ -161,6 +166,13 @@ function describeListing({ describe, it, expect }: TestRunner, name: string, cre
       const all = await files.list('', { dotEntries: true })
       expect(all.files.map(({ path }) => path)).toEqual(['.folder/x', '.hidden', 'a-b', 'a.b', 'a/.env', 'a/b/c', 'a/z', 'ab/x', 'b'])
       expect((await files.list('ab')).files).toEqual([{ path: 'ab/x', size: 4, readOnly: false }])
+    })
+
+    it('lists dot-entries, too, for whoever asks', async () => {
+      const files = await create()
+      for (const path of ['b', 'a/.env', '.folder/x']) await files.write(path, bytes(path))
+      const { files: listed } = await files.list('', { dotEntries: true })
+      expect(listed.map(({ path }) => path)).toEqual(['.folder/x', 'a/.env', 'b'])
     })
 
     it('stops at the limit, at the first files in order, and says that there is more', async () => {

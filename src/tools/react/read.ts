@@ -1,74 +1,169 @@
 import { z } from 'zod'
-import { artifactContent, type Block, type Draft, readDigest } from '../../core/block/index.ts'
+import { isHidden } from '../../core/block/index.ts'
 import { planReveal } from '../../core/hide/reveal.ts'
-import type { Json } from '../../core/json.ts'
-import { canonicalPath } from '../../core/path/logical.ts'
+import { type LogicalPath, parsePath } from '../../core/path/logical.ts'
+import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
+import { blocksAtPath } from '../../core/timeline/timeline.ts'
 import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
-import type { Call } from '../tool.ts'
+import { type Entered, enterFound } from '../read/enter.ts'
+import { findFile, materialize } from '../read/file.ts'
+import { type Found, missing } from '../read/found.ts'
+import { findRecord, placeOf } from '../read/record.ts'
+import { type ReadRequest, requestsOf } from '../read/request.ts'
+import { visibleTwin } from '../read/seen.ts'
+import { findSources } from '../read/sources.ts'
+import { findKnowledge, findSkill, type Knowledge, type Skills } from '../read/spaces.ts'
+import { missingNotice, type Row, statusOf } from '../read/status.ts'
+import { type ReadLimits, readLimits } from '../read/window.ts'
+import type { Call, Tool } from '../tool.ts'
+
+const lineNumbers = z.union([z.enum(['disabled', 'lines', 'sparsed']), z.boolean()])
+const count = z.number().int()
 
 const params = z.object({
   paths: z.array(z.string()).describe('logical paths, exactly as they are shown'),
+  items: z
+    .array(
+      z.object({
+        path: z.string(),
+        line_start: count.optional(),
+        line_count: count.optional(),
+        offset_text_symbols: count.optional(),
+        max_text_symbols: count.optional(),
+        line_numbers: lineNumbers.optional(),
+      }),
+    )
+    .optional()
+    .describe('ranges: parts of long texts, by lines from 1 or by symbols from 0'),
+  line_numbers: lineNumbers.optional().describe('"lines", "sparsed" or "disabled"'),
+  max_text_symbols: count.optional().describe('show less of each text than allowed'),
+  stats_only: z.boolean().optional().describe('only sizes and types; nothing comes into view'),
 })
 
-type Row = { readonly path: string; readonly status?: string; readonly tokens?: number }
-
-/** Brings timeline paths back into sight. What is visible already is only pointed at. */
-export const readTool = defineTool({
-  id: 'react.read',
-  description: 'Load existing content into view by its logical path: hidden blocks, earlier results, files of this timeline.',
-  params,
-  strategy: 'exploration',
-  repeatable: true,
-  returns: 'a status per path, then the content',
-  run({ paths }, call) {
-    const found = [...new Set(paths)].map((path) => readPath(path, call))
-    const rows = found.map(({ row }) => row)
-    const missing = rows.filter(({ status }) => status === 'missing' || status === 'not_a_logical_path').map(({ path }) => path)
-    const visible = rows.filter(({ status }) => status === 'exists_in_visible_context').map(({ path }) => path)
-    return succeeded({
-      changes: found.flatMap(({ change }) => (change ? [change] : [])),
-      output: {
-        paths: rows as unknown as Json,
-        total_tokens: rows.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
-        ...(missing.length > 0 && { missing }),
-        ...(visible.length > 0 && { exists_in_visible_context: visible }),
-      },
-      after: found.flatMap(({ copies = [] }) => copies),
-      notices: missing.length === 0 ? [] : [{ code: 'read_paths_missing', message: `Not found: ${missing.join(', ')}.`, missing }],
-    })
-  },
-})
-
-function readPath(path: string, call: Call): { readonly row: Row; readonly change?: Change; readonly copies?: readonly Draft[] } {
-  const canonical = canonicalPath(path)
-  if (canonical === undefined) return { row: { path, status: 'not_a_logical_path' } }
-  const plan = planReveal(call.timeline, call.sight.slice(), call.sight.points(), canonical)
-  switch (plan.kind) {
-    case 'missing':
-      return { row: { path, status: 'missing' } }
-    case 'visible':
-      return { row: { path, status: 'exists_in_visible_context' } }
-    case 'reveal':
-      return { row: { path, status: 'revealed', tokens: tokensOf(plan.blocks, call) }, change: plan.change }
-    case 'copy':
-      return { row: { path, tokens: tokensOf(plan.blocks, call) }, copies: plan.blocks.map((block) => copyOf(block, call)) }
-    default:
-      return plan satisfies never
-  }
+export interface ReadOptions {
+  /** Without it, `ks:` paths lead nowhere. */
+  readonly knowledge?: Knowledge
+  readonly skills?: Skills
+  readonly limits?: Partial<ReadLimits>
 }
 
-const tokensOf = (blocks: readonly Block[], { sight }: Call) => blocks.reduce((sum, { text = '' }) => sum + sight.tokens(text), 0)
-
-/** The cached prefix keeps its hidden original; what is read again stands at the end. */
-function copyOf(block: Block, { place }: Call): Draft {
-  const digest = readDigest(block) ?? { artifact_path: block.path ?? '' }
-  return artifactContent(place, {
-    path: block.path ?? '',
-    mime: block.mime ?? 'text/markdown',
-    digest,
-    ...(block.text !== undefined && { text: block.text }),
-    ...(block.blob && { blob: block.blob }),
+/** Brings anything that has a logical path into view, each thing once. What is visible already is only pointed at. */
+export function createReadTool({ knowledge, skills, limits: wanted = {} }: ReadOptions = {}): Tool {
+  const limits = { ...readLimits, ...wanted }
+  return defineTool({
+    id: 'react.read',
+    description:
+      'Load existing content into view by its logical path: what was hidden, earlier results, files, sources, knowledge, skills.',
+    params,
+    strategy: 'exploration',
+    repeatable: true,
+    returns: 'a status per path, then the content',
+    async run(given, call) {
+      const statsOnly = given.stats_only === true
+      const reader = createReader(call, limits, statsOnly, { ...(knowledge && { knowledge }), ...(skills && { skills }) })
+      for (const request of requestsOf(given)) await reader.read(request)
+      const { rows, changes, entered, sources } = reader
+      return succeeded({
+        changes,
+        sources,
+        output: statusOf(rows, limits, statsOnly),
+        after: entered.flatMap(({ drafts }) => drafts),
+        notices: missingNotice(rows),
+      })
+    },
   })
+}
+
+/** One call: what it has found so far. */
+function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, spaces: Pick<ReadOptions, 'knowledge' | 'skills'>) {
+  const rows: Row[] = []
+  const changes: Change[] = []
+  const entered: Entered[] = []
+  const sources: IncomingSource[] = []
+  const done = new Set<string>()
+
+  async function read(request: ReadRequest): Promise<void> {
+    const parsed = request.path === undefined ? undefined : parsePath(request.path)
+    if (request.path === undefined || parsed === undefined) return take(missing(request.given, 'not_a_logical_path'), request)
+    if (!statsOnly && !request.range && reveals(request.path)) return
+    if (parsed.space === 'so' && parsed.conversation === undefined) return readSources(request.path, parsed.sids, request)
+    await bring(await find(parsed, request.path), request, parsed)
+  }
+
+  async function readSources(path: string, sids: readonly number[], request: ReadRequest): Promise<void> {
+    const { files, found } = findSources(path, sids, call, request.maxSymbols)
+    for (const file of files) await bring(await findFile(file, call), request, file)
+    for (const each of found) take(each, request)
+  }
+
+  async function find(parsed: LogicalPath, path: string): Promise<Found> {
+    if (parsed.space === 'ks') return findKnowledge(path, spaces.knowledge, call)
+    if (parsed.space === 'sk') return findSkill(path, spaces.skills, call)
+    if (parsed.conversation !== undefined) return missing(path)
+    if (parsed.space === 'fi' && parsed.kind === 'folder') return missing(path, 'folder')
+    if (parsed.space === 'fi' && parsed.kind === 'file') return findFile(parsed, call)
+    return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)
+  }
+
+  /** What only a flag keeps out of sight gets the flag taken off, where that costs nothing that is cached. */
+  function reveals(path: string): boolean {
+    if (!blocksAtPath(call.timeline, path).some(isHidden)) return false
+    const plan = planReveal(call.timeline, call.sight.slice(), call.sight.points(), path)
+    if (plan.kind !== 'reveal') return false
+    changes.push(plan.change)
+    rows.push({ path, status: 'revealed', tokens: plan.blocks.reduce((sum, { text = '' }) => sum + call.sight.tokens(text), 0) })
+    return true
+  }
+
+  /** A file of an earlier turn that comes into view also comes into the workspace. */
+  async function bring(found: Found, request: ReadRequest, parsed: LogicalPath): Promise<void> {
+    const before = entered.length
+    take(found, request)
+    if (entered.length > before && parsed.space === 'fi' && parsed.kind === 'file') await materialize(parsed, call)
+  }
+
+  function take(found: Found, request: ReadRequest): void {
+    if (found.kind === 'missing') {
+      rows.push({ path: found.path, status: found.status, missing: true })
+      return
+    }
+    const key = request.range ? undefined : found.path
+    if (key !== undefined && done.has(key)) return // asked for by several names
+    if (key !== undefined) done.add(key)
+    if (statsOnly) {
+      rows.push(statsOf(found, call))
+      return
+    }
+    const twin = request.range || isNumbered(request) ? undefined : visibleTwin(call.timeline, found)
+    if (twin) {
+      rows.push({ path: found.path, status: 'exists_in_visible_context', seenAt: placeOf(twin) })
+      return
+    }
+    const shown = enterFound(found, request, limits, call)
+    rows.push(shown.row)
+    entered.push(shown)
+    if (found.kind === 'text' && found.sources) sources.push(...found.sources)
+  }
+
+  return { rows, changes, entered, sources, read }
+}
+
+/** Asked for with numbers, it is not what stands there already. */
+const isNumbered = ({ numbering }: ReadRequest) => numbering === 'lines' || numbering === 'sparsed'
+
+function statsOf(found: Exclude<Found, { kind: 'missing' }>, { sight }: Call): Row {
+  const { path, mime } = found
+  if (found.kind !== 'text') return { path, status: 'stats_only', mime, bytes: found.kind === 'binary' ? found.blob.size : found.size }
+  const { text } = found
+  return {
+    path,
+    status: 'stats_only',
+    mime,
+    bytes: Buffer.byteLength(text),
+    text_symbols: text.length,
+    line_count: text.split('\n').length,
+    tokens: sight.tokens(text),
+  }
 }

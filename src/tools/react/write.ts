@@ -1,57 +1,96 @@
 import { z } from 'zod'
-import { extractSids } from '../../core/citations/sids.ts'
+import { Failure } from '../../core/failure.ts'
 import { normalizeTarget, type Target } from '../../core/path/target.ts'
 import { editedBefore } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
+import { citedSids } from '../artifacts/cited.ts'
 import { defineTool } from '../define.ts'
 import { mimeOf } from '../mime.ts'
 import { failed, succeeded } from '../outcome.ts'
-import type { MadeArtifact } from '../tool.ts'
+import { parametersOf } from '../parameters.ts'
+import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 
-const params = z.object({
+export const channels = ['canvas', 'timeline_text', 'internal'] as const
+export const kinds = ['display', 'file'] as const
+
+const documented = z.object({
   path: z.string().describe('where: files/<scope>/<name> for what lasts, outputs/<scope>/<name> for what is only produced'),
-  channel: z.enum(['canvas', 'timeline_text', 'internal']).default('canvas').describe('who sees it grow; internal is a note to yourself'),
+  channel: z.enum(channels).default('canvas').describe('who sees it grow; internal is a note to yourself'),
   content: z.unknown().describe('the text, or a JSON value'),
-  kind: z.enum(['display', 'file']).default('display').describe('shown in place, or handed over as a file'),
+  kind: z.enum(kinds).default('display').describe('shown in place, or handed over as a file'),
 })
 
-type Written = z.infer<typeof params>
+/** What is wrong with a channel or a kind is said in words of our own. */
+const accepted = documented.extend({
+  content: z.unknown().optional(),
+  channel: z.string().default('canvas'),
+  kind: z.string().default('display'),
+})
+
+type Written = z.infer<typeof documented>
+type GoodTarget = Target & { readonly ok: true }
 
 const canvasFormats = /\.(md|markdown|html?|mermaid|mmd|json|ya?ml|txt|xml)$/i
-const longestNote = 2_000
 
 export const writeTool = defineTool({
   id: 'react.write',
   description: 'Write a text artifact of this turn, or an internal note.',
-  params,
+  params: accepted,
+  parameters: parametersOf(documented) ?? [],
   order: 'hard',
   strategy: 'exploitation',
   repeatable: true,
   returns: 'the artifact and where it is',
-  run(given, call) {
-    const target = normalizeTarget(given.path, { currentTurn: call.place.turnId, knownTurns: knownTurns(call.timeline) })
+  async run({ path, content, channel, kind }, call) {
+    if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
+    if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
+    const target = normalizeTarget(path, { currentTurn: call.place.turnId, knownTurns: knownTurns(call.timeline) })
     if (!target.ok) return failed(target.code, target.message)
-    const text = typeof given.content === 'string' ? given.content : JSON.stringify(given.content, null, 2)
-    if (text === undefined) return failed('content_missing', 'react.write needs content.')
-    const notices = [...rewriteNotice(target), ...extensionNotice(target.physical, given.channel)]
-    const edited = editedBefore(call.timeline, target.logical, call.place.callId)
-    const artifact = artifactOf(target, text, given, edited, call.sight.tokens)
-    if (text !== '') return succeeded({ artifacts: [artifact], notices })
-    const error = { code: 'artifact_invalid', message: 'empty_file', where: 'artifact_analysis' }
-    const empty = { code: 'tool_result_error', message: 'The written file is empty.', error }
-    return succeeded({ artifacts: [{ ...artifact, digest: { ...artifact.digest, status: 'error', error } }], notices: [...notices, empty] })
+    const text = textOf(content)
+    if (text === undefined) return failed('content_missing', 'react.write needs content: a text or a JSON value.')
+    const problem = await store(target, text, call)
+    if (problem) return problem
+    const notices = [...rewriteNotice(target), ...extensionNotice(target.physical, channel)]
+    return succeeded({ artifacts: [artifactOf(target, text, { path, content, channel, kind }, call)], notices })
   },
 })
 
-function artifactOf(
-  { logical, physical }: Target & { ok: true },
-  text: string,
-  { channel, kind }: Written,
-  edited: boolean,
-  tokens: (text: string) => number,
-): MadeArtifact {
+export const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
+
+function textOf(content: unknown): string | undefined {
+  if (typeof content === 'string') return content
+  return content === null || content instanceof Uint8Array ? undefined : JSON.stringify(content, null, 2)
+}
+
+/** Replaces what was there, as a whole or not at all; then it must be there. */
+async function store({ physical }: GoodTarget, text: string, call: Call): Promise<Outcome | undefined> {
+  const bytes = Buffer.from(text)
+  try {
+    const { files } = await call.workspace()
+    await files.write(physical, bytes)
+    const written = await files.stat(physical)
+    return written?.size === bytes.length
+      ? undefined
+      : failed('write_failed', `${physical} is not there as it was written. Write it again.`)
+  } catch (error) {
+    return cannotWrite(physical, error)
+  }
+}
+
+/** A tool that could not: the agent reads why, and the turn goes on. */
+function cannotWrite(physical: string, error: unknown): Outcome {
+  if (!(error instanceof Failure)) return failed('write_failed', `${physical} could not be written. Try again, or use another path.`)
+  const { code, details } = error
+  if (code === 'workspace.missing')
+    return failed('workspace_missing', 'This agent has no workspace, so nothing can be written. Say it in the answer.')
+  if (code !== 'file.unsafe') return failed('write_failed', `${physical} could not be written. Try again, or use another path.`)
+  const reason = typeof details.reason === 'string' ? details.reason : 'unsafe_path'
+  return failed('unsafe_path', `${physical} cannot be written (${reason}). Use another path.`, { details: { reason } })
+}
+
+function artifactOf({ logical, physical }: GoodTarget, text: string, { channel, kind }: Written, call: Call): MadeArtifact {
   const mime = mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
-  const sids = extractSids(text, mime === 'text/html' ? 'html' : 'markdown')
+  const sids = citedSids(text, mime)
   const digest = {
     artifact_path: logical,
     physical_path: physical,
@@ -59,18 +98,17 @@ function artifactOf(
     kind,
     visibility: channel === 'internal' ? ('internal' as const) : ('external' as const),
     channel,
-    edited,
+    edited: editedBefore(call.timeline, logical, call.place.callId),
     size_bytes: Buffer.byteLength(text),
     text_symbols: text.length,
-    tokens: tokens(text),
+    line_count: text === '' ? 0 : text.split('\n').length,
+    tokens: call.sight.tokens(text),
     ...(sids.length > 0 && { sources_used: [...sids] }),
   }
-  if (channel !== 'internal') return { digest, mime, text }
-  const note = text.length <= longestNote ? text : `${text.slice(0, longestNote)}\n… the whole note is at ${logical}`
-  return { digest, mime, text, note }
+  return channel === 'internal' ? { digest, mime, text, note: text } : { digest, mime, text }
 }
 
-function rewriteNotice({ rewrite }: Target & { ok: true }) {
+function rewriteNotice({ rewrite }: GoodTarget) {
   if (!rewrite?.notify) return []
   const { original, normalized } = rewrite
   const message = `${original} is not in this turn's writable space; it was written to ${normalized}.`

@@ -1,5 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import { library } from '../../support/cast.ts'
+import { contextWithRoom } from '../../support/context.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const page = (number: number) => calls('library.fetch', { page: number })
@@ -9,7 +10,7 @@ export default {
   title: 'a context that is full when a turn begins is compacted first: a summary stands for what left, and old paths can be read',
   cast: () => ({
     tools: [library()],
-    settings: { contextTokens: 9_000, keepRecentTurns: 1 },
+    settings: { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 },
     replies: [page(1), page(2), answers('Both pages speak of red doors.'), summary, page(3), answers('Red, all of them.')],
   }),
   act: async (stage) => {

@@ -1,5 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import { library } from '../../support/cast.ts'
+import { contextWithRoom } from '../../support/context.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const page = (number: number) => calls('library.fetch', { page: number }, { notes: `Reading page ${number}.` })
@@ -10,7 +11,7 @@ export default {
     'a context that fills up in the middle of a turn is condensed there: the prompt and the newest rounds stay, a checkpoint stands for the rest',
   cast: () => ({
     tools: [library()],
-    settings: { contextTokens: 9_000 },
+    settings: { contextTokens: contextWithRoom(7_478) },
     replies: [page(1), page(2), page(3), summary, page(4), answers('Red, all of them.')],
   }),
   act: async (stage) => void (await stage.say('Read the first four pages.')),

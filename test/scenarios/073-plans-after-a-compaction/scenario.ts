@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import { weather } from '../../support/cast.ts'
+import { contextWithRoom } from '../../support/context.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const long = 'It was a long story, and every word of it counted. '.repeat(400)
@@ -8,7 +9,7 @@ const long = 'It was a long story, and every word of it counted. '.repeat(400)
 export default {
   title: 'a plan carried over a compaction keeps its id, its marks and its place as the current one; the history lists it',
   cast: () => ({
-    settings: { contextTokens: 16_000, keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
+    settings: { contextTokens: contextWithRoom(14_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     tools: [weather()],
     replies: [
       calls('react.plan', { mode: 'new', steps: ['Read it', 'Judge it'] }),

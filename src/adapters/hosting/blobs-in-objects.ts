@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { Failure } from '../../core/failure.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
+import type { ObjectStore } from './objects.ts'
+
+/** Blobs as objects: `daybook/blobs/ab/abcdef…`. An object is there as a whole or not at all, so one that is there need not be sent again. */
+export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): BlobStore {
+  return {
+    async put(bytes) {
+      const mine = Uint8Array.from(bytes) // as it is now, whatever the caller does meanwhile
+      const sha256 = sha256Of(mine)
+      if (!(await objects.exists(keyOf(sha256)))) await objects.put(keyOf(sha256), mine)
+      return { sha256, size: mine.length }
+    },
+    async get(sha256) {
+      const bytes = isHash(sha256) ? await objects.get(keyOf(sha256)) : undefined
+      if (!bytes) throw new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
+      if (sha256Of(bytes) !== sha256) {
+        throw new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
+      }
+      return bytes
+    },
+    has: async (sha256) => isHash(sha256) && objects.exists(keyOf(sha256)),
+    async remove(sha256) {
+      if (isHash(sha256)) await objects.delete(keyOf(sha256))
+    },
+  }
+}
+
+const keyOf = (sha256: string) => `daybook/blobs/${sha256.slice(0, 2)}/${sha256}`
+const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
+const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')

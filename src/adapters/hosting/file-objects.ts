@@ -1,0 +1,36 @@
+import { Failure } from '../../core/failure.ts'
+import type { Files } from '../../ports/files.ts'
+import { checkKey, type ObjectStore, uriSpace } from './objects.ts'
+
+/**
+ * Objects in files. A key may be another one's folder (`a` and `a/b`), which a file may not: every object is the file `=` in a folder of
+ * its own, and a segment that begins with `=` gets one more. `hosted_uri` is relative to the store: no absolute path leaves it.
+ */
+export function createFileObjects({ files }: { readonly files: Files }): ObjectStore {
+  return {
+    ...uriSpace('file:///'),
+    put: async (key, bytes) => files.write(fileOf(key), bytes),
+    get: async (key) => files.read(fileOf(key), { maxBytes: Number.MAX_SAFE_INTEGER }),
+    exists: async (key) => (await files.stat(fileOf(key))) !== undefined,
+    async *list(tree) {
+      const { files: found, truncated } = await files.list(folderOf(tree), { dotEntries: true })
+      for (const { path } of found) if (path.endsWith('/=')) yield keyOfFile(path)
+      if (truncated) throw new Failure('hosting.failed', 'there are more objects in this tree than can be listed: list a smaller one')
+    },
+    async delete(key) {
+      await files.remove(fileOf(key))
+    },
+    async deleteTree(tree) {
+      const { files: some, truncated } = await files.list(folderOf(tree), { dotEntries: true, limit: 1 })
+      if (some.length > 0 || truncated) await files.replaceFolder(folderOf(tree), new Map())
+    },
+  }
+}
+
+function folderOf(key: string): string {
+  checkKey(key)
+  return key.replace(/(^|\/)=/g, '$1==')
+}
+
+const fileOf = (key: string) => `${folderOf(key)}/=`
+const keyOfFile = (path: string) => path.slice(0, -'/='.length).replace(/(^|\/)==/g, '$1=')

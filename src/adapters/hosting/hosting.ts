@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import type { BlobRef } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { formatResourceName, parseResourceName, type ResourceName } from '../../core/path/resource-name.ts'
+import { unsafeReason } from '../../core/path/safety.ts'
+import { conversationTree, parseStorageKey, storageKey, turnTree } from '../../core/path/storage-key.ts'
+import type { Scope } from '../../core/scope.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
+import type { Hosted, HostedFile, Hosting, NewFile } from '../../ports/hosting.ts'
+import type { ObjectStore } from './objects.ts'
+
+/** What a key holds: which bytes, and whose. It says its own name again, so that a pointer in the wrong place is nobody's. */
+const Pointer = z.object({
+  version: z.literal(1),
+  rn: z.string(),
+  mime: z.string(),
+  description: z.string().optional(),
+  ts: z.string(),
+  blob: z.object({ sha256: z.string(), size: z.number() }),
+})
+type Pointer = z.infer<typeof Pointer>
+
+/** Bytes go to the blobs, by content; a small object points to them. Pointed elsewhere in one step, so a crash leaves the old or the new. */
+export function createHosting({ objects, blobs }: { readonly objects: ObjectStore; readonly blobs: BlobStore }): Hosting {
+  function read(handle: string): ResourceName | undefined {
+    const key = objects.keyOf(handle)
+    return parseResourceName(handle) ?? parseStorageKey(handle) ?? (key === undefined ? undefined : parseStorageKey(key))
+  }
+
+  return {
+    async host(file) {
+      const name = nameOf(file)
+      const rn = formatResourceName(name)
+      const key = storageKey(name)
+      const blob = await keep(file.content, blobs)
+      const { mime, description, ts } = file
+      const pointer: Pointer = { version: 1, rn, mime, ...(description === undefined ? {} : { description }), ts, blob }
+      await objects.put(key, new TextEncoder().encode(JSON.stringify(pointer)))
+      return { key, hosted_uri: objects.uriOf(key), rn, blob }
+    },
+
+    async resolve(handle, viewer) {
+      const name = read(handle)
+      if (!name || !isOwner(name.owner, viewer)) return undefined
+      const key = storageKey(name)
+      const bytes = await objects.get(key)
+      if (!bytes) return undefined
+      const pointer = readPointer(bytes)
+      const said = parseResourceName(pointer.rn)
+      if (!said || !isOwner(said.owner, viewer) || pointer.rn !== formatResourceName(name)) return undefined
+      return describe(said, pointer, { key, hosted_uri: objects.uriOf(key), rn: pointer.rn, blob: pointer.blob })
+    },
+
+    read: (file) => blobs.get(file.blob.sha256),
+
+    async forget(owner, conversation, turnId) {
+      for (const stage of ['file', 'attachment'] as const) {
+        const name = { owner, conversation, stage }
+        checkNames([owner.tenant, owner.project, owner.user, conversation, turnId ?? 'all'])
+        await objects.deleteTree(turnId === undefined ? conversationTree(name) : turnTree({ ...name, turnId }))
+      }
+    },
+  }
+}
+
+function nameOf({ owner, conversation, turnId, stage, physicalPath }: NewFile): ResourceName {
+  const reason = unsafeReason(physicalPath)
+  if (reason !== undefined) {
+    const details = { reason: 'unsafe_path', path: physicalPath }
+    throw new Failure('file.unsafe', `the path ${JSON.stringify(physicalPath)} ${reason}: it can not be hosted`, { details })
+  }
+  checkNames([owner.tenant, owner.project, owner.user, conversation, turnId])
+  return { owner, conversation, turnId, stage, physicalPath }
+}
+
+/** An empty name would not be found again, and a broken one would share its place with another. */
+function checkNames(names: readonly string[]): void {
+  if (names.some((name) => name === '' || !name.isWellFormed())) {
+    throw new Failure('hosting.failed', 'tenant, project, user, conversation and turn must each have a name, in well-formed Unicode')
+  }
+}
+
+async function keep(content: NewFile['content'], blobs: BlobStore): Promise<BlobRef> {
+  if (content instanceof Uint8Array) return blobs.put(content)
+  const { sha256, size } = content
+  if (!(await blobs.has(sha256))) throw new Failure('blob.missing', `there is no blob ${sha256} to host`, { details: { sha256 } })
+  return { sha256, size }
+}
+
+const isOwner = (owner: Scope, viewer: Scope) =>
+  owner.tenant === viewer.tenant && owner.project === viewer.project && owner.user === viewer.user
+
+function readPointer(bytes: Uint8Array): Pointer {
+  try {
+    return Pointer.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
+  } catch (error) {
+    throw new Failure('hosting.failed', 'what is stored for this file is damaged: host the file again', { cause: error })
+  }
+}
+
+function describe(name: ResourceName, { mime, description, ts }: Pointer, hosted: Hosted): HostedFile {
+  const { owner, conversation, turnId, physicalPath } = name
+  const filename = physicalPath.slice(physicalPath.lastIndexOf('/') + 1)
+  return { ...hosted, owner, conversation, turnId, physicalPath, filename, mime, ...(description === undefined ? {} : { description }), ts }
+}

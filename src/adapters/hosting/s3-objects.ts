@@ -1,0 +1,77 @@
+import { Failure } from '../../core/failure.ts'
+import { checkKey, type ObjectStore, uriSpace } from './objects.ts'
+import { readListPage } from './s3-list-page.ts'
+import { createS3Requests, type S3Requests } from './s3-requests.ts'
+
+export interface S3Options {
+  /** `https://s3.eu-west-1.amazonaws.com`; buckets are the first part of the path. */
+  readonly endpoint: string
+  readonly bucket: string
+  /** Put before every key: `team/daybook`. */
+  readonly prefix?: string
+  readonly region: string
+  readonly accessKeyId: string
+  readonly secretAccessKey: string
+  readonly sessionToken?: string
+  /** Keys of one answer to a listing; the server's own limit when not said. */
+  readonly pageSize?: number
+  /** For one request, with its body. */
+  readonly timeoutMs?: number
+  /** Before the first repetition; each further one waits twice as long. */
+  readonly retryDelayMs?: number
+}
+
+const longestKey = 1024
+
+/** Objects in a bucket of S3, or of anything that speaks like it. */
+export function createS3Objects(options: S3Options): ObjectStore {
+  const prefix = options.prefix ? `${options.prefix.replace(/^\/+|\/+$/g, '')}/` : ''
+  const request = createS3Requests(options)
+
+  function whole(key: string): string {
+    checkKey(key)
+    if (Buffer.byteLength(prefix + key) > longestKey) {
+      throw new Failure('hosting.failed', `the storage key is longer than ${longestKey} bytes: give the file a shorter path`)
+    }
+    return prefix + key
+  }
+
+  const exists = async (key: string) => (await request({ method: 'HEAD', key: whole(key), missing: true })) !== undefined
+
+  async function* list(tree: string): AsyncIterable<string> {
+    const from = `${whole(tree)}/` // not what merely begins like it
+    if (await exists(tree)) yield tree
+    let next: string | undefined
+    do {
+      const page = await listPage(request, { prefix: from, 'continuation-token': next, 'max-keys': options.pageSize?.toString() })
+      yield* page.keys.filter((key) => key.startsWith(from)).map((key) => key.slice(prefix.length))
+      next = page.next
+    } while (next !== undefined)
+  }
+
+  const remove = async (key: string) => {
+    await request({ method: 'DELETE', key: whole(key), missing: true })
+  }
+
+  return {
+    ...uriSpace(`s3://${options.bucket}/${prefix}`),
+    exists,
+    list,
+    async put(key, bytes) {
+      await request({ method: 'PUT', key: whole(key), body: bytes })
+    },
+    get: async (key) => (await request({ method: 'GET', key: whole(key), missing: true }))?.body,
+    delete: remove,
+    async deleteTree(tree) {
+      const keys: string[] = []
+      for await (const key of list(tree)) keys.push(key)
+      for (let at = 0; at < keys.length; at += 8) await Promise.all(keys.slice(at, at + 8).map(remove))
+    },
+  }
+}
+
+async function listPage(request: S3Requests, parameters: Readonly<Record<string, string | undefined>>) {
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const query = { 'list-type': '2', 'encoding-type': 'url', ...Object.fromEntries(given) }
+  return readListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
+}

@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, expect, it } from 'vitest'
+import { foldersInMemory, foldersOnDisk } from '../../../test/support/workspaces.ts'
+import { localScope } from '../../core/scope.ts'
+import type { Workspace, Workspaces } from '../../ports/workspace.ts'
+import { beginTurn, contentsBelow, createTestJournal, type TestJournal, type TestTurn } from '../../testing/conformance/workspace-kit.ts'
+import { createMemoryBlobs } from '../blobs/memory.ts'
+import { createCustomWorkspaces } from './custom.ts'
+import { createGitWorkspaces } from './git.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-agreement-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+type Tree = Readonly<Record<string, string>>
+
+/** The whole meaning of a workspace, in the words of a test: plain objects, no hashes, no deltas. */
+function createModel() {
+  const versions = new Map<string, Tree>()
+  let lineage: Tree = {}
+  const scope = (rel: string) => rel.split('/')[0] as string
+  const within = (tree: Tree, rel: string) =>
+    Object.fromEntries(Object.entries(tree).filter(([path]) => rel === '' || path === rel || path.startsWith(`${rel}/`)))
+
+  function over(below: Tree, above: Tree): Tree {
+    const clash = (path: string) =>
+      Object.keys(above).some((other) => other === path || other.startsWith(`${path}/`) || path.startsWith(`${other}/`))
+    return { ...Object.fromEntries(Object.entries(below).filter(([path]) => !clash(path))), ...above }
+  }
+
+  function begin(turnId: string) {
+    let files: Tree = {}
+    let put: Record<string, string> = {}
+    const answers = new Set<string>()
+    let all = false
+    return {
+      files: () => files,
+      write(rel: string, content: string) {
+        files = over(files, { [rel]: content })
+      },
+      remove(rel: string) {
+        files = Object.fromEntries(Object.entries(files).filter(([path]) => path !== rel))
+      },
+      checkout(
+        mode: 'replace' | 'overlay',
+        sources: readonly (readonly [string, string])[],
+        force: boolean,
+      ): 'ok' | 'missing' | 'nonempty' {
+        const own = Object.entries(files).some(([rel, content]) => put[rel] !== content)
+        if (mode === 'replace' && own && !force) return 'nonempty'
+        const trees = sources.map(([turn, rel]) => within(versions.get(turn) ?? {}, rel))
+        if (trees.some((tree) => Object.keys(tree).length === 0)) return 'missing'
+        const laid = trees.reduce(over, {})
+        files = mode === 'replace' ? laid : over(files, laid)
+        put = mode === 'replace' ? { ...laid } : { ...put, ...laid }
+        if (mode === 'replace' && sources.some(([, rel]) => rel === '')) all = true
+        for (const rel of [...Object.keys(laid), ...sources.flatMap(([, each]) => (each === '' ? [] : [each]))]) answers.add(scope(rel))
+        return 'ok'
+      },
+      publish() {
+        const touched = new Set([...answers, ...Object.keys(files).map(scope)])
+        const kept = Object.entries(lineage).filter(([rel]) => !all && !touched.has(scope(rel)))
+        const materialized = Object.keys(files).length > 0 || answers.size > 0 || all
+        const next = { ...Object.fromEntries(kept), ...files }
+        if (!materialized || (versions.size === 0 && Object.keys(next).length === 0)) return
+        lineage = next
+        versions.set(turnId, lineage)
+      },
+    }
+  }
+  return { begin, versions }
+}
+
+const rel = fc.constantFrom('app/a', 'app/b', 'app/b/c', 'lib/x', 'lib/deep/y', 'top.md', '.env', 'lib')
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('write' as const), rel, content: fc.constantFrom('1', '2', '', '\0\r\n') }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), rel }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('checkout' as const),
+      mode: fc.constantFrom('replace' as const, 'overlay' as const),
+      force: fc.boolean(),
+      sources: fc.array(fc.tuple(fc.nat(9), fc.constantFrom('', 'app', 'lib', 'lib/deep', 'top.md', 'app/a')), {
+        minLength: 1,
+        maxLength: 2,
+      }),
+    }),
+  },
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+const histories = fc.array(fc.array(step, { maxLength: 5 }), { minLength: 1, maxLength: 10 })
+
+interface Contestant {
+  readonly workspace: Workspace
+  readonly journal: TestJournal
+}
+
+async function contestants(): Promise<readonly Contestant[]> {
+  const git = mkdtempSync(join(root, 'g-'))
+  const kinds: readonly Workspaces[] = [
+    createCustomWorkspaces({ ...foldersInMemory(), blobs: createMemoryBlobs() }),
+    createGitWorkspaces({ ...foldersOnDisk(git), root: git }),
+  ]
+  return Promise.all(kinds.map(async (kind) => ({ workspace: await kind.open(localScope, 'c1'), journal: createTestJournal() })))
+}
+
+/** A file in the place of a folder, or the other way round, is refused by every disk; a model of the meaning need not know of it. */
+const isPossible = (files: Tree, each: Step) =>
+  each.do !== 'write' || !Object.keys(files).some((path) => path.startsWith(`${each.rel}/`) || each.rel.startsWith(`${path}/`))
+
+async function take(turn: TestTurn, each: Step, sources: readonly (readonly [string, string])[]): Promise<string | undefined> {
+  if (each.do === 'write') return void (await turn.write(each.rel, each.content))
+  if (each.do === 'remove') return void (await turn.remove(each.rel).catch(() => {})) // a folder is not removed like a file
+  const outcome = await turn.checkout(
+    each.mode,
+    sources.map(([turnId, path]) => (path === '' ? turnId : `${turnId}/${path}`)),
+    each.force,
+  )
+  return outcome.ok ? 'ok' : outcome.code
+}
+
+it('custom and git agree with each other and with a model, over histories of writes, deletes and checkouts', async () => {
+  await fc.assert(
+    fc.asyncProperty(histories, async (turns) => {
+      const model = createModel()
+      const all = await contestants()
+      for (const [number, steps] of turns.entries()) {
+        const turnId = `turn_${number}`
+        const expected = model.begin(turnId)
+        const own = await Promise.all(all.map(({ workspace, journal }) => beginTurn(workspace, turnId, journal)))
+        for (const each of steps) {
+          if (!isPossible(expected.files(), each)) continue
+          if (each.do === 'checkout' && number === 0) continue // nothing came before
+          const before = expected.files()
+          const sources = each.do === 'checkout' ? each.sources.map(([n, path]) => [`turn_${n % number}`, path] as const) : []
+          if (each.do === 'write') expected.write(each.rel, each.content)
+          if (each.do === 'remove') expected.remove(each.rel)
+          const verdict = each.do === 'checkout' ? expected.checkout(each.mode, sources, each.force) : undefined
+          for (const turn of own) {
+            expect(await take(turn, each, sources)).toBe(verdict)
+            expect(await turn.files()).toEqual(verdict === undefined || verdict === 'ok' ? expected.files() : before)
+          }
+        }
+        expected.publish()
+        for (const turn of own) await turn.publish()
+      }
+      for (const { workspace, journal } of all) {
+        for (const [number] of turns.entries()) {
+          const turnId = `turn_${number}`
+          const version = model.versions.get(turnId)
+          expect((await workspace.version(turnId, journal))?.map(({ rel: path }) => path)).toEqual(version && Object.keys(version).sort())
+          if (!version) continue
+          await workspace.begin('turn_later')
+          await workspace.hydrate(turnId, [{ area: 'files', rel: '' }], journal)
+          if (Object.keys(version).length > 0) expect(await contentsBelow(workspace, `${turnId}/files`)).toMatchObject(version)
+        }
+      }
+    }),
+    { numRuns: 10 },
+  )
+}, 120_000)

@@ -1,0 +1,43 @@
+import type { BlobStore } from '../../ports/blobs.ts'
+import type { Files } from '../../ports/files.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import { publishCustom } from './custom-publish.ts'
+import { createCustomVersions } from './custom-versions.ts'
+import { conversationFolder } from './names.ts'
+import { createWorkspace } from './workspace.ts'
+
+export interface WorkspaceFolders {
+  /** Files below a folder of the root of all workspaces; on disk or in memory. The same for the same name. */
+  openFiles(folder: string): Files
+  /** That folder and everything in it. */
+  removeFiles(folder: string): Promise<void>
+}
+
+/** The three folders of a conversation, below the root of all workspaces. */
+export function foldersOf({ openFiles }: Pick<WorkspaceFolders, 'openFiles'>, home: string) {
+  return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
+}
+
+/**
+ * Workspaces that need nothing but the journal: each turn's publish block holds a manifest of what the turn changed, and bytes are found
+ * by content. A machine that never saw the conversation can bring back every version of it.
+ */
+export function createCustomWorkspaces(options: WorkspaceFolders & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
+  const { blobs } = options
+  return {
+    implementation: 'custom',
+    async open(owner, conversation) {
+      const folders = foldersOf(options, conversationFolder(owner, conversation))
+      const versions = createCustomVersions(blobs)
+      return createWorkspace(folders, {
+        implementation: 'custom',
+        versions,
+        begin: async () => {}, // nothing is made before something is written
+        checkedOut: async () => {},
+        publish: (turnId, request, history) => publishCustom(turnId, request, { versions, ...folders, blobs, history }),
+        describe: async () => ({}),
+      })
+    },
+    forget: (owner, conversation) => options.removeFiles(conversationFolder(owner, conversation)),
+  }
+}

@@ -1,0 +1,104 @@
+import { Failure } from '../../core/failure.ts'
+import type { Files } from '../../ports/files.ts'
+import type { Published } from '../../ports/workspace.ts'
+import { readCheckoutRecord } from './checkout-record.ts'
+import { readMade, readState, type TurnIndex } from './git-index.ts'
+import type { Lineage } from './git-lineage.ts'
+import type { Origin } from './git-origin.ts'
+import { textOf } from './git-run.ts'
+import { importRef, snapshotMessage, writeSnapshot } from './git-snapshot.ts'
+import { nextLineage } from './lineage.ts'
+import { publishedRecord } from './publish-record.ts'
+import { filesFolder, isEmpty } from './turn-files.ts'
+
+export interface GitPublishParts {
+  readonly lineage: Lineage
+  readonly origin: Origin | undefined
+  readonly index: TurnIndex
+  readonly files: Files
+  readonly runtime: Files
+}
+
+const RETRIES = 3
+
+/**
+ * The lineage with what the turn made of its scopes, as a commit; branch and version move together, and the branch only from where it
+ * was seen. Somebody else was faster: the same files on top of what is there now.
+ */
+export async function publishGit(turnId: string, parts: GitPublishParts): Promise<Published> {
+  const { lineage, index, files, runtime } = parts
+  const record = publishedRecord('git', turnId)
+  await lineage.prepare()
+  let seen = lookAtHead(lineage) // meanwhile
+  seen.catch(() => {})
+  const [checkedOut, empty, state] = await Promise.all([
+    readCheckoutRecord(runtime, turnId),
+    isEmpty(files, filesFolder(turnId)),
+    readState(lineage, index),
+  ])
+  if (!checkedOut && empty) return record.skipped('workspace_not_materialized')
+  const { made, fresh } = await readMade(state, files, turnId)
+  for (let attempt = 0; ; attempt++, seen = lookAtHead(lineage)) {
+    const { head, before } = await seen
+    const next = nextLineage(before, made, checkedOut)
+    if (head === undefined && next.size === 0) return record.skipped('empty_workspace')
+    const changes = changesBetween(before, next)
+    const commit = changes.size === 0 && head !== undefined ? head : await snapshot(lineage, turnId, { parent: head, changes, fresh })
+    if (await moved(parts, turnId, { commit, head })) {
+      const facts = { commit_sha: commit, lineage_ref: lineage.refs.branch, version_ref: lineage.refs.version(turnId) }
+      const own = commit !== head || (await isOwn(lineage, commit, turnId)) // again, after a crash: it is there already
+      return own ? record.committed(facts) : record.unchanged(facts)
+    }
+    if (attempt === RETRIES) throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time')
+  }
+}
+
+async function lookAtHead(lineage: Lineage) {
+  const head = await lineage.commitOf(lineage.refs.branch)
+  return { head, before: head === undefined ? new Map<string, string>() : await lineage.hashesOf(head) }
+}
+
+function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ReadonlyMap<string, string | undefined> {
+  const put = [...after].filter(([rel, hash]) => before.get(rel) !== hash)
+  const removed = [...before.keys()].filter((rel) => !after.has(rel)).map((rel) => [rel, undefined] as const)
+  return new Map<string, string | undefined>([...put, ...removed])
+}
+
+function snapshot(
+  lineage: Lineage,
+  turnId: string,
+  rest: { parent: string | undefined; changes: ReadonlyMap<string, string | undefined>; fresh: ReadonlyMap<string, Uint8Array> },
+): Promise<string> {
+  return writeSnapshot(lineage, { turnId, now: Date.now(), ...rest })
+}
+
+async function isOwn(lineage: Lineage, commit: string, turnId: string): Promise<boolean> {
+  return textOf(await lineage.git(['log', '-1', '--format=%s', commit])) === snapshotMessage(turnId)
+}
+
+interface Move {
+  readonly commit: string
+  readonly head: string | undefined
+}
+
+/** At the origin first, where there is one: what others can see is what counts. False when the branch is no longer where it was seen. */
+async function moved({ lineage, origin }: GitPublishParts, turnId: string, { commit, head }: Move): Promise<boolean> {
+  const { refs } = lineage
+  if (origin && !(await origin.push(turnId, commit, head))) return false
+  const nothing = '0'.repeat(40)
+  const lines = [
+    'start',
+    `update ${refs.branch} ${commit} ${head ?? nothing}`,
+    `update ${refs.version(turnId)} ${commit}`,
+    `delete ${importRef(turnId)}`,
+    'prepare',
+    'commit',
+  ]
+  try {
+    await lineage.git(['update-ref', '--stdin'], { input: `${lines.join('\n')}\n` })
+    return true
+  } catch (error) {
+    if ((await lineage.commitOf(refs.branch)) === head) throw error // nobody was faster: it is something else
+    return false
+  }
+}

@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { Failure } from '../../core/failure.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import { foldersOf, type WorkspaceFolders } from './custom.ts'
+import { describeGit } from './git-describe.ts'
+import { fillIndex } from './git-index.ts'
+import { blobName, type Lineage, lineageRefs, openLineage } from './git-lineage.ts'
+import { createOrigin, type Origin } from './git-origin.ts'
+import { publishGit } from './git-publish.ts'
+import { makeTurnRepository } from './git-turn-repository.ts'
+import { conversationFolder, encodeName } from './names.ts'
+import type { Versions } from './versions.ts'
+import { createWorkspace } from './workspace.ts'
+
+export interface GitWorkspacesOptions extends WorkspaceFolders {
+  /** Where `openFiles` has its folders on disk; absolute. */
+  readonly root: string
+  /** Another bare repository, by path or address, that all machines push to and fetch from. */
+  readonly remote?: string
+  /** The git to run. */
+  readonly program?: string
+}
+
+/**
+ * Workspaces with a history that git can read:
+ *
+ *   <root>/<conversation>/lineage.git                   bare; a branch, and a ref for the version of each turn
+ *                        /index/<turn>                  what was checked out, so that changes are found without reading everything
+ *                        /out/workdir/<turn>/.git       for the agent's own programs; nothing of ours depends on it
+ */
+export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
+  return {
+    implementation: 'git',
+    async open(owner, conversation) {
+      const home = conversationFolder(owner, conversation)
+      const place = join(options.root, home)
+      const folders = foldersOf(options, home)
+      const lineage = openLineage({ folder: join(place, 'lineage.git'), refs: lineageRefs(owner, conversation), program: options.program })
+      const origin = options.remote === undefined ? undefined : createOrigin(lineage, options.remote)
+      const turnRoot = (turnId: string) => join(place, 'out/workdir', turnId)
+      const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(place, 'index', encodeName(turnId)) })
+      return createWorkspace(folders, {
+        implementation: 'git',
+        versions: createGitVersions(lineage, origin),
+        async begin(turnId) {
+          await lineage.prepare()
+          if (origin) await origin.fetchBranch()
+          await folders.files.list(turnId, { limit: 1 }) // a folder that was being replaced when a process died is whole from here on
+          await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
+        },
+        checkedOut: (turnId, { kept }) => fillIndex(lineage, index(turnId), kept),
+        publish: (turnId) => publishGit(turnId, { lineage, origin, index: index(turnId), ...folders }),
+        describe: (turnId, last) => describeGit(lineage, index(turnId), turnId, last),
+      })
+    },
+    forget: (owner, conversation) => options.removeFiles(conversationFolder(owner, conversation)),
+  }
+}
+
+function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versions {
+  return {
+    async find(turnId) {
+      const ref = lineage.refs.version(turnId)
+      const known = await lineage.commitOf(ref)
+      const commit = known ?? (origin && (await fetched(lineage, origin, turnId)) ? await lineage.commitOf(ref) : undefined)
+      return commit === undefined ? undefined : lineage.filesOf(commit)
+    },
+    async read(files) {
+      const objects = await lineage.readObjects([...files.values()].map(({ hash }) => hash))
+      return new Map([...files].flatMap(([rel, { hash }]) => (objects.has(hash) ? [[rel, objects.get(hash) as Uint8Array] as const] : [])))
+    },
+    hashOf: blobName,
+  }
+}
+
+/** An origin that can not be reached has nothing for us: the journal may. */
+async function fetched(lineage: Lineage, origin: Origin, turnId: string): Promise<boolean> {
+  await lineage.prepare()
+  try {
+    return await origin.fetchVersion(turnId)
+  } catch (error) {
+    if (error instanceof Failure) return false
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { foldersInMemory, foldersOnDisk } from '../../../test/support/workspaces.ts'
+import { describeWorkspaces } from '../../testing/conformance/workspace.ts'
+import { createMemoryBlobs } from '../blobs/memory.ts'
+import { createCustomWorkspaces } from './custom.ts'
+import { createGitWorkspaces } from './git.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-workspace-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+const freshFolder = () => mkdtempSync(join(root, 'f-'))
+const runner = { describe, it, expect }
+
+describeWorkspaces(runner, 'custom, in memory', async () => {
+  const blobs = createMemoryBlobs()
+  const machine = () => createCustomWorkspaces({ ...foldersInMemory(), blobs })
+  return { workspaces: machine(), elsewhere: async () => machine() }
+})
+
+describeWorkspaces(runner, 'custom, on disk', async () => {
+  const blobs = createMemoryBlobs()
+  const machine = () => createCustomWorkspaces({ ...foldersOnDisk(freshFolder()), blobs })
+  return { workspaces: machine(), elsewhere: async () => machine() }
+})
+
+describeWorkspaces(runner, 'git', async () => {
+  const remote = join(freshFolder(), 'origin.git')
+  execFileSync('git', ['init', '--quiet', '--bare', remote])
+  const machine = () => {
+    const folder = freshFolder()
+    return createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote })
+  }
+  return { workspaces: machine(), elsewhere: async () => machine() }
+})

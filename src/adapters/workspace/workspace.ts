@@ -1,0 +1,70 @@
+import { Failure } from '../../core/failure.ts'
+import { withoutPlaces } from '../../core/path/places.ts'
+import type { Files } from '../../ports/files.ts'
+import type { History, Published, PublishRequest, Workspace, Workspaces } from '../../ports/workspace.ts'
+import { type CheckedOut, checkout } from './checkout.ts'
+import { describeTurn } from './describe.ts'
+import { hydrate, hydrateCurrent } from './hydrate.ts'
+import { publishedRecord } from './publish-record.ts'
+import type { Versions } from './versions.ts'
+
+/** The three folders of a workspace. */
+export interface Folders {
+  readonly files: Files
+  readonly scratch: Files
+  readonly runtime: Files
+}
+
+/** What one kind of workspace does in its own way. */
+export interface Kind {
+  readonly implementation: Workspaces['implementation']
+  readonly versions: Versions
+  begin(turnId: string): Promise<void>
+  checkedOut(turnId: string, laid: CheckedOut): Promise<void>
+  publish: Workspace['publish']
+  /** Besides what every workspace says of itself; `last` is what came of the last publish, if it was here. */
+  describe(turnId: string, last: Published | undefined): Promise<Pick<Awaited<ReturnType<Workspace['describe']>>, 'git'>>
+}
+
+/** What all workspaces have in common: a kind only says where versions are kept. */
+export function createWorkspace(folders: Folders, kind: Kind): Workspace {
+  const { files, runtime } = folders
+  const { implementation, versions } = kind
+  let begun: string | undefined
+  let last: Published | undefined
+
+  async function publish(turnId: string, request: PublishRequest, history: History): Promise<Published> {
+    try {
+      return await kind.publish(turnId, request, history)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error // a bug: nobody's workspace is to blame
+      return publishedRecord(implementation, turnId).failed(withoutPlaces(error.message))
+    }
+  }
+
+  return {
+    ...folders,
+    async begin(turnId) {
+      await kind.begin(turnId)
+      begun = turnId
+    },
+    async version(turnId, history) {
+      const version = await versions.find(turnId, history)
+      return version && [...version].map(([rel, { size }]) => ({ rel, size }))
+    },
+    hydrate: (turnId, refs, history) => (turnId === begun ? hydrateCurrent : hydrate)(turnId, refs, { versions, files, history }),
+    async checkout(turnId, request, history) {
+      const laid = await checkout(turnId, request, { versions, files, runtime, history })
+      if (laid.outcome.ok) await kind.checkedOut(turnId, laid)
+      return laid.outcome
+    },
+    async publish(turnId, request, history) {
+      last = await publish(turnId, request, history)
+      return last
+    },
+    async describe(turnId) {
+      const facts = await describeTurn(folders, implementation, turnId)
+      return { ...facts, ...(await kind.describe(turnId, last)) }
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest'
+import { weather } from '../../test/support/cast.ts'
+import type { TurnEvent } from '../core/event.ts'
+import { createHarness } from '../testing/harness.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
+import { styleFor } from './style.ts'
+import { createTurnPrinter } from './turn-printer.ts'
+
+async function story(): Promise<readonly TurnEvent[]> {
+  const replies = [
+    calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }),
+    calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] looked' }),
+    calls('weather.yesterday', {}),
+    answers('Clear.\nAnd warm.', { followups: ['And tomorrow?'] }),
+  ]
+  return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
+}
+
+function printed(events: readonly TurnEvent[]): string {
+  let text = ''
+  const printer = createTurnPrinter(
+    (piece) => {
+      text += piece
+    },
+    styleFor({}, {}),
+  )
+  for (const event of events) printer.print(event)
+  printer.endLine()
+  return text
+}
+
+it('prints a turn as a person would want to read it', async () => {
+  expect(printed(await story())).toMatchInlineSnapshot(`
+    "Next step.
+    First a plan.
+    → react.plan {"mode":"new","steps":["look","say"]}
+      □ look
+      □ say
+      ✓
+    Next step.
+    ✓ [1] looked
+      ✓ look
+      □ say
+    → weather.today {"city":"Rome"}
+      ✓
+    Next step.
+      ! protocol_violation.tool_call_invalid: There is no tool "weather.yesterday". Nothing ran. Call a tool that the catalogue lists, by its full id.
+    Done.
+    Clear.
+    And warm.
+      · And tomorrow?
+    "
+  `)
+})
+
+it('prints the same words for whoever comes later', async () => {
+  const events = await story()
+  const later = printed(events.filter(({ type }) => type === 'entry'))
+  expect(later.split('\n').filter((line) => line !== '')).toEqual(
+    printed(events)
+      .split('\n')
+      .filter((line) => line !== ''),
+  )
+})
+
+it('uses colours only where somebody sees them', () => {
+  expect(styleFor({ isTTY: true }, {}).bad('x')).toBe('\x1b[31mx\x1b[39m')
+  for (const [stream, environment] of [
+    [{}, {}],
+    [{ isTTY: true }, { NO_COLOR: '1' }],
+    [{ isTTY: true }, { TERM: 'dumb' }],
+  ] as const) {
+    expect(styleFor(stream, environment).bad('x')).toBe('x')
+  }
+})

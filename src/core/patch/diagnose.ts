@@ -1,0 +1,73 @@
+import { type Hunk, oldLines } from './hunk.ts'
+import type { Locator } from './locate.ts'
+
+/** How far a hunk matched where its header said. Keys are snake_case because the model reads them. All numbers count from 1. */
+export interface MismatchDiagnostic {
+  readonly hunk_index: number
+  readonly hunk_header: string
+  readonly requested_start_line: number
+  readonly target_line_count: number
+  readonly old_context_lines: number
+  readonly matched_old_context_lines: number
+  readonly first_mismatch?: {
+    readonly patch_line: number
+    readonly target_line: number
+    readonly expected: string
+    /** Null after the last line. */
+    readonly actual: string | null
+  }
+  /** Where the hunk's first old line stands, nearest to the requested line. */
+  readonly first_old_context_line_matches: readonly number[]
+}
+
+export interface SuggestedRead {
+  readonly path: string
+  readonly line_start: number
+  readonly line_count: number
+  readonly line_numbers: 'disabled'
+}
+
+const longestLine = 240
+const mostMatches = 8
+
+export function diagnose(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): MismatchDiagnostic {
+  const old = oldLines(hunk)
+  const start = Math.max(0, hunk.start - 1)
+  const differing = old.findIndex(({ text }, offset) => lines[start + offset] !== text)
+  const line = old[differing]
+  return {
+    hunk_index: index + 1,
+    hunk_header: hunk.header.slice(0, longestLine),
+    requested_start_line: hunk.start,
+    target_line_count: lines.length,
+    old_context_lines: old.length,
+    matched_old_context_lines: line ? differing : old.length,
+    ...(line && {
+      first_mismatch: {
+        patch_line: line.at,
+        target_line: start + differing + 1,
+        expected: line.text.slice(0, longestLine),
+        actual: lines[start + differing]?.slice(0, longestLine) ?? null,
+      },
+    }),
+    first_old_context_line_matches: nearestTo(start, locator.all(old[0]?.text ?? '')).map((place) => place + 1),
+  }
+}
+
+/** What to read before trying again: the lines around the place that the hunk asked for, as they are. */
+export function suggestRead(
+  path: string,
+  { requested_start_line: start, old_context_lines: old }: Pick<MismatchDiagnostic, 'requested_start_line' | 'old_context_lines'>,
+): SuggestedRead {
+  return { path, line_start: Math.max(1, start - 4), line_count: Math.min(80, Math.max(12, old + 8)), line_numbers: 'disabled' }
+}
+
+function nearestTo(wanted: number, places: readonly number[]): readonly number[] {
+  const after = places.findIndex((place) => place >= wanted)
+  const middle = after === -1 ? places.length : after
+  return places
+    .slice(Math.max(0, middle - mostMatches), middle + mostMatches)
+    .sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))
+    .slice(0, mostMatches)
+    .sort((a, b) => a - b)
+}

@@ -1,0 +1,103 @@
+import { beginsNextFile, fileHeaderAt, type HunkHeader, parseHunkHeader } from './header.ts'
+import { type Hunk, type HunkLine, type Refused, refused } from './hunk.ts'
+
+export interface Patch {
+  readonly ok: true
+  readonly hunks: readonly Hunk[]
+}
+
+/** In characters. Whoever needs more writes the file anew. */
+export const largestPatch = 1_048_576
+
+/** Whether a text is meant as changes to a file; any other text is meant as the file itself. */
+export function isDiff(text: string): boolean {
+  return /^\s*(?:---|\+\+\+|@@|diff --git )/.test(text)
+}
+
+/** A unified diff of one file, read leniently. Which file it names is only looked at to refuse two of them. */
+export function parsePatch(text: string): Patch | Refused {
+  if (text.length > largestPatch) return refused('patch_too_large', `A patch has at most ${largestPatch} characters. Write the file anew.`)
+  const lines = patchLines(text)
+  const hunks: Hunk[] = []
+  const files = new Set<string>()
+  for (let at = 0; at < lines.length; ) {
+    const file = fileHeaderAt(lines, at)
+    if (file?.name !== undefined) files.add(file.name)
+    if (files.size > 1)
+      return refused('patch_multiple_files', `The patch is for ${[...files].join(' and ')}. Send one patch for each file.`)
+    const line = lines[at] as string // at < length
+    if (file || !line.startsWith('@@')) {
+      at += file?.length ?? 1
+      continue
+    }
+    const header = parseHunkHeader(line)
+    if (!header) return refused('invalid_hunk_header', `Line ${at + 1} of the patch is no hunk header such as "@@ -12,3 +12,4 @@".`)
+    const body = readBody(lines, at + 1, header)
+    if (!body.ok) return body
+    at = body.end
+    const { start, oldCount, section } = header
+    if (body.lines.length > 0) hunks.push({ header: line, start, insertsAfter: oldCount === 0, section, lines: body.lines })
+  }
+  return hunks.length > 0 ? { ok: true, hunks } : noHunks
+}
+
+const noHunks = refused(
+  'no_hunks_found',
+  'A text that begins with ---, +++ or @@ is read as a unified diff, and this one has no hunk with lines in it. To replace a file by a text that begins so, use react.write.',
+)
+
+/** Written on a system where all lines end in CRLF, the carriage returns are not part of what the patch says. */
+function patchLines(text: string): readonly string[] {
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  const carried = lines.every((line, index) => line.endsWith('\r') || (index === lines.length - 1 && !text.endsWith('\n')))
+  return carried ? lines.map((line) => line.replace(/\r$/, '')) : lines
+}
+
+type Body = { readonly ok: true; readonly lines: readonly HunkLine[]; readonly end: number }
+
+const sides: ReadonlyMap<string, HunkLine['side']> = new Map([
+  [' ', 'both'],
+  ['-', 'old'],
+  ['+', 'new'],
+])
+
+function readBody(lines: readonly string[], from: number, header: HunkHeader): Body | Refused {
+  const body: HunkLine[] = []
+  const counts = { old: 0, new: 0 }
+  let blanks = 0
+  let at = from
+  for (; at < lines.length; at++) {
+    const line = lines[at] as string // at < length
+    const complete = counts.old >= header.oldCount && counts.new >= header.newCount
+    if (line.startsWith('@@') || beginsNextFile(lines, at, complete) || (complete && isSignature(lines, at))) break
+    if (line.startsWith('\\')) {
+      const last = body.pop()
+      if (last) body.push({ ...last, cut: true })
+      continue
+    }
+    const blank = line === '' || line === '\r'
+    const side = blank ? 'both' : sides.get(line.charAt(0))
+    if (side === undefined) return strayLine(at)
+    body.push({ side, text: blank ? line : line.slice(1), at: at + 1 })
+    blanks = blank ? blanks + 1 : 0
+    if (side !== 'new') counts.old++
+    if (side !== 'old') counts.new++
+  }
+  return { ok: true, lines: withoutTrailingBlanks(body, blanks), end: at }
+}
+
+const strayLine = (at: number) =>
+  refused(
+    'invalid_hunk_line',
+    `Line ${at + 1} of the patch begins with neither a space, "-", "+" nor "\\". A line that stays the same begins with a space.`,
+  )
+
+/** `git format-patch` ends with its version. */
+const isSignature = (lines: readonly string[], at: number) => lines[at] === '-- ' && /^\d+\.\d+/.test(lines[at + 1] ?? '')
+
+/** Bare blank lines after a hunk part it from the next; they are context only where there is no other. */
+function withoutTrailingBlanks(body: readonly HunkLine[], blanks: number): readonly HunkLine[] {
+  const rest = body.slice(0, body.length - blanks)
+  return rest.some(({ side }) => side !== 'new') ? rest : body
+}

@@ -1,0 +1,127 @@
+import { localScope } from '../../core/scope.ts'
+import type { HydrationRef } from '../../ports/workspace.ts'
+import type { TestRunner } from './suite.ts'
+import { beginTurn, bytes, type CreateHouse, contentsBelow, createTestJournal, openIn, publishedTurn, text } from './workspace-kit.ts'
+
+const files = (rel: string): HydrationRef => ({ area: 'files', rel })
+
+export function describeHydration({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
+  const scene = async () => {
+    const house = await create()
+    const [workspace, journal] = [await openIn(house), createTestJournal()]
+    await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/deep/b': '22', 'notes/n': '333' })
+    const elsewhere = await (await house.elsewhere()).open(localScope, 'c1')
+    await elsewhere.begin('turn_2')
+    return { workspace, journal, elsewhere }
+  }
+
+  describe(`${name} brings back files of earlier turns`, () => {
+    it('a file, a folder, everything; on a machine that never saw them', async () => {
+      const { journal, elsewhere } = await scene()
+      const pulled = await elsewhere.hydrate('turn_1', [files('app/a'), files('app')], journal)
+      expect(pulled).toEqual({
+        present: [
+          { ref: files('app/a'), files: [{ path: 'turn_1/files/app/a', size: 1 }] },
+          {
+            ref: files('app'),
+            files: [
+              { path: 'turn_1/files/app/a', size: 1 },
+              { path: 'turn_1/files/app/deep/b', size: 2 },
+            ],
+          },
+        ],
+        missing: [],
+        errors: [],
+        fetched: 2,
+      })
+      expect((await elsewhere.hydrate('turn_1', [files('')], journal)).fetched).toBe(1)
+      expect(await contentsBelow(elsewhere, 'turn_1/files')).toEqual({ 'app/a': '1', 'app/deep/b': '22', 'notes/n': '333' })
+      expect((await elsewhere.hydrate('turn_1', [files('')], journal)).fetched).toBe(0)
+    })
+
+    it('byte for byte: none, every byte, many', async () => {
+      const house = await create()
+      const [workspace, journal] = [await openIn(house), createTestJournal()]
+      const contents = {
+        none: new Uint8Array(),
+        all: Uint8Array.from({ length: 256 }, (_, i) => i),
+        many: new Uint8Array(300_000).fill(10),
+      }
+      await workspace.begin('turn_1')
+      for (const [rel, content] of Object.entries(contents)) await workspace.files.write(`turn_1/files/app/${rel}`, content)
+      await workspace.files.write('turn_1/files/app/crlf.txt', bytes('a\r\nb\n$Id$'))
+      await workspace.files.write('turn_1/files/app/.gitattributes', bytes('* text eol=crlf ident\n'))
+      await journal.publish(workspace, 'turn_1')
+      const elsewhere = await (await house.elsewhere()).open(localScope, 'c1')
+      await elsewhere.hydrate('turn_1', [files('')], journal)
+      for (const [rel, content] of Object.entries(contents)) {
+        expect(Buffer.compare((await elsewhere.files.read(`turn_1/files/app/${rel}`)) as Uint8Array, content)).toBe(0)
+      }
+      expect(text(await elsewhere.files.read('turn_1/files/app/crlf.txt'))).toBe('a\r\nb\n$Id$')
+    })
+
+    it('read-only, also what was here before', async () => {
+      const { workspace, journal, elsewhere } = await scene()
+      await workspace.begin('turn_2')
+      for (const machine of [workspace, elsewhere]) {
+        await machine.hydrate('turn_1', [files('')], journal)
+        for (const path of ['turn_1/files/app/a', 'turn_1/files/app/deep/b', 'turn_1/files/notes/n']) {
+          await expect(machine.files.write(path, bytes('x'))).rejects.toMatchObject({
+            code: 'file.unsafe',
+            details: { reason: 'read_only' },
+          })
+        }
+      }
+    })
+
+    it('as they were left, when something else lies in their place', async () => {
+      const { journal, elsewhere } = await scene()
+      await elsewhere.files.write('turn_1/files/app/a', bytes('2'))
+      await elsewhere.files.write('turn_1/files/app/deep/b', bytes('xx'), { readOnly: true })
+      expect((await elsewhere.hydrate('turn_1', [files('')], journal)).fetched).toBe(3)
+      expect(await contentsBelow(elsewhere, 'turn_1/files')).toEqual({ 'app/a': '1', 'app/deep/b': '22', 'notes/n': '333' })
+    })
+
+    it('outputs and attachments from the journal, by their exact names', async () => {
+      const { journal, elsewhere } = await scene()
+      journal.record('fi:turn_1.outputs/out/report.md', bytes('report'))
+      journal.record('fi:turn_1.user.attachments/photo.png', bytes('photo'))
+      const refs: readonly HydrationRef[] = [
+        { area: 'outputs', rel: 'out/report.md' },
+        { area: 'attachments', rel: 'photo.png' },
+        { area: 'outputs', rel: 'out' },
+      ]
+      const pulled = await elsewhere.hydrate('turn_1', refs, journal)
+      expect([pulled.present.length, pulled.missing, pulled.fetched]).toEqual([2, [refs[2]], 2])
+      expect(text(await elsewhere.files.read('turn_1/attachments/photo.png'))).toBe('photo')
+    })
+
+    it('says what is missing, and brings the rest', async () => {
+      const { journal, elsewhere } = await scene()
+      const pulled = await elsewhere.hydrate('turn_1', [files('nothing'), files('notes'), files('app/a/x')], journal)
+      expect(pulled.missing).toEqual([files('nothing'), files('app/a/x')])
+      expect(pulled.present.map(({ ref }) => ref)).toEqual([files('notes')])
+    })
+
+    it('what was recorded and never published, and what is only here', async () => {
+      const { workspace, journal } = await scene()
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.writeRecorded('app/recorded', 'r')
+      await turn.write('app/local', 'l')
+      await workspace.begin('turn_3')
+      const pulled = await workspace.hydrate('turn_2', [files('app')], journal)
+      expect(pulled.present[0]?.files.map(({ path }) => path)).toEqual(['turn_2/files/app/local', 'turn_2/files/app/recorded'])
+    })
+
+    it('leaves the files of the running turn alone, and fetches what of it is not here', async () => {
+      const { journal, elsewhere } = await scene()
+      await elsewhere.files.write('turn_2/files/app/a', bytes('mine'))
+      journal.record('fi:turn_2.files/app/a', bytes('older'))
+      journal.record('fi:turn_2.user.attachments/photo.png', bytes('photo'))
+      const pulled = await elsewhere.hydrate('turn_2', [files('app/a'), { area: 'attachments', rel: 'photo.png' }], journal)
+      expect(pulled.fetched).toBe(1)
+      expect(text(await elsewhere.files.read('turn_2/files/app/a'))).toBe('mine')
+      await elsewhere.files.write('turn_2/files/app/a', bytes('still mine'))
+    })
+  })
+}

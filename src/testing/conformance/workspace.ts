@@ -1,0 +1,185 @@
+import { localScope } from '../../core/scope.ts'
+import type { TestRunner } from './suite.ts'
+import { describeCheckout } from './workspace-checkout.ts'
+import { describeHydration } from './workspace-hydration.ts'
+import { beginTurn, type CreateHouse, createTestJournal, openIn, publishedTurn, relsOf } from './workspace-kit.ts'
+
+/** What every kind of workspaces promises. `create` gives an empty one. */
+export function describeWorkspaces(runner: TestRunner, name: string, create: CreateHouse): void {
+  describePublishing(runner, name, create)
+  describeCheckout(runner, name, create)
+  describeHydration(runner, name, create)
+  describeConversations(runner, name, create)
+}
+
+function describePublishing({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
+  describe(`${name} publishes what a turn made`, () => {
+    it('leaves a version: exactly the files, whatever their names', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const names = ['app/a.ts', 'app/b c.ts', 'app/ünï "q".txt', 'app/.env', 'app/deep/er/x', 'top.md', 'app/__proto__', 'constructor']
+      const published = await publishedTurn(workspace, 'turn_1', journal, Object.fromEntries(names.map((each) => [each, each])))
+      expect(published.record).toMatchObject({ status: 'published', turn_id: 'turn_1', committed: true })
+      expect(await relsOf(workspace, 'turn_1', journal)).toEqual([...names].sort())
+    })
+
+    it('skips a turn that has no files, and says why', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const turn = await beginTurn(workspace, 'turn_1', journal)
+      expect((await turn.publish()).record).toMatchObject({
+        status: 'skipped',
+        skipped: true,
+        committed: false,
+        reason: 'workspace_not_materialized',
+      })
+      await turn.write('node_modules/x.js', 'x')
+      expect((await turn.publish()).record).toMatchObject({ status: 'skipped', reason: 'empty_workspace' })
+      expect(await workspace.version('turn_1', journal)).toBe(undefined)
+    })
+
+    it('keeps nothing of outputs, attachments, caches, logs and repositories inside', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const turn = await beginTurn(workspace, 'turn_1', journal)
+      await workspace.files.write('turn_1/outputs/report.md', Buffer.from('x'))
+      await workspace.files.write('turn_1/attachments/photo.png', Buffer.from('x'))
+      for (const rel of [
+        'app/a.ts',
+        'app/node_modules/m/i.js',
+        'app/__pycache__/a.pyc',
+        'app/.venv/x',
+        'logs/l',
+        'app/executed_programs/p',
+      ]) {
+        await turn.write(rel, rel)
+      }
+      await turn.publish()
+      expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a.ts'])
+    })
+
+    it('replaces the scopes that the turn touched, and keeps the others', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1', 'top.md': '1' })
+      await publishedTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'new/x': '2' })
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'new/x', 'notes/n', 'top.md'])
+      expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b', 'notes/n', 'top.md'])
+    })
+
+    it('keeps a deletion: this version lacks the file, the one before has it, other scopes are as they were', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.checkout('replace', ['turn_1/app'])
+      await turn.remove('app/b')
+      expect((await turn.publish()).record).toMatchObject({ committed: true })
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'notes/n'])
+      expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b', 'notes/n'])
+    })
+
+    it('keeps the deletion of a whole scope, and of everything', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'notes/n': '1' })
+      const second = await beginTurn(workspace, 'turn_2', journal)
+      await second.checkout('replace', ['turn_1/app'])
+      await second.remove('app/a')
+      await second.publish()
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['notes/n'])
+      const third = await beginTurn(workspace, 'turn_3', journal)
+      await third.checkout('replace', ['turn_2'])
+      await third.remove('notes/n')
+      await third.publish()
+      expect(await relsOf(workspace, 'turn_3', journal)).toEqual([])
+    })
+
+    it('makes the lineage what an older version was, when that is checked out whole', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
+      await publishedTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'app/c': '2', 'notes/n': '2' })
+      const turn = await beginTurn(workspace, 'turn_3', journal)
+      await turn.checkout('replace', ['turn_1'])
+      await turn.publish()
+      expect(await relsOf(workspace, 'turn_3', journal)).toEqual(['app/a'])
+    })
+
+    it('gives an unchanged turn the version before it', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.checkout('replace', ['turn_1/app'])
+      const { record } = await turn.publish()
+      expect(record).toMatchObject({ status: 'published', committed: false, version_aliased: true, reason: 'workspace_unchanged' })
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a'])
+    })
+
+    it('can be repeated, also after more was written', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const turn = await beginTurn(workspace, 'turn_1', journal)
+      await turn.write('app/a', '1')
+      const once = await workspace.publish('turn_1', { previous: undefined }, journal)
+      const again = await workspace.publish('turn_1', { previous: undefined }, journal)
+      expect(again.record).toEqual(once.record)
+      await turn.write('app/b', '2')
+      await turn.publish()
+      expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b'])
+    })
+
+    it('finds a turn as it was left, when it is begun again', async () => {
+      const house = await create()
+      const [workspace, journal] = [await openIn(house), createTestJournal()]
+      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1' })
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.checkout('replace', ['turn_1/app'])
+      await turn.write('app/c', '2')
+      await turn.remove('app/b')
+      const later = await beginTurn(await openIn(house), 'turn_2', journal)
+      expect(await later.files()).toEqual({ 'app/a': '1', 'app/c': '2' })
+      await later.publish()
+      expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'app/c'])
+    })
+
+    it('tells what there is: roots, scopes, what was checked out', async () => {
+      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
+      const turn = await beginTurn(workspace, 'turn_2', journal)
+      await turn.checkout('replace', ['turn_1/app'])
+      await turn.write('top.md', '2')
+      expect(await workspace.describe('turn_2')).toMatchObject({
+        currentTurnRoot: 'turn_2/',
+        turnRoots: ['turn_1/', 'turn_2/'],
+        editable: [
+          { name: 'app', files: 2 },
+          { name: 'top.md', files: 1 },
+        ],
+        checkedOutFrom: 'fi:turn_1.files/app',
+        checkoutMode: 'replace',
+      })
+    })
+  })
+}
+
+function describeConversations({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
+  describe(`${name} keeps conversations apart`, () => {
+    const names = ['a', 'A', 'a/b', 'a%2Fb', '..', 'a.lock', 'ä', 'x'.repeat(600)]
+
+    it('whatever they are called, and whoever owns them', async () => {
+      const { workspaces } = await create()
+      const owners = [localScope, { ...localScope, user: 'a/b' }, { ...localScope, project: 'default/local', user: 'x' }]
+      const opened = await Promise.all(owners.flatMap((owner) => names.map((each) => workspaces.open(owner, each))))
+      const journals = opened.map(() => createTestJournal())
+      for (const [at, workspace] of opened.entries()) {
+        await publishedTurn(workspace, 'turn_1', journals[at] as ReturnType<typeof createTestJournal>, { [`only/${at}`]: String(at) })
+      }
+      for (const [at, workspace] of opened.entries()) {
+        expect(await relsOf(workspace, 'turn_1', journals[at] as ReturnType<typeof createTestJournal>)).toEqual([`only/${at}`])
+      }
+    })
+
+    it('forgets one, and leaves the others', async () => {
+      const house = await create()
+      const [mine, yours] = [await openIn(house, 'mine'), await openIn(house, 'yours')]
+      await publishedTurn(mine, 'turn_1', createTestJournal(), { 'app/a': '1' })
+      await publishedTurn(yours, 'turn_1', createTestJournal(), { 'app/a': '1' })
+      await house.workspaces.forget(localScope, 'mine')
+      expect((await (await openIn(house, 'mine')).files.list('')).files).toEqual([])
+      expect((await (await openIn(house, 'yours')).files.list('')).files.length).toBe(1)
+    })
+  })
+}

@@ -1,0 +1,92 @@
+import type { Digest, Meta, Place, Visibility } from '../../core/block/index.ts'
+import { defined, isObject, type Json } from '../../core/json.ts'
+import { filePath } from '../../core/path/build.ts'
+import { canonicalPath } from '../../core/path/logical.ts'
+import { toLogical, toPhysical } from '../../core/path/physical.ts'
+import { unsafeReason } from '../../core/path/safety.ts'
+import { editedBefore } from '../../core/timeline/artifacts.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
+import { knownTurns } from '../../core/timeline/turns.ts'
+import { mimeOf } from '../mime.ts'
+
+/** A file that a tool says it has made, by `{artifact_type: "files", files: [row]}` in what it returned. */
+export type DeclaredFile =
+  | { readonly kind: 'made'; readonly digest: Digest; readonly mime: string; readonly visibility: Visibility }
+  /** Somebody else has handed it over already: it is only recorded. */
+  | { readonly kind: 'hosted'; readonly digest: Digest; readonly mime: string; readonly handles: Meta }
+  /** Nothing that can be found under OUT_DIR. */
+  | { readonly kind: 'refused'; readonly name: string; readonly visibility: Visibility }
+
+type Row = { readonly [key: string]: unknown }
+
+const mostFiles = 200
+
+/** Cheap for everything that declares nothing: a plain list of files without the marker is data. */
+export const declaresFiles = (output: Json | undefined): boolean => rowsOf(output) !== undefined
+
+export function declaredFiles(output: Json | undefined, place: Place, timeline: Timeline): readonly DeclaredFile[] {
+  return (rowsOf(output) ?? [])
+    .filter(isObject)
+    .slice(0, mostFiles)
+    .map((row) => readRow(row, place, timeline))
+}
+
+/** At the top, or one level deeper. */
+function rowsOf(output: unknown): readonly unknown[] | undefined {
+  if (!isObject(output)) return undefined
+  if (output.artifact_type === 'files') return Array.isArray(output.files) ? output.files : undefined
+  for (const key in output) {
+    const inner = output[key]
+    if (isObject(inner) && inner.artifact_type === 'files' && Array.isArray(inner.files)) return inner.files
+  }
+  return undefined
+}
+
+function readRow(row: Row, place: Place, timeline: Timeline): DeclaredFile {
+  const text = (...keys: readonly string[]) =>
+    keys.map((key) => row[key]).find((value): value is string => typeof value === 'string' && value !== '')
+  const visibility: Visibility = row.visibility === 'internal' ? 'internal' : 'external'
+  const given = text('physical_path', 'path', 'artifact_path', 'logical_path')
+  const handles = defined({ hosted_uri: text('hosted_uri'), rn: text('rn'), key: text('key') })
+  const name = text('filename') ?? given?.split('/').at(-1) ?? 'file'
+  const about = { visibility, kind: 'file' as const, ...(text('description') !== undefined && { description: text('description') }) }
+  if (given === undefined) {
+    const safe = unsafeReason(name) === undefined && !name.includes('/')
+    if (Object.keys(handles).length === 0 || !safe) return { kind: 'refused', name, visibility }
+    const mime = text('mime', 'mime_type') ?? mimeOf(name)
+    const size = typeof row.size === 'number' ? { size_bytes: row.size } : {}
+    const digest = { artifact_path: filePath(place.turnId, 'outputs', name), mime, ...about, ...size } as Digest
+    return { kind: 'hosted', digest, mime, handles }
+  }
+  const logical = logicalOf(given, place.turnId, timeline)
+  const physical = logical === undefined ? undefined : toPhysical(logical)
+  if (logical === undefined || physical === undefined) return { kind: 'refused', name, visibility }
+  const mime = text('mime', 'mime_type') ?? mimeOf(physical)
+  const edited = editedBefore(timeline, logical, place.callId)
+  return { kind: 'made', digest: { artifact_path: logical, physical_path: physical, mime, edited, ...about } as Digest, mime, visibility }
+}
+
+/** As a logical path, as a physical one, or below the turn's own root. */
+function logicalOf(given: string, turnId: string, timeline: Timeline): string | undefined {
+  const turns = new Set(knownTurns(timeline)).add(turnId)
+  return canonicalPath(given) ?? toLogical(given, turns) ?? toLogical(`${turnId}/${given}`, turns)
+}
+
+const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path'])
+
+/** What the model reads of it: where a file is hosted stands in its block's meta. */
+export function withoutDeclaredHandles(output: Json): Json {
+  const rows = rowsOf(output)
+  const clean = (value: Json): Json => {
+    if (value === rows) return (value as readonly Json[]).map((row) => (isObject(row) ? withoutFields(row as Row) : row))
+    if (!isObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clean(inner as Json)]))
+  }
+  return clean(output)
+}
+
+const withoutFields = (row: Row): Json =>
+  Object.fromEntries(Object.entries(row).filter(([key, value]) => !handleFields.has(key) && !isAbsolute(key, value))) as Json // it was JSON before
+
+const isAbsolute = (key: string, value: unknown) =>
+  (key === 'physical_path' || key === 'path') && typeof value === 'string' && /^(?:\/|[A-Za-z]:[\\/]|file:)/.test(value)

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { hostingOn } from '../../../test/support/hosting.ts'
+import { codesOf, noticesOf } from '../../../test/support/told.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory.ts'
+import { localScope } from '../../core/scope.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import type { Hosting } from '../../ports/hosting.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import { defineTool } from '../define.ts'
+import { succeeded } from '../outcome.ts'
+import type { Call, MadeArtifact, Outcome } from '../tool.ts'
+import { historyOf } from './history.ts'
+
+const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2, 3])
+const pdf = Buffer.from(`%PDF-1.7\n${'x'.repeat(600)}\n%%EOF\n`)
+
+type Work = (call: Call) => Promise<Outcome | { ok: boolean; ret: unknown }>
+
+async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Hosting; exec?: true } = {}) {
+  const clock = createFixedClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const { hosting, hosted } = hostingOn(store.blobs)
+  const params = options.exec ? z.object({ contract: z.array(z.unknown()) }) : z.object({})
+  const tool = defineTool({
+    id: 'shop.make',
+    description: 'Makes.',
+    params,
+    ...(options.exec && { exec: true as const }),
+    run: (_, call) => work(call) as never,
+  })
+  const reply = options.exec
+    ? calls('shop.make', { contract: [{ filename: 'a', description: 'b' }] }, { code: 'x' })
+    : calls('shop.make', {})
+  const problems: unknown[] = []
+  const stage = createHarness({
+    store,
+    clock,
+    tools: [tool],
+    hosting: options.hosting?.(hosting) ?? hosting,
+    onProblem: (problem) => problems.push(problem),
+    replies: [reply, answers('Done.')],
+  })
+  const { turnId } = await stage.say('Make it.')
+  const timeline = await stage.timeline()
+  const results = blocksOf(timeline).filter(({ type }) => type === 'react.tool.result')
+  return {
+    stage,
+    problems,
+    store,
+    timeline,
+    turnId,
+    hosted,
+    hosting,
+    results,
+    digests: results.flatMap(({ text }) => (text?.startsWith('{"artifact_path"') ? [JSON.parse(text)] : [])),
+  }
+}
+
+const fileOf = (call: Call, name: string, more: Partial<MadeArtifact['digest']> = {}) => ({
+  artifact_path: `fi:${call.place.turnId}.files/${name}`,
+  physical_path: `${call.place.turnId}/files/${name}`,
+  kind: 'file' as const,
+  visibility: 'external' as const,
+  ...more,
+})
+const made =
+  (name: string, mime: string, bytes?: Uint8Array, more: Partial<MadeArtifact> = {}): Work =>
+  async (call) =>
+    succeeded({ artifacts: [{ digest: fileOf(call, name), mime, ...(bytes && { bytes }), ...more }] })
+
+describe('what a tool has made', () => {
+  it('tools 18.19: a file is hosted once; its handles stand in meta, and in no digest and no text', async () => {
+    const { results, hosted, hosting, digests, stage } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }))
+    expect(hosted).toHaveLength(1)
+    const content = results.at(-1)
+    expect(content).toMatchObject({
+      text: '# A',
+      meta: { rn: expect.any(String), key: expect.any(String), hosted_uri: expect.any(String), keeps: [{ size: 3 }] },
+    })
+    const said = JSON.stringify([...results.map(({ text }) => text), ...results.map(({ meta }) => meta?.digest), digests])
+    for (const handle of ['rn', 'hosted_uri', 'key']) expect(said).not.toContain(String(content?.meta?.[handle]))
+    expect(said).not.toMatch(/hosted_uri|\brn\b/)
+    expect(JSON.stringify(stage.model.requests.map(({ parts }) => parts))).not.toContain(String(content?.meta?.rn))
+    const found = await hosting.resolve(String(content?.meta?.rn), localScope)
+    expect(found && Buffer.from(await hosting.read(found)).toString()).toBe('# A')
+  })
+
+  it('tools 18.20: hosting that fails is a notice; the file is there, and the reason is not told', async () => {
+    const broken = (hosting: Hosting): Hosting => ({ ...hosting, host: () => Promise.reject(new Error('bucket secret-bucket')) })
+    const { stage, results, problems } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting: broken })
+    expect(await codesOf(stage)).toEqual(['delivery_failed.file_hosting'])
+    expect(problems).toMatchObject([{ where: 'hosting', error: { message: 'bucket secret-bucket' } }])
+    expect(JSON.stringify(await stage.journal())).not.toContain('secret-bucket')
+    expect(results.at(-1)).toMatchObject({ text: '# A' })
+    const written = createHarness({
+      replies: [calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }), answers('Done.')],
+      hosting: broken(hostingOn(createMemoryBlobs()).hosting),
+    })
+    await written.say('Write.')
+    expect(await noticesOf(written)).toMatchObject([{ code: 'react.write.hosting_failed' }])
+    const file = blocksOf(await written.timeline()).find(({ path }) => path?.endsWith('.files/a.md'))
+    expect(file).toMatchObject({ text: 'x' })
+    expect(file?.meta).not.toHaveProperty('rn')
+  })
+
+  it('a store that cannot keep the bytes fails the call, not the turn', async () => {
+    const clock = createFixedClock()
+    const blobs = { ...createMemoryBlobs(), put: () => Promise.reject(new Error('disk full')) }
+    const store = createMemoryStore({ blobs, clock })
+    const tool = defineTool({
+      id: 'shop.make',
+      description: '',
+      params: z.object({}),
+      run: (_, call) => made('a.png', 'image/png', png)(call) as never,
+    })
+    const stage = createHarness({ store, clock, tools: [tool], replies: [calls('shop.make', {}), answers('Then not.')] })
+    expect(await stage.say('Make it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
+    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
+  })
+
+  it('display and internal files are not hosted', async () => {
+    for (const more of [{ kind: 'display' as const }, { visibility: 'internal' as const }]) {
+      const { hosted } = await perform(async (call) =>
+        succeeded({ artifacts: [{ digest: fileOf(call, 'a.md', more), mime: 'text/markdown', text: 'x' }] }),
+      )
+      expect(hosted).toEqual([])
+    }
+  })
+
+  it('tools 18.14: every result and content block belongs to the call', async () => {
+    const { results } = await perform(made('a.png', 'image/png', png))
+    expect(results.map(({ meta, call_id }) => meta?.tool_call_id === call_id && call_id !== undefined)).toEqual([true, true])
+  })
+
+  it('an image or a PDF stands for its bytes, and an image for the user is a source', async () => {
+    const { results, timeline, turnId } = await perform(made('a.png', 'image/png', png))
+    expect(results.at(-1)).toMatchObject({ mime: 'image/png', blob: { size: png.length }, path: `fi:${turnId}.files/a.png` })
+    expect(timeline.sources.rows).toMatchObject([
+      { sid: 1, source_type: 'file', physical_path: `${turnId}/files/a.png`, artifact_path: `fi:${turnId}.files/a.png` },
+    ])
+    const document = await perform(made('a.pdf', 'application/pdf', pdf))
+    expect(document.results.at(-1)).toMatchObject({ blob: { size: pdf.length } })
+    expect(document.timeline.sources.rows).toEqual([])
+  })
+
+  it('bytes that no model can be shown are kept with a block that shows nothing, and are found again', async () => {
+    const { store, turnId, results } = await perform(made('a.bin', 'application/octet-stream', Buffer.from([0, 1, 2])))
+    expect(results.at(-1)).toMatchObject({ path: `fi:${turnId}.files/a.bin`, meta: { keeps: [{ size: 3 }] } })
+    expect(results.at(-1)).not.toHaveProperty('text')
+    const records = {
+      byPath: (path: string) => store.findByPath('c1', path),
+      byTurn: async () => [],
+      byCall: async () => [],
+      turnLog: async () => undefined,
+    }
+    expect(await historyOf({ records, blobs: store.blobs }).bytes(`fi:${turnId}.files/a.bin`)).toEqual(Uint8Array.of(0, 1, 2))
+  })
+
+  it('an image too large to be shown is kept all the same', async () => {
+    const { results } = await perform(made('a.png', 'image/png', Buffer.concat([png, Buffer.alloc(800_000)])))
+    expect(results.at(-1)).not.toHaveProperty('blob')
+    expect(results.at(-1)).toMatchObject({ meta: { multimodal_status: 'too_large_for_visible_context', keeps: [{ size: 800_011 }] } })
+  })
+
+  it('long text is cut between characters and kept whole', async () => {
+    const { results } = await perform(made('a.txt', 'text/plain', Buffer.from(`a${'é'.repeat(15_000)}`)))
+    const { text = '', meta } = results.at(-1) ?? {}
+    expect(text).toBe(`a${'é'.repeat(9_999)}...[truncated]`)
+    expect(meta).toMatchObject({ partial: true, keeps: [{ size: 30_001 }] })
+  })
+
+  it('a file that only lies in the workspace is examined there', async () => {
+    const lies: Work = async (call) => {
+      await (await call.workspace()).files.write(`${call.place.turnId}/files/a.pdf`, pdf)
+      return succeeded({ artifacts: [{ digest: fileOf(call, 'a.pdf'), mime: 'application/pdf' }] })
+    }
+    const { digests, hosted } = await perform(lies)
+    expect(digests).toMatchObject([{ size_bytes: pdf.length }])
+    expect(hosted).toHaveLength(1)
+  })
+
+  it.each([
+    ['a.pdf', 'application/pdf', Buffer.from('x'.repeat(900)), 'pdf_invalid'],
+    ['a.md', 'text/markdown', undefined, 'file_not_found'],
+    ['a.md', 'text/markdown', Buffer.alloc(0), 'empty_file'],
+  ])('a broken %s is an error that stays inside (%#)', async (name, mime, bytes, problem) => {
+    const { stage, digests, hosted } = await perform(made(name, mime, bytes))
+    expect(digests).toMatchObject([
+      { status: 'error', visibility: 'internal', write_error: problem, error: { code: 'artifact_invalid', where: 'artifact_analysis' } },
+    ])
+    expect(hosted).toEqual([])
+    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'artifact_invalid' }])
+  })
+
+  it('a small file is only mentioned in its digest', async () => {
+    const { stage, digests, hosted } = await perform(made('a.pdf', 'application/pdf', Buffer.from('%PDF-1.7\n%%EOF\n')))
+    expect(digests).toMatchObject([{ write_warning: 'file_unusually_small' }])
+    expect(digests[0]).not.toHaveProperty('status')
+    expect([await codesOf(stage), hosted.length]).toEqual([[], 1])
+  })
+
+  it('a tool that runs programs tells of broken files itself', async () => {
+    const { stage, digests } = await perform(made('a.md', 'text/markdown', Buffer.alloc(0)), { exec: true })
+    expect(digests).toMatchObject([{ status: 'error' }])
+    expect(await codesOf(stage)).toEqual([])
+  })
+
+  it('a patch shows the diff, and is found by what came of it', async () => {
+    const patch = made('a.md', 'text/markdown', Buffer.from('new'), { text: '@@ -1 +1 @@', isPatch: true })
+    const { results } = await perform(patch)
+    expect(results.at(-1)).toMatchObject({ text: '@@ -1 +1 @@', meta: { is_patch: true, keeps: [{ size: 3 }] } })
+  })
+})
+
+describe('files that a tool declares', () => {
+  const declared =
+    (rows: readonly object[], nest = (value: object): object => value): Work =>
+    async (call) => {
+      await (await call.workspace()).files.write(`${call.place.turnId}/outputs/r.csv`, Buffer.from('a,b'))
+      return { ok: true, ret: nest({ artifact_type: 'files', files: rows }) }
+    }
+
+  it('become artifacts after the answer, at the top or one level deeper', async () => {
+    for (const nest of [(value: object) => value, (value: object) => ({ report: value })]) {
+      const { results, hosted, turnId } = await perform(declared([{ path: 'outputs/r.csv', description: 'rows' }], nest))
+      expect(results.map(({ path }) => path)).toEqual([
+        expect.stringMatching(/^tc:.*result$/),
+        expect.stringMatching(/^tc:.*result$/),
+        `fi:${turnId}.outputs/r.csv`,
+      ])
+      expect(results.at(-1)).toMatchObject({ mime: 'text/csv', text: 'a,b', meta: { rn: expect.any(String) } })
+      expect(hosted).toHaveLength(1)
+    }
+  })
+
+  it('are data without the marker', async () => {
+    const { results, hosted } = await perform(async () => ({ ok: true, ret: { files: [{ path: 'outputs/r.csv' }] } }))
+    expect([results.length, hosted.length]).toEqual([1, 0])
+  })
+
+  it('that are hosted already are recorded and nothing more; where, the model does not read', async () => {
+    const { results, hosted, turnId } = await perform(
+      declared([{ rn: 'ef:x', hosted_uri: 's3://b/k', key: 'k', filename: 'r.pdf', size: 9, emitted: true }]),
+    )
+    expect(hosted).toEqual([])
+    expect(results.at(-1)).toMatchObject({ path: `fi:${turnId}.outputs/r.pdf`, meta: { rn: 'ef:x', hosted_uri: 's3://b/k', key: 'k' } })
+    expect(JSON.stringify(results.map(({ text }) => text))).not.toMatch(/s3:|ef:x/)
+  })
+
+  it.each([
+    { physical_path: '/etc/passwd' },
+    { path: '../x' },
+    { path: 'outputs/none.csv' },
+    { filename: 'x' },
+    { rn: 'ef:x', filename: '../x' },
+  ])('%j cannot be handed over, and the model must not say that it was', async (row) => {
+    const { stage, hosted } = await perform(declared([row]))
+    expect(hosted).toEqual([])
+    expect((await codesOf(stage)).at(-1)).toBe('delivery_failed.file_hosting')
+  })
+
+  it('internal ones stay here', async () => {
+    const { stage, hosted, digests } = await perform(
+      declared([
+        { path: 'outputs/r.csv', visibility: 'internal' },
+        { path: '../x', visibility: 'internal' },
+      ]),
+    )
+    expect([hosted, await codesOf(stage)]).toEqual([[], []])
+    expect(digests).toMatchObject([{ visibility: 'internal' }])
+  })
+})

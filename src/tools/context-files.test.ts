@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { weather } from '../../test/support/cast.ts'
+import { hostingOn } from '../../test/support/hosting.ts'
+import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../adapters/store/memory.ts'
+import { localScope } from '../core/scope.ts'
+import { parsePayload } from '../core/timeline/payload.ts'
+import { createFixedClock } from '../testing/fixed-clock.ts'
+import { createHarness, type Harness } from '../testing/harness.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
+
+const runtimeOf = async (stage: Harness) => (await stage.workspaces.open(localScope, 'c1')).runtime
+
+async function readJson(stage: Harness, path: string): Promise<unknown> {
+  const bytes = await (await runtimeOf(stage)).read(path)
+  return bytes && JSON.parse(Buffer.from(bytes).toString())
+}
+
+describe('what a turn leaves beside its files', () => {
+  it('the timeline, the sources and each call, when somebody has used the files', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const replies = [
+      calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
+      calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }),
+      answers('Done.'),
+    ]
+    const stage = createHarness({ store, clock, hosting: hostingOn(store.blobs).hosting, tools: [weather()], replies })
+    await stage.say('Write.')
+    const payload = await readJson(stage, 'timeline.json')
+    expect(parsePayload(payload)).toMatchObject({ version: 1, conversation_title: 'A scripted conversation' })
+    expect(JSON.stringify(payload)).toContain('"assistant.completion"')
+    expect(JSON.stringify(payload)).not.toMatch(/hosted_uri|"rn"/)
+    expect(await readJson(stage, 'sources_pool.json')).toEqual({ sources: [], next_sid: 1 })
+    const calls_ = (await (await runtimeOf(stage)).list('tool_calls')).files.map(({ path }) => path)
+    expect(calls_).toHaveLength(2)
+    expect(await readJson(stage, calls_[0] ?? '')).toEqual({
+      description: 'Looking.',
+      in: { tool_id: 'weather.today', params: { city: 'Rome' } },
+      ret: { ok: true, error: null, ret: { city: 'Rome', sky: 'clear', degrees: 21 } },
+    })
+  })
+
+  it('nothing, when nobody has', async () => {
+    const stage = createHarness({ tools: [weather()], replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')] })
+    await stage.say('Look.')
+    expect((await (await runtimeOf(stage)).list('')).files).toEqual([])
+  })
+
+  it('a workspace that cannot be written is a problem of its owner’s, not the end of a turn', async () => {
+    const base = createHarness({ replies: [] })
+    const problems: unknown[] = []
+    const broken = {
+      ...base.workspaces,
+      open: async (...who: Parameters<typeof base.workspaces.open>) => ({
+        ...(await base.workspaces.open(...who)),
+        runtime: { ...(await runtimeOf(base)), write: () => Promise.reject(new Error('full')) },
+      }),
+    }
+    const stage = createHarness({
+      workspaces: broken,
+      onProblem: ({ where }) => problems.push(where),
+      replies: [calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'display' }), answers('Done.')],
+    })
+    expect(await stage.say('Write.')).toMatchObject({ exitReason: 'complete', answer: 'Done.' })
+    expect(problems).toEqual(['workspace'])
+  })
+})

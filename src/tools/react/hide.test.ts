@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { toolStage } from '../../../test/support/tool-stage.ts'
+import { rounds } from '../../testing/blocks.ts'
+import { hideTool } from './hide.ts'
+
+describe('react.hide', () => {
+  it('folds what lies in the tail, and says how much that was', async () => {
+    const stage = await toolStage(rounds(6))
+    const outcome = await stage.run(hideTool, { path: 'tc:t1.t1c5.result', replacement_text: 'old numbers' })
+    expect(outcome).toMatchObject({
+      ok: true,
+      changes: [{ type: 'blocks.hidden', replacement_text: 'old numbers', reason: 'hide' }],
+      output: { path: 'tc:t1.t1c5.result', status: 'ok', blocks_hidden: 1, tail_limit: 2_000 },
+    })
+  })
+
+  it('tools 18.64: what lies before the cache point stays: a notice, an error, no change', async () => {
+    const stage = await toolStage(rounds(8))
+    const outcome = await stage.run(hideTool, { path: 'tc:t1.t1c0.result', replacement: 'x' })
+    expect(outcome).toMatchObject({
+      ok: false,
+      error: { code: 'hide_before_cache' },
+      notices: [{ code: 'hide_before_cache' }],
+      output: { status: 'too_old', before_cache: true, blocks_hidden: 0 },
+    })
+    expect(outcome).not.toHaveProperty('changes')
+  })
+
+  it('what is too far from the end stays, too', async () => {
+    const stage = await toolStage([
+      ...rounds(1),
+      ...rounds(1, 't1')
+        .slice(2)
+        .map((draft) => ({ ...draft, text: 'word '.repeat(4_000) })),
+    ])
+    const outcome = await stage.run(hideTool, { path: 'ar:t1.user.prompt' })
+    expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(/^hide_(too_old|before_cache)$/) } })
+  })
+
+  it.each([
+    [{ path: 'tc:t1.nowhere.result' }, 'hide_not_found'],
+    [{ path: '  ' }, 'missing_path'],
+  ])('%j is refused: %s', async (params, code) => {
+    expect(await (await toolStage(rounds(3))).run(hideTool, params)).toMatchObject({ ok: false, error: { code } })
+  })
+})

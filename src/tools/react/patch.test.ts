@@ -1,0 +1,313 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { noticesOf } from '../../../test/support/told.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../../adapters/files/memory.ts'
+import { createMemoryWorkspaces } from '../../adapters/workspace/memory.ts'
+import { Failure } from '../../core/failure.ts'
+import { isObject, parseJson } from '../../core/json.ts'
+import { localScope } from '../../core/scope.ts'
+import { findArtifact } from '../../core/timeline/artifacts.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import type { Hosting } from '../../ports/hosting.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import { defineTool } from '../define.ts'
+
+/** Puts bytes into the turn as they are. */
+const put = defineTool({
+  id: 'work.put',
+  description: 'Puts bytes into this turn.',
+  params: z.object({ path: z.string(), base64: z.string() }),
+  async run({ path, base64 }, call) {
+    await (await call.workspace()).files.write(`${call.place.turnId}/${path}`, Buffer.from(base64, 'base64'))
+    return 'there'
+  },
+})
+
+const puts = (path: string, content: string | Uint8Array) => calls('work.put', { path, base64: Buffer.from(content).toString('base64') })
+const patches = (path: string, patch: string, more: { channel?: string; kind?: string } = {}) =>
+  calls('react.patch', { path, channel: more.channel ?? 'canvas', patch, kind: more.kind ?? 'display' })
+
+/** One turn of these replies, and what can be seen of it afterwards. */
+async function play(replies: readonly string[], options: Partial<HarnessOptions> = {}) {
+  const stage = createHarness({ replies: [...replies, answers('Done.')], tools: [put], ...options })
+  await stage.say('Please do it.')
+  return lookAt(stage)
+}
+
+async function lookAt(stage: Harness) {
+  const { files } = await stage.workspaces.open(localScope, 'c1')
+  const timeline = await stage.timeline()
+  const blocks = blocksOf(timeline)
+  const turnId = blocks.at(-1)?.turn_id ?? ''
+  const call = blocks.findLast((block) => block.type === 'react.tool.call' && block.tool_id === 'react.patch')
+  const ofCall = blocks.filter((block) => block.call_id === call?.call_id && block.type === 'react.tool.result')
+  const result = parseJson(ofCall.at(-1)?.text)
+  const error = isObject(result) && isObject(result.error) ? result.error : undefined
+  const textOf = async (path: string) => {
+    const bytes = await files.read(`${turnId}/${path}`)
+    return bytes && Buffer.from(bytes).toString()
+  }
+  return { stage, timeline, files, blocks, turnId, results: ofCall, result, error, textOf, notices: await noticesOf(stage) }
+}
+
+const diff = '--- a\n+++ b\n@@ -1,9 +1,9 @@\n one\n-two\n+zwei\n'
+const two = 'one\ntwo\n'
+
+describe('react.patch', () => {
+  it('tools 18.29: applies a diff whose counts are wrong, and stores it with the right ones', async () => {
+    const { textOf, results, turnId } = await play([puts('files/a.md', two), patches('files/a.md', diff)])
+    expect(await textOf('files/a.md')).toBe('one\nzwei\n')
+    expect(results[1]?.text).toBe(`--- ${turnId}/files/a.md\n+++ ${turnId}/files/a.md\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n`)
+  })
+
+  it('tools 18.37: leaves a digest, the patch and a summary, in this order, and no absolute path', async () => {
+    const hosts = diff.replace('--- a', '--- /home/me/secret/a.md')
+    const { results, turnId, stage } = await play([puts('files/a.md', two), patches('files/a.md', hosts)])
+    const logical = `fi:${turnId}.files/a.md`
+    expect(results.map(({ path, mime }) => [path, mime])).toEqual([
+      [results[0]?.path, 'application/json'],
+      [logical, 'text/markdown'],
+      [results[0]?.path, 'application/json'],
+    ])
+    expect(results[0]?.path).toMatch(/^tc:.*\.result$/)
+    expect(parseJson(results[0]?.text)).toMatchObject({
+      artifact_path: logical,
+      edited: true,
+      visibility: 'internal',
+      mime: 'text/markdown',
+    })
+    expect(results[1]?.meta).toMatchObject({ is_patch: true, visibility: 'external' })
+    expect(parseJson(results[2]?.text)).toEqual({ path: `${turnId}/files/a.md`, ok: true })
+    expect(JSON.stringify(results)).not.toContain('/home/me')
+    const [kept] = results[1]?.meta?.keeps ?? []
+    expect(Buffer.from(await stage.store.blobs.get(kept?.sha256 ?? '')).toString()).toBe('one\nzwei\n')
+  })
+
+  it('tools 18.31: changes nothing when one hunk does not match, and says what to read', async () => {
+    const hunks = '@@ -1 +1 @@\n-one\n+eins\n@@ -2 +2 @@\n-zwo\n+zwei\n'
+    const { textOf, error, results, turnId, notices } = await play([puts('files/a.md', two), patches('files/a.md', hunks)])
+    expect(await textOf('files/a.md')).toBe(two)
+    expect(results).toHaveLength(1)
+    expect(error).toMatchObject({
+      code: 'hunk_mismatch',
+      details: {
+        mismatch_diagnostic: { hunk_index: 2, first_mismatch: { patch_line: 5, target_line: 2, expected: 'zwo', actual: 'two' } },
+        suggested_read: { path: `fi:${turnId}.files/a.md`, line_start: 1, line_count: 12, line_numbers: 'disabled' },
+      },
+    })
+    expect(notices).toMatchObject([{ code: 'tool_result_error', error_code: 'hunk_mismatch' }])
+  })
+
+  it('tools 18.32: takes any other text for the whole file', async () => {
+    const { textOf, results, stage } = await play([puts('files/a.md', two), patches('files/a.md', '- not\n+ a diff\n')])
+    expect(await textOf('files/a.md')).toBe('- not\n+ a diff\n')
+    expect(results[1]).toMatchObject({ text: '- not\n+ a diff\n', meta: { is_patch: true } })
+    expect(Buffer.from(await stage.store.blobs.get(results[1]?.meta?.keeps?.[0]?.sha256 ?? '')).toString()).toBe('- not\n+ a diff\n')
+  })
+
+  it('tells where hunks went that were not where they said', async () => {
+    const { result } = await play([puts('files/a.md', two), patches('files/a.md', '@@ -40 +40 @@\n-two\n+zwei\n')])
+    expect(result).toMatchObject({ ok: true, relocated: [{ hunk: 1, requested_line: 40, applied_line: 2 }] })
+  })
+
+  it('keeps a byte order mark and carriage returns', async () => {
+    const { textOf } = await play([puts('files/a.md', '\ufeffone\r\ntwo\r\n'), patches('files/a.md', diff)])
+    expect(await textOf('files/a.md')).toBe('\ufeffone\r\nzwei\r\n')
+  })
+
+  it('tools 18.38: keeps a patch that breaks the syntax, and says so', async () => {
+    const broken = await play([puts('files/a.json', '{\n"a": 1\n}\n'), patches('files/a.json', '@@ -2 +2 @@\n-"a": 1\n+"a": 1,\n')])
+    expect(await broken.textOf('files/a.json')).toBe('{\n"a": 1,\n}\n')
+    expect(broken.result).toMatchObject({ ok: true })
+    expect(broken.notices).toMatchObject([{ code: 'post_patch_check_failed', path: `${broken.turnId}/files/a.json` }])
+    const replaced = await play([puts('files/a.json', '{}'), patches('files/a.json', '{"a": }')])
+    expect(replaced.notices.map(({ code }) => code)).toEqual(['post_patch_check_failed'])
+    const emptied = await play([puts('files/a.md', 'one\n'), patches('files/a.md', '@@ -1 +0,0 @@\n-one\n')])
+    expect(emptied.notices).toMatchObject([{ code: 'post_patch_check_failed', message: expect.stringContaining('empty') }])
+  })
+})
+
+describe('what react.patch refuses', () => {
+  it.each([
+    ['missing_patch', two, patches('files/a.md', ' \n')],
+    ['bad_channel', two, patches('files/a.md', diff, { channel: 'loud' })],
+    ['bad_kind', two, patches('files/a.md', diff, { kind: 'paper' })],
+    ['missing_path', two, patches('  ', diff)],
+    ['patch_target_missing', two, patches('files/b.md', diff)],
+    ['unsafe_path', two, patches('../a.md', diff)],
+    ['unsafe_path', two, patches('files/a.md/b.md', diff)],
+    ['invalid_write_logical_path', two, patches('tc:t1.k.result', diff)],
+    ['invalid_write_logical_path', two, patches('fi:conv_other.turn_1.files/a.md', diff)],
+    ['patch_unsupported_namespace', two, patches('attachments/a.md', diff)],
+    ['patch_unsupported_namespace', two, patches('fi:turn_1.user.attachments/a.md', diff)],
+    ['patch_unsupported_namespace', two, patches('turn_1/attachments/a.md', diff)],
+    ['patch_target_unreadable', Uint8Array.of(0xff, 0xfe, 0x00), patches('files/a.md', diff)],
+    ['patch_target_unreadable', 'x'.repeat(10 * 1024 * 1024 + 1), patches('files/a.md', diff)],
+    ['no_hunks_found', two, patches('files/a.md', '---\ntitle: front matter\n---\n')],
+    ['invalid_hunk_header', two, patches('files/a.md', '@@ somewhere @@\n-two\n')],
+    ['invalid_hunk_line', two, patches('files/a.md', '@@ -1,2 +1,2 @@\none\n-two\n')],
+    ['hunk_out_of_order', two, patches('files/a.md', '@@ -2 +2 @@\n-two\n+2\n@@ -1 +1 @@\n-one\n+1\n')],
+    ['patch_multiple_files', two, patches('files/a.md', `${diff}--- a/c\n+++ b/c\n@@ -1 +1 @@\n-x\n+y\n`)],
+    ['patch_too_large', two, patches('files/a.md', `@@ -1 +1 @@\n-one\n+${'x'.repeat(1_100_000)}\n`)],
+  ])('%s: nothing changes and the turn goes on', async (code, content, call) => {
+    const { error, results, files, turnId, stage } = await play([puts('files/a.md', content), call])
+    expect(error?.code).toBe(code)
+    expect(results).toHaveLength(1)
+    expect(Buffer.from((await files.read(`${turnId}/files/a.md`)) ?? '').equals(Buffer.from(content))).toBe(true)
+    expect((await files.list('')).files).toHaveLength(1)
+    expect(stage.model.left).toBe(0)
+  })
+
+  it('tools 18.35: a patch copied from a view with line numbers', async () => {
+    const copied = '@@ -1,2 +1,2 @@\n      1\tone\n-     2\ttwo\n+     2\tzwei\n'
+    const { error, textOf } = await play([puts('files/a.md', two), patches('files/a.md', copied)])
+    expect(error?.code).toBe('patch_contains_preview_line_numbers')
+    expect(await textOf('files/a.md')).toBe(two)
+  })
+
+  it.each([
+    ['workspace_missing', new Failure('workspace.missing', 'none')],
+    ['patch_target_unreadable', new Failure('workspace.failed', 'broken')],
+    ['patch_target_unreadable', new Error('EIO')],
+    ['unsafe_path', new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked' } })],
+  ])('%s: a file that cannot be reached', async (code, problem) => {
+    const { error } = await play([patches('files/a.md', diff)], { workspaces: failing('read', problem) })
+    expect(error?.code).toBe(code)
+  })
+
+  it.each([
+    ['write_failed', new Error('ENOSPC: /var/lib')],
+    ['unsafe_path', new Failure('file.unsafe', 'no', { details: { reason: 'read_only' } })],
+  ])('%s: a file that cannot be written', async (code, problem) => {
+    const { error } = await play([patches('files/a.md', diff)], { workspaces: failing('write', problem) })
+    expect(error?.code).toBe(code)
+    expect(JSON.stringify(error)).not.toContain('/var/lib')
+  })
+})
+
+/** A workspace where every file says the same, until reading or writing it fails. */
+function failing(what: 'read' | 'write', problem: Error): Workspaces {
+  const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
+  return {
+    ...workspaces,
+    async open(owner, conversation) {
+      const workspace = await workspaces.open(owner, conversation)
+      const files = { ...workspace.files, read: async () => Buffer.from(two), [what]: () => Promise.reject(problem) }
+      return { ...workspace, files }
+    },
+  }
+}
+
+describe('a file of an earlier turn', () => {
+  async function twoTurns(path: (old: string) => string, between: (stage: Harness, old: string) => Promise<void> = async () => {}) {
+    const old = { turn: '' }
+    const replies = [puts('files/app/a.md', two), answers('There.'), () => patches(path(old.turn), diff), answers('Done.')]
+    const stage = createHarness({ replies, tools: [put] })
+    old.turn = (await stage.say('Make it.')).turnId
+    await between(stage, old.turn)
+    await stage.say('Patch it.')
+    return { ...(await lookAt(stage)), old: old.turn }
+  }
+
+  it.each([[(old: string) => `${old}/files/app/a.md`], [(old: string) => `fi:${old}.files/app/a.md`]])(
+    'that is here is copied forward and patched, and the old one stays',
+    async (path) => {
+      const { textOf, files, old, turnId, notices } = await twoTurns(path)
+      expect(await textOf('files/app/a.md')).toBe('one\nzwei\n')
+      expect(Buffer.from((await files.read(`${old}/files/app/a.md`)) ?? '').toString()).toBe(two)
+      const rewritten = { original: path(old), normalized: `${turnId}/files/app/a.md`, tool_id: 'react.patch' }
+      expect(notices).toMatchObject([{ code: 'protocol_violation.path_rewritten', ...rewritten }])
+    },
+  )
+
+  it('does not replace what this turn has under the same name', async () => {
+    const replies = [puts('files/a.md', two), answers('There.'), puts('files/a.md', 'one\ntwo\nthree\n')]
+    const stage = createHarness({
+      replies: [...replies, () => patches(`${first}/files/a.md`, diff), answers('Done.')],
+      tools: [put],
+    })
+    const first = (await stage.say('Make it.')).turnId
+    await stage.say('Patch it.')
+    expect(await (await lookAt(stage)).textOf('files/a.md')).toBe('one\nzwei\nthree\n')
+  })
+
+  it('tools 18.34: that is not here must be pulled first, with a call that is ready to be sent', async () => {
+    const gone = async (stage: Harness, old: string) => {
+      await (await stage.workspaces.open(localScope, 'c1')).files.remove(`${old}/files/app/a.md`)
+    }
+    const { error, old, files } = await twoTurns((turn) => `${turn}/files/app/a.md`, gone)
+    expect(error).toMatchObject({
+      code: 'patch_requires_pull',
+      details: { pull_hint: { tool_id: 'react.pull', params: { paths: [`fi:${old}.files/app/a.md`] } } },
+    })
+    expect((await files.list('')).files).toEqual([])
+  })
+})
+
+describe('the content of a patched file', () => {
+  it('is the new text, never the diff: also when it is read in a later turn and nothing of it is on this machine', async () => {
+    const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: two, kind: 'display' })
+    const turn = { id: '' }
+    const read = () => calls('react.read', { paths: [`fi:${turn.id}.files/a.md`] })
+    const stage = createHarness({ replies: [write, patches('files/a.md', diff), answers('Done.'), read, answers('Read.')] })
+    turn.id = (await stage.say('Patch it.')).turnId
+    const { files } = await stage.workspaces.open(localScope, 'c1')
+    for (const { path } of (await files.list('')).files) await files.remove(path)
+    await stage.say('Read it.')
+    const { blocks, turnId } = await lookAt(stage)
+    const shown = blocks.filter((block) => block.turn_id === turnId && block.path === `fi:${turn.id}.files/a.md`)
+    expect(shown.map(({ text }) => text)).toEqual(['one\nzwei\n'])
+  })
+})
+
+describe('who sees a patched file', () => {
+  const writes = (channel: string) => calls('react.write', { path: 'files/a.md', channel, content: two, kind: 'display' })
+  const visibility = ({ timeline, turnId }: Awaited<ReturnType<typeof play>>) =>
+    findArtifact(timeline, `fi:${turnId}.files/a.md`)?.about.visibility
+
+  it('whoever saw it before, patch after patch', async () => {
+    const again = '@@ -1 +1 @@\n-one\n+eins\n'
+    expect(visibility(await play([writes('canvas'), patches('files/a.md', diff), patches('files/a.md', again)]))).toBe('external')
+    expect(visibility(await play([writes('internal'), patches('files/a.md', diff), patches('files/a.md', again)]))).toBe('internal')
+  })
+
+  const hosting = (host: Hosting['host']): Hosting => ({
+    host,
+    resolve: async () => undefined,
+    read: async () => Buffer.of(),
+    forget: async () => {},
+  })
+
+  it('the user, when it is handed over as a file: the whole file, under its own type', async () => {
+    const hosted: unknown[] = []
+    const host: Hosting['host'] = async ({ physicalPath, mime, content }) => {
+      const bytes = Buffer.from(content as Uint8Array)
+      hosted.push([physicalPath, mime, bytes.toString()])
+      const blob = { sha256: createHash('sha256').update(bytes).digest('hex'), size: bytes.length }
+      return { key: 'k', hosted_uri: 'file:k', rn: 'ef:k', blob }
+    }
+    const content = '<p>\ntwo\n</p>\n'
+    const patch = patches('files/a.html', '@@ -2 +2 @@\n-two\n+zwei\n', { kind: 'file' })
+    const { results, turnId } = await play([puts('files/a.html', content), patch], { hosting: hosting(host) })
+    expect(hosted).toEqual([[`${turnId}/files/a.html`, 'text/html', '<p>\nzwei\n</p>\n']])
+    expect(results[1]?.meta).toMatchObject({ rn: 'ef:k', key: 'k', hosted_uri: 'file:k', visibility: 'external' })
+    expect(results[0]?.text).not.toContain('ef:k')
+    const quiet = patches('files/a.html', '@@ -2 +2 @@\n-two\n+zwei\n', { kind: 'file', channel: 'internal' })
+    await play([puts('files/a.html', content), quiet], { hosting: hosting(host) })
+    expect(hosted).toHaveLength(1)
+  })
+
+  it('nobody yet, when it cannot be handed over: the patch stands and the model is told', async () => {
+    const host = () => Promise.reject(new Error('disk full'))
+    const { textOf, notices, result } = await play([puts('files/a.md', two), patches('files/a.md', diff, { kind: 'file' })], {
+      hosting: hosting(host),
+    })
+    expect(await textOf('files/a.md')).toBe('one\nzwei\n')
+    expect(result).toMatchObject({ ok: true })
+    expect(notices).toMatchObject([{ code: 'react.patch.hosting_failed' }])
+  })
+})

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import type { Notice, Visibility } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import type { Json } from '../../core/json.ts'
+import { applyPatch, type NotApplied, type Placed } from '../../core/patch/apply.ts'
+import { suggestRead } from '../../core/patch/diagnose.ts'
+import { formatPatch } from '../../core/patch/format.ts'
+import { isDiff, parsePatch } from '../../core/patch/parse.ts'
+import { hasPreviewNumbers } from '../../core/patch/preview-numbers.ts'
+import { findArtifact } from '../../core/timeline/artifacts.ts'
+import { citedSids } from '../artifacts/cited.ts'
+import { defineTool } from '../define.ts'
+import { mimeOf } from '../mime.ts'
+import { failed, succeeded } from '../outcome.ts'
+import { parametersOf } from '../parameters.ts'
+import { syntaxProblem } from '../syntax/check.ts'
+import type { Call, MadeArtifact, Outcome } from '../tool.ts'
+import { bytesFor, openTarget, type PatchTarget } from './patch-target.ts'
+import { channels, isOneOf, kinds } from './write.ts'
+
+const documented = z.object({
+  path: z
+    .string()
+    .describe('an existing text file: files/… or outputs/… of this turn, or fi:<turn>.files/… of an earlier one that was pulled'),
+  channel: z.enum(channels).default('canvas').describe('who sees the patch grow'),
+  patch: z.string().describe('a unified diff of this one file; any text that does not begin with ---, +++ or @@ replaces the whole file'),
+  kind: z.enum(kinds).default('display').describe('display: shown in place; file: the patched file is handed over'),
+})
+
+/** What is wrong with a channel or a kind is said in words of our own. */
+const accepted = documented.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
+
+type Given = z.infer<typeof documented>
+
+export const patchTool = defineTool({
+  id: 'react.patch',
+  description: 'Change an existing text file of this turn by a unified diff, or replace all of its text.',
+  params: accepted,
+  parameters: parametersOf(documented) ?? [],
+  order: 'hard',
+  strategy: 'exploitation',
+  returns: 'the patch as it was applied: all of it, or an error and no change',
+  constraints: ['lines that stay the same must stand in the patch exactly as in the file, without line numbers'],
+  async run({ path, channel, patch, kind }, call) {
+    if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
+    if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
+    if (patch.trim() === '') return failed('missing_patch', 'react.patch needs a patch: a unified diff, or the whole new text.')
+    const target = await openTarget(path, call)
+    if (!('physical' in target)) return target
+    const given = patch.toWellFormed().replace(/^\ufeff/, '')
+    if (hasPreviewNumbers(given, target.text)) return copiedNumbers
+    const edit = isDiff(given) ? edited(given, target) : { ok: true as const, text: given, shown: given, placed: [] }
+    if (!edit.ok) return notApplied(edit, target)
+    const bytes = bytesFor(target, edit.text)
+    const unwritten = await write(target.physical, bytes, call)
+    if (unwritten) return unwritten
+    const artifact = artifactOf(target, edit, { path, channel, patch, kind }, bytes, call)
+    const notices = [...rewriteNotice(target), ...(await checkNotice(target.physical, edit.text))]
+    return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocated(edit.placed) } })
+  },
+})
+
+/** A new text, and what is shown of the way to it. */
+interface Edit {
+  readonly ok: true
+  readonly text: string
+  readonly shown: string
+  readonly placed: readonly Placed[]
+}
+
+function edited(patch: string, { physical, text }: PatchTarget): Edit | NotApplied {
+  const parsed = parsePatch(patch)
+  if (!parsed.ok) return parsed
+  const applied = applyPatch(parsed.hunks, text)
+  return applied.ok ? { ok: true, text: applied.text, shown: formatPatch(physical, applied), placed: applied.placed } : applied
+}
+
+const copiedNumbers = failed(
+  'patch_contains_preview_line_numbers',
+  'The patch holds line numbers of a view, which are not part of the file. Read the lines with line_numbers "disabled" and send the patch without them; if they are meant, use react.write.',
+)
+
+function notApplied({ code, message, diagnostic }: NotApplied, { from }: PatchTarget): Outcome {
+  if (!diagnostic) return failed(code, message)
+  const suggested_read = suggestRead(from, diagnostic)
+  return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // both are plain JSON
+}
+
+async function write(physical: string, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {
+  try {
+    await (await call.workspace()).files.write(physical, bytes)
+    return undefined
+  } catch (error) {
+    const reason = error instanceof Failure && error.code === 'file.unsafe' ? error.details.reason : undefined
+    if (typeof reason !== 'string') return failed('write_failed', `${physical} could not be written and is as it was. Try again.`)
+    return failed('unsafe_path', `${physical} cannot be written (${reason}). Use another path.`, { details: { reason } })
+  }
+}
+
+/** The digest is the patch's own, hence internal unless the file is handed over; the artifact stays as visible as it was. */
+function artifactOf(
+  { logical, physical, from }: PatchTarget,
+  { text, shown }: Edit,
+  given: Given,
+  bytes: Uint8Array,
+  call: Call,
+): MadeArtifact {
+  const { channel, kind } = given
+  const mime = mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
+  const handedOver = kind === 'file' && channel !== 'internal'
+  const sids = citedSids(text, mime)
+  const digest = {
+    artifact_path: logical,
+    physical_path: physical,
+    mime,
+    kind,
+    visibility: handedOver ? ('external' as const) : ('internal' as const),
+    channel,
+    edited: true,
+    size_bytes: bytes.length,
+    text_symbols: text.length,
+    line_count: text === '' ? 0 : text.split('\n').length,
+    tokens: call.sight.tokens(text),
+    ...(sids.length > 0 && { sources_used: [...sids] }),
+  }
+  const visibility = handedOver
+    ? 'external'
+    : (visibilityBefore([logical, from], call) ?? (channel === 'internal' ? 'internal' : 'external'))
+  return { digest, mime: 'text/markdown', text: shown, bytes, isPatch: true, visibility }
+}
+
+function visibilityBefore(paths: readonly string[], { timeline }: Call): Visibility | undefined {
+  return paths.map((path) => findArtifact(timeline, path)?.about.visibility).find((visibility) => visibility !== undefined)
+}
+
+function rewriteNotice({ rewrite }: PatchTarget): readonly Notice[] {
+  if (!rewrite?.notify) return []
+  const { original, normalized } = rewrite
+  const message = `${original} is not in this turn's writable space; what became of it is in ${normalized}.`
+  return [{ code: 'protocol_violation.path_rewritten', message, original, normalized, tool_id: 'react.patch' }]
+}
+
+async function checkNotice(path: string, text: string): Promise<readonly Notice[]> {
+  const problem = await syntaxProblem(path, text)
+  if (problem === undefined) return []
+  return [{ code: 'post_patch_check_failed', message: `The patch was applied, but ${path} is not sound now: ${problem}.`, path }]
+}
+
+/** Told only where the model was wrong about line numbers. */
+function relocated(placed: readonly Placed[]) {
+  const moved = placed.flatMap(({ hunk, index, moved: elsewhere }, number) =>
+    elsewhere ? [{ hunk: number + 1, requested_line: hunk.start, applied_line: index + 1 }] : [],
+  )
+  return moved.length === 0 ? {} : { relocated: moved.slice(0, 20) }
+}

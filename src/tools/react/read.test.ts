@@ -1,0 +1,397 @@
+import { describe, expect, it } from 'vitest'
+import { toolStage } from '../../../test/support/tool-stage.ts'
+import { artifactContent, artifactDigest, type Draft, type Meta, notice } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import { call, header, place, result, rounds } from '../../testing/blocks.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import type { Outcome } from '../tool.ts'
+import { createReadTool } from './read.ts'
+
+const fi = (name: string, turnId = 't1') => `fi:${turnId}.files/${name}`
+const file = (
+  name: string,
+  content: { text?: string; blob?: { sha256: string; size: number }; meta?: Meta },
+  mime = 'text/markdown',
+  turnId = 't1',
+): readonly Draft[] => [
+  artifactDigest(place('w', turnId), { artifact_path: fi(name, turnId), mime }),
+  artifactContent(place('w', turnId), {
+    path: fi(name, turnId),
+    mime,
+    digest: { artifact_path: fi(name, turnId), mime, size_bytes: 5 },
+    ...content,
+  }),
+]
+const sized = (size: number) => Buffer.alloc(size, size % 251)
+
+const read = createReadTool()
+const rowsOf = (outcome: Outcome) => (outcome.output as { paths: unknown[] }).paths
+const contentOf = (outcome: Outcome) => (outcome.after ?? []).filter(({ path }) => !path?.startsWith('tc:t1.k.'))
+
+describe('react.read', () => {
+  it('tools 18.40: a missing path is listed and mentioned; the others still come', async () => {
+    const stage = await toolStage([...rounds(1), call('big'), result('big', 'x'.repeat(20_000))])
+    const outcome = await stage.run(read, { paths: ['tc:t1.none.result', 'tc:t1.big.result', 'fi:t9.files/x.md', 't1/files/a.md'] })
+    expect(outcome.output).toMatchObject({ missing: ['tc:t1.none.result', 'fi:t9.files/x.md', 't1/files/a.md'] })
+    expect(rowsOf(outcome)).toMatchObject([
+      { path: 'tc:t1.none.result', status: 'missing', missing: true },
+      { path: 'tc:t1.big.result', tokens: 5_000 },
+      { path: 'fi:t9.files/x.md', status: 'turn_log_missing' },
+      { path: 't1/files/a.md', status: 'not_a_logical_path' },
+    ])
+    expect(outcome.notices).toMatchObject([
+      { code: 'read_paths_missing', missing: ['tc:t1.none.result', 'fi:t9.files/x.md', 't1/files/a.md'] },
+    ])
+    expect(contentOf(outcome)).toMatchObject([
+      { type: 'react.tool.result', path: 'tc:t1.big.result', text: 'x'.repeat(20_000), call_id: 'k' },
+    ])
+  })
+
+  it('tools 18.41: what can be seen whole is only pointed at', async () => {
+    const stage = await toolStage([...rounds(1), ...file('a.md', { text: 'here' })])
+    const outcome = await stage.run(read, { paths: ['tc:t1.t1c0.result', fi('a.md'), 'ar:t1.user.prompt', fi('a.md')] })
+    expect(outcome.after).toEqual([])
+    expect(outcome.output).toMatchObject({
+      paths: ['tc:t1.t1c0.result', fi('a.md'), 'ar:t1.user.prompt'].map((path) => ({ path, status: 'exists_in_visible_context' })),
+      exists_in_visible_context: ['tc:t1.t1c0.result', fi('a.md'), 'ar:t1.user.prompt'],
+      visible_context_refs: {
+        'tc:t1.t1c0.result': 'tc:t1.t1c0.call',
+        [fi('a.md')]: 'tc:t1.w.call',
+        'ar:t1.user.prompt': 'ar:t1.user.prompt',
+      },
+      total_tokens: 0,
+    })
+  })
+
+  it('what is shown only in part is read: a preview, a patch, a long result', async () => {
+    const again = await toolStage(async (blobs) => {
+      const keeps = [await blobs.put(Buffer.from('all of it'))]
+      return [
+        header(),
+        ...file('p.md', { text: 'al…', meta: { partial: true, keeps } }),
+        ...file('d.md', { text: '@@', meta: { is_patch: true, keeps } }),
+      ]
+    })
+    const outcome = await again.run(read, { paths: [fi('p.md'), fi('d.md')] })
+    expect(contentOf(outcome).map(({ path, text }) => [path, text])).toEqual([
+      [fi('p.md'), 'all of it'],
+      [fi('d.md'), 'all of it'],
+    ])
+  })
+
+  it('a file comes as the digest it was entered with, word for word, and its content', async () => {
+    const stage = await toolStage([header('t0'), ...file('a.md', { text: 'old file' }, 'text/markdown', 't0'), header()], {
+      hidden: [fi('a.md', 't0')],
+    })
+    const outcome = await stage.run(read, { paths: [fi('a.md', 't0')] })
+    const digest = '{"artifact_path":"fi:t0.files/a.md","mime":"text/markdown","size_bytes":5,"tool_call_id":"w"}'
+    expect(outcome.after).toMatchObject([
+      { path: 'tc:t1.k.result', text: digest },
+      { path: fi('a.md', 't0'), text: 'old file', meta: { digest, tool_call_id: 'k' } },
+    ])
+    expect(outcome.after?.some(({ meta }) => meta?.hidden)).toBe(false)
+    expect(Buffer.from((await stage.workspace.files.read('t0/files/a.md')) ?? '').toString()).toBe('old file')
+  })
+
+  it('tools 18.43: what was hidden in the tail is revealed where it is, and counted as such', async () => {
+    const stage = await toolStage(rounds(6), { hidden: ['tc:t1.t1c5.result'] })
+    const outcome = await stage.run(read, { paths: ['tc:t1.t1c5.result'] })
+    expect(outcome).toMatchObject({ changes: [{ type: 'blocks.revealed' }], after: [] })
+    expect(rowsOf(outcome)).toMatchObject([{ status: 'revealed' }])
+  })
+
+  it('tools 18.43: what was hidden before the cache point is copied to the tail, and stays hidden there', async () => {
+    const stage = await toolStage(rounds(6), { hidden: ['tc:t1.t1c0.result'] })
+    const outcome = await stage.run(read, { paths: ['tc:t1.t1c0.result'] })
+    expect(outcome).toMatchObject({ changes: [], after: [{ path: 'tc:t1.t1c0.result', text: 'result 0 of t1' }] })
+  })
+
+  it('tools 18.44: a long text is shown by its beginning, with the call that goes on', async () => {
+    const lines = Array.from({ length: 6_000 }, (_, n) => `line ${n}`)
+    const stage = await toolStage([header(), call('long'), result('long', lines.join('\n'))])
+    const outcome = await stage.run(read, { paths: ['tc:t1.long.result'] })
+    const [block] = contentOf(outcome)
+    const text = block?.text ?? ''
+    expect(text.length).toBeLessThanOrEqual(48_000)
+    expect(rowsOf(outcome)).toMatchObject([{ status: 'truncated_for_visible_context' }])
+    expect(outcome.output).toMatchObject({ truncated_paths: ['tc:t1.long.result'] })
+    expect(block?.meta).toMatchObject({ partial: true })
+    expect(text.split('\n').slice(0, 5)).toEqual([
+      '[READ PREVIEW]',
+      'path: tc:t1.long.result',
+      expect.stringMatching(/^lines: \[1-\d+\]\/6000$/),
+      'partial_line: false',
+      '     1\tline 0',
+    ])
+    const next = JSON.parse(/continue: react\.read\((.*)\)$/.exec(text)?.[1] ?? '{}')
+    const shown = Number(/lines: \[1-(\d+)\]/.exec(text)?.[1])
+    expect(next).toMatchObject({ paths: ['tc:t1.long.result'], items: [{ line_start: shown + 1 }] })
+    const more = await stage.run(read, next)
+    expect(contentOf(more)[0]?.text).toContain(`${String(shown + 1).padStart(6)}\tline ${shown}\n`)
+  })
+
+  it('going on and on shows every line once', async () => {
+    const lines = Array.from({ length: 5_000 }, (_, n) => `${n} ${'x'.repeat(n % 97)}`)
+    const stage = await toolStage([header(), call('long'), result('long', lines.join('\n'))])
+    const seen: string[] = []
+    let next: object | undefined = { paths: ['tc:t1.long.result'], line_numbers: 'disabled' }
+    while (next) {
+      const text: string = contentOf(await stage.run(read, next))[0]?.text ?? ''
+      const body = text.split('\n').slice(4)
+      const end = body.findIndex((line) => line.startsWith('omitted: '))
+      seen.push(...body.slice(0, end === -1 ? undefined : end))
+      const call = /continue: react\.read\((.*)\)$/.exec(text)?.[1]
+      next = call === undefined ? undefined : { ...(JSON.parse(call) as object), line_numbers: 'disabled' }
+    }
+    expect(seen).toEqual(lines)
+  })
+
+  it('one endless line is gone on with by symbols', async () => {
+    const endless = 'abcdefghij'.repeat(6_000)
+    const stage = await toolStage([header(), call('long'), result('long', endless)])
+    const text = contentOf(await stage.run(read, { paths: ['tc:t1.long.result'] }))[0]?.text ?? ''
+    expect(text).toContain('partial_line: true')
+    const next = JSON.parse(/continue: react\.read\((.*)\)$/.exec(text)?.[1] ?? '{}') as { items: { offset_text_symbols: number }[] }
+    const offset = next.items[0]?.offset_text_symbols ?? 0
+    const more = contentOf(await stage.run(read, next))[0]?.text ?? ''
+    expect(more).toContain(`symbols: [${offset}-`)
+    expect(more.split('\n')[3]).toBe(endless.slice(offset, offset + (more.split('\n')[3] ?? '').length))
+    expect(text.split('\n')[4]?.slice(7)).toBe(endless.slice(0, offset))
+  })
+
+  it('a range is what was asked for, and is shown again whenever it is', async () => {
+    const stage = await toolStage([header(), call('r'), result('r', 'a\nb\nc\nd\ne')])
+    const ask = { paths: [], items: [{ path: 'tc:t1.r.result', line_start: 2, line_count: 2 }] }
+    const [block] = contentOf(await stage.run(read, ask))
+    expect(block).toMatchObject({
+      text: '[READ RANGE]\npath: tc:t1.r.result\nlines: [2-3]/5\npartial_line: false\n     2\tb\n     3\tc\nomitted: 2 lines, 4 symbols\ncontinue: react.read({"paths":["tc:t1.r.result"],"items":[{"path":"tc:t1.r.result","line_start":4,"line_count":2}]})',
+      meta: { partial: true, read_range: { line_start: 2, line_count: 2, total_lines: 5 } },
+    })
+    const symbols = { paths: [], items: [{ path: 'tc:t1.r.result', offset_text_symbols: 2, max_text_symbols: 3 }] }
+    expect(contentOf(await stage.run(read, symbols))[0]?.text).toMatch(/symbols: \[2-5\]\/9\nb\nc\nomitted: 4 symbols\ncontinue: /)
+    const beyond = { paths: [], items: [{ path: 'tc:t1.r.result', line_start: 99 }] }
+    expect(contentOf(await stage.run(read, beyond))[0]?.text).toContain('lines: [5-5]/5')
+  })
+
+  it('numbers lines when asked to, sparsely or not', async () => {
+    const text = Array.from({ length: 12 }, (_, n) => `l${n + 1}`).join('\n')
+    const stage = await toolStage([header(), call('r'), result('r', text)])
+    const shown = async (line_numbers: unknown) =>
+      contentOf(await stage.run(read, { paths: ['tc:t1.r.result'], line_numbers }))[0]?.text?.split('\n')
+    expect((await shown('lines'))?.slice(0, 2)).toEqual(['     1\tl1', '     2\tl2'])
+    expect((await shown('sparsed'))?.filter((line) => /\d\t/.test(line))).toEqual(['     1\tl1', '    10\tl10'])
+    expect(await shown('disabled')).toEqual(undefined)
+  })
+
+  it('tools 18.46: with stats_only there is the status and nothing else', async () => {
+    const stage = await toolStage(
+      async (blobs) => [...rounds(6), ...file('a.pdf', { blob: await blobs.put(sized(99)) }, 'application/pdf')],
+      { hidden: ['tc:t1.t1c5.result'] },
+    )
+    const outcome = await stage.run(read, { paths: ['tc:t1.t1c5.result', fi('a.pdf')], stats_only: true })
+    expect(outcome).toMatchObject({ changes: [], after: [], output: { stats_only: true } })
+    expect(rowsOf(outcome)).toEqual([
+      { path: 'tc:t1.t1c5.result', status: 'stats_only', mime: 'text/markdown', bytes: 14, text_symbols: 14, line_count: 1, tokens: 4 },
+      { path: fi('a.pdf'), status: 'stats_only', mime: 'application/pdf', bytes: 99 },
+    ])
+  })
+
+  it('tools 18.47: a PDF of eleven megabytes is only marked; one of five is shown', async () => {
+    const stage = await toolStage(async (blobs) => [
+      header(),
+      ...file('big.pdf', { blob: await blobs.put(sized(11 * 1024 * 1024)) }, 'application/pdf'),
+      ...file('ok.pdf', { blob: await blobs.put(sized(5_000_000)) }, 'application/pdf'),
+    ])
+    const outcome = await stage.run(read, { paths: [fi('big.pdf'), fi('ok.pdf')] })
+    expect(rowsOf(outcome)).toMatchObject([
+      { status: 'too_large_for_visible_context_bytes', bytes: 11 * 1024 * 1024 },
+      { path: fi('ok.pdf'), bytes: 5_000_000 },
+    ])
+    expect(outcome.output).toMatchObject({ large_paths: [fi('big.pdf')] })
+    const [marker, shown] = contentOf(outcome)
+    expect(marker).toMatchObject({ text: expect.stringContaining('[TOO LARGE TO SHOW]') })
+    expect(marker).not.toHaveProperty('blob')
+    expect(shown).toMatchObject({ blob: { size: 5_000_000 } })
+  })
+
+  it('bytes that no model can be shown are a digest and a block that shows nothing', async () => {
+    const stage = await toolStage(async (blobs) => [
+      header(),
+      ...file('a.bin', { meta: { keeps: [await blobs.put(sized(7))] } }, 'application/zip'),
+    ])
+    const outcome = await stage.run(read, { paths: [fi('a.bin')] })
+    expect(rowsOf(outcome)).toEqual([{ path: fi('a.bin'), mime: 'application/zip', bytes: 7 }])
+    expect(contentOf(outcome)).toMatchObject([{ path: fi('a.bin'), meta: { keeps: [{ size: 7 }] } }])
+    expect(contentOf(outcome)[0]).not.toHaveProperty('text')
+  })
+
+  it('the turn’s own file is read as it lies there, also when nobody has recorded it', async () => {
+    const stage = await toolStage([header(), ...file('a.md', { text: 'as written' })])
+    await stage.workspace.files.write('t1/files/a.md', Buffer.from('as a program left it'))
+    await stage.workspace.files.write('t1/outputs/new.txt', Buffer.from('found by a search'))
+    const outcome = await stage.run(read, { paths: [fi('a.md'), 'fi:t1.outputs/new.txt'] })
+    expect(contentOf(outcome).map(({ text }) => text)).toEqual(['as a program left it', 'found by a search'])
+    expect(outcome.after?.[2]?.text).toBe(
+      '{"artifact_path":"fi:t1.outputs/new.txt","physical_path":"t1/outputs/new.txt","mime":"text/plain","kind":"file","size_bytes":17}',
+    )
+  })
+
+  it('a link in the place of a file is not followed, and an agent without files still reads what was recorded', async () => {
+    const stage = await toolStage([
+      header(),
+      ...file('a.md', { text: 'recorded', meta: { partial: true } }),
+      ...file('b.md', { text: 'x'.repeat(13_000) }),
+    ])
+    const refusing = {
+      ...stage.workspace,
+      files: {
+        ...stage.workspace.files,
+        read: () => Promise.reject(new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked' } })),
+      },
+    }
+    const linked = await read.run({ paths: [fi('a.md')] }, { ...stage.call, workspace: async () => refusing })
+    expect(contentOf(linked).map(({ text }) => text)).toEqual([undefined])
+    const none = await read.run(
+      { paths: [fi('b.md')] },
+      { ...stage.call, workspace: () => Promise.reject(new Failure('workspace.missing', 'none')) },
+    )
+    expect(contentOf(none).map(({ text }) => text?.length)).toEqual([13_000])
+  })
+
+  it('folders, other conversations and hostile paths lead nowhere', async () => {
+    const stage = await toolStage(rounds(1))
+    const outcome = await stage.run(read, {
+      paths: ['fi:t1.files/app/', 'fi:conv_x.t1.files/a.md', 'fi:t1.files/../../etc/passwd', '/etc/passwd', ''],
+    })
+    expect(rowsOf(outcome)).toMatchObject([
+      { status: 'folder' },
+      { status: 'missing' },
+      { status: 'not_a_logical_path' },
+      { status: 'not_a_logical_path' },
+      { status: 'not_a_logical_path' },
+    ])
+    expect(outcome.notices?.[0]?.message).toContain('react.search_files')
+  })
+
+  it('several notices of one call are read together, and a result is the payload, not what is told about it', async () => {
+    const two = [notice(place('n'), { code: 'a', message: 'one' }), notice(place('n'), { code: 'b', message: 'two' })]
+    const digested = [artifactDigest(place('d'), { artifact_path: fi('x.md') }), result('d', 'y'.repeat(13_000))]
+    const stage = await toolStage([header(), call('n'), ...two, call('d'), ...digested])
+    const outcome = await stage.run(read, { paths: ['tc:t1.n.notice', 'tc:t1.d.result'] })
+    expect(contentOf(outcome).map(({ text }) => text)).toEqual([expect.stringMatching(/"one"[\s\S]*"two"/), 'y'.repeat(13_000)])
+  })
+
+  it('views are computed when they are read', async () => {
+    const stage = await toolStage(rounds(2))
+    const outcome = await stage.run(read, { paths: ['ar:t1.react.turn.index'] })
+    expect(contentOf(outcome)[0]?.text).toMatch(/^\[TURN INDEX\] t1/)
+  })
+
+  it('tools 18.13: a parameter of 5,000 characters stands in the call as a stub, and is read in full', async () => {
+    const query = 'long words '.repeat(500)
+    const stage = createHarness({
+      replies: [
+        calls('react.hide', { path: query }),
+        ({ parts }) => calls('react.read', { paths: [/\[path: (tc:[^\]]*\.call)\]/.exec(JSON.stringify(parts))?.[1]] }),
+        answers('Read.'),
+      ],
+    })
+    await stage.say('Go.')
+    const blocks = blocksOf(await stage.timeline())
+    expect(blocks.find(({ type }) => type === 'react.tool.call')?.text).toContain('"truncated":true')
+    const whole = blocks.findLast(({ type, path }) => type === 'react.tool.result' && path?.endsWith('.call'))
+    expect(JSON.parse(whole?.text ?? '{}')).toMatchObject({ tool_id: 'react.hide', params: { path: query } })
+  })
+})
+
+describe('reading sources', () => {
+  const sources = [
+    { url: 'https://a.example/', title: 'A', text: 'short', content: 'the whole page of A' },
+    { url: 'https://b.example/', title: 'B', text: 'only a snippet', domain: 'b.example' },
+    { physical_path: 't1/files/pic.png', artifact_path: fi('pic.png'), source_type: 'file' as const, title: 'pic' },
+  ]
+
+  it('pages are one text, files are files, and what is not there is said', async () => {
+    const stage = await toolStage(
+      async (blobs) => [header(), ...file('pic.png', { blob: await blobs.put(sized(50)) }, 'image/png'), call('x')],
+      {
+        sources,
+        hidden: [fi('pic.png')],
+        turnId: 't2',
+      },
+    )
+    const outcome = await stage.run(read, { paths: ['so:sources_pool[1-3, 8]'] })
+    const texts = (outcome.after ?? []).map(({ path, text }) => [path, text])
+    expect(texts.at(-1)).toEqual([
+      'so:sources_pool[1-3, 8]',
+      '[S:1] A\nhttps://a.example/\nthe whole page of A\n\n[S:2] B\nhttps://b.example/ | b.example\nonly a snippet',
+    ])
+    expect(outcome.after?.some(({ path, blob }) => path === fi('pic.png') && blob?.size === 50)).toBe(true)
+    expect(rowsOf(outcome).at(-1)).toEqual({ path: 'so:sources_pool[8]', status: 'sources_pool_rows_missing', missing: true })
+  })
+
+  it('only what rows say is cut, and never a row', async () => {
+    const stage = await toolStage([header()], { sources })
+    const outcome = await stage.run(read, { paths: ['so:sources_pool[1-2]'], max_text_symbols: 8_000 })
+    expect(contentOf(outcome)[0]?.text).toContain('[S:2] B')
+    const none = await stage.run(read, { paths: ['so:sources_pool[9]'] })
+    expect(none.output).toMatchObject({ missing: ['so:sources_pool[9]'] })
+  })
+})
+
+describe('reading knowledge and skills', () => {
+  it('tools 18.50: without a resolver a ks: path leads nowhere, and no file is looked at', async () => {
+    const stage = await toolStage([header()])
+    const untouched = { ...stage.call, workspace: () => Promise.reject(new Error('nobody may ask')) }
+    const outcome = await read.run({ paths: ['ks:guide/intro.md'] }, untouched)
+    expect(rowsOf(outcome)).toEqual([{ path: 'ks:guide/intro.md', status: 'knowledge_resolver_missing', missing: true }])
+  })
+
+  it('what the resolver says is what there is', async () => {
+    const pages: Record<string, () => Promise<object | undefined>> = {
+      'ks:a': async () => ({ text: 'x'.repeat(60_000) }),
+      'ks:b': async () => ({ bytes: Buffer.from('png'), mime: 'image/png' }),
+      'ks:c': async () => undefined,
+      'ks:d': async () => Promise.reject(new Error('down')),
+      'ks:e': async () => ({ storageMissing: true }),
+      'ks:f': async () => ({ mime: 'text/plain' }),
+    }
+    const tool = createReadTool({ knowledge: { read: (path) => (pages[path] ?? (async () => undefined))() as never } })
+    const stage = await toolStage([header()])
+    const outcome = await stage.run(tool, { paths: Object.keys(pages) })
+    expect(rowsOf(outcome)).toMatchObject([
+      { path: 'ks:a', kind: 'knowledge.space', tokens: 15_000 },
+      { path: 'ks:b', mime: 'image/png' },
+      { status: 'knowledge_path_missing' },
+      { status: 'knowledge_resolver_error' },
+      { status: 'knowledge_storage_missing' },
+      { status: 'knowledge_unreadable' },
+    ])
+    expect(contentOf(outcome)[0]?.text?.length).toBe(60_000)
+  })
+
+  it('tools 18.49: a skill is read once, whole, and its citations get the numbers of the pool', async () => {
+    const sources = Array.from({ length: 7 }, (_, n) => ({ url: `https://known.example/${n}` }))
+    const skill = {
+      path: 'sk:public.charts',
+      text: `ACTIVE\nUse [[S:1]] and [[S:2]]. ${'long '.repeat(20_000)}`,
+      sources: [
+        { sid: 1, url: 'https://x.example/' },
+        { sid: 2, url: 'https://y.example/' },
+      ],
+    }
+    const tool = createReadTool({ skills: { read: async (path) => (path === 'sk:public.charts' ? skill : undefined) } })
+    const stage = await toolStage([header()], { sources })
+    const outcome = await stage.run(tool, { paths: ['sk:charts', 'skills.charts', 'sk:unknown'] })
+    const [block, ...others] = contentOf(outcome)
+    expect(others).toEqual([])
+    expect(block?.text).toMatch(/^ACTIVE\nUse \[\[S:8\]\] and \[\[S:9\]\]\./)
+    expect(outcome.sources).toEqual(skill.sources)
+    expect(outcome.output).toMatchObject({ missing_skills: ['sk:public.unknown'] })
+    expect(outcome.notices).toMatchObject([{ code: 'read_paths_missing', missing: [], missing_skills: ['sk:public.unknown'] }])
+    const again = await toolStage([header(), { ...(block as Draft), text: 'an older edition' }], { sources })
+    expect(rowsOf(await again.run(tool, { paths: ['sk:charts'] }))).toMatchObject([{ status: 'exists_in_visible_context' }])
+  })
+})

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { Json } from '../../core/json.ts'
+import { canonicalPath } from '../../core/path/logical.ts'
+import { defineTool } from '../define.ts'
+import { messageOf } from '../invoke.ts'
+import { failed, succeeded } from '../outcome.ts'
+import type { Call, Tool } from '../tool.ts'
+
+export interface KnowledgeSearch {
+  /** Best first. */
+  search(query: KnowledgeQuery, call: Pick<Call, 'scope' | 'signal'>): Promise<readonly KnowledgeHit[]>
+}
+
+export interface KnowledgeQuery {
+  readonly query: string
+  /** Only below this `ks:` path. */
+  readonly root: string
+  readonly maxHits: number
+  readonly keywords: readonly string[]
+}
+
+export interface KnowledgeHit {
+  readonly path: string
+  readonly title: string
+  readonly score: number
+  readonly summary?: string
+  readonly headings?: readonly string[]
+  readonly tags?: readonly string[]
+}
+
+const mostHits = 50
+
+const params = z.object({
+  query: z.string().describe('what to look for'),
+  root: z.string().default('ks:').describe('only below this ks: path'),
+  max_hits: z.number().int().default(20).describe('how many hits, at most 50'),
+  keywords: z.array(z.string()).optional().describe('words that must count more'),
+})
+
+/** Exists only where there is something to search with. */
+export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
+  return defineTool({
+    id: 'react.search_knowledge',
+    description: 'Search the knowledge space. Hits name ks: paths; react.read brings them into view.',
+    params,
+    strategy: 'exploration',
+    repeatable: true,
+    returns: 'ranked hits with path, title, summary and score',
+    async run({ query, root, max_hits, keywords = [] }, call) {
+      if (query.trim() === '') return failed('missing_query', 'Say what to look for.')
+      if (!root.startsWith('ks:') || (root !== 'ks:' && canonicalPath(root.replace(/\/$/, '')) === undefined))
+        return failed('bad_root', 'The root must be a ks: path.')
+      const maxHits = Math.min(mostHits, Math.max(1, max_hits))
+      try {
+        const hits = await knowledge.search({ query: query.trim(), root, maxHits, keywords }, call)
+        const below = hits.filter(({ path }) => path.startsWith(root)).slice(0, maxHits)
+        return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // plain fields
+      } catch (error) {
+        return failed('search_knowledge_failed', `The search did not work: ${messageOf(error)} Go on without it, or try once more.`)
+      }
+    },
+  })
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { codesOf } from '../../../test/support/told.ts'
+import { toolStage } from '../../../test/support/tool-stage.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import { createMemsearchTool, type MemoryHit, type MemoryQuery } from './memsearch.ts'
+import { createSearchKnowledgeTool, type KnowledgeQuery } from './search-knowledge.ts'
+
+const hit = (turn: string, n: number, text = `text ${n}`): MemoryHit => ({
+  turn_id: turn,
+  ts: '2026-01-01T00:00:00.000Z',
+  score: 1 / n,
+  role: 'user',
+  path: `ar:${turn}.user.prompt`,
+  text,
+})
+
+function memory(hits: readonly MemoryHit[] = []) {
+  const asked: MemoryQuery[] = []
+  const tool = createMemsearchTool({
+    search: async (query) => {
+      asked.push(query)
+      return { hits, warnings: hits.length > 3 ? ['a log is gone'] : [] }
+    },
+  })
+  return { asked, tool }
+}
+
+describe('react.memsearch', () => {
+  it('gives snippets with paths, those of one turn side by side, and nothing else comes into view', async () => {
+    const stage = await toolStage([])
+    const { tool } = memory([hit('t1', 1), hit('t2', 2, 'y'.repeat(900)), hit('t1', 3), hit('t3', 4), hit('t4', 5), hit('t5', 6)])
+    const outcome = await stage.run(tool, { query: 'doors' })
+    expect(outcome.output).toMatchObject({ mode: 'search', warnings: ['a log is gone'], tokens: expect.any(Number) })
+    const { hits } = outcome.output as unknown as { hits: MemoryHit[] }
+    expect(hits.map(({ turn_id, text }) => [turn_id, text.length])).toEqual([
+      ['t1', 6],
+      ['t1', 6],
+      ['t2', 500],
+      ['t3', 6],
+      ['t4', 6],
+    ])
+    expect(outcome).not.toHaveProperty('after')
+  })
+
+  it('keeps to its measure, whatever is asked for', async () => {
+    const stage = await toolStage([])
+    const { tool, asked } = memory()
+    await stage.run(tool, { query: 'q'.repeat(900), top_k: 500, days: 99_999 })
+    await stage.run(tool, { query: ' ', top_k: -1, days: 0, targets: ['user', 'user', 'notes'] })
+    expect(asked).toMatchObject([
+      { query: 'q'.repeat(512), topK: 50, days: 3_650, targets: ['assistant', 'user', 'attachment'], scope: 'conversation' },
+      { query: undefined, topK: 1, days: 1, targets: ['user', 'notes'] },
+    ])
+    expect((await stage.run(tool, {})).output).toMatchObject({ mode: 'overview', hits: [] })
+  })
+
+  it.each([
+    [{ targets: ['machine'] }, 'bad_targets'],
+    [{ targets: [] }, 'bad_targets'],
+    [{ from: 'yesterday' }, 'bad_time_window'],
+    [{ from: '2026-02-01', to: '2026-01-01' }, 'bad_time_window'],
+  ])('%j is refused: %s', async (params, code) => {
+    const { tool, asked } = memory()
+    expect(await (await toolStage([])).run(tool, { query: 'x', ...params })).toMatchObject({ ok: false, error: { code } })
+    expect(asked).toEqual([])
+  })
+
+  it('a search that fails is a failed call', async () => {
+    const tool = createMemsearchTool({ search: () => Promise.reject(new Error('down')) })
+    expect(await (await toolStage([])).run(tool, { query: 'x' })).toMatchObject({ ok: false, error: { code: 'memsearch_failed' } })
+  })
+})
+
+describe('react.search_knowledge', () => {
+  const asked: KnowledgeQuery[] = []
+  const tool = createSearchKnowledgeTool({
+    search: async (query) => {
+      asked.push(query)
+      return [
+        { path: 'ks:guide/a.md', title: 'A', score: 2, headings: ['One'] },
+        { path: 'ks:other/b.md', title: 'B', score: 1 },
+      ]
+    },
+  })
+
+  it('gives ranked paths below its root', async () => {
+    const stage = await toolStage([])
+    expect((await stage.run(tool, { query: ' doors ', root: 'ks:guide/', max_hits: 900, keywords: ['red'] })).output).toEqual([
+      { path: 'ks:guide/a.md', title: 'A', score: 2, headings: ['One'] },
+    ])
+    expect(asked.at(-1)).toEqual({ query: 'doors', root: 'ks:guide/', maxHits: 50, keywords: ['red'] })
+    expect((await stage.run(tool, { query: 'doors' })).output).toHaveLength(2)
+  })
+
+  it.each([
+    [{ query: ' ' }, 'missing_query'],
+    [{ query: 'x', root: 'fi:t1.files/' }, 'bad_root'],
+    [{ query: 'x', root: 'ks:../up' }, 'bad_root'],
+  ])('%j is refused: %s', async (params, code) => {
+    expect(await (await toolStage([])).run(tool, params)).toMatchObject({ ok: false, error: { code } })
+  })
+
+  it('a search that fails is a failed call', async () => {
+    const broken = createSearchKnowledgeTool({ search: () => Promise.reject(new Error('down')) })
+    expect(await (await toolStage([])).run(broken, { query: 'x' })).toMatchObject({ ok: false, error: { code: 'search_knowledge_failed' } })
+  })
+})
+
+it('tools 18.115: a search that nobody answers is no tool; one that somebody answers is', async () => {
+  const ask = [calls('react.memsearch', { query: 'x' }), calls('react.search_knowledge', { query: 'x' }), answers('Done.')]
+  const without = createHarness({ replies: ask })
+  await without.say('Look.')
+  expect(await codesOf(without)).toEqual(['protocol_violation.tool_call_invalid', 'protocol_violation.tool_call_invalid'])
+  const builtIn = { memory: { search: async () => ({ hits: [] }) }, knowledgeSearch: { search: async () => [] } }
+  const having = createHarness({ replies: ask, builtIn })
+  await having.say('Look.')
+  expect(await codesOf(having)).toEqual([])
+})

@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest'
+import { codesOf, noticesOf } from '../../../test/support/told.ts'
+import { toolStage } from '../../../test/support/tool-stage.ts'
+import type { Block } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { localScope } from '../../core/scope.ts'
+import { blocksAtPath, blocksOf } from '../../core/timeline/timeline.ts'
+import { createHarness, type Harness } from '../../testing/harness.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import { writeTool } from './write.ts'
+
+type Params = { path?: unknown; channel?: unknown; content?: unknown; kind?: unknown }
+const write = (params: Params) => calls('react.write', params)
+
+async function written(...params: readonly Params[]) {
+  const stage = createHarness({ replies: [...params.map(write), answers('Done.')] })
+  const { turnId } = await stage.say('Write.')
+  const blocks = blocksOf(await stage.timeline())
+  const digests = blocks
+    .filter(({ text }) => text?.includes('"artifact_path"'))
+    .map(({ text }) => JSON.parse(text ?? '') as Record<string, unknown>)
+  return { stage, turnId, blocks, digests, file: (rel: string) => fileIn(stage, `${turnId}/${rel}`) }
+}
+
+async function fileIn(stage: Harness, path: string): Promise<string | undefined> {
+  const bytes = await (await stage.workspaces.open(localScope, 'c1')).files.read(path)
+  return bytes && Buffer.from(bytes).toString()
+}
+
+const typesOf = (blocks: readonly Block[]) => blocks.filter(({ meta }) => meta?.iteration === 0).map(({ type }) => type)
+
+describe('react.write', () => {
+  it('writes the bytes, tells what it made, and shows it', async () => {
+    const { turnId, blocks, digests, file } = await written({
+      path: 'files/app/a.md',
+      channel: 'canvas',
+      content: '# A\nb [[S:2]]',
+      kind: 'display',
+    })
+    expect(await file('files/app/a.md')).toBe('# A\nb [[S:2]]')
+    expect(typesOf(blocks)).toEqual(['react.thinking', 'react.tool.call', 'react.tool.result', 'react.tool.result'])
+    expect(digests).toEqual([
+      {
+        artifact_path: `fi:${turnId}.files/app/a.md`,
+        physical_path: `${turnId}/files/app/a.md`,
+        mime: 'text/markdown',
+        kind: 'display',
+        visibility: 'external',
+        channel: 'canvas',
+        edited: false,
+        size_bytes: 13,
+        text_symbols: 13,
+        line_count: 2,
+        tokens: 4,
+        sources_used: [2],
+        tool_call_id: expect.any(String),
+        ts: expect.any(String),
+      },
+    ])
+    expect(blocks.find(({ path }) => path === `fi:${turnId}.files/app/a.md`)).toMatchObject({
+      text: '# A\nb [[S:2]]',
+      mime: 'text/markdown',
+      meta: { physical_path: `${turnId}/files/app/a.md`, sources_used: [2] },
+    })
+  })
+
+  it('tools 18.28: an object is written as JSON with two spaces', async () => {
+    const { file } = await written({ path: 'outputs/data.json', channel: 'canvas', content: { a: [1] }, kind: 'display' })
+    expect(await file('outputs/data.json')).toBe('{\n  "a": [\n    1\n  ]\n}')
+  })
+
+  it('always replaces, and says that it is an edit only when another call wrote it', async () => {
+    const { turnId, digests, file, stage } = await written(
+      { path: 'files/a.md', channel: 'canvas', content: 'first, and longer', kind: 'display' },
+      { path: 'files/a.md', channel: 'canvas', content: 'second', kind: 'display' },
+    )
+    expect(await file('files/a.md')).toBe('second')
+    expect(digests.map(({ edited }) => edited)).toEqual([false, true])
+    expect(blocksAtPath(await stage.timeline(), `fi:${turnId}.files/a.md`).map(({ text }) => text)).toEqual(['first, and longer', 'second'])
+  })
+
+  it('tools 18.2: a path of another turn is moved into this one, with one notice', async () => {
+    const { stage, turnId, digests, file } = await written({
+      path: 'turn_o/files/output.csv',
+      channel: 'timeline_text',
+      content: 'a,b',
+      kind: 'display',
+    })
+    expect(await file('files/output.csv')).toBe('a,b')
+    expect(digests[0]).toMatchObject({ artifact_path: `fi:${turnId}.files/output.csv`, mime: 'text/csv', channel: 'timeline_text' })
+    expect(await noticesOf(stage)).toMatchObject([
+      {
+        code: 'protocol_violation.path_rewritten',
+        original: 'turn_o/files/output.csv',
+        normalized: `${turnId}/files/output.csv`,
+        tool_id: 'react.write',
+      },
+    ])
+  })
+
+  it('tools 18.4: an unsafe path is refused, nothing is written anywhere, and the turn goes on', async () => {
+    const paths = ['../x', '/etc/passwd', 'files/../../x', 'C:\\x', 'a\0b', 'turn_c/secret/x.md']
+    const { stage } = await written(...paths.map((path) => ({ path, channel: 'canvas', content: 'x', kind: 'file' })))
+    const errors = blocksOf(await stage.timeline()).flatMap(({ type, text }) =>
+      type === 'react.tool.result' ? [(JSON.parse(text ?? '') as { error: { code: string } }).error.code] : [],
+    )
+    expect(errors).toEqual(paths.map(() => 'unsafe_path'))
+    expect(await (await stage.workspaces.open(localScope, 'c1')).files.list('')).toEqual({ files: [], truncated: false })
+    expect(await codesOf(stage)).toEqual(paths.map(() => 'tool_result_error'))
+  })
+
+  it('tools 18.22: an internal file is a note: never handed over, with its tags, and the file keeps everything', async () => {
+    const content = `[P] No emoji.\n[D] ${'Use metric units. '.repeat(200)}`
+    const { turnId, blocks, digests, file } = await written({ path: 'files/notes.md', channel: 'internal', content, kind: 'file' })
+    const note = blocks.find(({ type }) => type === 'react.note')
+    expect(note).toMatchObject({
+      path: `fi:${turnId}.files/notes.md`,
+      meta: { channel: 'internal', note_tags: ['P', 'D'], visibility: 'internal', partial: true, keeps: [{ size: content.length }] },
+    })
+    expect(note?.text).toBe(`${content.slice(0, 2_000)}\n… the whole note is at fi:${turnId}.files/notes.md`)
+    expect(digests[0]).toMatchObject({ visibility: 'internal', channel: 'internal' })
+    expect(await file('files/notes.md')).toBe(content)
+    expect(blocks.some(({ meta }) => meta?.rn !== undefined)).toBe(false)
+  })
+
+  it('tools 18.23: what the canvas cannot show is written all the same, and mentioned', async () => {
+    const { stage, file } = await written({ path: 'files/x.xls', channel: 'canvas', content: 'x', kind: 'display' })
+    expect(await codesOf(stage)).toEqual(['protocol_violation.write_extension_mismatch'])
+    expect(await file('files/x.xls')).toBe('x')
+  })
+
+  it('tools 18.25: an empty file is written, and is an error that nobody is handed', async () => {
+    const { stage, digests, file } = await written({ path: 'files/a.md', channel: 'canvas', content: '', kind: 'file' })
+    expect(digests[0]).toMatchObject({
+      status: 'error',
+      visibility: 'internal',
+      write_error: 'empty_file',
+      error: { code: 'artifact_invalid', message: 'empty_file: the file has no content', where: 'artifact_analysis' },
+    })
+    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'artifact_invalid' }])
+    expect(await file('files/a.md')).toBe('')
+  })
+
+  it.each([
+    [{ path: ' ', content: 'x' }, 'missing_path'],
+    [{ path: 'tc:t1.k.result', content: 'x' }, 'invalid_write_logical_path'],
+    [{ path: 'fi:t1.elsewhere/x', content: 'x' }, 'invalid_write_logical_path'],
+    [{ path: 't1/secret/x', content: 'x' }, 'unsafe_path'],
+    [{ path: 'a.md', channel: 'stage', content: 'x' }, 'bad_channel'],
+    [{ path: 'a.md', content: 'x', kind: 'folder' }, 'bad_kind'],
+    [{ path: 'a.md', content: null }, 'content_missing'],
+    [{ path: 'a.md' }, 'content_missing'],
+  ])('%j is refused: %s', async (params, code) => {
+    const stage = await toolStage([])
+    expect(await stage.run(writeTool, params)).toMatchObject({ ok: false, error: { code } })
+    expect((await stage.workspace.files.list('')).files).toEqual([])
+  })
+
+  it('a disk that fails, a link in the way and a missing workspace are errors of the call, each with its own words', async () => {
+    const stage = await toolStage([])
+    const failing = (error: Error) => ({
+      ...stage.call,
+      workspace: async () => ({ ...stage.workspace, files: { ...stage.workspace.files, write: () => Promise.reject(error) } }),
+    })
+    const outcome = async (error: Error) => (await writeTool.run({ path: 'a.md', content: 'x' }, failing(error))).error
+    expect(await outcome(new Error('ENOSPC: /var/secret'))).toMatchObject({
+      code: 'write_failed',
+      message: expect.not.stringContaining('secret'),
+    })
+    expect(await outcome(new Failure('workspace.failed', 'no'))).toMatchObject({ code: 'write_failed' })
+    expect(await outcome(new Failure('file.unsafe', 'no', { details: { reason: 'symlink_blocked' } }))).toMatchObject({
+      code: 'unsafe_path',
+      details: { reason: 'symlink_blocked' },
+    })
+    const none = { ...stage.call, workspace: () => Promise.reject(new Failure('workspace.missing', 'none')) }
+    expect((await writeTool.run({ path: 'a.md', content: 'x' }, none)).error).toMatchObject({ code: 'workspace_missing' })
+    const lost = {
+      ...stage.call,
+      workspace: async () => ({ ...stage.workspace, files: { ...stage.workspace.files, stat: async () => undefined } }),
+    }
+    expect((await writeTool.run({ path: 'a.md', content: 'x' }, lost)).error).toMatchObject({ code: 'write_failed' })
+  })
+
+  it('knows its sources by citations in text, and by the list that data carries', async () => {
+    const stage = await toolStage([])
+    const used = async (path: string, content: unknown) =>
+      (await stage.run(writeTool, { path, content })).artifacts?.[0]?.digest.sources_used
+    expect(await used('a.md', 'x [[S:3,1]]\n```\n[[S:9]]\n```')).toEqual([1, 3])
+    expect(await used('a.html', '<p>x<sup class="cite" data-sids="2">[[S:2]]</sup></p>')).toEqual([2])
+    expect(await used('a.json', { citations: [{ sids: [4, 2] }, { sids: [2] }] })).toEqual([2, 4])
+    expect(await used('a.yaml', 'a: 1\ncitations:\n  - sids: [5, 6]\n  - sids:\n      - 7\nb: 2\n')).toEqual([5, 6, 7])
+    expect(await used('a.json', { sids: [4] })).toBeUndefined()
+  })
+})

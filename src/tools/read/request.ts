@@ -1,0 +1,78 @@
+import { canonicalPath } from '../../core/path/logical.ts'
+
+/** One thing to be read, and how. */
+export interface ReadRequest {
+  /** As the model wrote it. */
+  readonly given: string
+  /** Undefined when that is no logical path. */
+  readonly path: string | undefined
+  readonly range?: Range
+  readonly numbering: Numbering
+  /** A smaller cap than ours, in characters. */
+  readonly maxSymbols?: number
+}
+
+export type Range =
+  | { readonly unit: 'lines'; readonly start: number; readonly count?: number }
+  | { readonly unit: 'symbols'; readonly start: number; readonly count?: number }
+
+/** `default`: numbered where only a part is shown. */
+export type Numbering = 'default' | 'disabled' | 'lines' | 'sparsed'
+
+export interface ReadItem {
+  readonly path: string
+  readonly line_start?: number | undefined
+  readonly line_count?: number | undefined
+  readonly offset_text_symbols?: number | undefined
+  readonly max_text_symbols?: number | undefined
+  readonly line_numbers?: LineNumbers | undefined
+}
+
+export type LineNumbers = 'disabled' | 'lines' | 'sparsed' | boolean
+
+export interface ReadParams {
+  readonly paths: readonly string[]
+  readonly items?: readonly ReadItem[] | undefined
+  readonly line_numbers?: LineNumbers | undefined
+  readonly max_text_symbols?: number | undefined
+}
+
+/** A path that also has items is read by them; the same thing twice is read once. */
+export function requestsOf({ paths, items = [], line_numbers, max_text_symbols }: ReadParams): readonly ReadRequest[] {
+  const ranged = new Set(items.map(({ path }) => addressOf(path)))
+  const plain = paths.filter((path) => !ranged.has(addressOf(path))).map((path) => requestOf({ path, line_numbers, max_text_symbols }))
+  const asked = items.map((item) =>
+    requestOf({ ...item, line_numbers: item.line_numbers ?? line_numbers, max_text_symbols: item.max_text_symbols ?? max_text_symbols }),
+  )
+  const distinct = new Map(
+    [...plain, ...asked].map((request) => [JSON.stringify({ ...request, given: request.path ?? request.given }), request]),
+  )
+  return [...distinct.values()]
+}
+
+const addressOf = (path: string) => canonicalPath(path) ?? path
+
+function requestOf(item: ReadItem): ReadRequest {
+  const { path: given, line_start, line_count, offset_text_symbols, max_text_symbols } = item
+  const range = rangeOf(line_start, line_count, offset_text_symbols, max_text_symbols)
+  return {
+    given,
+    path: canonicalPath(given.trim()),
+    numbering: numberingOf(item.line_numbers),
+    ...(range && { range }),
+    ...(max_text_symbols !== undefined && { maxSymbols: Math.max(1, max_text_symbols) }),
+  }
+}
+
+function rangeOf(lineStart?: number, lineCount?: number, offset?: number, symbols?: number): Range | undefined {
+  if (lineStart !== undefined || lineCount !== undefined) {
+    return { unit: 'lines', start: Math.max(1, lineStart ?? 1), ...(lineCount !== undefined && { count: Math.max(1, lineCount) }) }
+  }
+  if (offset === undefined) return undefined
+  return { unit: 'symbols', start: Math.max(0, offset), ...(symbols !== undefined && { count: Math.max(1, symbols) }) }
+}
+
+function numberingOf(wanted: LineNumbers | undefined): Numbering {
+  if (wanted === undefined) return 'default'
+  return typeof wanted === 'string' ? wanted : wanted ? 'lines' : 'disabled'
+}

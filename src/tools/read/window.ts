@@ -1,0 +1,134 @@
+import type { TokenCounter } from '../../core/tokens.ts'
+import { wellCut } from '../artifacts/payload.ts'
+import type { Numbering, Range, ReadRequest } from './request.ts'
+
+/** How much of one path may come into view. Not shared: each path has its own. */
+export interface ReadLimits {
+  readonly symbols: number
+  readonly tokens: number
+  readonly bytes: number
+}
+
+export const readLimits: ReadLimits = { symbols: 48_000, tokens: 12_000, bytes: 10 * 1024 * 1024 }
+
+/** Text as it comes into view: whole, or a window on it that says where it stands and how to go on. */
+export interface Shown {
+  readonly text: string
+  /** Less than what was asked for. */
+  readonly truncated: boolean
+  readonly partial: boolean
+  readonly range?: { readonly [key: string]: number }
+}
+
+const labels = 700 // header and footer, addresses apart
+
+export function showText(text: string, request: ReadRequest & { readonly path: string }, limits: ReadLimits, tokens: TokenCounter): Shown {
+  const cap = Math.min(limits.symbols, request.maxSymbols ?? limits.symbols)
+  const { range, numbering } = request
+  if (range?.unit === 'symbols') return symbolWindow(text, request.path, range, limits.symbols)
+  if (!range && text.length <= cap && (text.length <= limits.tokens || tokens(text) <= limits.tokens)) {
+    const plain = numbering === 'default' || numbering === 'disabled'
+    return { text: plain ? text : numbered(text.split('\n'), 1, numbering).join('\n'), truncated: false, partial: !plain }
+  }
+  return lineWindow(text, request.path, range, numbering === 'default' ? 'lines' : numbering, { cap, limits, tokens })
+}
+
+interface Fit {
+  readonly cap: number
+  readonly limits: ReadLimits
+  readonly tokens: TokenCounter
+}
+
+function lineWindow(text: string, path: string, range: Range | undefined, numbering: Numbering, { cap, limits, tokens }: Fit): Shown {
+  const lines = text.split('\n')
+  const first = Math.min(range?.start ?? 1, lines.length)
+  const wanted = lines.slice(first - 1, range?.count === undefined ? undefined : first - 1 + range.count)
+  let room = Math.max(1, Math.min(cap, limits.symbols) - labels - 2 * path.length)
+  for (;;) {
+    const body = fitting(numbered(wanted, first, numbering), room)
+    const spent = tokens(body.text)
+    if (spent <= limits.tokens || room <= 200) return described(body, { path, lines, first, wanted: wanted.length, range })
+    room = Math.floor(room * Math.min(0.95, (limits.tokens / spent) * 0.98))
+  }
+}
+
+interface Body {
+  readonly text: string
+  readonly count: number
+  readonly partialLine: boolean
+}
+
+/** Whole lines; of a first line that alone is too long, its beginning. */
+function fitting(lines: readonly string[], room: number): Body {
+  let [size, count] = [0, 0]
+  for (const line of lines) {
+    if (size + line.length + 1 > room) break
+    size += line.length + 1
+    count++
+  }
+  if (count > 0 || lines.length === 0) return { text: lines.slice(0, count).join('\n'), count, partialLine: false }
+  return { text: wellCut(lines[0] ?? '', room), count: 1, partialLine: true }
+}
+
+interface About {
+  readonly path: string
+  readonly lines: readonly string[]
+  readonly first: number
+  readonly wanted: number
+  readonly range: Range | undefined
+}
+
+function described({ text, count, partialLine }: Body, { path, lines, first, wanted, range }: About): Shown {
+  const last = first + count - 1
+  const truncated = count < wanted || partialLine
+  const head = [
+    range ? '[READ RANGE]' : '[READ PREVIEW]',
+    `path: ${path}`,
+    `lines: [${first}-${last}]/${lines.length}`,
+    `partial_line: ${partialLine}`,
+  ]
+  const next = partialLine
+    ? symbolItem(path, lines, first, text.length)
+    : { path, line_start: last + 1, line_count: Math.min(Math.max(count, 1), lines.length - last) }
+  const rest = lines.slice(last).reduce((sum, line) => sum + line.length + 1, 0)
+  const foot = [`omitted: ${lines.length - last} lines, ${rest} symbols`, `continue: ${readCall(path, next)}`]
+  return {
+    text: [...head, text, ...(truncated || last < lines.length ? foot : [])].join('\n'),
+    truncated,
+    partial: true,
+    range: { line_start: first, line_count: count, total_lines: lines.length },
+  }
+}
+
+function symbolItem(path: string, lines: readonly string[], first: number, shown: number) {
+  const before = lines.slice(0, first - 1).reduce((sum, line) => sum + line.length + 1, 0)
+  return { path, offset_text_symbols: before + Math.max(0, shown - 7), max_text_symbols: 20_000 }
+}
+
+const readCall = (path: string, item: object) => `react.read(${JSON.stringify({ paths: [path], items: [item] })})`
+
+function symbolWindow(text: string, path: string, range: Range, cap: number): Shown {
+  const start = Math.min(range.start, text.length)
+  const room = Math.max(1, cap - labels - 2 * path.length)
+  const wanted = Math.min(range.count ?? room, text.length - start)
+  const shown = wellCut(text.slice(start, start + wanted), room)
+  const end = start + shown.length
+  const head = ['[READ RANGE]', `path: ${path}`, `symbols: [${start}-${end}]/${text.length}`]
+  const next = { path, offset_text_symbols: end, max_text_symbols: Math.min(room, Math.max(1, text.length - end)) }
+  const foot = [`omitted: ${text.length - end} symbols`, `continue: ${readCall(path, next)}`]
+  return {
+    text: [...head, shown, ...(end < text.length ? foot : [])].join('\n'),
+    truncated: shown.length < wanted,
+    partial: true,
+    range: { offset_text_symbols: start, text_symbols: shown.length, total_text_symbols: text.length },
+  }
+}
+
+function numbered(lines: readonly string[], first: number, numbering: Numbering): readonly string[] {
+  if (numbering === 'disabled') return lines
+  return lines.map((line, index) => {
+    const number = first + index
+    const shown = numbering === 'lines' || index === 0 || number % 10 === 0
+    return `${shown ? String(number).padStart(6) : '      '}\t${line}`
+  })
+}

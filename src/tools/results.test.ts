@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { blocksOf } from '../core/timeline/timeline.ts'
+import { createHarness } from '../testing/harness.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
+import { defineTool } from './define.ts'
+import { outcomeOf, succeeded } from './outcome.ts'
+import type { Outcome } from './tool.ts'
+
+async function told(run: () => unknown, notes = 'Now.') {
+  const tool = defineTool({ id: 'shop.do', description: '', params: z.object({}), run: run as () => Outcome })
+  const stage = createHarness({ tools: [tool], replies: [calls('shop.do', {}, { notes }), answers('Done.')] })
+  const result = await stage.say('Do it.')
+  return { result, blocks: blocksOf(await stage.timeline()).filter(({ meta, type }) => meta?.iteration === 0 && type !== 'react.thinking') }
+}
+
+describe('what a call leaves in the timeline', () => {
+  it('tools 18.11: notes, call, notices, results, in this order; the call says nothing of the notes', async () => {
+    const notices = [
+      { code: 'protocol_warning.x', message: 'about the call' },
+      { code: 'shop.closed', message: 'about the result' },
+    ]
+    const { blocks } = await told(() => succeeded({ output: 'done', notices }))
+    expect(blocks.map(({ type, meta }) => [type, meta?.rel])).toEqual([
+      ['react.notes', undefined],
+      ['react.tool.call', undefined],
+      ['react.notice', 'call'],
+      ['react.notice', 'result'],
+      ['react.tool.result', undefined],
+    ])
+    expect(blocks[1]?.text).not.toContain('Now.')
+  })
+
+  it('tools 18.16: that an error was managed is said nowhere, however deep', async () => {
+    const error = {
+      code: 'x',
+      message: 'no',
+      managed: true,
+      details: { managed: true, tool_error: { managed: false, why: 'y', list: [{ managed: 1 }] } },
+    }
+    const { blocks } = await told(() => ({ ok: false, error }))
+    expect(JSON.stringify(blocks)).not.toContain('managed')
+    expect(JSON.parse(blocks.at(-1)?.text ?? '')).toMatchObject({
+      ok: false,
+      status: 'error',
+      error: { code: 'x', details: { tool_error: { why: 'y', list: [{}] } } },
+    })
+  })
+
+  it('tools 18.17: bytes that a tool prints do not enter the timeline', async () => {
+    const run = 'QUJD'.repeat(750)
+    for (const returned of [
+      `see ${run}.`,
+      { ok: true, ret: { image: run } },
+      { ok: false, error: { code: 'x', message: 'no' }, ret: run },
+    ]) {
+      const { blocks } = await told(() => returned)
+      expect(blocks.at(-1)?.text).toContain('[base64 removed: 3000 characters')
+      expect(blocks.at(-1)?.text).not.toContain(run)
+    }
+  })
+
+  it('every failed call is a call, a notice and one JSON error, and never the end of the turn', async () => {
+    const throws = () => {
+      throw new Error('broken')
+    }
+    for (const [run, code] of [
+      [throws, 'tool_call_error'],
+      [() => ({ ok: false }), 'tool_result_error'],
+    ] as const) {
+      const { blocks, result } = await told(run, '')
+      expect(result.exitReason).toBe('complete')
+      expect(blocks.map(({ type }) => type)).toEqual(['react.tool.call', 'react.notice', 'react.tool.result'])
+      expect(JSON.parse(blocks[1]?.text ?? '')).toMatchObject({ code })
+      expect(JSON.parse(blocks[2]?.text ?? '')).toMatchObject({ ok: false, status: 'error' })
+    }
+  })
+
+  it('tools 18.113: a tool with an ok of its own keeps what else it says', () => {
+    expect(outcomeOf({ ok: false, error: 'closed', opens: 9 } as never)).toEqual({
+      ok: false,
+      error: { code: 'tool_error', message: 'closed' },
+      output: { opens: 9 },
+    })
+    expect(outcomeOf({ ok: false, error: { code: 'x', message: 'y', retryable: true } } as never).error).toEqual({
+      code: 'x',
+      message: 'y',
+      retryable: true,
+    })
+  })
+})

@@ -1,0 +1,19 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const patch = (text: string) => calls('react.patch', { path: 'files/prices.json', channel: 'canvas', patch: text, kind: 'display' })
+const prices = '{\n  "soup": 4,\n  "tea": 2\n}\n'
+
+export default {
+  title: 'a patch that does not match changes nothing and says why; the next one breaks the file and is kept; the third repairs it',
+  cast: () => ({
+    replies: [
+      calls('react.write', { path: 'files/prices.json', channel: 'canvas', content: prices, kind: 'display' }),
+      patch('@@ -2,2 +2,2 @@\n-  "soup": 5,\n+  "soup": 6,\n   "tea": 2\n'),
+      patch('@@ -2,2 +2,3 @@\n-  "soup": 4,\n+  "soup": 6,\n   "tea": 2\n+  "milk": 1\n'),
+      patch('@@ -3 +3 @@\n-  "tea": 2\n+  "tea": 2,\n'),
+      answers('Soup is 6 now.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,38 @@
+import { expect } from 'vitest'
+import { localScope } from '../../../src/core/scope.ts'
+import { blocksOf } from '../../../src/core/timeline/timeline.ts'
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const report = `# Doors\n\n${Array.from({ length: 900 }, (_, n) => `House ${n} has a red door.`).join('\n')}\n`
+
+export default {
+  title: 'tools 18.19: a file is written, handed over once, and read in a later turn: what was shown only in part is read by ranges',
+  cast: () => ({
+    replies: [
+      calls(
+        'react.write',
+        { path: 'files/doors/report.md', channel: 'canvas', content: report, kind: 'file' },
+        { notes: 'Writing the report.' },
+      ),
+      answers('Written.'),
+      ({ parts }) => {
+        const [path] = /fi:turn_\w+\.files\/doors\/report\.md/.exec(JSON.stringify(parts)) ?? []
+        return calls('react.read', { paths: [path], items: [{ path, line_start: 899, line_count: 3 }] })
+      },
+      answers('The last door is red, too.'),
+    ],
+  }),
+  act: async (stage) => {
+    await stage.say('Write a report about the doors.')
+    await stage.say('What does it say at the end?')
+  },
+  check: async (stage) => {
+    const written = blocksOf(await stage.timeline()).find(({ path, meta }) => path?.endsWith('doors/report.md') && meta?.rn !== undefined)
+    const files = (await stage.workspaces.open(localScope, stage.conversation)).files
+    expect(Buffer.from((await files.read(String(written?.meta?.physical_path))) ?? []).toString()).toBe(report)
+    const hosted = await stage.hosting?.resolve(String(written?.meta?.rn), localScope)
+    expect(hosted && Buffer.from((await stage.hosting?.read(hosted)) ?? []).toString()).toBe(report)
+    expect(await stage.hosting?.resolve(String(written?.meta?.rn), { ...localScope, user: 'somebody else' })).toBeUndefined()
+  },
+} satisfies Scenario

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { defineTool } from '../../../src/tools/define.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const mail = defineTool({
+  id: 'mail.send',
+  description: 'Sends a letter.',
+  params: z.object({ to: z.string().describe('whom'), body: z.string().describe('what') }),
+  run: ({ to, body }) => `sent ${body.length} characters to ${to}`,
+})
+
+export default {
+  title:
+    'a parameter may refer to what the model can see: the tool gets the content, and what cannot be seen is refused before anything runs',
+  cast: () => ({
+    tools: [mail],
+    replies: [
+      calls('react.write', { path: 'files/letter.md', channel: 'canvas', content: 'Dear Ada, the doors are red.', kind: 'display' }),
+      calls('mail.send', { to: 'Ada', body: 'ref:fi:turn_0.files/letter.md' }),
+      calls('mail.send', { to: 'Ada', body: 'ref:files/letter.md' }),
+      answers('Sent.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

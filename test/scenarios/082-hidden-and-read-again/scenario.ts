@@ -1,0 +1,20 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const lastResult = ({ parts }: { readonly parts: unknown }) => [...JSON.stringify(parts).matchAll(/tc:turn_\w+\.\w+\.result/g)].at(-1)?.[0]
+
+export default {
+  title: 'what is hidden in the tail is one line, and reading its path shows it again where it was',
+  cast: () => ({
+    tools: [weather()],
+    replies: [
+      calls('weather.today', { city: 'Paris' }),
+      calls('weather.today', { city: 'Rome' }),
+      (request) => calls('react.hide', { path: lastResult(request), replacement_text: 'the weather in Rome' }),
+      (request) => calls('react.read', { paths: [/react\.read\((tc:[^)]*)\)/.exec(JSON.stringify(request.parts))?.[1]] }),
+      answers('It is clear.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,16 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+export default {
+  title: 'tools 18.40: of several paths those that lead nowhere are named, each with its reason, and an empty file is an error',
+  cast: () => ({
+    replies: [
+      calls('react.write', { path: 'files/empty.md', channel: 'canvas', content: '', kind: 'file' }),
+      calls('react.read', {
+        paths: ['fi:turn_0.files/never.md', 'ks:guide.md', 'sk:charts', 'so:sources_pool[4]', '/etc/passwd', 'ar:turn_0.react.turn.index'],
+      }),
+      answers('There is nothing.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

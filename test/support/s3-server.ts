@@ -1,0 +1,35 @@
+/// <reference path="./s3rver.d.ts" />
+import { mkdirSync } from 'node:fs'
+import type { S3Options } from '../../src/adapters/hosting/s3-objects.ts'
+
+export interface S3Server {
+  readonly options: S3Options
+  stop(): Promise<void>
+}
+
+/**
+ * Something that speaks like S3, on a free port of this machine. It checks signatures, ignores conditional headers, and can not go on with a
+ * listing that it has cut short: that is tested against answers written by hand.
+ */
+export async function startS3(directory: string): Promise<S3Server> {
+  const { default: S3rver } = await import('s3rver')
+  mkdirSync(directory, { recursive: true })
+  const bucket = 'daybook-test'
+  const configureBuckets = [{ name: bucket }]
+  const server = new S3rver({ address: '127.0.0.1', port: 0, silent: true, directory, vhostBuckets: false, configureBuckets })
+  const { port } = await server.run()
+  return {
+    options: {
+      endpoint: `http://127.0.0.1:${port}`,
+      bucket,
+      region: 'us-east-1',
+      accessKeyId: 'S3RVER',
+      secretAccessKey: 'S3RVER',
+      retryDelayMs: 1,
+    },
+    async stop() {
+      server.httpServer.closeAllConnections() // kept alive by the client
+      await server.close()
+    },
+  }
+}
