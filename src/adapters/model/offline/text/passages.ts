@@ -58,7 +58,7 @@ export function passagesOf(
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** A full stop ends a sentence when something new begins after it; never in the middle of a number or after a lone letter. */
-const ends = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{N}])|(?<=[。！？])/u
+const ends = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])/u
 const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|approx|bzw|e\.g|i\.e|z\.B)\.$/u
 
 export function sentencesOf(text: string): readonly string[] {

@@ -1,0 +1,28 @@
+import { wordsOf } from '../text/words.ts'
+import type { Row, Table } from './csv.ts'
+import { type Decimal, decimalOf } from './decimal.ts'
+
+/** A column and what its cells are. */
+export interface Column {
+  readonly name: string
+  readonly index: number
+  readonly kind: 'number' | 'date' | 'text'
+  readonly stems: readonly string[]
+}
+
+const isDate = (cell: string) => /^\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?$/.test(cell)
+
+export function columnsOf({ columns, rows }: Table): readonly Column[] {
+  return columns.map((name, index) => {
+    const cells = rows.map((row) => cellOf(row, index)).filter((cell) => cell !== '')
+    const all = (test: (cell: string) => boolean) => cells.length > 0 && cells.every(test)
+    const kind = all((cell) => decimalOf(cell) !== undefined) ? 'number' : all(isDate) ? 'date' : 'text'
+    return { name, index, kind, stems: wordsOf(name.replaceAll('_', ' ')).map(({ stem }) => stem) }
+  })
+}
+
+export const cellOf = ({ cells }: Row, index: number): string => (cells[index] ?? '').trim()
+
+export function numbersIn(rows: readonly Row[], { index }: Column): readonly Decimal[] {
+  return rows.flatMap((row) => decimalOf(cellOf(row, index)) ?? [])
+}
