@@ -1,0 +1,27 @@
+import type { Situation } from '../prompt/situation.ts'
+import type { Decision } from './decision.ts'
+import type { Opened } from './open.ts'
+import { mayCall } from './steps.ts'
+
+/** Windows of one text that may be in sight at once: more would push everything else out. */
+const mostWindows = 4
+
+/** The next window of a long text, as long as nothing was found; of a table always, for a sum over half of the rows is wrong. */
+export function furtherReading(situation: Situation, documents: readonly Opened[], found: boolean): Decision | undefined {
+  const wanted = documents.find(({ windows, table }) => {
+    const next = windows.at(-1)?.next
+    return next !== undefined && windows.length < mostWindows && (!found || table !== undefined) && !asked(situation, next)
+  })
+  const next = wanted?.windows.at(-1)?.next
+  if (!wanted || !next || situation.announced.roundsLeft < 3 || !mayCall(situation, 'react.read')) return undefined
+  return {
+    kind: 'call',
+    thinking: `What I saw of ${wanted.name} is not all of it; I go on reading.`,
+    notes: `I read on in ${wanted.name}.`,
+    toolId: 'react.read',
+    params: { paths: [wanted.path], items: [next] },
+  }
+}
+
+const asked = ({ calls }: Situation, next: object) =>
+  calls.some(({ params }) => JSON.stringify(params?.items ?? null) === JSON.stringify([next]))
