@@ -1,8 +1,9 @@
-export type { Agent, Delivery, Feedback, Notification, Submission, TurnHandle } from './agent/agent.ts'
+export type { Agent, TurnHandle } from './agent/agent.ts'
 export type { Problem } from './agent/conversation.ts'
 export type { ExitReason, TurnResult } from './agent/finish.ts'
 export type { FollowOptions } from './agent/follow.ts'
 export type { HookFunctions } from './agent/hooks.ts'
+export type { Delivery, Feedback, Notification, Submission } from './agent/message.ts'
 export { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 export { streamWithChannels } from './agent/stream-with-channels.ts'
 export {

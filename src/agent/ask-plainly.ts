@@ -25,7 +25,7 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
     else if (event.type === 'error') finish_reason = 'error'
     else if (event.type === 'finish') {
       finish_reason = event.finishReason
-      usage = usageOf(event.usage)
+      usage = event.usage && usageOf(event.usage)
       name = event.modelName
     }
     return true

@@ -50,6 +50,18 @@ describe('a provider that fails', () => {
     expect(stage.model.left).toBe(1)
   })
 
+  it('is not asked again before it wants to be, and not at all when that is too long to wait', async () => {
+    const limited = (retry_after_seconds: number) => ({ error: { kind: 'rate_limited', retryable: true, retry_after_seconds } }) as const
+    const patient = stageOf([limited(59), answers('never asked for')])
+    const turn = patient.agent.run({ conversation: patient.conversation, input: 'Do it.' })
+    for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
+    expect(await turn.result).toMatchObject({ exitReason: 'steer' })
+    expect(patient.model.left).toBe(1) // our own pause is nothing here: without its wish it would have been asked at once
+    const hopeless = stageOf([limited(3_600), answers('never asked for')])
+    expect((await hopeless.say('Do it.')).answer).toMatch(/takes no more requests from us for now/)
+    expect(hopeless.model.left).toBe(1)
+  })
+
   it('can be stopped while it is waited for', async () => {
     const stage = stageOf([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
     const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })

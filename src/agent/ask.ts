@@ -4,6 +4,7 @@ import { createCitationRewriter } from '../core/citations/replace.ts'
 import type { Attempt } from '../core/compaction/overflow.ts'
 import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
+import type { ServiceError } from '../core/model-event.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
 import { createLanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
@@ -27,6 +28,8 @@ export interface Asked {
 }
 
 const mostOverflows = 3 // as many as there are attempts to make room
+/** A provider that wants to be left alone for longer is not waited for: the user hears of it at once. */
+const longestWaitSeconds = 60
 
 /**
  * Shows the timeline to the model and listens. Tries again by itself where the user cannot have noticed: a provider that failed
@@ -59,9 +62,9 @@ async function askUntilHeard(
     if (isOverflow(error)) {
       squeezes = await makeRoom(turn, squeezes)
       if (squeezes > mostOverflows && !signal.aborted) return asked
-    } else if (error.retryable && retries < turn.settings.retryDelaysMs.length) {
+    } else if (mayRetry(error) && retries < turn.settings.retryDelaysMs.length) {
       turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
-      await backOff(turn, retries++, signal)
+      await backOff(turn, retries++, error, signal)
     } else return asked
     if (signal.aborted) return { ...asked, interrupted: true }
   }
@@ -111,8 +114,11 @@ async function askOnce(
   return { heard, prompt, attempt, interrupted: phase.signal.aborted && !heard.violation } // a violation stops the phase itself
 }
 
-async function backOff({ settings, clock }: Turn, retry: number, signal: AbortSignal): Promise<void> {
-  const pause = settings.retryDelaysMs[retry] ?? 0
+const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= longestWaitSeconds
+
+/** Never sooner than the provider asked for. */
+async function backOff({ settings, clock }: Turn, retry: number, error: ServiceError, signal: AbortSignal): Promise<void> {
+  const pause = Math.max(settings.retryDelaysMs[retry] ?? 0, (error.retry_after_seconds ?? 0) * 1000)
   const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause
   await sleep(pause + jitter, undefined, { signal }).catch((error: unknown) => {
     if (!signal.aborted) throw error

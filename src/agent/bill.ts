@@ -45,8 +45,8 @@ const isFree = ({ usage, raw, finish_reason }: ResponseReceived) => usage === un
 /** A call that was broken off has no bill, but it had a cost: what was sent, and what had come back. */
 function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
   if (!usage) return { uncached: prompt?.estimated_tokens ?? 0, cacheRead: 0, cacheWrite: 0, output: roughTokens(raw), reasoning: 0 }
-  const { uncached, cache_read: cacheRead, cache_write: cacheWrite, output, reasoning = 0 } = usage
-  return { uncached, cacheRead, cacheWrite, output, reasoning }
+  const { uncached, cache_read: cacheRead, cache_write: cacheWrite, cache_write_long: cacheWriteLong, output, reasoning = 0 } = usage
+  return { uncached, cacheRead, cacheWrite, ...(cacheWriteLong !== undefined && { cacheWriteLong }), output, reasoning }
 }
 
 /** What a turn that is taken up had spent before its process died. */

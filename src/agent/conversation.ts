@@ -146,7 +146,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
       await place(opened, ledger.timeline, id)
       return opened
     }
-    const reach = { records, workspace, calls, blobs: store.blobs, readBlob }
+    const reach = { records, workspace, desk, takenUp: id === left, calls, blobs: store.blobs, readBlob }
     const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
     const result = await runTurn({ ...household, ...own }, opening).catch((error: unknown) => {

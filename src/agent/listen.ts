@@ -14,7 +14,7 @@ export interface Heard {
   readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
   /** Set when the model came to an end by itself or by the output limit. */
-  readonly finish?: { readonly reason: FinishReason; readonly usage: ModelUsage; readonly modelName: string }
+  readonly finish?: { readonly reason: FinishReason; readonly usage: ModelUsage | undefined; readonly modelName: string }
   /** Set when it did not. */
   readonly error?: ServiceError
   /** What the adapter threw, if that is why. It may hold anything, so it is entered nowhere. */

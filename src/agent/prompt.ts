@@ -62,6 +62,7 @@ function announceText(turn: Turn, progress: Progress, timeline: Timeline, wrapUp
     now: { utc: now, timezone: turn.settings.timezone },
     ...(turn.news.feedbacks.length > 0 && { feedbacks: turn.news.feedbacks }),
     ...(progress.events.length > 0 && { events: progress.events }),
+    ...(progress.workspace && { workspace: progress.workspace }),
     ...constraintsOf(progress, wrapUp),
   })
 }

@@ -25,6 +25,8 @@ export interface Desk {
   forTurn(turnId: string): () => Promise<Workspace>
   /** Whether anybody in the turn has. */
   isOpen(turnId: string): boolean
+  /** Undefined when there are none. */
+  readonly implementation: Workspaces['implementation'] | undefined
 }
 
 export function deskOf(workspaces: Workspaces | undefined, conversationId: string): Desk {
@@ -39,6 +41,7 @@ export function deskOf(workspaces: Workspaces | undefined, conversationId: strin
   }
 
   return {
+    implementation: workspaces?.implementation,
     isOpen: (turnId) => begun.has(turnId),
     forTurn: (turnId) => () => {
       const known = begun.get(turnId)

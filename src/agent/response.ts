@@ -20,7 +20,7 @@ export function responseOf(heard: Heard, maxTokens: number): Response {
 
 /** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
 export function responseReceived(place: Place, { heard, prompt }: Asked, finishReason?: string): ResponseReceived {
-  const usage = heard.finish && usageOf(heard.finish.usage)
+  const usage = heard.finish?.usage && usageOf(heard.finish.usage)
   return {
     type: 'response.received',
     turn_id: place.turnId,
@@ -30,13 +30,13 @@ export function responseReceived(place: Place, { heard, prompt }: Asked, finishR
     raw: heard.raw,
     finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
     ...(usage && { usage }),
-    prompt: promptRecord(prompt, heard.finish?.modelName),
+    prompt: promptRecord(prompt, heard.finish?.modelName, usage !== undefined),
   }
 }
 
-/** A call that was broken off has no usage of its own, so its size is written down: it was not free. */
-function promptRecord(prompt: DecisionPrompt, answeredBy: string | undefined): PromptRecord {
-  const tokens = answeredBy === undefined ? prompt.countTokens() : prompt.tokens
+/** A call without a bill, because it was broken off or nobody sent one, was not free: its size is written down. */
+function promptRecord(prompt: DecisionPrompt, answeredBy: string | undefined, billed: boolean): PromptRecord {
+  const tokens = billed ? prompt.tokens : prompt.countTokens()
   return {
     model: answeredBy ?? prompt.model,
     marks: prompt.marks,
@@ -46,10 +46,11 @@ function promptRecord(prompt: DecisionPrompt, answeredBy: string | undefined): P
 }
 
 /** Tokens as they are written down. */
-export const usageOf = ({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsage): Usage => ({
+export const usageOf = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
   uncached,
   cache_read: cacheRead,
   cache_write: cacheWrite,
+  ...(cacheWriteLong !== undefined && { cache_write_long: cacheWriteLong }),
   output,
   reasoning,
 })

@@ -2,7 +2,7 @@ import { type Draft, notice, type Place } from '../core/block/index.ts'
 import { isContextOverflow } from '../core/compaction/overflow.ts'
 import type { Ending } from '../core/decision/last-words.ts'
 import { cut } from '../core/decision/violation.ts'
-import type { ServiceError } from '../core/model-event.ts'
+import type { ServiceError, ServiceErrorKind } from '../core/model-event.ts'
 import type { Asked } from './ask.ts'
 import type { Ended } from './finish.ts'
 import { responseReceived } from './response.ts'
@@ -37,5 +37,19 @@ export const isOverflow = (error: ServiceError): boolean =>
 
 function endingOf(error: ServiceError): Ending {
   if (isOverflow(error)) return 'too_long'
-  return error.kind === 'authentication' || error.kind === 'invalid_request' ? 'provider_refused' : 'provider_down'
+  return endings[error.kind]
+}
+
+const endings: { readonly [K in ServiceErrorKind]: Ending } = {
+  aborted: 'provider_down',
+  authentication: 'provider_key',
+  connection: 'provider_down',
+  content_filter: 'provider_filtered',
+  context_overflow: 'too_long',
+  invalid_request: 'provider_refused',
+  malformed_response: 'provider_garbled',
+  overloaded: 'provider_busy',
+  rate_limited: 'provider_limit',
+  timeout: 'provider_silent',
+  unknown: 'provider_down',
 }

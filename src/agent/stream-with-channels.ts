@@ -110,7 +110,8 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     unknownChannels,
     problems: audience.problems,
     ...(serviceError !== undefined && { serviceError }),
-    ...(finish !== undefined && { usage: finish.usage, modelName: finish.modelName, finishReason: finish.finishReason }),
+    ...(finish !== undefined && { modelName: finish.modelName, finishReason: finish.finishReason }),
+    ...(finish?.usage !== undefined && { usage: finish.usage }),
     ...(finish?.providerMessageId !== undefined && { providerMessageId: finish.providerMessageId }),
   }
   return { results, meta }

@@ -95,14 +95,14 @@ describe('a turn never ends silent', () => {
   it('a provider that stays down gives a sentence and a record', async () => {
     const stage = stageOf([down, down, down])
     const said = await stage.say('Do it.')
-    await expectSpoken(stage, said, 'error', /could not be reached/)
+    await expectSpoken(stage, said, 'error', /is overloaded/)
     expect(said.error?.cause).toMatchObject({ kind: 'overloaded', http_status: 503 })
     expect(await codesOf(stage)).toEqual(['service_error'])
   })
 
   it('a provider that refuses us is not said to be unreachable', async () => {
     const stage = stageOf([{ error: { kind: 'authentication', http_status: 401, message: 'bad key' } }])
-    await expectSpoken(stage, await stage.say('Do it.'), 'error', /refused the request/)
+    await expectSpoken(stage, await stage.say('Do it.'), 'error', /did not accept our key/)
     expect(decisions(stage)).toBe(1)
   })
 
@@ -144,7 +144,7 @@ describe('a turn never ends silent', () => {
     const stage = stageOf([down, down, down, answers('Here I am.')])
     await stage.say('Do it.')
     expect((await stage.say('Again.')).answer).toBe('Here I am.')
-    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/Do it\..*could not be reached.*Again\./)
+    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/Do it\..*is overloaded.*Again\./)
   })
 })
 

@@ -16,6 +16,7 @@ import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
 import { openProgress, type Progress } from './progress.ts'
+import type { Desk } from './records.ts'
 import { round } from './round.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -67,6 +68,9 @@ export interface Turn {
   readonly hooks: Hooks
   readonly records: Records
   workspace(): Promise<Workspace>
+  readonly desk: Pick<Desk, 'isOpen' | 'implementation'>
+  /** Another process began it. */
+  readonly takenUp: boolean
   /** For whoever looks at the workspace; without one nobody does. */
   readonly calls: CallLog | undefined
   readonly blobs: BlobStore

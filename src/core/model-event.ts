@@ -5,7 +5,8 @@ export type ModelEvent =
   | {
       readonly type: 'finish'
       readonly finishReason: FinishReason
-      readonly usage: ModelUsage
+      /** Missing when the provider did not say. That is not nothing: whoever reckons has to estimate. */
+      readonly usage?: ModelUsage
       readonly modelName: string
       readonly providerMessageId?: string
     }
@@ -19,6 +20,8 @@ export interface ModelUsage {
   readonly uncached: number
   readonly cacheRead: number
   readonly cacheWrite: number
+  /** The part of `cacheWrite` that was written to live for an hour, where that costs more. */
+  readonly cacheWriteLong?: number
   readonly output: number
   readonly reasoning: number
 }
@@ -36,6 +39,8 @@ export interface ServiceError {
   readonly http_status?: number
   readonly code?: string
   readonly retryable: boolean
+  /** The provider's own word on when it may be asked again. */
+  readonly retry_after_seconds?: number
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }
 
@@ -43,8 +48,10 @@ export type ServiceErrorKind =
   | 'aborted'
   | 'authentication'
   | 'connection'
+  | 'content_filter'
   | 'context_overflow'
   | 'invalid_request'
+  | 'malformed_response'
   | 'overloaded'
   | 'rate_limited'
   | 'timeout'

@@ -4,10 +4,16 @@ import { emptyTree, type PrefixNode, walk } from './cache-simulator-tree.ts'
 
 const maximumMarks = 4
 /** Parts looked at from each mark backwards, the marked one included. */
-const lookBack = 20
+const usualLookBack = 20
 
 /** Explicit marks with a bounded look-back; the rules are told in cache-simulator.ts. */
-export function createMarkCache(options: { readonly minimumTokens: number; readonly ttlSeconds: number; readonly count: TokenCounter }) {
+export function createMarkCache(options: {
+  readonly minimumTokens: number
+  readonly ttlSeconds: number
+  readonly count: TokenCounter
+  readonly lookBack?: number
+}) {
+  const lookBack = options.lookBack ?? usualLookBack
   const segmentsOf = createSegmenter(options.count)
   const root = emptyTree()
 
@@ -18,7 +24,7 @@ export function createMarkCache(options: { readonly minimumTokens: number; reado
       const nodes = walk(root, segments.slice(0, (marks.at(-1) ?? -1) + 1))
       const totals = runningTotals(segments)
       const goneAt = request.at + options.ttlSeconds
-      const hit = Math.max(-1, ...marks.map((mark) => lastKept(nodes, mark, request.at)))
+      const hit = Math.max(-1, ...marks.map((mark) => lastKept(nodes, mark, request.at, lookBack)))
 
       let written = hit
       for (const [index, node] of nodes.entries()) {
@@ -44,7 +50,7 @@ function marksOf(segments: readonly Segment[]): readonly number[] {
 
 const isKept = (node: PrefixNode | undefined, at: number) => node?.goneAt !== undefined && node.goneAt > at
 
-function lastKept(nodes: readonly PrefixNode[], mark: number, at: number): number {
+function lastKept(nodes: readonly PrefixNode[], mark: number, at: number, lookBack: number): number {
   for (let index = mark; index >= 0 && index > mark - lookBack; index--) {
     if (isKept(nodes[index], at)) return index
   }

@@ -43,6 +43,8 @@ export interface CacheSimulatorOptions {
   readonly minimumTokens: number
   readonly ttlSeconds: number
   readonly count: TokenCounter
+  /** Only for `anthropic`: how far a read looks back. 1: only where a mark stands, as OpenAI's breakpoints do. */
+  readonly lookBack?: number
   /** Only for `prefix`. */
   readonly blockTokens?: number
 }

@@ -5,6 +5,14 @@ export { describeBlobs } from './conformance/blobs.ts'
 export { describeFiles } from './conformance/files.ts'
 export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
+export {
+  type FakeProvider,
+  type FakeProviderName,
+  type FakeProviderOptions,
+  type FakeScript,
+  startFakeProvider,
+} from './fake-providers/fake-provider.ts'
+export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/reply.ts'
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type Said } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'

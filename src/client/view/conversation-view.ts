@@ -35,7 +35,7 @@ export interface TurnView {
   readonly questions: readonly string[]
   /** Made by the agent and handed over. */
   readonly files: readonly FileView[]
-  readonly usage: Required<Usage>
+  readonly usage: Required<Omit<Usage, 'cache_write_long'>>
 }
 
 export interface AnswerView {

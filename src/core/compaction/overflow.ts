@@ -5,6 +5,7 @@ export type Attempt = 1 | 2 | 3
 const codes: ReadonlySet<string> = new Set([
   'context_length_exceeded',
   'context_window_exceeded',
+  'exceed_context_size_error',
   'model_context_window_exceeded',
   'request_too_large',
   'string_above_max_length',

@@ -51,6 +51,10 @@ describe('the last words', () => {
     ],
     ['stopped', 'I stopped as you asked. What was done so far is kept.'],
     ['provider_down', 'The model service could not be reached, so I had to stop. Your message is kept; please try again in a moment.'],
+    [
+      'provider_busy',
+      'The model service is overloaded at the moment, so I had to stop. Your message is kept; please try again in a few minutes.',
+    ],
     ['error', 'Something went wrong on our side and I had to stop. Your message is kept; please try again.'],
   ])('of %s', (ending, words) => {
     expect(lastWords(ending, bare, 't1')).toBe(words)

@@ -12,8 +12,14 @@ export type Ending =
   | 'unpriced'
   | 'protocol_violation'
   | 'stopped'
+  | 'provider_busy'
   | 'provider_down'
+  | 'provider_filtered'
+  | 'provider_garbled'
+  | 'provider_key'
+  | 'provider_limit'
   | 'provider_refused'
+  | 'provider_silent'
   | 'too_long'
   | 'error'
 
@@ -24,9 +30,21 @@ const sentences: { readonly [E in Ending]: string } = {
   unpriced: 'This turn has a spending limit, but the price of the model is not known, so I had to stop.',
   protocol_violation: 'I could not put together a usable reply this time, so I stopped.',
   stopped: 'I stopped as you asked. What was done so far is kept.',
+  provider_busy:
+    'The model service is overloaded at the moment, so I had to stop. Your message is kept; please try again in a few minutes.',
   provider_down: 'The model service could not be reached, so I had to stop. Your message is kept; please try again in a moment.',
+  provider_filtered:
+    'The safety filter of the model service stopped the reply, so I had to stop. Your message is kept; asking in other words may help.',
+  provider_garbled:
+    'The model service sent something that could not be read, so I had to stop. Your message is kept; please try again in a moment.',
+  provider_key:
+    'The model service did not accept our key, so I had to stop. Your message is kept; it can be answered once the key is corrected.',
+  provider_limit:
+    'The model service takes no more requests from us for now, so I had to stop. Your message is kept; please try again in a few minutes.',
   provider_refused:
     'The model service refused the request, so I had to stop. Your message is kept; trying again will hardly help before the settings are corrected.',
+  provider_silent:
+    'The model service fell silent in the middle of its work, so I had to stop. Your message is kept; please try again in a moment.',
   too_long:
     'This conversation no longer fits into what the model can read at once, so I had to stop. Your message is kept; a shorter one or a new conversation will help.',
   error: 'Something went wrong on our side and I had to stop. Your message is kept; please try again.',

@@ -71,6 +71,8 @@ export interface Usage {
   readonly uncached: number
   readonly cache_read: number
   readonly cache_write: number
+  /** The part of `cache_write` that was written to live for an hour. */
+  readonly cache_write_long?: number
   readonly output: number
   readonly reasoning?: number
 }

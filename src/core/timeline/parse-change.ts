@@ -60,7 +60,13 @@ const by =
 const texts = list(text)
 const sids = list(whole)
 const blocks = list(by(parseBlock))
-const usage = object({ uncached: amount, cache_read: amount, cache_write: amount, output: amount })
+const usage = object({
+  uncached: amount,
+  cache_read: amount,
+  cache_write: amount,
+  cache_write_long: optional(amount),
+  output: amount,
+})
 const event = object({
   event_id: text,
   sequence: whole,

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { median, report } from './measure.ts'
+
+/** In a process of its own, which has loaded nothing: milliseconds of work, which do not grow when the machine is busy with others. */
+const program = `
+const before = process.cpuUsage()
+await import(process.argv[1])
+const { user, system } = process.cpuUsage(before)
+console.log((user + system) / 1000)`
+
+const runs = 15
+
+/** 80 ms, on a machine where `ai` takes 54. */
+const budget = 1.48
+
+/**
+ * What it costs to import the package, as it is published, against `ai`. Needs a build: `npm run build`.
+ */
+export async function bench(): Promise<void> {
+  const root = new URL('..', import.meta.url)
+  const entries = {
+    ours: new URL('dist/index.js', root).href,
+    models: new URL('dist/adapters/model/index.js', root).href,
+    zod: 'zod',
+    ai: 'ai',
+  }
+  if (!existsSync(new URL(entries.ours))) return console.log('  not built: npm run build')
+  const times: Record<keyof typeof entries, number[]> = { ours: [], models: [], zod: [], ai: [] }
+  for (let run = 0; run < runs; run++) {
+    for (const name of Object.keys(entries) as (keyof typeof entries)[]) times[name].push(await importing(entries[name]))
+  }
+  const ai = median(times.ai)
+  report('import of the main entry', median(times.ours) / ai, budget, 'ai')
+  report('import of daybook/models alone', median(times.models) / ai, budget, 'ai')
+  console.log(`  ${''.padEnd(4)}of the main entry's, zod alone is ${(median(times.zod) / median(times.ours)).toFixed(2)}`)
+}
+
+async function importing(what: string): Promise<number> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program, what], {
+    cwd: new URL('..', import.meta.url),
+  })
+  return Number(stdout)
+}

@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { ask, requestOf, text } from '../../../test/support/models.ts'
+import { createAgent } from '../../index.ts'
+import { startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
+import { answers, scriptedModel } from '../../testing/scripted-model.ts'
+import { modelFrom } from './model-from.ts'
+import { parseModelName } from './model-name.ts'
+import { rulesNameOf } from './provider-rules.ts'
+
+const none = { environment: {} }
+
+describe('a model by name', () => {
+  it.each([
+    ['anthropic/claude-opus-5-5', { provider: 'anthropic', model: 'claude-opus-5-5' }],
+    ['ollama/qwen3:30b', { provider: 'ollama', model: 'qwen3:30b' }],
+    ['compatible/org/model@http://127.0.0.1:8000/v1', { provider: 'compatible', model: 'org/model', address: 'http://127.0.0.1:8000/v1' }],
+    ['compatible/m@2@https://host/v1', { provider: 'compatible', model: 'm@2', address: 'https://host/v1' }],
+  ])('%s', (name, parsed) => {
+    expect(parseModelName(name)).toEqual(parsed)
+  })
+
+  it.each([
+    [
+      'anthropic/claude-opus-5-5',
+      'anthropic/claude-opus-5-5 needs a key: set ANTHROPIC_API_KEY, or choose the model "offline", which needs none',
+    ],
+    ['openai/gpt-6-sol', 'openai/gpt-6-sol needs a key: set OPENAI_API_KEY, or choose the model "offline", which needs none'],
+    ['google/gemini-3.8-flash', expect.stringContaining('set GOOGLE_GENERATIVE_AI_API_KEY')],
+    ['compatible/m', expect.stringContaining('compatible/m@http://host:port/v1 or set OPENAI_COMPATIBLE_BASE_URL')],
+    [
+      'mistral/large',
+      'unknown provider "mistral" in the name of a model; there is anthropic, openai, google, ollama, compatible and offline',
+    ],
+    ['gpt-6-sol', expect.stringContaining('unknown provider "gpt-6-sol"')],
+    ['openai/', 'which model of openai? Write openai/<model>'],
+    ['compatible/m@http://me:secret@host/v1', 'the address of compatible/m must hold no password; a key goes into the environment'],
+  ])('%s is refused at once, in one line', (name, message) => {
+    expect(() => modelFrom(name, none)).toThrow(expect.objectContaining({ code: 'model.unavailable', message }))
+  })
+
+  it('an empty key is no key', () => {
+    expect(() => modelFrom('openai/gpt-6-sol', { environment: { OPENAI_API_KEY: '' } })).toThrow(/needs a key/)
+  })
+
+  it('needs neither key nor address on this machine', () => {
+    expect(modelFrom('ollama/qwen3', none)).toMatchObject({ name: 'ollama/qwen3', window: 32_768 })
+  })
+
+  it('has the window that we know, or that it is given', () => {
+    const environment = { ANTHROPIC_API_KEY: 'k' }
+    expect(modelFrom('anthropic/claude-opus-5-5', { environment }).window).toBe(1_000_000)
+    expect(modelFrom('anthropic/claude-next', { environment }).window).toBe(200_000)
+    expect(modelFrom('anthropic/claude-opus-5-5', { environment, window: 50_000 }).window).toBe(50_000)
+  })
+
+  it('is asked at the address in its name', async () => {
+    const provider = await startFakeProvider('compatible', ['Hi.'])
+    const model = modelFrom(`compatible/org/model@${provider.address}/v1`, none)
+    expect(await ask(model, requestOf([text('Hello')]))).toMatchObject([
+      { text: 'Hi.' },
+      { type: 'finish', modelName: 'compatible/org/model' },
+    ])
+    expect(provider.requests[0]?.body).toMatchObject({ model: 'org/model', stream: true })
+    await provider.close()
+  })
+})
+
+it.each([
+  ['anthropic.messages', 'anthropic'],
+  ['vertex.anthropic.messages', 'anthropic'],
+  ['openai.responses', 'openai'],
+  ['openai.chat', 'unknown'],
+  ['azure.responses', 'unknown'],
+  ['google.generative-ai', 'google'],
+  ['ollama.chat', 'ollama'],
+])('a model of %s follows the rules of %s', (provider, rules) => {
+  expect(rulesNameOf(provider)).toBe(rules)
+})
+
+describe('an agent', () => {
+  it('hears of a missing key when it is made, not at its first word', () => {
+    const set = process.env.ANTHROPIC_API_KEY
+    delete process.env.ANTHROPIC_API_KEY
+    expect(() => createAgent({ model: 'anthropic/claude-opus-5-5' })).toThrow(/set ANTHROPIC_API_KEY/)
+    expect(() => createAgent({ model: { decision: scriptedModel([]), gate: 'anthropic/claude-haiku-5-5' } })).toThrow(
+      /set ANTHROPIC_API_KEY/,
+    )
+    if (set !== undefined) process.env.ANTHROPIC_API_KEY = set
+  })
+
+  it('may have another model for each role, and knows prices: a limit of money needs nothing more', async () => {
+    const provider = await startFakeProvider('anthropic', [answers('A title.'), answers('Hello.')])
+    const decision = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
+    const agent = createAgent({ model: { decision, gate: decision }, settings: { maxMoney: 0.000_001 } })
+    const { exitReason } = await agent.run({ conversation: 'c', input: 'Hi' }).result
+    expect(exitReason).toBe('budget') // the title has cost more
+    await agent.close()
+    await provider.close()
+  })
+})
+
+it('importing the package and making an agent loads no provider and opens no connection', async () => {
+  const program = `
+    import { registerHooks } from 'node:module'
+    import net from 'node:net'
+    const loaded = []
+    registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context) } })
+    net.Socket.prototype.connect = () => { throw new Error('a connection') }
+    const { createAgent } = await import(${JSON.stringify(new URL('../../index.ts', import.meta.url).href)})
+    createAgent({ model: 'anthropic/claude-opus-5-5' })
+    createAgent({ model: 'compatible/m@http://127.0.0.1:1/v1' })
+    console.log(JSON.stringify(loaded.filter((url) => /node_modules/.test(url) && !/node_modules\\/zod\\//.test(url))))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+    env: { ...process.env, ANTHROPIC_API_KEY: 'k', NODE_NO_WARNINGS: '1' },
+  })
+  expect(JSON.parse(stdout)).toEqual([])
+})

@@ -1,0 +1,107 @@
+import { Failure } from '../../core/failure.ts'
+import type { Model } from '../../ports/model.ts'
+import { aiSdkModel, type ModelOptions, type SdkModel } from './ai-sdk.ts'
+import { isOffline, parseModelName } from './model-name.ts'
+import { providerRules, rulesNameOf } from './provider-rules.ts'
+import { type Provider, providers } from './providers.ts'
+
+/** A model by name (`anthropic/claude-sonnet-5-5`), a model of the AI SDK, or one of our own. */
+export type ModelChoice = string | Model | SdkModel
+
+export interface NamedModelOptions extends ModelOptions {
+  /** Keys and addresses; the process's own when not given. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Instead of the environment's. */
+  readonly key?: string
+  readonly address?: string
+}
+
+/**
+ * The model that was chosen. What is missing to use it, a key or an address, is said here and not at the first question; the code
+ * that speaks to its provider is loaded at the first question and not here.
+ */
+export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}): Model {
+  if (typeof choice === 'string') return isOffline(choice) ? offlineModel() : namedModel(choice, options)
+  return 'doStream' in choice ? givenModel(choice, options) : choice
+}
+
+/** Filled in by the model that needs nothing. */
+function offlineModel(): Model {
+  throw new Failure('model.unavailable', 'the model "offline" is not a part of this version; choose another')
+}
+
+function namedModel(wanted: string, options: NamedModelOptions): Model {
+  const { provider, model, address: inName } = parseModelName(wanted)
+  const name = `${provider}/${model}` // an address may hold what nobody should read
+  const entry: Provider = providers[provider]
+  const environment = options.environment ?? process.env
+  const key = options.key ?? entry.key.variables.map((variable) => environment[variable]).find((value) => value)
+  const address = checkedAddress(inName ?? options.address ?? environment[entry.address.variable] ?? entry.address.usual, name)
+  if (entry.key.required && !key) {
+    const variable = entry.key.variables[0]
+    throw new Failure('model.unavailable', `${name} needs a key: set ${variable}, or choose the model "offline", which needs none`)
+  }
+  if (provider === 'compatible' && address === undefined) {
+    const how = `write compatible/${model}@http://host:port/v1 or set ${entry.address.variable}`
+    throw new Failure('model.unavailable', `${name} needs an address: ${how}`)
+  }
+  return aiSdkModel(
+    {
+      name,
+      provider,
+      modelId: model,
+      rules: providerRules[entry.rules],
+      open: once(() => entry.open({ model, key, address }).catch(missingPackage(entry.packageName))),
+      secrets: key === undefined ? [] : [key],
+    },
+    options,
+  )
+}
+
+function givenModel(model: SdkModel, options: ModelOptions): Model {
+  if (model.specificationVersion !== 'v4' && model.specificationVersion !== 'v3') {
+    const { provider, specificationVersion } = model as { readonly provider: string; readonly specificationVersion: string }
+    const problem = `this model of ${provider} speaks version ${specificationVersion} of the AI SDK's interface`
+    throw new Failure('model.unavailable', `${problem}; update its package to one that speaks v3 or v4`)
+  }
+  const [provider = 'unknown'] = model.provider.split('.') // who serves it: the same model may cost something else elsewhere
+  return aiSdkModel(
+    {
+      name: `${provider}/${model.modelId}`,
+      provider,
+      modelId: model.modelId,
+      rules: providerRules[rulesNameOf(model.provider)],
+      open: async () => model,
+      secrets: [],
+    },
+    options,
+  )
+}
+
+/** No name and no password in it: addresses are printed. */
+function checkedAddress(address: string | undefined, name: string): string | undefined {
+  if (address === undefined || address === '') return undefined
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Failure('model.unavailable', `the address of ${name} must be an http or https URL`)
+  if (url.username !== '' || url.password !== '') {
+    throw new Failure('model.unavailable', `the address of ${name} must hold no password; a key goes into the environment`)
+  }
+  return address
+}
+
+const missingPackage = (packageName: string) => (error: unknown) => {
+  if ((error as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+  throw new Failure('model.unavailable', `the package ${packageName} is not installed: npm install ${packageName}`, { cause: error })
+}
+
+/** What failed is tried again the next time. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
+}

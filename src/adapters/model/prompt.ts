@@ -1,0 +1,72 @@
+import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4TextPart, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { BinaryPart, Part } from '../../core/render/part.ts'
+import type { ModelRequest } from '../../ports/model.ts'
+import type { MarkRules, ProviderRules } from './provider-rules.ts'
+
+/** How a mark is written for one model. */
+export type MarkOptions = SharedV4ProviderOptions | undefined
+
+export function markOptions({ form, ttlSeconds: [usual] }: MarkRules, optionsName: string, ttlSeconds: number | undefined): MarkOptions {
+  switch (form) {
+    case 'cache-control': {
+      const longer = ttlSeconds !== undefined && ttlSeconds !== usual
+      return { [optionsName]: { cacheControl: { type: 'ephemeral', ...(longer && { ttl: inHours(ttlSeconds) }) } } }
+    }
+    case 'breakpoint':
+      return { [optionsName]: { promptCacheBreakpoint: { mode: 'explicit' } } }
+    case 'automatic':
+      return undefined
+    default:
+      return form satisfies never
+  }
+}
+
+const inHours = (seconds: number) => `${seconds / 3_600}h`
+
+/** A part that says nothing is refused by some providers; its mark goes to the part before it, which ends at the same place. */
+export function spokenParts(parts: readonly Part[]): readonly Part[] {
+  const spoken: Part[] = []
+  for (const part of parts) {
+    const last = spoken.at(-1)
+    if (part.type !== 'text' || part.text !== '') spoken.push(part)
+    else if (part.cache && last) spoken[spoken.length - 1] = { ...last, cache: true }
+  }
+  return spoken
+}
+
+export interface Writing {
+  readonly rules: Pick<ProviderRules, 'images' | 'documents'>
+  readonly marks: ReadonlySet<number>
+  readonly mark: MarkOptions
+  readonly read: ModelRequest['read']
+}
+
+/** The system text and one user message of parts, with the bytes that the provider takes. */
+export async function promptFor(system: string, parts: readonly Part[], writing: Writing): Promise<LanguageModelV4Prompt> {
+  const content = await Promise.all(
+    parts.map(async (part, index) => {
+      const written = await partFor(part, writing)
+      return writing.mark && writing.marks.has(index) ? { ...written, providerOptions: writing.mark } : written
+    }),
+  )
+  const user = { role: 'user' as const, content }
+  if (system === '') return [user]
+  return [{ role: 'system', content: system, ...(writing.mark && { providerOptions: writing.mark }) }, user]
+}
+
+async function partFor(part: Part, { rules, read }: Writing): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
+  if (part.type === 'text') return { type: 'text', text: part.text }
+  const shown = part.type === 'image' ? rules.images : rules.documents
+  if (!shown.includes(part.media_type)) return { type: 'text', text: insteadOf(part) }
+  const data = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64') // the same bytes, once they are stored
+  return {
+    type: 'file',
+    mediaType: part.media_type,
+    data: { type: 'data', data },
+    ...(part.type === 'document' && { filename: 'document.pdf' }), // always the same: a name of ours would be a byte that can change
+  }
+}
+
+/** The model should know that there is something, and why it can not see it. */
+const insteadOf = ({ type, media_type, blob }: BinaryPart) =>
+  `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; say so if the user asks about it.]\n\n`

@@ -1,0 +1,72 @@
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { RulesName } from './provider-rules.ts'
+
+/** How a provider is opened: what it needs from the environment, and the package that speaks to it, loaded when it is first asked. */
+export interface Provider {
+  readonly rules: RulesName
+  readonly packageName: string
+  /** Variables that may hold the key; the first is the one we name. */
+  readonly key: { readonly variables: readonly string[]; readonly required: boolean }
+  readonly address: { readonly variable: string; readonly usual?: string }
+  open(options: Opening): Promise<LanguageModelV4>
+}
+
+export interface Opening {
+  readonly model: string
+  readonly key: string | undefined
+  readonly address: string | undefined
+}
+
+export const providers = {
+  anthropic: {
+    rules: 'anthropic',
+    packageName: '@ai-sdk/anthropic',
+    key: { variables: ['ANTHROPIC_API_KEY'], required: true },
+    address: { variable: 'ANTHROPIC_BASE_URL' },
+    async open({ model, key, address }) {
+      const { createAnthropic } = await import('@ai-sdk/anthropic')
+      return createAnthropic({ ...(key && { apiKey: key }), ...(address && { baseURL: address }) }).languageModel(model)
+    },
+  },
+  openai: {
+    rules: 'openai',
+    packageName: '@ai-sdk/openai',
+    key: { variables: ['OPENAI_API_KEY'], required: true },
+    address: { variable: 'OPENAI_BASE_URL' },
+    async open({ model, key, address }) {
+      const { createOpenAI } = await import('@ai-sdk/openai')
+      return createOpenAI({ ...(key && { apiKey: key }), ...(address && { baseURL: address }) }).responses(model)
+    },
+  },
+  google: {
+    rules: 'google',
+    packageName: '@ai-sdk/google',
+    key: { variables: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'], required: true },
+    address: { variable: 'GOOGLE_GENERATIVE_AI_BASE_URL' },
+    async open({ model, key, address }) {
+      const { createGoogle } = await import('@ai-sdk/google')
+      return createGoogle({ ...(key && { apiKey: key }), ...(address && { baseURL: address }) }).languageModel(model)
+    },
+  },
+  ollama: {
+    rules: 'ollama',
+    packageName: '@ai-sdk/openai-compatible',
+    key: { variables: ['OLLAMA_API_KEY'], required: false },
+    address: { variable: 'OLLAMA_BASE_URL', usual: 'http://127.0.0.1:11434/v1' },
+    open: (opening) => openCompatible('ollama', opening),
+  },
+  compatible: {
+    rules: 'compatible',
+    packageName: '@ai-sdk/openai-compatible',
+    key: { variables: ['OPENAI_COMPATIBLE_API_KEY'], required: false },
+    address: { variable: 'OPENAI_COMPATIBLE_BASE_URL' },
+    open: (opening) => openCompatible('compatible', opening),
+  },
+} as const satisfies Record<string, Provider>
+
+export type ProviderName = keyof typeof providers
+
+async function openCompatible(name: string, { model, key, address = '' }: Opening): Promise<LanguageModelV4> {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+  return createOpenAICompatible({ name, baseURL: address, includeUsage: true, ...(key && { apiKey: key }) }).chatModel(model)
+}

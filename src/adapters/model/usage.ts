@@ -1,0 +1,32 @@
+import type { LanguageModelV4Usage } from '@ai-sdk/provider'
+import { isObject } from '../../core/json.ts'
+import type { ModelUsage } from '../../core/model-event.ts'
+
+/**
+ * The provider's bill in buckets that do not overlap. On the wire they do: Anthropic counts cached tokens beside the input, OpenAI
+ * and Google within it, Google counts thoughts beside the output and the others within it. Undefined when it sent no bill.
+ */
+export function usageFrom(
+  { inputTokens, outputTokens, raw }: LanguageModelV4Usage,
+  longWrites: readonly string[] | undefined,
+): ModelUsage | undefined {
+  if (inputTokens.total === undefined && inputTokens.noCache === undefined && outputTokens.total === undefined) return undefined
+  const cacheRead = tokens(inputTokens.cacheRead)
+  const cacheWrite = tokens(inputTokens.cacheWrite)
+  const output = tokens(outputTokens.total)
+  const cacheWriteLong = longWrites && Math.min(cacheWrite, tokens(fieldAt(raw, longWrites)))
+  return {
+    uncached: tokens(inputTokens.noCache ?? tokens(inputTokens.total) - cacheRead - cacheWrite),
+    cacheRead,
+    cacheWrite,
+    ...(cacheWriteLong && { cacheWriteLong }),
+    output,
+    reasoning: Math.min(output, tokens(outputTokens.reasoning)),
+  }
+}
+
+/** What a provider reports may be anything. */
+const tokens = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0)
+
+const fieldAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce((inner: unknown, name) => (isObject(inner) ? inner[name] : undefined), value)

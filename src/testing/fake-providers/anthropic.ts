@@ -1,0 +1,99 @@
+import { isObject } from '../../core/json.ts'
+import type { Part } from '../../core/render/part.ts'
+import type { FakeErrorKind, FakeReply } from './reply.ts'
+import { binary, event, type Frames, headerOf, type Refusal, retryAfter, text, type Wire } from './wire.ts'
+
+/** `POST /v1/messages` with `stream: true`. Cached tokens are counted beside the input. */
+export const anthropicWire: Wire = {
+  environment: (address, key) => ({ ANTHROPIC_BASE_URL: `${address}/v1`, ANTHROPIC_API_KEY: key }),
+  keyOf: (headers) => headerOf(headers, 'x-api-key'),
+
+  read(path, body) {
+    if (path !== '/v1/messages' || !isObject(body)) return undefined
+    const system = list(body.system)
+    const content = list(body.messages).flatMap((message) => (isObject(message) ? list(message.content) : []))
+    return {
+      model: String(body.model),
+      system: system.map((block) => (isObject(block) ? String(block.text) : '')).join(''),
+      parts: content.map(partOf),
+      cache: 'marks',
+      long: [...system, ...content].some((block) => isObject(block) && isObject(block.cache_control) && block.cache_control.ttl === '1h'),
+    }
+  },
+
+  frames: (reply, pieces, asked, usage): Frames => ({
+    opening: [
+      event({
+        type: 'message_start',
+        message: {
+          id: 'msg_fake',
+          type: 'message',
+          role: 'assistant',
+          model: asked.model,
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: {
+            input_tokens: usage.uncached,
+            cache_creation_input_tokens: usage.cacheWrite,
+            cache_read_input_tokens: usage.cacheRead,
+            cache_creation: {
+              ephemeral_5m_input_tokens: usage.cacheWrite - usage.cacheWriteLong,
+              ephemeral_1h_input_tokens: usage.cacheWriteLong,
+            },
+            output_tokens: 1,
+          },
+        },
+      } as { type: string }),
+      event({ type: 'ping' }),
+      ...(reply.reasoning === undefined ? [] : thinking(reply.reasoning)),
+      block('content_block_start', textIndex(reply), { content_block: { type: 'text', text: '' } }),
+    ],
+    pieces: pieces.map((piece) => block('content_block_delta', textIndex(reply), { delta: { type: 'text_delta', text: piece } })),
+    closing: [
+      block('content_block_stop', textIndex(reply), {}),
+      event({
+        type: 'message_delta',
+        delta: { stop_reason: stopReasons[reply.finish ?? 'stop'], stop_sequence: null },
+        usage: { output_tokens: usage.output, output_tokens_details: { thinking_tokens: usage.reasoning } },
+      } as { type: string }),
+      event({ type: 'message_stop' }),
+    ],
+  }),
+
+  refusal: (kind, key, retryAfterMs): Refusal => ({
+    ...refusals[kind](key),
+    headers: { 'request-id': 'req_fake', ...retryAfter(retryAfterMs) },
+  }),
+}
+
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const textIndex = ({ reasoning }: FakeReply) => (reasoning === undefined ? 0 : 1)
+const block = (type: string, index: number, rest: object) => event({ type, index, ...rest } as { type: string })
+const thinking = (words: string) => [
+  block('content_block_start', 0, { content_block: { type: 'thinking', thinking: '', signature: '' } }),
+  block('content_block_delta', 0, { delta: { type: 'thinking_delta', thinking: words } }),
+  block('content_block_delta', 0, { delta: { type: 'signature_delta', signature: 'c2ln' } }),
+  block('content_block_stop', 0, {}),
+]
+
+function partOf(value: unknown): Part {
+  const content = isObject(value) ? value : {}
+  const marked = content.cache_control !== undefined
+  const source = isObject(content.source) ? content.source : undefined
+  if (!source) return text(String(content.text), marked)
+  return binary(content.type === 'image' ? 'image' : 'document', String(source.media_type), String(source.data), marked)
+}
+
+const stopReasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal' } as const
+
+const said = (status: number, type: string, message: string): Refusal => ({ status, body: { type: 'error', error: { type, message } } })
+/** The key is repeated, which is worse than what the provider does: whoever tells of it must not. */
+const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
+  authentication: (key) => said(401, 'authentication_error', `invalid x-api-key: ${key}`),
+  content_filter: () => said(400, 'invalid_request_error', 'Output blocked by content filtering policy'),
+  overflow: () => said(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
+  overloaded: () => said(529, 'overloaded_error', 'Overloaded'),
+  rate_limited: () => said(429, 'rate_limit_error', 'This request would exceed your rate limit of 50 requests per minute'),
+  server_error: () => said(500, 'api_error', 'Internal server error'),
+}

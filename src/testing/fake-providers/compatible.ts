@@ -1,0 +1,82 @@
+import { isObject } from '../../core/json.ts'
+import type { Part } from '../../core/render/part.ts'
+import type { FakeErrorKind } from './reply.ts'
+import { bearer, binary, data, type Frames, type Refusal, retryAfter, text, type Wire } from './wire.ts'
+
+/** `POST /v1/chat/completions` with `stream: true`, as vLLM, Ollama, LM Studio and llama.cpp speak it. */
+export const compatibleWire: Wire = {
+  environment: (address, key) => ({
+    OPENAI_COMPATIBLE_BASE_URL: `${address}/v1`,
+    OPENAI_COMPATIBLE_API_KEY: key,
+    OLLAMA_BASE_URL: `${address}/v1`,
+  }),
+  keyOf: bearer,
+
+  read(path, body) {
+    if (path !== '/v1/chat/completions' || !isObject(body) || !Array.isArray(body.messages)) return undefined
+    const [first, ...rest] = body.messages.map((message) => (isObject(message) ? message : {}))
+    const system = first?.role === 'system' ? String(first.content) : ''
+    const messages = system === '' ? body.messages : rest
+    return { model: String(body.model), system, parts: messages.flatMap(contentOf), cache: 'prefix' }
+  },
+
+  frames(reply, pieces, { model }, usage): Frames {
+    const head = { id: 'chatcmpl-fake', object: 'chat.completion.chunk', created: 1_767_225_600, model }
+    const chunk = (delta: object, finish_reason: string | null = null) => data({ ...head, choices: [{ index: 0, delta, finish_reason }] })
+    const prompt_tokens = usage.uncached + usage.cacheRead + usage.cacheWrite
+    return {
+      opening: [
+        chunk({ role: 'assistant', content: '' }),
+        ...(reply.reasoning === undefined ? [] : [chunk({ reasoning_content: reply.reasoning })]),
+      ],
+      pieces: pieces.map((content) => chunk({ content })),
+      closing: [
+        chunk({}, finishReasons[reply.finish ?? 'stop']),
+        data({
+          ...head,
+          choices: [],
+          usage: {
+            prompt_tokens,
+            completion_tokens: usage.output,
+            total_tokens: prompt_tokens + usage.output,
+            prompt_tokens_details: { cached_tokens: usage.cacheRead },
+            completion_tokens_details: { reasoning_tokens: usage.reasoning },
+          },
+        }),
+        'data: [DONE]\n\n',
+      ],
+    }
+  },
+
+  refusal: (kind, key, retryAfterMs): Refusal => ({ ...refusals[kind](key), headers: retryAfter(retryAfterMs) }),
+}
+
+const finishReasons = { stop: 'stop', length: 'length', content_filter: 'content_filter' } as const
+
+function contentOf(message: Readonly<Record<string, unknown>>): readonly Part[] {
+  if (typeof message.content === 'string') return [text(message.content, false)]
+  return (Array.isArray(message.content) ? message.content : []).map((content) => {
+    if (content.type === 'text') return text(String(content.text), false)
+    const [head = '', bytes = ''] = String(content.image_url?.url ?? content.file?.file_data).split(',')
+    return binary(content.type === 'image_url' ? 'image' : 'document', head.replace(/^data:|;base64$/g, ''), bytes, false)
+  })
+}
+
+const said = (status: number, type: string, message: string, code: string | number | null = null): Refusal => ({
+  status,
+  body: { error: { message, type, param: null, code } },
+})
+const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
+  authentication: (key) => said(401, 'AuthenticationError', `Unauthorized: ${key}`, 401),
+  content_filter: () => said(400, 'BadRequestError', 'The response was filtered due to content management policy.', 'content_filter'),
+  overflow: () =>
+    said(
+      400,
+      'BadRequestError',
+      "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages.",
+      400,
+    ),
+  overloaded: () => said(503, 'ServiceUnavailable', 'The model is loading or overloaded', 503),
+  rate_limited: () => said(429, 'RateLimitError', 'Too many requests', 429),
+  server_error: () => said(500, 'InternalServerError', 'EngineCore encountered an issue', 500),
+}
