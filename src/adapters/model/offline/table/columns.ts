@@ -6,7 +6,7 @@ import { type Decimal, decimalOf } from './decimal.ts'
 export interface Column {
   readonly name: string
   readonly index: number
-  readonly kind: 'number' | 'date' | 'text'
+  readonly kind: 'number' | 'date' | 'text' // what only names rows is text
   readonly stems: readonly string[]
 }
 
@@ -16,9 +16,17 @@ export function columnsOf({ columns, rows }: Table): readonly Column[] {
   return columns.map((name, index) => {
     const cells = rows.map((row) => cellOf(row, index)).filter((cell) => cell !== '')
     const all = (test: (cell: string) => boolean) => cells.length > 0 && cells.every(test)
-    const kind = all((cell) => decimalOf(cell) !== undefined) ? 'number' : all(isDate) ? 'date' : 'text'
+    const numeric = all((cell) => decimalOf(cell) !== undefined) && !isIdentifier(name, cells)
+    const kind = numeric ? 'number' : all(isDate) ? 'date' : 'text'
     return { name, index, kind, stems: wordsOf(name.replaceAll('_', ' ')).map(({ stem }) => stem) }
   })
+}
+
+/** Numbers that name rows: nobody wants their sum. */
+function isIdentifier(name: string, cells: readonly string[]): boolean {
+  if (!cells.every((cell) => /^\d+$/.test(cell)) || new Set(cells).size < cells.length) return false
+  const counts = cells.length > 2 && cells.every((cell, index) => index === 0 || BigInt(cell) === BigInt(cells[index - 1] as string) + 1n)
+  return counts || /(?:^|[\s_-])(?:id|no|nr|number|nummer|key|code)$/i.test(name)
 }
 
 export const cellOf = ({ cells }: Row, index: number): string => (cells[index] ?? '').trim()

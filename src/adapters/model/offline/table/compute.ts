@@ -79,7 +79,9 @@ function groupsOf(rows: readonly Row[], query: Query, by: Column): readonly Grou
   const members = new Map<string, Row[]>()
   for (const row of rows) {
     const name = cellOf(row, by.index)
-    members.set(name, [...(members.get(name) ?? []), row])
+    const own = members.get(name)
+    if (own) own.push(row)
+    else members.set(name, [row])
   }
   const groups = [...members].map(([name, own]) => ({ name, value: measured(own, query).text, rows: own }))
   const { best } = query

@@ -52,7 +52,8 @@ function counted(words: readonly Word[]): Counts {
 function weightOf(word: Word, own: readonly Counts[], lent: readonly Counts[]): number {
   const holding = own.filter(({ count }, index) => count.has(word.stem) || lent[index]?.count.has(word.stem)).length
   const rarity = Math.log(1 + (own.length - holding + 0.5) / (holding + 0.5))
-  return rarity * (isNumber(word) || isName(word) ? 2 : 1)
+  if (isNumber(word) || isName(word)) return rarity * 2
+  return holding === 0 ? Math.min(1, rarity) : rarity // the question may just be worded differently
 }
 
 function distinct(words: readonly Word[]): readonly Word[] {
