@@ -53,10 +53,21 @@ export function documentsIn(entries: readonly Entry[], sources: readonly Citable
     else if (entry.kind === 'attached') Object.assign(at(entry.path), { name: entry.name, mime: entry.mime })
     else if (entry.kind === 'text') at(entry.path).windows = [windowOf(entry.text)]
     else if (entry.kind === 'bytes' && entry.path !== undefined) at(entry.path).part = entry.part
+    else if (entry.kind === 'summary') for (const { path, mime } of listedIn(entry.text)) at(path).mime ??= mime
     else if (entry.kind === 'folded' && isFile(entry.path)) fold(at(entry.path), entry.mime)
     else if (entry.kind === 'result' && entry.path !== undefined && isFile(entry.path) && isContent(entry)) show(at(entry.path), entry.body)
   }
+  for (const { place, mime } of sources) if (isAttachment(place)) at(place).mime ??= mime
   return [...seen.values()].map((sight) => documentOf(sight, sources))
+}
+
+/** A summary, and the pool, still name what was sent in turns that can not be seen any more. */
+const isAttachment = (path: string) => /^fi:[\w-]+\.user\.attachments\/[^…]+$/.test(path)
+
+function listedIn(summary: string): readonly { readonly path: string; readonly mime: string }[] {
+  return [...summary.matchAll(/^- (fi:\S+) \| (\S+\/\S+)/gm)]
+    .map(([, path, mime]) => ({ path: path as string, mime: mime as string }))
+    .filter(({ path }) => isAttachment(path))
 }
 
 const isFile = (path: string) => /^(?:fi|ks):/.test(path)

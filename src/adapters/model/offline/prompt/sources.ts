@@ -2,6 +2,7 @@
 export interface Citable {
   readonly sid: number
   readonly title: string
+  readonly mime: string
   readonly place: string
 }
 
@@ -11,8 +12,8 @@ const entry = /^SID:(\d+) {2}"(.*)" {2,}(\S+) {2}(.+?) {2}~[\d.]+K? tok$/
 export function sourcesIn(text: string): readonly Citable[] {
   if (!/^━+\n SOURCES POOL {2}\(/.test(text)) return []
   return text.split('\n').flatMap((line) => {
-    const [, sid, title = '', , place = ''] = entry.exec(line) ?? []
-    return sid === undefined ? [] : [{ sid: Number(sid), title: title.trim(), place }]
+    const [, sid, title = '', mime = '', place = ''] = entry.exec(line) ?? []
+    return sid === undefined ? [] : [{ sid: Number(sid), title: title.trim(), mime, place }]
   })
 }
 

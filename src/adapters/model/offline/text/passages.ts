@@ -26,8 +26,14 @@ export function passagesOf(
   function close() {
     if (!open) return
     const under = headings.map(({ text: title }) => title)
-    for (const sentence of sentencesOf(plain(open.lines.join(' ')))) {
-      passages.push({ text: sentence, headings: under, line: open.line, ...(page !== undefined && { page }) })
+    const lines = open.lines.map(plain)
+    const whole = lines.filter((line) => line !== '').join(' ')
+    let [at, line, end] = [0, 0, lines[0]?.length ?? 0]
+    for (const sentence of sentencesOf(whole)) {
+      at = whole.indexOf(sentence, at)
+      while (at > end && line + 1 < lines.length) end += 1 + (lines[++line] as string).length
+      passages.push({ text: sentence, headings: under, line: open.line + line, ...(page !== undefined && { page }) })
+      at += sentence.length
     }
     open = undefined
   }
