@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
@@ -200,6 +205,64 @@ describe('with no key and no network', () => {
     expect((await say('What do you remember about the table?')).answer).toContain('window table')
     expect((await say('When do you open on weekdays?')).answer).toContain('On weekdays we open at 07:30')
     expect((await blocks())[0]?.type).toBe('conv.range.summary')
+  })
+})
+
+describe('with tools that not every agent has', () => {
+  it('a table is reckoned by a program where programs can run, and the program is in the timeline', async () => {
+    const exec = defineTool({
+      id: 'exec_tools.execute_code_javascript',
+      description: 'Run a program.',
+      params: z.object({ contract: z.array(z.record(z.string(), z.string())), code: z.string().optional() }),
+      exec: true,
+      async run(_, { place, code = '' }) {
+        const folder = await mkdtemp(join(tmpdir(), 'daybook-offline-'))
+        await mkdir(join(folder, place.turnId, 'attachments'), { recursive: true })
+        await writeFile(join(folder, place.turnId, 'attachments', orders.name), orders.content)
+        await writeFile(join(folder, 'program.mjs'), code)
+        await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: folder, env: { OUTPUT_DIR: folder } })
+        const text = await readFile(join(folder, place.turnId, 'outputs/answer.json'), 'utf8')
+        await rm(folder, { recursive: true })
+        const path = `fi:${place.turnId}.outputs/answer.json`
+        const digest = { artifact_path: path, mime: 'application/json', kind: 'file' as const, visibility: 'internal' as const }
+        return succeeded({ artifacts: [{ digest, mime: 'application/json', text }] })
+      },
+    })
+    const { ask: say, blocks } = stage({ tools: [exec] })
+    const { answer, sourcesUsed } = await say('Which order has the highest price?', orders)
+    expect(answer).toContain('The highest **price** is **1399.00**: row 5 of **orders.csv**. [[S:1]]')
+    expect(answer).toContain('by a program over the whole file')
+    expect(sourcesUsed).toEqual([1])
+    expect((await blocks()).find(({ type }) => type === 'react.tool.code')?.text).toContain('Answers one question about a table')
+  })
+
+  it('what documents do not say is looked up in the knowledge space, and quoted from there', async () => {
+    const pages: Record<string, string> = {
+      'ks:guide/tides.md': '# Tides\n\nHigh water comes at noon in April.',
+      'ks:guide/wind.md': 'Wind.',
+    }
+    const { ask: say } = stage({
+      builtIn: {
+        knowledge: { read: async (path) => (pages[path] === undefined ? undefined : { text: pages[path] }) },
+        knowledgeSearch: { search: async () => [{ path: 'ks:guide/tides.md', title: 'Tides', score: 1 }] },
+      },
+    })
+    const { answer } = await say('When is high water in April?')
+    expect(quotesIn(answer)).toEqual(['High water comes at noon in April.'])
+    expect(answer).toContain('tides.md')
+  })
+
+  it('what is in no note is searched for in what was said before', async () => {
+    const hit = {
+      turn_id: 't0',
+      ts: '2026-01-01T00:00:00.000Z',
+      score: 1,
+      role: 'user' as const,
+      path: 'ar:t0.user.prompt',
+      text: 'The boat is called Sild.',
+    }
+    const { ask: say } = stage({ builtIn: { memory: { search: async () => ({ hits: [hit] }) } } })
+    expect((await say('What did I tell you about the boat?')).answer).toContain('“The boat is called Sild.”')
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Document } from '../prompt/document.ts'
 import type { Situation } from '../prompt/situation.ts'
+import { programResult, runProgram } from './by-program.ts'
 import { consulted, unread } from './consult.ts'
 import { answer, type Decision } from './decision.ts'
 import { followupsFor } from './followups.ts'
@@ -30,7 +31,7 @@ export async function decide(situation: Situation, open: (document: Document) =>
   for (const document of documents) opened.push(await open(document)) // one after the other: each may be large
   if (opened.length === 0) return withoutDocuments(situation)
   if (wish.kind === 'report') return deliver(situation, wish, opened)
-  return (await answering(situation, wish, opened)) ?? withoutDocuments(situation, opened)
+  return answering(situation, wish, opened) ?? withoutDocuments(situation, opened)
 }
 
 const isPersonal = ({ request, notes }: Situation) => notes.length > 0 || /\b(?:my|me|i|mein\w*|ich|mir)\b/i.test(request)
@@ -56,19 +57,23 @@ function reading(situation: Situation, documents: readonly Document[]): Decision
   }
 }
 
-async function answering(situation: Situation, wish: Wish, documents: readonly Opened[]): Promise<Decision | undefined> {
+function answering(situation: Situation, wish: Wish, documents: readonly Opened[]): Decision | undefined {
   const { request } = situation
-  const text = wish.kind === 'summary' ? outlineOf(documents, '', '###') : answerIn(request, documents)
+  const program = wish.kind === 'summary' ? undefined : runProgram(situation, documents)
+  if (program) return program
+  const text = wish.kind === 'summary' ? outlineOf(documents, '', '###') : answerIn(situation, documents)
   const found = text === undefined || text === '' ? undefined : text
-  const more = furtherReading(situation, documents, found !== undefined)
+  const more = programResult(situation) ? undefined : furtherReading(situation, documents, found !== undefined)
   if (more) return more
   if (found === undefined) return undefined
   return closePlan(situation) ?? answer('The documents say it; I quote them.', found, followupsFor(documents, request))
 }
 
 /** Tables reckon; everything else is quoted. A table answers only where no words answer better. */
-function answerIn(request: string, documents: readonly Opened[]): string | undefined {
-  const reckoned = documents.flatMap((document) => answerFromTable(request, document) ?? [])
+function answerIn(situation: Situation, documents: readonly Opened[]): string | undefined {
+  const { request } = situation
+  const told = programResult(situation)
+  const reckoned = documents.flatMap((document) => answerFromTable(request, document, told) ?? [])
   if (reckoned.length > 0) return reckoned.join('\n\n')
   return answerFromPassages(request, documents)?.text
 }
