@@ -5,7 +5,7 @@ import { Failure } from '../core/failure.ts'
 import { conversationCommands } from './conversations.ts'
 import { greet } from './greet.ts'
 
-const { version, description } = createRequire(import.meta.url)('../../package.json') as { version: string; description: string }
+const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /** The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense. */
 export async function main(args: readonly string[]): Promise<number> {
