@@ -6,13 +6,15 @@ import { createSystemClock } from './adapters/clock/system.ts'
 import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
-import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
+import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
 import { createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
 import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
+import type { AgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
+import { documentEligibleMimes } from './core/sources/eligible.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { ModelRole } from './ports/model.ts'
 import type { ConversationStore } from './ports/store.ts'
@@ -31,17 +33,24 @@ export function createAgent(options: AgentOptions): Agent {
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-  const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
-  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, documents, workspaces, settings })
+  const model = modelsFrom(options.model, { reader: documents })
+  const settings = { priceOf: createPriceOf({ now: clock.now }), ...citingDocuments(model), ...options.settings }
+  return createAgentFrom({ ...options, model, store, clock, documents, workspaces, settings })
 }
 
-function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {
-  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice)
+/** The offline model answers from documents, so they must be citable. */
+function citingDocuments(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
+  const { name } = 'stream' in model ? model : model.decision
+  return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
+}
+
+function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
+  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice, options)
   const { decision, gate, compaction } = choice
   return {
-    decision: modelFrom(decision),
-    ...(gate !== undefined && { gate: modelFrom(gate) }),
-    ...(compaction !== undefined && { compaction: modelFrom(compaction) }),
+    decision: modelFrom(decision, options),
+    ...(gate !== undefined && { gate: modelFrom(gate, options) }),
+    ...(compaction !== undefined && { compaction: modelFrom(compaction, options) }),
   }
 }
 

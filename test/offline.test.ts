@@ -94,6 +94,14 @@ describe('with no key and no network', () => {
     },
   )
 
+  it('is chosen by its name: nothing else has to be said for documents to be read and cited, and it costs nothing', async () => {
+    const agent = createAgent({ model: 'offline', clock: createFixedClock(), settings: { maxMoney: 0.01 } })
+    const { answer, sourcesUsed, exitReason } = await ask(agent, 'Who is the tenant?', [lease])
+    expect([exitReason, sourcesUsed]).toEqual(['complete', [1]])
+    expect(quotesIn(answer)).toEqual(['The tenant is Fjordlys AS.'])
+    await agent.close()
+  })
+
   it('all three at once: it plans where it can be seen, reads, and cites the one that says it', async () => {
     const { ask: say, blocks, sources } = stage()
     const { answer, sourcesUsed } = await say('How much is the monthly rent of the boathouse?', handbook, orders, lease)
