@@ -186,7 +186,13 @@ describe('with no key and no network', () => {
     const { answer } = await say('Where was the walrus seen?', { name: 'log.txt', content: text })
     expect(quotesIn(answer)).toEqual(['Entry 1201: the walrus was seen near the pier.'])
     expect(answer).toContain('line 1201')
-    const unseen = await say('Did anybody see an octopus?')
+    const far = await say('Who painted the anchor purple?', {
+      name: 'far.txt',
+      content: `${log.join('\n')}\nAnchor: Zelda painted it purple.\n`,
+    })
+    expect(quotesIn(far.answer)).toEqual(['Anchor: Zelda painted it purple.'])
+    expect(far.answer).toContain('line 16001')
+    const unseen = await say('Did anybody see an octopus?', { name: 'log.txt', content: text })
     expect(unseen.answer).toMatch(/I found nothing about that in \*\*log\.txt\*\*.*I looked at \d+ of 16000 lines/)
   })
 

@@ -1,13 +1,19 @@
 import type { Situation } from '../prompt/situation.ts'
 import type { Decision } from './decision.ts'
 import type { Opened } from './open.ts'
+import { searchText } from './search-text.ts'
 import { mayCall } from './steps.ts'
 
 /** Windows of one text that may be in sight at once: more would push everything else out. */
 const mostWindows = 4
 
-/** The next window of a long text, as long as nothing was found; of a table always, for a sum over half of the rows is wrong. */
+/** What a search of a long text finds, else its next window, as long as nothing was found; of a table always, for a sum over half of the rows is wrong. */
 export function furtherReading(situation: Situation, documents: readonly Opened[], found: boolean): Decision | undefined {
+  const long = found || situation.announced.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
+  for (const document of long) {
+    const search = searchText(situation, document)
+    if (search) return search
+  }
   const wanted = documents.find(({ windows, table }) => {
     const next = windows.at(-1)?.next
     return next !== undefined && windows.length < mostWindows && (!found || table !== undefined) && !asked(situation, next)
