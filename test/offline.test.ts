@@ -158,7 +158,7 @@ describe('with no key and no network', () => {
     expect((await say('Remember that I prefer oat milk in my coffee.')).answer).toBe('Noted: I prefer oat milk in my coffee.')
     await say('Hello')
     await say('My ferry leaves at 06:45.')
-    expect((await say('What do you remember about milk?')).answer).toContain('I prefer oat milk in my coffee.')
+    expect((await say('What do you remember about milk?')).answer).toBe('I have noted:\n\n- I prefer oat milk in my coffee.')
     expect((await say('When does the ferry leave?')).answer).toContain('My ferry leaves at 06:45.')
     expect((await say('What do you remember about my cat?')).answer).toContain('I have no note about that')
     expect((await blocks()).filter(({ type }) => type === 'react.note').map(({ text }) => text)).toEqual([
@@ -194,6 +194,15 @@ describe('with no key and no network', () => {
     expect(far.answer).toContain('line 16001')
     const unseen = await say('Did anybody see an octopus?', { name: 'log.txt', content: text })
     expect(unseen.answer).toMatch(/I found nothing about that in \*\*log\.txt\*\*.*I looked at \d+ of 16000 lines/)
+  })
+
+  it('does not reckon what the table does not know', async () => {
+    const { ask: say } = stage()
+    expect((await say('How many orders came from Paris?', orders)).answer).toBe(
+      'I find no “Paris” in **orders.csv**, so no row answers this. [[S:1]]',
+    )
+    expect((await say('How many pages does the lease have?', handbook, orders)).answer).not.toContain('rows')
+    expect((await say('How many cups were sold?', orders)).answer).toContain('The total **quantity** where item has “cups” is **180**')
   })
 
   it('the same questions give the same answers, byte for byte', async () => {

@@ -2,9 +2,9 @@ import { parseJson } from '../../../../core/json.ts'
 import { toPhysical } from '../../../../core/path/physical.ts'
 import type { Situation } from '../prompt/situation.ts'
 import { programFor } from '../table/program.ts'
-import { readQuestion } from '../table/question.ts'
 import { Told } from '../table/told.ts'
 import type { Decision } from './decision.ts'
+import { queryFor } from './from-table.ts'
 import type { Opened } from './open.ts'
 import { mayCall, progress } from './steps.ts'
 
@@ -14,9 +14,11 @@ const tool = 'exec_tools.execute_code_javascript'
 export function runProgram(situation: Situation, documents: readonly Opened[]): Decision | undefined {
   const { turnId, announced, calls } = situation
   const asked = documents.flatMap((document) => {
-    const query = document.table && readQuestion(situation.request, document.table)
+    const query = queryFor(situation.request, document, documents)
     const table = toPhysical(document.path)
-    return query && table !== undefined && document.turnId === turnId ? [{ document, query, table }] : []
+    return query && query.notUnderstood.names.length === 0 && table !== undefined && document.turnId === turnId
+      ? [{ document, query, table }]
+      : []
   })
   const [first] = asked
   if (!first || asked.length > 1 || !mayCall(situation, tool) || calls.some(({ toolId }) => toolId === tool)) return undefined

@@ -16,14 +16,22 @@ export function consulted({ documents, request, turnId, calls }: Situation): rea
   return [...(here.length > 0 ? here : attached).slice(-most), ...(looked ? found.slice(-most) : [])]
 }
 
-/** By its whole name, or by its name without the ending when that is a word worth naming. */
+/** Names that many requests speak of without meaning a file. */
+const plain = new Set(['report', 'summary', 'data', 'file', 'document', 'note', 'notes', 'text', 'table', 'list', 'readme', 'book'])
+
+/** By its whole name, or by its name without the ending. */
 function isNamed({ name }: Document, request: string): boolean {
-  const text = ` ${folded(request)} `
-  if (text.includes(folded(name))) return true
-  const stem = folded(name).replace(/\.[^.]*$/, '')
-  const words = wordsOf(stem.replaceAll(/[-_]/g, ' ')).map(({ text: word }) => word)
-  return stem.length >= 4 && words.length > 1 && text.includes(` ${words.join(' ')} `)
+  const text = ` ${spoken(request)} `
+  if (folded(request).includes(folded(name))) return true
+  const stem = spoken(name.replace(/\.[^.]*$/, ''))
+  return stem.length >= 4 && !plain.has(stem) && (text.includes(` ${stem} `) || text.includes(` ${stem}s `))
 }
+
+/** Words with one space between them. */
+const spoken = (text: string) =>
+  wordsOf(text.replaceAll(/[-_]/g, ' '))
+    .map(({ text: word }) => folded(word))
+    .join(' ')
 
 /** What must be brought into view before anything can be said of it, and was not tried yet. */
 export function unread(documents: readonly Document[], { calls }: Situation): readonly Document[] {

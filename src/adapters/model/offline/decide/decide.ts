@@ -10,7 +10,7 @@ import { furtherReading } from './further-reading.ts'
 import { fromKnowledge } from './knowledge.ts'
 import { recall, remember, remembered } from './memory.ts'
 import type { Opened } from './open.ts'
-import { cannot, plainWords } from './plain-words.ts'
+import { cannot, howToSetModel, plainWords } from './plain-words.ts'
 import { cite, neutral } from './quote.ts'
 import { outlineOf } from './report.ts'
 import { closePlan, mayCall, planFirst, progress } from './steps.ts'
@@ -66,14 +66,20 @@ function answering(situation: Situation, wish: Wish, documents: readonly Opened[
   const more = programResult(situation) ? undefined : furtherReading(situation, documents, found !== undefined)
   if (more) return more
   if (found === undefined) return undefined
-  return closePlan(situation) ?? answer('The documents say it; I quote them.', found, followupsFor(documents, request))
+  return closePlan(situation) ?? answer('The documents say it; I quote them.', found, followupsFor(citedIn(found, documents), request))
+}
+
+/** What is asked next is about what was just told. */
+function citedIn(text: string, documents: readonly Opened[]): readonly Opened[] {
+  const cited = documents.filter(({ name }) => text.includes(neutral(name)))
+  return cited.length > 0 ? cited : documents
 }
 
 /** Tables reckon; everything else is quoted. A table answers only where no words answer better. */
 function answerIn(situation: Situation, documents: readonly Opened[]): string | undefined {
   const { request } = situation
   const told = programResult(situation)
-  const reckoned = documents.flatMap((document) => answerFromTable(request, document, told) ?? [])
+  const reckoned = documents.flatMap((document) => answerFromTable(request, document, documents, told) ?? [])
   if (reckoned.length > 0) return reckoned.join('\n\n')
   return answerFromPassages(request, documents)?.text
 }
@@ -97,7 +103,7 @@ function withoutDocuments(situation: Situation, opened: readonly Opened[] = []):
         ? 'I could not look into your files.'
         : `I found nothing about that in ${searched.map((document) => `**${neutral(document.name)}**${cite(document)}${seenOf(document)}`).join(', ')}.`,
       ...(problems.length > 0 ? [problems.join('\n')] : []),
-      'I look for your words in the text. Ask with words that the document uses, or for a summary.',
+      `I look for your words in the text. Ask with words that the document uses, or for a summary.\n\n${howToSetModel}`,
     ].join('\n\n'),
     followupsFor(opened, request),
   )

@@ -6,14 +6,31 @@ import { type Told, toldOf } from '../table/told.ts'
 import type { Opened } from './open.ts'
 import { cite, listed, neutral, quote } from './quote.ts'
 
+/** What is asked of a document's table. Of several documents, a count of something that the table does not know is about another one. */
+export function queryFor(question: string, document: Opened, documents: readonly Opened[]): Query | undefined {
+  const query = document.table && readQuestion(question, document.table)
+  if (!query) return undefined
+  const { words, names } = query.notUnderstood
+  const vague = names.length > 0 || (query.measure === 'count' && query.filters.length === 0 && words.length > 0)
+  return vague && documents.length > 1 ? undefined : query
+}
+
 /**
  * What a table says to a question, with the rows it rests on. Undefined when the question is not one for this table. What a program
  * found over the whole file goes before what can be reckoned from the rows in sight.
  */
-export function answerFromTable(question: string, document: Opened, found: Told | undefined): string | undefined {
+export function answerFromTable(
+  question: string,
+  document: Opened,
+  documents: readonly Opened[],
+  found: Told | undefined,
+): string | undefined {
   const { table } = document
-  const query = table && readQuestion(question, table)
+  const query = queryFor(question, document, documents)
   if (!table || !query) return undefined
+  const { names } = query.notUnderstood
+  if (names.length > 0)
+    return `I find no “${names.map(neutral).join('”, “')}” in **${neutral(document.name)}**, so no row answers this.${cite(document)}`
   const told = found ?? toldOf(table, compute(table, query))
   if (told.matching === 0) return `No row of **${neutral(document.name)}** matches${conditions(query)}.${cite(document)}`
   const limits = found ? 'Reckoned by a program over the whole file.' : limitsOf(document)
@@ -67,6 +84,7 @@ function conditions({ filters }: Query): string {
 function condition(filter: Filter): string {
   const name = neutral(filter.column.name)
   if (filter.test === 'is') return `${name} is ${neutral(filter.value)}`
+  if (filter.test === 'one of') return `${name} has “${neutral(filter.word)}”`
   if (filter.test === 'begins') return `${name} is in ${filter.value}`
   if (filter.test === 'month') return `${name} is in month ${filter.value}`
   return `${name} is ${filter.test} ${filter.test === 'more' || filter.test === 'less' ? 'than ' : ''}${decimalText(filter.value, filter.value.scale)}`

@@ -44,9 +44,9 @@ const closed = (document: Document): Opened => ({
   problem: undefined,
 })
 
-/** A row is found by its cells and by the names of their columns. */
-function rowPassages({ columns, rows }: Table): readonly Passage[] {
-  return rows.map(({ raw, line }) => ({ text: raw, headings: columns, line }))
+/** A row is found by its cells; the names of columns are in all of them. */
+function rowPassages({ rows }: Table): readonly Passage[] {
+  return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))
 }
 
 async function openPdf(document: Document, read: ModelRequest['read'], reader: DocumentReader | undefined): Promise<Opened> {

@@ -5,7 +5,7 @@ import type { Wish } from './wish.ts'
 
 /** How to get a model that knows more than what it is given. */
 export const howToSetModel =
-  'For open questions set a real model and start again: `DAYBOOK_MODEL=anthropic/claude-sonnet-5-5` with `ANTHROPIC_API_KEY`, `openai/…` with `OPENAI_API_KEY`, or `ollama/…` for one on your own machine.'
+  'For questions that take understanding set a real model and start again: `DAYBOOK_MODEL=anthropic/claude-sonnet-5-5` with `ANTHROPIC_API_KEY`, `openai/…` with `OPENAI_API_KEY`, or `ollama/…` for one on your own machine.'
 
 const abilities = `I am the offline model: no network, no key, nothing learned. I work with what you give me:
 

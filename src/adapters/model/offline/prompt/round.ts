@@ -12,22 +12,24 @@ const headings =
 
 /**
  * What a tool brought in may look like anything, a heading of ours included. Call ids are made after the document was, so from the
- * first result on only headings that carry the id of this round's call are believed, and what follows a notice is not read.
+ * first result on only headings that carry the id of this round's call are believed, and what follows a notice is not read. Only a
+ * write to the internal channel leaves a note.
  */
 export function roundIn(text: string, known: readonly string[]): Round {
   const calls = [...known]
   const found: RegExpExecArray[] = []
+  const internal = /^ *"channel": "internal"/m.test(text.split('\n\n[TOOL RESULT ', 1)[0] ?? '')
   let resulted = known.length > 0
   for (const match of text.matchAll(headings)) {
-    const [, called, , answered, , , , code] = match
+    const [, called, , answered, , , note, code] = match
     if (called !== undefined && !resulted) calls.push(called)
-    const believed = answered !== undefined ? calls.includes(answered) : code !== undefined || !resulted
+    const believed = answered !== undefined ? calls.includes(answered) : note !== undefined ? internal : code !== undefined || !resulted
     if (!believed) continue
     found.push(match)
     if (answered !== undefined) resulted = true
   }
   const entries = found.flatMap((match, index) => entryOf(match, text.slice(match.index + match[0].length, found[index + 1]?.index)))
-  return { entries: ownNotesOnly(entries), calls }
+  return { entries, calls }
 }
 
 function entryOf(match: RegExpExecArray, rest: string): readonly Entry[] {
@@ -45,12 +47,6 @@ function resultOf(callId: string, toolId: string, form: Result['form'], body: st
   const rest = body.replace(/^(?:logical_path|result_hidden): .*\n?/, '').replace(/^physical_path: .*\n?/, '')
   const shown = /^mime: .*\nshown below as attachment (\d+) of this round/.exec(rest)?.[1]
   return { kind: 'result', callId, toolId, form, path, shown: shown === undefined ? undefined : Number(shown), body: rest }
-}
-
-/** Only `react.write` to the internal channel leaves a note; a file that quotes one does not. */
-function ownNotesOnly(entries: readonly Entry[]): readonly Entry[] {
-  const internal = entries.some((entry) => entry.kind === 'called' && /"channel": "internal"/.test(entry.params))
-  return internal ? entries : entries.filter(({ kind }) => kind !== 'note')
 }
 
 /** Blocks are kept apart by empty lines. A pattern would look at every line of a long text again and again. */

@@ -35,6 +35,7 @@ export function compute(table: Table, query: Query): Answer {
 function passes(row: Row, filter: Filter): boolean {
   const cell = cellOf(row, filter.column.index)
   if (filter.test === 'is') return folded(cell) === folded(filter.value)
+  if (filter.test === 'one of') return filter.value.includes(cell)
   if (filter.test === 'begins') return cell.startsWith(filter.value)
   if (filter.test === 'month') return Number(cell.slice(5, 7)) === filter.value
   const number = decimalOf(cell)

@@ -1,10 +1,10 @@
-import { folded, wordsOf } from '../text/words.ts'
+import { contentWords, folded, wordsOf } from '../text/words.ts'
 import { type Column, cellOf } from './columns.ts'
 import type { Table } from './csv.ts'
-import { decimalOf } from './decimal.ts'
+import { type Decimal, decimalOf } from './decimal.ts'
 import type { Filter } from './query.ts'
 
-const comparisons: readonly (readonly [RegExp, Extract<Filter, { value: object }>['test']])[] = [
+const comparisons: readonly (readonly [RegExp, Extract<Filter, { value: Decimal }>['test']])[] = [
   [/(?:more|greater|higher|larger|bigger|older) than|above|over|exceeding|mehr als|grosser als|uber|>(?!=)/, 'more'],
   [/(?:less|fewer|lower|smaller|cheaper|younger) than|below|under|weniger als|kleiner als|unter|<(?!=)/, 'less'],
   [/at least|no less than|mindestens|>=/, 'at least'],
@@ -23,7 +23,8 @@ export function filtersIn(
   const compared = comparedIn(text, columns)
   const dated = datedIn(compared.rest, columns)
   const valued = valuedIn(dated.rest, table, columns)
-  return { filters: [...valued.filters, ...dated.filters, ...compared.filters], rest: valued.rest }
+  const partly = partlyIn(valued, table, columns)
+  return { filters: [...partly.filters, ...dated.filters, ...compared.filters], rest: partly.rest }
 }
 
 interface Found {
@@ -89,6 +90,22 @@ function valuedIn(text: string, { rows }: Table, columns: readonly Column[]): Fo
     if (found === undefined || filters.some((filter) => filter.column === column && filter.test === 'is')) continue
     filters.push({ column, test: 'is', value })
     rest = `${rest.slice(0, found)} ${rest.slice(found + folded(value).length)}`
+  }
+  return { filters, rest }
+}
+
+/** A word of some values, where none was named whole: "cups" means "Cups, blue" and "Cups, red". */
+function partlyIn({ filters, rest }: Found, { rows }: Table, columns: readonly Column[]): Found {
+  const taken = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
+  const names = new Set(columns.flatMap(({ stems }) => stems))
+  for (const { stem, text } of contentWords(rest).filter((word) => word.stem.length >= 3 && !names.has(word.stem))) {
+    for (const column of columns.filter((each) => !taken.has(each))) {
+      const values = [...new Set(rows.map((row) => cellOf(row, column.index)))]
+      const having = values.filter((value) => wordsOf(value).some((word) => word.stem === stem))
+      if (having.length === 0 || having.length === values.length) continue
+      const filter: Filter = { column, test: 'one of', value: having, word: text }
+      return { filters: [...filters, filter], rest: rest.replace(text, ' ') }
+    }
   }
   return { filters, rest }
 }

@@ -19,11 +19,13 @@ ${body}`
 
 const textOf = ({ units, scale }: Decimal) => ({ units: String(units), scale })
 
+const isDecimal = (value: Filter['value']): value is Decimal => typeof value === 'object' && 'units' in value
+
 function specOf({ measure, column, filters, groupBy, best }: Query) {
   const filterOf = (filter: Filter) => ({
     index: filter.column.index,
     test: filter.test,
-    value: typeof filter.value === 'object' ? textOf(filter.value) : filter.value,
+    value: isDecimal(filter.value) ? textOf(filter.value) : filter.value,
   })
   return {
     measure,
@@ -100,6 +102,7 @@ const cell = (row, index) => (row.cells[index] ?? '').trim()
 function passes(row, { index, test, value }) {
   const own = cell(row, index)
   if (test === 'is') return folded(own) === folded(value)
+  if (test === 'one of') return value.includes(own)
   if (test === 'begins') return own.startsWith(value)
   if (test === 'month') return Number(own.slice(5, 7)) === value
   const n = number(own)

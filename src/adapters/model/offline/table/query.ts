@@ -1,5 +1,6 @@
 import type { Column } from './columns.ts'
 import type { Decimal } from './decimal.ts'
+import type { NotUnderstood } from './understood.ts'
 
 /** What is asked of a table. */
 export interface Query {
@@ -10,10 +11,12 @@ export interface Query {
   readonly groupBy: Column | undefined
   /** Only so many rows or groups: the highest, or the lowest. */
   readonly best: { readonly count: number; readonly order: 'highest' | 'lowest' } | undefined
+  readonly notUnderstood: NotUnderstood
 }
 
 export type Filter =
   | { readonly column: Column; readonly test: 'is'; readonly value: string }
+  | { readonly column: Column; readonly test: 'one of'; readonly value: readonly string[]; readonly word: string }
   | { readonly column: Column; readonly test: 'begins'; readonly value: string }
   | { readonly column: Column; readonly test: 'month'; readonly value: number }
   | { readonly column: Column; readonly test: 'more' | 'less' | 'at least' | 'at most'; readonly value: Decimal }

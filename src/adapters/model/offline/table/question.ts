@@ -1,8 +1,9 @@
-import { wordsOf } from '../text/words.ts'
+import { folded, wordsOf } from '../text/words.ts'
 import { type Column, columnsOf } from './columns.ts'
 import type { Table } from './csv.ts'
 import { filtersIn } from './filters.ts'
 import type { Query } from './query.ts'
+import { notUnderstood } from './understood.ts'
 
 const asks = {
   distinct: /\b(?:how many|number of|count(?: of)?)\s+(?:\w+\s+)?(?:different|distinct|unique)\b|\bwie viele verschiedene\b/,
@@ -13,8 +14,14 @@ const asks = {
     /\b(?:highest|most|largest|maximum|max|biggest|greatest|best|longest|top|latest|newest|hochste[rnsm]?|grosste[rnsm]?|meisten?|teuerste[rnsm]?|maximal\w*)\b/,
   lowest:
     /\b(?:lowest|least|smallest|minimum|min|cheapest|fewest|shortest|worst|earliest|oldest|bottom|niedrigste[rnsm]?|kleinste[rnsm]?|wenigsten?|billigste[rnsm]?|gunstigste[rnsm]?)\b/,
+  dated: /\b(?:latest|newest|earliest|oldest|neueste[rnsm]?|alteste[rnsm]?)\b/,
   grouped: /\b(?:by|per|for each|in each|for every|of each|pro|je|nach)\s+(?:the\s+)?(.*)/,
+  traded: /\b(?:sold|bought|ordered|delivered|shipped|verkauft|bestellt)\b/,
+  quantity: /^(?:quantity|qty|units?|amount|pieces|menge|anzahl|stuck)$/,
   which: /\b(?:which|what|who|welche[rnsm]?|wer)\s+(.*)/,
+  /** What we can not reckon must not be answered by something else. */
+  beyond:
+    /\b(?:times|multiplied|divided|ratio|difference|minus|percent\w*|share|median|correlat\w+|trend|forecast|growth|mal|prozent|anteil)\b/,
   rows: /\b(?:list|show|which|what|who|find|name|give|liste|zeige?|nenne|welche[rnsm]?|rows?|records?|entries)\b/,
 } as const
 
@@ -26,26 +33,31 @@ export function readQuestion(question: string, table: Table): Query | undefined 
   const { filters, rest: text } = filtersIn(question, table, columns)
   const mentioned = mentionedIn(text, columns)
   const order = asks.highest.test(text) ? 'highest' : asks.lowest.test(text) ? 'lowest' : undefined
-  const number = mentioned.find(({ kind }) => kind === 'number') ?? only(columns.filter(({ kind }) => kind === 'number'))
+  const unknown = notUnderstood(question, text, columns)
+  const single = unknown.words.length === 0 ? only(columns.filter(({ kind }) => kind === 'number')) : undefined
+  const number = mentioned.find(({ kind }) => kind === 'number') ?? single
   const groupBy = groupIn(text, columns, filters)
-  const base = { filters, groupBy, best: undefined }
+  const base = { filters, groupBy, best: undefined, notUnderstood: unknown }
+  if (asks.beyond.test(text)) return undefined
 
   if (asks.distinct.test(text) && mentioned[0]) return { ...base, measure: 'distinct', column: mentioned[0], groupBy: undefined }
   if (order !== undefined) return bestOf(text, table, columns, mentioned, { ...base, order, number })
   if (asks.average.test(text) && number) return { ...base, measure: 'average', column: number }
-  if (asks.count.test(text)) return countOrSum(base, text, mentioned)
+  if (asks.count.test(text)) return countOrSum(base, text, mentioned, columns)
   if ((asks.sum.test(text) || groupBy) && number) return { ...base, measure: 'sum', column: number }
   if (filters.length > 0 && (asks.rows.test(text) || mentioned.length > 0))
     return { ...base, measure: 'rows', column: undefined, groupBy: undefined }
   return undefined
 }
 
-type Base = Pick<Query, 'filters' | 'groupBy' | 'best'>
+type Base = Pick<Query, 'filters' | 'groupBy' | 'best' | 'notUnderstood'>
 
-/** "How many units were sold" counts units, when there is such a column; "how many orders" counts rows. */
-function countOrSum(base: Base, text: string, mentioned: readonly Column[]): Query {
+/** "How many units were sold" adds units, when there is such a column, and so does "how many cups were sold"; "how many orders" counts rows. */
+function countOrSum(base: Base, text: string, mentioned: readonly Column[], columns: readonly Column[]): Query {
   const counted = wordsOf(asks.count.exec(text) ? text.slice(text.search(asks.count)) : text).slice(2, 4)
-  const column = mentioned.find(({ kind, stems }) => kind === 'number' && counted.some(({ stem }) => stems.includes(stem)))
+  const named = mentioned.find(({ kind, stems }) => kind === 'number' && counted.some(({ stem }) => stems.includes(stem)))
+  const things = base.filters.some((filter) => filter.test === 'one of' || filter.test === 'is') && asks.traded.test(text)
+  const column = named ?? (things ? columns.find(({ kind, name }) => kind === 'number' && asks.quantity.test(folded(name))) : undefined)
   return column ? { ...base, measure: 'sum', column } : { ...base, measure: 'count', column: undefined }
 }
 
@@ -60,11 +72,13 @@ function bestOf(
   table: Table,
   columns: readonly Column[],
   mentioned: readonly Column[],
-  { order, number, filters, groupBy }: BestOf,
+  { order, number, filters, groupBy, notUnderstood: unknown }: BestOf,
 ): Query | undefined {
-  const column = number ?? mentioned.find(({ kind }) => kind === 'date') ?? columns.find(({ kind }) => kind === 'date')
-  if (!column) return undefined
+  const dated = asks.dated.test(text) ? columns.find(({ kind }) => kind === 'date') : undefined
+  const column = dated ?? number ?? mentioned.find(({ kind }) => kind === 'date')
   const wanted = groupBy ?? askedFor(text, columns)
+  const base = { filters, notUnderstood: unknown }
+  if (!column) return wanted && { ...base, measure: 'count', column, groupBy: wanted, best: { count: howMany(text), order } }
   const repeats =
     wanted !== undefined && wanted !== column && new Set(table.rows.map(({ cells }) => cells[wanted.index])).size < table.rows.length
   const count = howMany(text)
@@ -73,9 +87,9 @@ function bestOf(
     repeats &&
     column.kind === 'number' &&
     (groupBy !== undefined || average || asks.sum.test(text) || /\b(?:most|least|fewest|best|top|meisten?)\b/.test(text))
-  if (summed) return { measure: average ? 'average' : 'sum', column, filters, groupBy: wanted, best: { count, order } }
-  if (count > 1) return { measure: 'rows', column, filters, groupBy: undefined, best: { count, order } }
-  return { measure: order === 'highest' ? 'maximum' : 'minimum', column, filters, groupBy: undefined, best: { count: 1, order } }
+  if (summed) return { ...base, measure: average ? 'average' : 'sum', column, groupBy: wanted, best: { count, order } }
+  if (count > 1) return { ...base, measure: 'rows', column, groupBy: undefined, best: { count, order } }
+  return { ...base, measure: order === 'highest' ? 'maximum' : 'minimum', column, groupBy: undefined, best: { count: 1, order } }
 }
 
 function howMany(text: string): number {

@@ -45,11 +45,21 @@ describe('questions about a table', () => {
     ['How many different products are there?', ['3', [1, 2, 3, 4, 5, 6]]],
     ['What is the total revenue in February?', ['1023.95', [3, 4]]],
     ['Wie viele Bestellungen kamen aus North?', ['3', [1, 3, 6]]],
+    ['How many lamps were sold?', ['14', [4, 6]]],
+    ['Which region ordered the most often?', 'North=3'],
+    ['Which is the latest order?', ['2025-03-09', [6]]],
+    ['What is the total of units times revenue?', undefined],
     ['What is the weather like?', undefined],
   ])('%s', (question, expected) => {
     const found = answered(question)
     const sorted = question.startsWith('Top') && Array.isArray(found) ? [...(found as number[])].sort((a, b) => a - b) : found
     expect(sorted).toEqual(expected)
+  })
+
+  it('knows what it did not understand: a name that no row has is no reason to count all rows', () => {
+    expect(readQuestion('How many orders came from Paris?', sales)?.notUnderstood).toEqual({ words: [], names: ['Paris'] })
+    expect(readQuestion('How many pages does the lease have?', sales)?.notUnderstood.words).toEqual(['pages', 'lease'])
+    expect(readQuestion('Wie viele Bestellungen gibt es?', sales)?.notUnderstood.names).toEqual([])
   })
 
   it('reads quotes, breaks in cells, other delimiters, a byte order mark and rows that are too short', () => {
