@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { BlobRef } from '../core/block/index.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import type { Change, InboxEvent } from '../core/timeline/change.ts'
+import type { Change, InboxEvent, SystemPrint } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
@@ -37,6 +37,7 @@ export interface Household {
   readonly toolbox: Toolbox
   readonly system: string
   systemTokens(): number
+  readonly systemPrint: SystemPrint
   readonly settings: AgentSettings
   readonly hooks: Hooks
   readonly hosting: Hosting | undefined

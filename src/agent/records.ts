@@ -4,7 +4,9 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspace, Workspaces } from '../ports/workspace.ts'
 import type { Records } from '../tools/tool.ts'
 
-export function recordsOf(store: ConversationStore, conversationId: string): Records {
+type Readable = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
+
+export function recordsOf(store: Readable, conversationId: string): Records {
   return {
     byPath: (path) => store.findByPath(conversationId, path),
     byTurn: (turnId) => store.findByTurn(conversationId, turnId),
