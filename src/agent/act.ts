@@ -118,7 +118,11 @@ async function runTool(
 /** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
 export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  const { ok, error, changes = [] } = await enterOutcome(turn, later, toolId, outcome).catch(() => enterOutcome(turn, later, toolId, unfit)) // a broken journal throws again
+  const entered = enterOutcome(turn, later, toolId, outcome).catch((problem: unknown) => {
+    turn.onProblem({ where: `result of ${toolId}`, error: problem })
+    return enterOutcome(turn, later, toolId, unfit) // a broken journal throws again
+  })
+  const { ok, error, changes = [] } = await entered
   const hid = progress.hid || changes.some(({ type }) => type === 'blocks.hidden')
   const code = ok ? undefined : error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
