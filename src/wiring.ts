@@ -1,13 +1,15 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { createFileBlobs } from './adapters/blobs/file.ts'
 import { createMemoryBlobs } from './adapters/blobs/memory.ts'
 import { createSystemClock } from './adapters/clock/system.ts'
 import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
+import { cacheRulesOf } from './adapters/model/cache-rules.ts'
 import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
-import { createPriceOf } from './adapters/model/prices.ts'
+import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
 import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
@@ -67,4 +69,19 @@ export async function openWorkspaces(
   const { createGitWorkspaces } = await import('./adapters/workspace/git.ts')
   const { workspaceRemote: remote } = settings
   return createGitWorkspaces({ ...folders, root, ...(remote !== undefined && { remote }) })
+}
+
+/** What providers charge and how they cache: what the ledgers reckon with. */
+export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
+
+/** The agent that a module exports, made anew each time it is asked for. */
+export function agentIn(
+  file: string,
+): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
+  return async () => {
+    const { agent } = (await import(pathToFileURL(resolve(file)).href)) as { agent?: unknown }
+    const made: unknown = typeof agent === 'function' ? await agent() : agent
+    if (typeof made === 'object' && made !== null) return made // what it holds is looked at when it is used
+    throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that makes one`)
+  }
 }

@@ -22,7 +22,7 @@ import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
-import { systemText } from './prompt/system.ts'
+import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { createSwitchboard } from './switchboard.ts'
@@ -119,6 +119,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
+    systemPrint: systemPrint(system, tools),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),

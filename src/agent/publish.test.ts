@@ -139,6 +139,26 @@ describe('what a turn leaves of its files', () => {
     expect((await published(heir)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
   })
 
+  it('is whole, though the turn was begun on a machine that is gone: what was checked out and written is in the journal', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const first = stageOf([write('files/app/a.md', 'one'), write('files/app/b.md', 'two'), answers('Done.')], { store, clock })
+    const { turnId } = await first.say('Write.')
+    const script = [
+      calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
+      write('files/app/b.md', 'new'),
+      answers('Done.'),
+    ]
+    const dying = stageOf(script, { store: breakingStore(store, { append: 6, side: 'before' }), clock })
+    await expect(dying.say('Go on.')).rejects.toThrow()
+    clock.advance(60_000)
+    const heir = stageOf([write('files/app/c.md', 'three'), answers('Done after all.')], { store, clock })
+    const [result] = await heir.agent.recover()
+    const workspace = await heir.workspaces.open(localScope, 'c1')
+    expect(await contentsBelow(workspace, `${result?.turnId}/files`)).toEqual({ 'app/a.md': 'one', 'app/b.md': 'new', 'app/c.md': 'three' })
+    expect((await published(heir)).at(-1)?.text).toContain('"files":3')
+  })
+
   it('follows the newest version, also when a summary stands for that turn', async () => {
     const wanted = [write('files/app/a.md', 'one')]
     const reply: Reply = ({ role }) => (role === 'decision' ? (wanted.shift() ?? answers('Done.')) : 'They wrote a file.')

@@ -1,6 +1,7 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
+import type { SystemPrint } from '../core/timeline/change.ts'
 import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
@@ -59,6 +60,7 @@ export interface Turn {
   /** Byte-stable for as long as the agent lives. */
   readonly system: string
   systemTokens(): number
+  readonly systemPrint: SystemPrint
   readonly view: View
   readonly settings: AgentSettings
   readonly bill: Bill

@@ -76,4 +76,4 @@ export { clarification, type StageName, stage, suggestedFollowups } from './stag
 export { artifactContent, artifactDigest, type Place, readToolCall, type ToolCall, toolCall, toolCode, toolResult } from './tool.ts'
 export { logHeader, type Reaction, rangeSummary, systemMessage, turnFeedback, turnHeader } from './turn.ts'
 export { type Attachment, attachmentBlocks, userEvent, userPrompt } from './user.ts'
-export { readWorkspacePublish, workspaceCheckout, workspacePublish } from './workspace.ts'
+export { readWorkspaceCheckout, readWorkspacePublish, workspaceCheckout, workspacePublish } from './workspace.ts'

@@ -23,6 +23,10 @@ export function workspaceCheckout(
   }
 }
 
+const CheckedOut = z.looseObject({ mode: z.string(), checked_out_from: z.array(z.string()) })
+
+export const readWorkspaceCheckout = oncePerBlockOf(['react.workspace.checkout'], (block) => parseAs(CheckedOut, block.text))
+
 /** What a turn left of its workspace, in the words of the workspace that keeps it; with it live the bytes of what changed. */
 export function workspacePublish(
   turnId: string,
