@@ -106,6 +106,7 @@ async function runTool(
     records: turn.records,
     workspace: turn.workspace,
     blobs: turn.blobs,
+    onProblem: turn.onProblem,
   }
   const ready = hasReference(params) ? withBoundReferences(tool) : tool
   const invoked = await invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
