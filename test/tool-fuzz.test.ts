@@ -251,4 +251,17 @@ describe('a tool of somebody else', () => {
     expect((await stage.say('And?')).answer).toBe('Still here.') // the journal can be read again
     expect(problems.filter(({ where }) => where !== 'result of test.tool')).toEqual([])
   })
+
+  it.each([
+    ['does not come back in time', 'tool_timeout', {}, () => new Promise(() => {})],
+    ['is given what its schema refuses', 'invalid_params', { size: -1 }, () => 'ran'],
+    ['returns what is no JSON', 'result_unfit', {}, () => cyclic()],
+  ])('that %s is answered with %s', async (_, code, params, run) => {
+    const schema = z.object({ size: z.number().min(0).optional() })
+    const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })
+    const stage = createHarness({ replies: [calls('test.tool', params), answers('Done.')], tools: [tool], settings: { stopGraceMs: 10 } })
+    await stage.say('Go.')
+    const results = (await stage.journal()).flatMap(blocksIn).filter(({ type }) => type === 'react.tool.result')
+    expect(results.map(({ text }) => parseJson(text))).toMatchObject([{ ok: false, status: 'error', error: { code } }])
+  })
 })
