@@ -253,9 +253,9 @@ describe('a tool of somebody else', () => {
   })
 
   it.each([
-    ['does not come back in time', 'tool_timeout', {}, () => new Promise(() => {})],
-    ['is given what its schema refuses', 'invalid_params', { size: -1 }, () => 'ran'],
-    ['returns what is no JSON', 'result_unfit', {}, () => cyclic()],
+    ['does not come back in time', 'tool_timeout', {}, (): unknown => new Promise(() => {})],
+    ['is given what its schema refuses', 'invalid_params', { size: -1 }, (): unknown => 'ran'],
+    ['returns what is no JSON', 'result_unfit', {}, (): unknown => cyclic()],
   ])('that %s is answered with %s', async (_, code, params, run) => {
     const schema = z.object({ size: z.number().min(0).optional() })
     const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })

@@ -1,3 +1,4 @@
+import type { PromptView } from '../core/api/prompt.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { readConversationKey, type Scope } from '../core/scope.ts'
@@ -14,6 +15,7 @@ export type { ConversationHead } from '../ports/store.ts'
 
 import type { ConversationHead, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import type { ReplayParts } from './replay/stage.ts'
 
 /** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */
 export interface Archive {
@@ -29,6 +31,8 @@ export interface Archive {
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
   sources(key: string): Promise<readonly SourceRow[]>
+  /** What the model read in one round, with its cache marks. */
+  prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
   /** A file that was handed over, if it is the viewer's. */
   file(handle: string, viewer: Scope): Promise<HandedOver | undefined>
 }
@@ -41,13 +45,15 @@ export interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
+  /** What the agent is made of: prompts are made again with it. */
+  readonly made: ReplayParts
   /** Tells whoever follows the conversation. */
   announce(key: string, event: EntryEvent): void
   /** Enters a change through the turn that is running here. False when none is. */
   enterRunning(key: string, change: Change): Promise<boolean>
 }
 
-export function createArchive({ store, clock, owner, hosting, workspaces, announce, enterRunning }: ArchiveParts): Archive {
+export function createArchive({ store, clock, owner, hosting, workspaces, made, announce, enterRunning }: ArchiveParts): Archive {
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -121,6 +127,11 @@ export function createArchive({ store, clock, owner, hosting, workspaces, announ
       return log
     },
     sources: async (key) => (await visible(key)).timeline.sources.rows,
+    async prompt(key, turnId, iteration) {
+      await visible(key)
+      const { promptView } = await import('./replay/prompt-view.ts') // for whoever looks, not for who only runs
+      return promptView(store, key, { turnId, iteration }, made)
+    },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)
       return file && hosting ? { ...file, read: () => hosting.read(file) } : undefined

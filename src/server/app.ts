@@ -11,6 +11,7 @@ import { createTurnGate, tooMany } from './limits/turn-gate.ts'
 import { pageRoutes } from './page/route.ts'
 import { invalidRequest, problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
+import { promptRoutes } from './routes/prompts.ts'
 import { recordRoutes } from './routes/records.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
@@ -80,6 +81,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     conversationRoutes(parts),
     turnRoutes(parts, gate),
     recordRoutes(parts),
+    promptRoutes(parts),
     resourceRoutes(parts),
     eventRoutes(parts, followers),
     pageRoutes(),
