@@ -10,7 +10,7 @@ import { createMemoryFiles } from './adapters/files/memory.ts'
 import { createFileObjects } from './adapters/hosting/file-objects.ts'
 import { createHosting } from './adapters/hosting/hosting.ts'
 import { cacheRulesOf } from './adapters/model/cache-rules.ts'
-import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
+import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
@@ -23,6 +23,7 @@ import type { Settings } from './config.ts'
 import { Failure } from './core/failure.ts'
 import { documentEligibleMimes } from './core/sources/eligible.ts'
 import type { BlobStore } from './ports/blobs.ts'
+import type { DocumentReader } from './ports/documents.ts'
 import type { Hosting } from './ports/hosting.ts'
 import type { Model, ModelRole } from './ports/model.ts'
 import type { ConversationStore } from './ports/store.ts'
@@ -41,17 +42,24 @@ export function createAgent(options: AgentOptions): Agent {
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-  const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
-  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, documents, workspaces, settings })
+  const model = modelsFrom(options.model, { reader: documents })
+  const settings = { priceOf: createPriceOf({ now: clock.now }), ...citingDocuments(model), ...options.settings }
+  return createAgentFrom({ ...options, model, store, clock, documents, workspaces, settings })
 }
 
-function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {
-  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice)
+/** The offline model answers from documents, so they must be citable. */
+function citingDocuments(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
+  const { name } = 'stream' in model ? model : model.decision
+  return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
+}
+
+function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
+  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice, options)
   const { decision, gate, compaction } = choice
   return {
-    decision: modelFrom(decision),
-    ...(gate !== undefined && { gate: modelFrom(gate) }),
-    ...(compaction !== undefined && { compaction: modelFrom(compaction) }),
+    decision: modelFrom(decision, options),
+    ...(gate !== undefined && { gate: modelFrom(gate, options) }),
+    ...(compaction !== undefined && { compaction: modelFrom(compaction, options) }),
   }
 }
 
@@ -105,10 +113,10 @@ export async function openAgent(
   settings: Pick<Settings, 'model' | 'data' | 'workspace' | 'workspaceRemote' | 'budget'>,
   { exitGraceMs = 0, ...told }: OpenOptions = {},
 ): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
-  const model = modelOf(settings.model)
+  const documents = createPdfReader()
+  const model = modelOf(settings.model, documents)
   const store = await openStore(settings)
   const clock = createSystemClock()
-  const documents = createPdfReader()
   const agent = createAgentFrom({
     ...told,
     model,
@@ -169,25 +177,11 @@ function openHosting({ data }: Pick<Settings, 'data'>, { blobs }: ConversationSt
 }
 
 /** A model itself, or one by its name. */
-function modelOf(choice: Settings['model']): Model {
-  if (choice === 'offline') return missingModel(choice)
-  if (typeof choice === 'string') return modelFrom(choice)
+function modelOf(choice: Settings['model'], reader: DocumentReader): Model {
+  if (typeof choice === 'string') return modelFrom(choice, { reader })
   if ('stream' in choice || 'doStream' in choice) return modelFrom(choice as Model) // as far as can be seen
   throw new Failure(
     'model.unavailable',
     'what daybook.config.ts gives as model is none: give a name, a model of the AI SDK, or one of your own',
   )
-}
-
-/** Until the model that needs nothing is a part of the package: everything but asking works, and whoever asks is told. */
-function missingModel(name: string): Model {
-  const message = `the model "${name}" is not a part of this version: give another in daybook.config.ts`
-  return {
-    name,
-    window: 200_000,
-    async *stream() {
-      const by = { service_name: name, provider: name, model_name: name, error_type: 'ModelMissing' }
-      yield { type: 'error', error: { ...by, kind: 'unknown', message, stage: 'before_output', retryable: false } }
-    },
-  }
 }

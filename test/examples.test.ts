@@ -15,6 +15,12 @@ it.each(['minimal', 'own-tool'])('examples/%s.ts runs, and the README shows what
   expect(readme).toContain(`\`\`\`\n${await example(name)}\`\`\``)
 })
 
+it('examples/offline.ts runs, and docs/offline.md shows it and what it prints', async () => {
+  const page = readFileSync('docs/offline.md', 'utf8')
+  expect(page).toContain(`\`\`\`ts\n${readFileSync('examples/offline.ts', 'utf8')}\`\`\``)
+  expect(page).toContain(`\`\`\`\n${await example('offline')}\`\`\``)
+})
+
 it('the README shows examples/minimal.ts as it is', () => {
   expect(readme).toContain(`\`\`\`ts\n${readFileSync('examples/minimal.ts', 'utf8')}\`\`\``)
 })

@@ -1,4 +1,5 @@
 import { Failure } from '../../core/failure.ts'
+import type { DocumentReader } from '../../ports/documents.ts'
 import type { Model } from '../../ports/model.ts'
 import { aiSdkModel, type ModelOptions, type SdkModel } from './ai-sdk.ts'
 import { isOffline, parseModelName } from './model-name.ts'
@@ -14,6 +15,8 @@ export interface NamedModelOptions extends ModelOptions {
   /** Instead of the environment's. */
   readonly key?: string
   readonly address?: string
+  /** Reads PDF for the offline model; other models are sent the bytes. */
+  readonly reader?: DocumentReader
 }
 
 /**
@@ -21,13 +24,23 @@ export interface NamedModelOptions extends ModelOptions {
  * that speaks to its provider is loaded at the first question and not here.
  */
 export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}): Model {
-  if (typeof choice === 'string') return isOffline(choice) ? offlineModel() : namedModel(choice, options)
+  if (typeof choice === 'string') return isOffline(choice) ? offlineModel(options) : namedModel(choice, options)
   return 'doStream' in choice ? givenModel(choice, options) : choice
 }
 
-/** Filled in by the model that needs nothing. */
-function offlineModel(): Model {
-  throw new Failure('model.unavailable', 'the model "offline" is not a part of this version; choose another')
+/** The model that needs nothing; loaded when it is asked, as any other. */
+function offlineModel({ reader }: NamedModelOptions): Model {
+  const open = once(async () => {
+    const { createOfflineModel } = await import('./offline/index.ts')
+    return createOfflineModel(reader ? { documents: reader } : {})
+  })
+  return {
+    name: 'offline',
+    window: 200_000,
+    async *stream(request, signal) {
+      yield* (await open()).stream(request, signal)
+    },
+  }
 }
 
 function namedModel(wanted: string, options: NamedModelOptions): Model {
