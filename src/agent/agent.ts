@@ -92,6 +92,8 @@ export interface Agent {
   /** Something happened that nobody said: a service alert, the result of a publish. It is read in the running turn, else in the next. */
   notify(conversation: string, text: string, options?: Notification): Promise<void>
   follow(conversation: string, options?: FollowOptions): AsyncIterable<TurnEvent>
+  /** The conversations that are being worked on here. */
+  readonly running: Iterable<string>
   /** Conversations, besides taking turns in them. */
   readonly archive: Archive
   /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
@@ -268,6 +270,9 @@ export function createAgentFrom(parts: AgentParts): Agent {
     async notify(conversation, text, { source, reactive = false, ...delivery } = {}) {
       const payload = { reactive, ...(source !== undefined && { source }) }
       await leave(conversation, { ...newEvent('external', text, delivery), payload })
+    },
+    get running() {
+      return conversations.names
     },
     archive: createArchive({
       store,

@@ -28,9 +28,10 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const { settings, metrics, log } = parts
   const nowMs = () => Date.parse(parts.now())
   const followers = createFollowers(settings.followersPerUser)
-  const gate = createTurnGate(settings, nowMs)
+  const gate = createTurnGate(settings, nowMs, () => parts.agent.running)
   const requests = createTokenBucket({ atOnce: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => followers.size)
+  metrics.gauge('daybook_running_turns', () => [...parts.agent.running].length)
 
   const app = createRoutes()
   app.onError((error, c) => {
@@ -87,7 +88,6 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     app.route('/', routes)
   }
   app.doc31('/v1/openapi.json', { openapi: '3.1.0', info: about })
-  parts.onTurnOver((key) => gate.over(key))
   return app
 }
 

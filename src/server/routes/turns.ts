@@ -28,13 +28,12 @@ export function turnRoutes({ agent, newId }: ServerParts, gate: TurnGate): App {
       if (await agent.steer(key, said.text, { mode, eventId })) return c.json(accepted(key, 'steer_accepted', null, eventId), 202)
       if (said.text.trim() === '') return c.json(accepted(key, 'already_accepted', null, eventId), 202) // nothing runs: there is nothing to stop
     }
-    const pass = gate.enter(c.get('caller').scope, key)
+    const leave = gate.enter(key)
     try {
       const told: Accepted = await agent.submit(key, said.text, { attachments: said.attachments, eventId })
-      if (told.how === 'turn') pass.keep()
       return c.json(accepted(key, statuses[told.how], told.turnId ?? null, eventId), 202)
     } finally {
-      pass.leave()
+      leave()
     }
   })
   return app
