@@ -105,12 +105,12 @@ describe('an event stream', () => {
   })
 
   it('waits for a slow client while it tells of the past, however long that is', async () => {
-    const past = Array.from({ length: 5_000 }, (_, index) => titled(index + 1))
-    const stream = open(past, { longestBacklog: 10, opening: { ...opening, lastSeq: 5_000 } })
+    const past = Array.from({ length: 1_000 }, (_, index) => titled(index + 1))
+    const stream = open(past, { longestBacklog: 10, opening: { ...opening, lastSeq: 1_000 } })
     await new Promise((resolve) => setTimeout(resolve, 50))
-    const text = await stream.until('title 5000')
+    const text = await stream.until('title 1000')
     expect(text).not.toContain('resync')
-    expect(text.match(/^id: \d+$/gm)).toHaveLength(5_000)
+    expect(text.match(/^id: \d+$/gm)).toHaveLength(1_000)
   })
 
   it('breaks off when the events do: half a story is not told as a whole one', async () => {
