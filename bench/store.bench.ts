@@ -15,6 +15,7 @@ const me = { id: 'bench', host: 'here', pid: process.pid }
 const words = 'the quick brown fox jumps over the lazy dog while seven wizards quietly judge my vow '
 const prose = (length: number, seed: number) => `${seed} ${words.repeat(Math.ceil(length / words.length))}`.slice(0, length)
 const hex = (n: number, digits: number) => (n * 2_654_435_761).toString(16).padStart(digits, '0').slice(-digits)
+const hash = (n: number) => (n * 2_654_435_761) % Number.MAX_SAFE_INTEGER
 
 /** What a round adds: 1 KB from the model, 3 KB from a tool, with the ids and paths of real life. */
 const RAW = 1_024
@@ -35,8 +36,12 @@ function round(n: number): readonly Change[] {
       usage: { uncached: 311, cache_read: 12_004, cache_write: 812, output: 240 },
       prompt: {
         model: 'anthropic/claude',
-        segments: [hex(n, 16), hex(n + 1, 16), hex(n + 2, 16)],
+        segments: [hash(n), hash(n + 1), hash(n + 2)],
         marks: [3, 14],
+        points: [6, 30, 41],
+        system: { hash: hash(1), tools: hash(2), size: 20_000 },
+        tail: { size: 900 },
+        shown: { from: 38, hashes: [n, n + 1, n + 2], chain: hash(n) },
         estimated_tokens: 13_127,
       },
     },

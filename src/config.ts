@@ -6,10 +6,19 @@ export const Settings = z.strictObject({
   data: z.string().min(1).default('.daybook'),
   /** `provider/model`; keys are read from the providers' own variables. */
   model: z.string().min(1).default('offline'),
+  /** How versions of a conversation's files are kept: in the journal, or in git. */
+  workspace: z.enum(['custom', 'git']).default('custom'),
+  /** With git: another bare repository, by path or address, that all machines share. */
+  workspaceRemote: z.string().min(1).optional(),
 })
 export type Settings = z.infer<typeof Settings>
 
-const variables = { DAYBOOK_DATA: 'data', DAYBOOK_MODEL: 'model' } as const satisfies Record<`DAYBOOK_${string}`, keyof Settings>
+const variables = {
+  DAYBOOK_DATA: 'data',
+  DAYBOOK_MODEL: 'model',
+  DAYBOOK_WORKSPACE: 'workspace',
+  DAYBOOK_WORKSPACE_REMOTE: 'workspaceRemote',
+} as const satisfies Record<`DAYBOOK_${string}`, keyof Settings>
 
 /** From `DAYBOOK_*`. A variable that no setting has is a mistake worth hearing of, not one to pass over. */
 export function settingsFrom(environment: Readonly<Record<string, string | undefined>>): Settings {

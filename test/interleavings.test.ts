@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
+import { replay } from '../src/agent/replay/replay.ts'
 import type { TurnEvent } from '../src/core/event.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
 import type { Change } from '../src/core/timeline/change.ts'
@@ -39,10 +40,11 @@ const note = (reason: unknown) => void unhandled.push(reason)
 beforeAll(() => void process.on('unhandledRejection', note))
 afterAll(() => void process.off('unhandledRejection', note))
 
-it('whatever comes in while turns run, and whenever: every event is folded once, every turn ends, and the journal says it all', async () => {
+it('whatever comes in while turns run, and whenever: every event is folded once, every turn ends, the journal says it all, and replays', async () => {
   await fc.assert(
     fc.asyncProperty(deeds, moves, fc.constantFrom(0, 1), async (done, moved, exitGraceMs) => {
-      const stage = createHarness({ replies: replies(moved), tools: [work()], settings: { exitGraceMs, stopGraceMs: 5, maxRounds: 6 } })
+      const settings = { exitGraceMs, stopGraceMs: 5, maxRounds: 6, recordPrompts: true }
+      const stage = createHarness({ replies: replies(moved), tools: [work()], settings })
       const followers = await liveThrough(stage, done)
       await settled(stage)
       stage.clock.advance(3_600_000) // then feedback waits no longer, either
@@ -53,6 +55,8 @@ it('whatever comes in while turns run, and whenever: every event is folded once,
       expect(await stage.timeline()).toMatchObject({ inbox: [] })
       const replayed = journal.reduce(applyChange, emptyTimeline())
       expect(toPayload(replayed)).toEqual(toPayload(await stage.timeline()))
+      const again = await replay(stage.store, conversation, { tools: [work()], settings })
+      expect(again.flatMap(({ divergence }) => divergence ?? [])).toEqual([])
       await stage.agent.close()
       for (const { after, events } of followers) checkFollower(await events, after, journal.length)
       expect(unhandled).toEqual([])

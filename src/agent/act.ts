@@ -139,9 +139,18 @@ async function enterOutcome(turn: Turn, place: Place, toolId: string, outcome: O
 
 const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
 
-function whereTo({ conversationId, blobs, workspace, hosting, ledger, onProblem }: Turn) {
+function whereTo({ conversationId, blobs, workspace, hosting, ledger, settings, onProblem }: Turn) {
   const { scope, name: conversation } = readConversationKey(conversationId)
-  return { blobs, workspace, hosting, scope, conversation, timeline: ledger.timeline, onProblem }
+  return {
+    blobs,
+    workspace,
+    hosting,
+    scope,
+    conversation,
+    timeline: ledger.timeline,
+    eligibleMimes: settings.sources.eligibleMimes,
+    onProblem,
+  }
 }
 
 const unfit = failed(

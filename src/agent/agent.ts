@@ -1,6 +1,5 @@
 import type { EntryEvent, TurnEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { isId } from '../core/path/id.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import { roughTokens } from '../core/tokens.ts'
@@ -22,7 +21,8 @@ import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
-import { systemText } from './prompt/system.ts'
+import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
+import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { createSwitchboard } from './switchboard.ts'
@@ -56,15 +56,6 @@ export interface AgentParts {
   readonly onEntry?: (conversation: string, event: EntryEvent) => void
   /** Told of what cannot reach anybody else: a failing hook, a failing listener. */
   readonly onProblem?: (problem: Problem) => void
-}
-
-export interface Submission {
-  readonly conversation: string
-  readonly input: string
-  /** All are taken or the message is refused, with `attachment.rejected`, and nothing of it is kept. */
-  readonly attachments?: readonly Upload[]
-  /** Stops the turn, as the user would; aborted before, nothing begins. To look away is enough to stop watching. */
-  readonly signal?: AbortSignal
 }
 
 /** The events of a turn as they happen, and what came of it. Both can be had, in any order, or neither: the turn runs on. */
@@ -104,35 +95,6 @@ export interface Agent {
   close(): Promise<void>
 }
 
-/** What was said will not be lost. */
-export interface Accepted {
-  /** `known`: it was said before under the same name, and nothing happens again. */
-  readonly how: 'turn' | 'followup' | 'known'
-  /** The turn that is at work on it. */
-  readonly turnId: string | undefined
-  readonly eventId: string
-}
-
-export interface Delivery {
-  /** The sender's own name for the event: sent again under it, nothing happens. Letters, digits, `_` and `-`. */
-  readonly eventId?: string
-}
-
-export interface Notification extends Delivery {
-  /** Who says it. */
-  readonly source?: string
-  /** The agent should do something about it: an answer waits for it, and it earns the turn a round. It never starts a turn. */
-  readonly reactive?: boolean
-}
-
-export interface Feedback extends Delivery {
-  readonly turnId: string
-  readonly text?: string
-  readonly reaction?: 'ok' | 'not_ok' | 'neutral'
-  readonly origin?: 'user' | 'machine'
-  readonly confidence?: number
-}
-
 /** Turns that are taken up side by side: one that waits must not hold up the others. */
 const atOnce = 32
 
@@ -159,6 +121,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
+    systemPrint: systemPrint(system, tools),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
@@ -324,11 +287,6 @@ export function createAgentFrom(parts: AgentParts): Agent {
       over.abort()
     },
   }
-}
-
-/** It becomes part of a path. */
-function checkEventId(eventId: string): void {
-  if (!isId(eventId)) throw new RangeError(`event id "${eventId}" must be made of letters, digits, "_" and "-"`)
 }
 
 function modelsOf(model: AgentParts['model']): Models {

@@ -56,7 +56,7 @@ async function askUntilHeard(
   let retries = 0
   let squeezes = 0
   for (let attempt = 0; ; attempt++) {
-    const asked = await askOnce(turn, place, decisionPrompt(turn, progress, wrapUp), model, { attempt, phase })
+    const asked = await askOnce(turn, place, decisionPrompt(turn, progress, place.ts, wrapUp), model, { attempt, phase })
     const { error, shown } = asked.heard
     if (asked.interrupted || !error || shown) return asked
     if (isOverflow(error)) {

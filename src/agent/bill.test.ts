@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../test/support/cast.ts'
 import { decisions } from '../../test/support/told.ts'
+import type { PriceOf } from '../core/cost/price.ts'
 import { createHarness, type HarnessOptions } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
-import { createBill, type PriceOf } from './bill.ts'
+import { createBill } from './bill.ts'
 
 const usage = { uncached: 1_000, output: 100 }
 const call = { text: calls('weather.today', { city: 'Rome' }), usage }

@@ -1,10 +1,7 @@
-import type { ModelUsage } from '../core/model-event.ts'
-import type { Change, ResponseReceived } from '../core/timeline/change.ts'
-import { roughTokens } from '../core/tokens.ts'
+import type { PriceOf } from '../core/cost/price.ts'
+import { isFree, usageOf } from '../core/cost/usage.ts'
+import type { Change } from '../core/timeline/change.ts'
 import type { ConversationStore } from '../ports/store.ts'
-
-/** What a call of a model costs, in one currency. Undefined: nobody knows; that is never taken for nothing. */
-export type PriceOf = (usage: ModelUsage, model: string) => number | undefined
 
 /** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
 export interface Bill {
@@ -37,16 +34,6 @@ export function createBill(priceOf: PriceOf | undefined): Bill {
     },
     of: (turnId) => spent.get(turnId) ?? nothing,
   }
-}
-
-/** The provider failed before it said anything. */
-const isFree = ({ usage, raw, finish_reason }: ResponseReceived) => usage === undefined && raw === '' && finish_reason === 'error'
-
-/** A call that was broken off has no bill, but it had a cost: what was sent, and what had come back. */
-function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
-  if (!usage) return { uncached: prompt?.estimated_tokens ?? 0, cacheRead: 0, cacheWrite: 0, output: roughTokens(raw), reasoning: 0 }
-  const { uncached, cache_read: cacheRead, cache_write: cacheWrite, cache_write_long: cacheWriteLong, output, reasoning = 0 } = usage
-  return { uncached, cacheRead, cacheWrite, ...(cacheWriteLong !== undefined && { cacheWriteLong }), output, reasoning }
 }
 
 /** What a turn that is taken up had spent before its process died. */

@@ -1,8 +1,11 @@
+import { checkoutTool } from '../tools/react/checkout.ts'
 import { hideTool } from '../tools/react/hide.ts'
 import { createMemsearchTool, type MemorySearch } from '../tools/react/memsearch.ts'
 import { patchTool } from '../tools/react/patch.ts'
 import { planTool } from '../tools/react/plan.ts'
+import { pullTool } from '../tools/react/pull.ts'
 import { createReadTool, type ReadOptions } from '../tools/react/read.ts'
+import { searchFilesTool } from '../tools/react/search-files.ts'
 import { createSearchKnowledgeTool, type KnowledgeSearch } from '../tools/react/search-knowledge.ts'
 import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -21,8 +24,11 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
     createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokens(contextTokens) } }) }),
     writeTool,
     patchTool,
+    pullTool,
+    checkoutTool,
     ...(memory ? [createMemsearchTool(memory)] : []),
     hideTool,
+    searchFilesTool,
     ...(knowledgeSearch ? [createSearchKnowledgeTool(knowledgeSearch)] : []),
     planTool,
   ]

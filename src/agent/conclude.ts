@@ -11,6 +11,7 @@ import type { Asked } from './ask.ts'
 import { citedIn, closing, type ExitReason, lastDrafts, resultOf } from './finish.ts'
 import { hasNews } from './fold.ts'
 import type { Progress } from './progress.ts'
+import { leaveWorkspace } from './publish.ts'
 import { responseReceived, thoughts } from './response.ts'
 import type { Step } from './round.ts'
 import { sayAnswer } from './say.ts'
@@ -43,6 +44,8 @@ export async function conclude(
   if (deferrable && !hasNews(turn.ledger.timeline, turn.turnId)) await turn.inbox.pause(turn.settings.exitGraceMs)
   const before = await turn.hooks.onBeforeCompletion()
   const after = await turn.hooks.onAfterCompletion()
+  const left = deferrable && hasNews(turn.ledger.timeline, turn.turnId) ? undefined : await leaveWorkspace(turn)
+  const reason = left?.error ? 'error' : exit.reason
   let deferred = false
 
   await turn.ledger.commit((timeline) => {
@@ -50,14 +53,14 @@ export async function conclude(
     const said = [...thoughts(place, asked.heard), ...noticesOf(place, timeline, decision, warnings)]
     const drafts = deferred
       ? [...said, ...attempted(place, timeline, decision, progress)]
-      : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after]
+      : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after, ...(left?.drafts ?? [])]
     return [
       responseReceived(place, asked),
       { type: 'blocks.appended', blocks: enter(timeline, drafts) },
-      ...(deferred ? [] : closing(turn, timeline, decision, exit.reason)),
+      ...(deferred ? [] : closing(turn, timeline, decision, reason)),
     ]
   })
-  if (!deferred) return { result: resultOf(turn, decision, exit.reason) }
+  if (!deferred) return { result: resultOf(turn, decision, reason, left?.error) }
   const attempt = { text: decision.answer, iteration: place.iteration, truncated: decision.truncated }
   return { progress: { ...progress, repairs: accepted(progress.repairs), attempts: [...progress.attempts, attempt] } }
 }

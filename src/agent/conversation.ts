@@ -2,12 +2,13 @@ import { hostname } from 'node:os'
 import type { BlobRef } from '../core/block/index.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import type { Change, InboxEvent } from '../core/timeline/change.ts'
+import type { Change, InboxEvent, SystemPrint } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
-import type { Workspaces } from '../ports/workspace.ts'
+import type { Workspace, Workspaces } from '../ports/workspace.ts'
+import { historyOf } from '../tools/artifacts/history.ts'
 import { createCallLog, flushContext } from '../tools/context-files.ts'
 import { type Answers, createAnswers } from './answers.ts'
 import { attachmentsIn, bytesOfAttachments, createPlacer } from './attachments.ts'
@@ -21,6 +22,7 @@ import type { Hub } from './hub.ts'
 import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
 import { deskOf, recordsOf } from './records.ts'
+import { restoreTurn } from './restore.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type Models, runTurn, type Turn } from './turn.ts'
@@ -35,6 +37,7 @@ export interface Household {
   readonly toolbox: Toolbox
   readonly system: string
   systemTokens(): number
+  readonly systemPrint: SystemPrint
   readonly settings: AgentSettings
   readonly hooks: Hooks
   readonly hosting: Hosting | undefined
@@ -140,13 +143,14 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
     const calls = household.workspaces && createCallLog()
-    const openDesk = desk.forTurn(id)
+    const restore = (opened: Workspace) => restoreTurn(opened, id, ledger.timeline, historyOf({ records, blobs: store.blobs }))
+    const openDesk = desk.forTurn(id, id === left ? restore : undefined)
     const workspace = async () => {
       const opened = await openDesk()
       await place(opened, ledger.timeline, id)
       return opened
     }
-    const reach = { records, workspace, calls, blobs: store.blobs, readBlob }
+    const reach = { records, workspace, desk, takenUp: id === left, calls, blobs: store.blobs, readBlob }
     const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
     if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
     const result = await runTurn({ ...household, ...own }, opening).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { contextWithRoom } from '../../test/support/context.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers } from '../testing/scripted-model.ts'
-import type { Feedback } from './agent.ts'
+import type { Feedback } from './message.ts'
 
 const conversation = 'c1'
 const long = 'It was a long story, and every word of it counted. '.repeat(400)

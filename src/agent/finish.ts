@@ -7,6 +7,7 @@ import { enter } from '../core/timeline/enter.ts'
 import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
 import { tooLate } from './fold.ts'
 import type { Attempt, Progress } from './progress.ts'
+import { leaveWorkspace } from './publish.ts'
 import { sayAnswer } from './say.ts'
 import type { Turn } from './turn.ts'
 
@@ -49,15 +50,17 @@ export async function finish(turn: Turn, progress: Progress, ended: Ended): Prom
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   if (!repeated) sayAnswer(turn, progress.iteration, answer)
   const [before, after] = [await turn.hooks.onBeforeCompletion(), await turn.hooks.onAfterCompletion()]
+  const left = good.has(ended.exitReason) ? await leaveWorkspace(turn) : undefined
+  const exitReason = left?.error ? 'error' : ended.exitReason
   await turn.ledger.commit((now) => {
-    const said = [...before, ...lastDrafts(turn, now, attempts, decision, progress.iteration), ...after]
+    const said = [...before, ...lastDrafts(turn, now, attempts, decision, progress.iteration), ...after, ...(left?.drafts ?? [])]
     return [
       ...(ended.changes ?? []),
       { type: 'blocks.appended', blocks: enter(now, [...(ended.drafts ?? []), ...said]) },
-      ...closing(turn, now, decision, ended.exitReason),
+      ...closing(turn, now, decision, exitReason),
     ]
   })
-  return resultOf(turn, decision, ended.exitReason, ended.error)
+  return resultOf(turn, decision, exitReason, ended.error ?? left?.error)
 }
 
 /** Everything the user was told in this turn, the last word last, and what may be asked next. */

@@ -95,10 +95,15 @@ export async function listen(
   }
 }
 
+const ADAPTER = 'model'
+
+/** It was not the provider that failed. */
+export const adapterThrew = ({ service_name, provider }: ServiceError): boolean => service_name === ADAPTER && provider === ''
+
 function thrownError(thrown: unknown, afterOutput: boolean): ServiceError {
   return {
     kind: 'unknown',
-    service_name: 'model',
+    service_name: ADAPTER,
     provider: '',
     model_name: '',
     error_type: thrown instanceof Error ? thrown.name : typeof thrown,

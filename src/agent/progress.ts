@@ -1,4 +1,5 @@
 import type { LiveEvent } from '../core/announce/events.ts'
+import type { Workspace } from '../core/announce/workspace.ts'
 import { type Budget, openBudget, spend } from '../core/budget.ts'
 import { noRepairs, type Repairs } from '../core/decision/repairs.ts'
 import type { WrapUp } from '../core/decision/wrap-up.ts'
@@ -22,6 +23,8 @@ export interface Progress {
   readonly crowded?: number
   /** The turn has hidden something: the previous turn's cache point gives way. */
   readonly hid: boolean
+  /** Where the turn works, as it was when the round began; only when it has opened its workspace. */
+  readonly workspace?: Workspace
 }
 
 export interface Attempt {

@@ -3,7 +3,9 @@ import { bonusOf, maxRoundsOf } from '../core/budget.ts'
 import { openPlans } from '../core/plan/open.ts'
 import { type CachePoints, cachePoints } from '../core/render/cache-points.ts'
 import type { Part } from '../core/render/part.ts'
+import type { Prompt } from '../core/render/render.ts'
 import type { Slice } from '../core/render/slice.ts'
+import type { PromptRecord } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
@@ -11,10 +13,8 @@ import type { Turn } from './turn.ts'
 /** What the model is about to read. */
 export interface DecisionPrompt {
   readonly parts: readonly Part[]
-  readonly marks: readonly number[]
-  readonly ttlSeconds: number | null
-  /** Whom it is for. */
-  readonly model: string
+  /** What is written down of it. */
+  readonly record: PromptRecord
   /** All that is sent, in tokens, when they had to be counted: below the limit nothing is. */
   readonly tokens: number | undefined
   /** The same, counted if need be. */
@@ -22,23 +22,37 @@ export interface DecisionPrompt {
 }
 
 /** The timeline with its cache points, then what is true only now. */
-export function decisionPrompt(turn: Turn, progress: Progress, wrapUp?: true): DecisionPrompt {
+export function decisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
   const { timeline } = turn.ledger
   const { renderer, meter, estimator } = turn.view
   const sources = turn.view.sourcesTail(timeline.sources, turn.turnId)
-  const announce = announceText(turn, progress, timeline, wrapUp)
+  const announce = announceText(turn, progress, timeline, now, wrapUp)
   const points = (slice: Slice) => pointsOf(turn, progress, slice).marks
-  const { parts, marks } = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
+  const prompt = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
   const slice = () => renderer.slice(timeline, turn.turnId)
   const around = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
   const known = meter.known(timeline, slice())
   return {
-    parts,
-    marks,
-    ttlSeconds: turn.settings.expiry.ttlSeconds,
-    model: turn.models.decision.name,
+    parts: prompt.parts,
+    record: recordOf(turn, prompt, timeline, `${sources}${announce}`),
     tokens: known === undefined ? undefined : known + around(),
     countTokens: () => meter.tokens(timeline, slice()) + around(),
+  }
+}
+
+function recordOf(turn: Turn, { marks, points, segments }: Prompt, timeline: Timeline, tail: string): PromptRecord {
+  const texts = turn.settings.recordPrompts
+  return {
+    model: turn.models.decision.name,
+    marks,
+    points,
+    segments,
+    system: turn.systemPrint,
+    tail: { size: tail.length, ...(texts && { text: tail }) },
+    shown: turn.view.printer.print(turn.view.renderer.prints(timeline), timeline.lastResponse?.prompt?.shown, {
+      texts: turn.settings.recordPrompts,
+    }),
+    cache_ttl_seconds: turn.settings.expiry.ttlSeconds,
   }
 }
 
@@ -46,8 +60,7 @@ export function pointsOf(turn: Turn, { hid }: Pick<Progress, 'hid'>, slice: Slic
   return cachePoints(slice, turn.settings.cache, { hidHappened: hid })
 }
 
-function announceText(turn: Turn, progress: Progress, timeline: Timeline, wrapUp: true | undefined): string {
-  const now = turn.clock.now()
+function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: string, wrapUp: true | undefined): string {
   const { budget, iteration } = progress
   const bonus = bonusOf(budget)
   return composeAnnounce({
@@ -62,6 +75,7 @@ function announceText(turn: Turn, progress: Progress, timeline: Timeline, wrapUp
     now: { utc: now, timezone: turn.settings.timezone },
     ...(turn.news.feedbacks.length > 0 && { feedbacks: turn.news.feedbacks }),
     ...(progress.events.length > 0 && { events: progress.events }),
+    ...(progress.workspace && { workspace: progress.workspace }),
     ...constraintsOf(progress, wrapUp),
   })
 }

@@ -4,7 +4,9 @@ import type { ConversationStore } from '../ports/store.ts'
 import type { Workspace, Workspaces } from '../ports/workspace.ts'
 import type { Records } from '../tools/tool.ts'
 
-export function recordsOf(store: ConversationStore, conversationId: string): Records {
+type Readable = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
+
+export function recordsOf(store: Readable, conversationId: string): Records {
   return {
     byPath: (path) => store.findByPath(conversationId, path),
     byTurn: (turnId) => store.findByTurn(conversationId, turnId),
@@ -21,29 +23,33 @@ export function recordsOf(store: ConversationStore, conversationId: string): Rec
 
 /** The files of a conversation, turn after turn. */
 export interface Desk {
-  /** Opened when somebody first needs it, and begun once for each turn that does. */
-  forTurn(turnId: string): () => Promise<Workspace>
+  /** Opened when somebody first needs it, and begun once for each turn that does; `prepare` comes before anybody sees it. */
+  forTurn(turnId: string, prepare?: (workspace: Workspace) => Promise<void>): () => Promise<Workspace>
   /** Whether anybody in the turn has. */
   isOpen(turnId: string): boolean
+  /** Undefined when there are none. */
+  readonly implementation: Workspaces['implementation'] | undefined
 }
 
 export function deskOf(workspaces: Workspaces | undefined, conversationId: string): Desk {
   let opened: Promise<Workspace> | undefined
   const begun = new Map<string, Promise<Workspace>>()
 
-  async function begin(turnId: string): Promise<Workspace> {
+  async function begin(turnId: string, prepare: ((workspace: Workspace) => Promise<void>) | undefined): Promise<Workspace> {
     opened ??= open(workspaces, conversationId)
     const workspace = await opened
     await workspace.begin(turnId)
+    await prepare?.(workspace)
     return workspace
   }
 
   return {
+    implementation: workspaces?.implementation,
     isOpen: (turnId) => begun.has(turnId),
-    forTurn: (turnId) => () => {
+    forTurn: (turnId, prepare) => () => {
       const known = begun.get(turnId)
       if (known) return known
-      const fresh = begin(turnId)
+      const fresh = begin(turnId, prepare)
       begun.set(turnId, fresh)
       fresh.catch(() => {
         opened = undefined // whoever asks next may have more luck

@@ -31,18 +31,18 @@ export function responseReceived(place: Place, { heard, prompt }: Asked, finishR
     finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
     ...(usage && { usage }),
     prompt: promptRecord(prompt, heard.finish?.modelName, usage !== undefined),
+    ...(heard.error && { error: heard.error }),
   }
 }
 
 /** A call without a bill, because it was broken off or nobody sent one, was not free: its size is written down. */
-function promptRecord(prompt: DecisionPrompt, answeredBy: string | undefined, billed: boolean): PromptRecord {
-  const tokens = billed ? prompt.tokens : prompt.countTokens()
-  return {
-    model: answeredBy ?? prompt.model,
-    marks: prompt.marks,
-    ...(tokens !== undefined && { estimated_tokens: tokens }),
-    cache_ttl_seconds: prompt.ttlSeconds,
-  }
+function promptRecord(
+  { record, tokens: known, countTokens }: DecisionPrompt,
+  answeredBy: string | undefined,
+  billed: boolean,
+): PromptRecord {
+  const tokens = billed ? known : countTokens()
+  return { ...record, ...(answeredBy !== undefined && { model: answeredBy }), ...(tokens !== undefined && { estimated_tokens: tokens }) }
 }
 
 /** Tokens as they are written down. */

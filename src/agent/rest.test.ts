@@ -31,6 +31,7 @@ function house(replies: readonly string[]) {
     toolbox: createToolbox([weather()]),
     system: '',
     systemTokens: () => 0,
+    systemPrint: { hash: 0, tools: 0, size: 0 },
     settings: agentSettings(),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
     createView: () => createView(roughTokens),

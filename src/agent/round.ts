@@ -17,6 +17,7 @@ import { expire } from './expire.ts'
 import { cancelled, type Ended, type ExitReason, finish, type TurnResult } from './finish.ts'
 import { foldEvents, hasNews } from './fold.ts'
 import type { Heard } from './listen.ts'
+import { lookAround } from './look-around.ts'
 import { nextRound, type Progress } from './progress.ts'
 import { responseOf, responseReceived, thoughts } from './response.ts'
 import { serviceFailed } from './service-failure.ts'
@@ -28,7 +29,7 @@ export type Step = { readonly progress: Progress } | { readonly result: TurnResu
 /** One decision and what came of it. */
 export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
-  const told = await foldEvents(turn, before)
+  const told = await foldEvents(turn, turn.desk.isOpen(turn.turnId) ? await lookAround(turn, before) : before)
   if (told.stopped || told.wrapUp?.rounds === 0) return end(turn, told, stopped)
   const may = mayGoOn(turn, told)
   if (may === 'stop:unpriced') return end(turn, told, { exitReason: 'budget', ending: 'unpriced' })

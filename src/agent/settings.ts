@@ -1,7 +1,7 @@
+import type { PriceOf } from '../core/cost/price.ts'
 import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/settings.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
 import { defaultEligibleMimes } from '../core/sources/eligible.ts'
-import type { PriceOf } from './bill.ts'
 
 /** How an agent behaves when nobody says otherwise. */
 export interface AgentSettings {
@@ -28,6 +28,8 @@ export interface AgentSettings {
   readonly cache: CachePolicy
   readonly expiry: ExpirySettings
   readonly timezone: string
+  /** Keeps every prompt's text, not only its hash: replay then names the very byte that differs. Doubles what is stored. */
+  readonly recordPrompts: boolean
   readonly sources: SourceSettings
 }
 
@@ -67,5 +69,6 @@ export const defaultAgentSettings: AgentSettings = {
   cache: defaultCachePolicy,
   expiry: defaultExpirySettings,
   timezone: 'UTC',
+  recordPrompts: false,
   sources: { eligibleMimes: defaultEligibleMimes },
 }

@@ -1,6 +1,7 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
+import type { SystemPrint } from '../core/timeline/change.ts'
 import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
@@ -16,6 +17,7 @@ import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
 import { openProgress, type Progress } from './progress.ts'
+import type { Desk } from './records.ts'
 import { round } from './round.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -58,6 +60,7 @@ export interface Turn {
   /** Byte-stable for as long as the agent lives. */
   readonly system: string
   systemTokens(): number
+  readonly systemPrint: SystemPrint
   readonly view: View
   readonly settings: AgentSettings
   readonly bill: Bill
@@ -67,6 +70,9 @@ export interface Turn {
   readonly hooks: Hooks
   readonly records: Records
   workspace(): Promise<Workspace>
+  readonly desk: Pick<Desk, 'isOpen' | 'implementation'>
+  /** Another process began it. */
+  readonly takenUp: boolean
   /** For whoever looks at the workspace; without one nobody does. */
   readonly calls: CallLog | undefined
   readonly blobs: BlobStore

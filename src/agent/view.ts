@@ -1,6 +1,7 @@
 import { createEstimator, type Estimator } from '../core/estimate/estimator.ts'
 import { createMeter, type Meter } from '../core/estimate/meter.ts'
 import { createRenderer, type Renderer } from '../core/render/render.ts'
+import { createPrinter, type Printer } from '../core/render/shown-print.ts'
 import { createSourcesTail } from '../core/render/sources-tail.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 
@@ -9,10 +10,17 @@ export interface View {
   readonly renderer: Renderer
   readonly estimator: Estimator
   readonly meter: Meter
+  readonly printer: Printer
   readonly sourcesTail: ReturnType<typeof createSourcesTail>
 }
 
 export function createView(count: TokenCounter): View {
   const estimator = createEstimator(count)
-  return { renderer: createRenderer(), estimator, meter: createMeter(estimator), sourcesTail: createSourcesTail() }
+  return {
+    renderer: createRenderer(),
+    estimator,
+    meter: createMeter(estimator),
+    printer: createPrinter(),
+    sourcesTail: createSourcesTail(),
+  }
 }

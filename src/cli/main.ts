@@ -4,8 +4,9 @@ import { settingsFrom } from '../config.ts'
 import { Failure } from '../core/failure.ts'
 import { conversationCommands } from './conversations.ts'
 import { greet } from './greet.ts'
+import { ledgerCommands } from './ledgers.ts'
 
-const { version, description } = createRequire(import.meta.url)('../../package.json') as { version: string; description: string }
+const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /** The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -24,11 +25,15 @@ export async function main(args: readonly string[]): Promise<number> {
     if (word === undefined) return greet(settings(), version)
     return program.error(`unknown command '${word}'; daybook --help lists what there is`)
   })
-  for (const command of conversationCommands(settings)) program.addCommand(command.exitOverride())
+  let failed = false
+  const ledgers = ledgerCommands(settings, () => {
+    failed = true
+  })
+  for (const command of [...conversationCommands(settings), ...ledgers]) program.addCommand(command.exitOverride())
 
   try {
     await program.parseAsync(args, { from: 'user' })
-    return 0
+    return failed ? 1 : 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (error instanceof Failure) console.error(`${error.code}: ${error.message}`)

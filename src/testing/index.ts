@@ -5,6 +5,8 @@ export { describeBlobs } from './conformance/blobs.ts'
 export { describeFiles } from './conformance/files.ts'
 export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
+export { describeWorkspaces } from './conformance/workspace.ts'
+export type { WorkspaceHouse } from './conformance/workspace-kit.ts'
 export {
   type FakeProvider,
   type FakeProviderName,

@@ -3,6 +3,7 @@ import type { ModelEvent } from '../../src/core/model-event.ts'
 import type { Part } from '../../src/core/render/part.ts'
 import type { Model, ModelRequest } from '../../src/ports/model.ts'
 import type { FakeProviderName } from '../../src/testing/fake-providers/fake-provider.ts'
+import { pdf } from './specimens/pdf.ts'
 
 /** A model of each provider, as it is asked for. */
 export const modelNames: Readonly<Record<FakeProviderName, string>> = {
@@ -15,7 +16,7 @@ export const everyProvider = Object.keys(modelNames) as readonly FakeProviderNam
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 export const pictureBytes: Uint8Array = Buffer.from(png, 'base64')
-export const paperBytes: Uint8Array = Buffer.from('%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF')
+export const paperBytes: Uint8Array = pdf(['A paper.'])
 
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const blobOf = (bytes: Uint8Array) => ({ sha256: hash(bytes), size: bytes.length })

@@ -15,8 +15,7 @@ import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
 import { entered, place } from '../../src/testing/blocks.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { resultDrafts } from '../../src/tools/results.ts'
-import type { Call, Outcome, Tool } from '../../src/tools/tool.ts'
+import type { Call, Tool } from '../../src/tools/tool.ts'
 
 /** A conversation with some blocks in it, and a tool that is called next. */
 export async function toolStage(
@@ -73,6 +72,3 @@ export async function toolStage(
     run: (tool: Tool, params: object) => tool.run(params as Record<string, unknown>, call),
   }
 }
-
-/** Blocks that an outcome without files becomes. */
-export const blocksFrom = (outcome: Outcome, call: Call): readonly Draft[] => resultDrafts(call.place, outcome)

@@ -27,16 +27,14 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
   async function ask(question: PdfQuestion): Promise<PdfText> {
     clearTimeout(idle)
     thread ??= startThread()
-    try {
-      const answer = await answerOf(thread, question, timeoutMs)
-      if (!answer.ok) throw unreadable(answer.reason, answer.message)
-      thread.unref() // a process that has nothing else to do may end
-      idle = setTimeout(() => void end(), idleMs).unref()
-      return { pages: answer.pages, text: answer.text }
-    } catch (error) {
-      await end() // who failed may be in any state
+    const answer = await answerOf(thread, question, timeoutMs).catch(async (error: unknown) => {
+      await end() // it is still at it, or gone
       throw error
-    }
+    })
+    thread.unref() // a process that has nothing else to do may end
+    idle = setTimeout(() => void end(), idleMs).unref()
+    if (!answer.ok) throw unreadable(answer.reason, answer.message)
+    return { pages: answer.pages, text: answer.text }
   }
 
   return {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createPriceOf, type Price, prices } from './prices.ts'
+import type { Price } from '../../core/cost/price.ts'
+import { createPriceOf, prices } from './prices.ts'
 
 const usage = { uncached: 1_000_000, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 const on = (day: string) => createPriceOf({ now: () => `${day}T12:00:00.000Z` })

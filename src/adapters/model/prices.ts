@@ -1,26 +1,4 @@
-import type { ModelUsage } from '../../core/model-event.ts'
-import { isVersionOf } from './provider-rules.ts'
-
-/** What a model costs, per million tokens. Prices change: a row says when it was read, and where. */
-export interface Price {
-  /** `provider/model`; dated versions of it cost the same. */
-  readonly model: string
-  readonly currency: 'USD'
-  readonly input: number
-  readonly cacheRead: number
-  /** Where writing costs nothing extra, the price of input. */
-  readonly cacheWrite: number
-  /** Written to live for an hour; as `cacheWrite` when not said. */
-  readonly cacheWriteLong?: number
-  readonly output: number
-  /** Holds for prompts of up to so many tokens. Longer ones need a row of their own, or their price is not known. */
-  readonly upTo?: number
-  /** The first and the last day on which it holds, UTC. */
-  readonly from?: string
-  readonly until?: string
-  readonly as_of: string
-  readonly source: string
-}
+import { BILLION, type ChargeOf, chargesFrom, type Price, type PriceOf, totalOf } from '../../core/cost/price.ts'
 
 const usd = 'USD'
 const claude = { currency: usd, as_of: '2026-10-08', source: 'platform.claude.com, pricing and model pages' } as const
@@ -78,27 +56,13 @@ export const prices: readonly Price[] = [
 ]
 
 /** What a call costs. Undefined when no row covers it: a price that is not known is never nothing. */
-export function createPriceOf(options: { readonly now: () => string; readonly prices?: readonly Price[] }) {
-  const rows = options.prices ?? prices
-  return (usage: ModelUsage, model: string): number | undefined => {
-    const price = priceFor(rows, model, usage.uncached + usage.cacheRead + usage.cacheWrite, options.now())
-    return price && costOf(usage, price)
+export function createPriceOf(options: { readonly now: () => string; readonly prices?: readonly Price[] }): PriceOf {
+  const chargeOf = createChargeOf(options.prices)
+  return (usage, model) => {
+    const charge = chargeOf(usage, model, options.now())
+    return charge && totalOf(charge) / BILLION
   }
 }
 
-export function priceFor(rows: readonly Price[], model: string, promptTokens: number, now: string): Price | undefined {
-  const day = now.slice(0, 10)
-  return rows.find(
-    (row) =>
-      isVersionOf(model, row.model) &&
-      promptTokens <= (row.upTo ?? Number.POSITIVE_INFINITY) &&
-      (row.from === undefined || row.from <= day) &&
-      (row.until === undefined || day <= row.until),
-  )
-}
-
-/** Reasoning is a part of the output and costs what that costs. */
-export function costOf({ uncached, cacheRead, cacheWrite, cacheWriteLong = 0, output }: ModelUsage, price: Price): number {
-  const writes = (cacheWrite - cacheWriteLong) * price.cacheWrite + cacheWriteLong * (price.cacheWriteLong ?? price.cacheWrite)
-  return (uncached * price.input + cacheRead * price.cacheRead + writes + output * price.output) / 1_000_000
-}
+/** The same by bucket, for any day. */
+export const createChargeOf = (rows: readonly Price[] = prices): ChargeOf => chargesFrom(rows)

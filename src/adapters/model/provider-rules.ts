@@ -1,3 +1,5 @@
+import { isVersionOf } from '../../core/cost/price.ts'
+
 /**
  * What is true of each provider, as data: how a cache mark is written and how many there may be, how long and from what size on
  * something is cached, what a model can look at, and how much fits into the models we know. Nothing else in this folder knows a
@@ -161,8 +163,3 @@ const unmarked: MarkRules = { models: /^/, form: 'automatic', most: 0, ttlSecond
 
 export const knownModel = (rules: ProviderRules, model: string): KnownModel | undefined =>
   rules.models.find(({ id }) => isVersionOf(model, id))
-
-/** The model itself, or one of its dated versions. `gpt-5-mini` is no version of `gpt-5`: it is another model at another price. */
-export function isVersionOf(model: string, known: string): boolean {
-  return model.startsWith(known) && /^(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest))?$/.test(model.slice(known.length))
-}

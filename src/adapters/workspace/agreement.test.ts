@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
-import { foldersInMemory, foldersOnDisk } from '../../../test/support/workspaces.ts'
+import { foldersOnDisk } from '../../../test/support/workspaces.ts'
 import { localScope } from '../../core/scope.ts'
 import type { Workspace, Workspaces } from '../../ports/workspace.ts'
 import { beginTurn, contentsBelow, createTestJournal, type TestJournal, type TestTurn } from '../../testing/conformance/workspace-kit.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
-import { createCustomWorkspaces } from './custom.ts'
+import { createMemoryFiles } from '../files/memory.ts'
 import { createGitWorkspaces } from './git.ts'
+import { createMemoryWorkspaces } from './memory.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-agreement-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -101,7 +102,7 @@ interface Contestant {
 async function contestants(): Promise<readonly Contestant[]> {
   const git = mkdtempSync(join(root, 'g-'))
   const kinds: readonly Workspaces[] = [
-    createCustomWorkspaces({ ...foldersInMemory(), blobs: createMemoryBlobs() }),
+    createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles }),
     createGitWorkspaces({ ...foldersOnDisk(git), root: git }),
   ]
   return Promise.all(kinds.map(async (kind) => ({ workspace: await kind.open(localScope, 'c1'), journal: createTestJournal() })))

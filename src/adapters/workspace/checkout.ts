@@ -29,6 +29,15 @@ type Contents = ReadonlyMap<string, Uint8Array>
  * process that dies in between leaves the old folder or the new, and in both nothing that a checkout put is taken for the turn's work.
  */
 export async function checkout(turnId: string, request: CheckoutRequest, parts: CheckoutParts): Promise<CheckedOut> {
+  try {
+    return await layOut(turnId, request, parts)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return refused('failed', [{ message: withoutPlaces(error.message) }])
+  }
+}
+
+async function layOut(turnId: string, request: CheckoutRequest, parts: CheckoutParts): Promise<CheckedOut> {
   const folder = filesFolder(turnId)
   const before = await readCheckoutRecord(parts.runtime, turnId)
   const current = await contentsOf(parts.files, folder)
@@ -41,14 +50,9 @@ export async function checkout(turnId: string, request: CheckoutRequest, parts: 
   const contents = layered(request.mode === 'overlay' ? [current, ...layers] : layers)
   const laid = layered(layers)
   const record = nextRecord(before, request, laid)
-  try {
-    await writeCheckoutRecord(parts.runtime, turnId, { ...record, laid: merged(before?.laid, record.laid) })
-    await parts.files.replaceFolder(folder, contents)
-    await writeCheckoutRecord(parts.runtime, turnId, record)
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    return refused('failed', [{ message: withoutPlaces(error.message) }])
-  }
+  await writeCheckoutRecord(parts.runtime, turnId, { ...record, laid: merged(before?.laid, record.laid) })
+  await parts.files.replaceFolder(folder, contents)
+  await writeCheckoutRecord(parts.runtime, turnId, record)
   const outcome: CheckoutOutcome = {
     ok: true,
     checkedOut: read.sources.map(({ source, contents: { size } }) => ({ source, files: size })),

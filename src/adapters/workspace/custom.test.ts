@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { foldersInMemory } from '../../../test/support/workspaces.ts'
 import { isObject } from '../../core/json.ts'
 import { localScope } from '../../core/scope.ts'
 import type { History } from '../../ports/workspace.ts'
 import { beginTurn, contentsBelow, createTestJournal, publishedTurn, relsOf } from '../../testing/conformance/workspace-kit.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
+import { createMemoryFiles } from '../files/memory.ts'
 import { createCustomWorkspaces } from './custom.ts'
+import { createMemoryWorkspaces } from './memory.ts'
 import { conversationFolder, decodeName, encodeName } from './names.ts'
 
 function scene() {
@@ -20,7 +21,7 @@ function scene() {
       return ref
     },
   }
-  const machine = () => createCustomWorkspaces({ ...foldersInMemory(), blobs: counting }).open(localScope, 'c1')
+  const machine = () => createMemoryWorkspaces({ blobs: counting, createFiles: createMemoryFiles }).open(localScope, 'c1')
   return { blobs, puts, machine, journal: createTestJournal() }
 }
 
@@ -132,12 +133,12 @@ describe('a manifest in the journal', () => {
 
   it('makes nothing before something is written', async () => {
     const opened: string[] = []
-    const { openFiles, removeFiles } = foldersInMemory()
-    const watched = (folder: string) => {
+    const openFiles = (folder: string) => {
       opened.push(folder)
-      return openFiles(folder)
+      return createMemoryFiles()
     }
-    const workspace = await createCustomWorkspaces({ openFiles: watched, removeFiles, blobs: createMemoryBlobs() }).open(localScope, 'c1')
+    const options = { openFiles, removeFiles: async () => {}, blobs: createMemoryBlobs() }
+    const workspace = await createCustomWorkspaces(options).open(localScope, 'c1')
     await workspace.begin('turn_1')
     await workspace.describe('turn_1')
     await workspace.files.read('turn_1/files/x')

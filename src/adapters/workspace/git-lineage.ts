@@ -13,11 +13,14 @@ import type { Kept, Version } from './versions.ts'
 export interface LineageRefs {
   readonly branch: string
   version(turnId: string): string
+  /** What all versions begin with. */
+  readonly versions: string
 }
 
 export function lineageRefs(owner: Scope, conversation: string): LineageRefs {
   const name = conversationFolder(owner, conversation)
-  return { branch: `refs/heads/daybook/${name}`, version: (turnId) => `refs/daybook/${name}/versions/${encodeName(turnId)}` }
+  const versions = `refs/daybook/${name}/versions/`
+  return { branch: `refs/heads/daybook/${name}`, versions, version: (turnId) => `${versions}${encodeName(turnId)}` }
 }
 
 /** A bare repository with the branch and the versions of one conversation. It lies where no program of the agent's can reach it. */

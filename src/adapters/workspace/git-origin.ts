@@ -1,5 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import type { Lineage } from './git-lineage.ts'
+import { textOf } from './git-run.ts'
 
 /** Another repository that the mirrors of several machines share. */
 export interface Origin {
@@ -9,6 +10,8 @@ export interface Origin {
   fetchVersion(turnId: string): Promise<boolean>
   /** Both refs or none, and the branch only from `head`. False when it was elsewhere: then it has been fetched. */
   push(turnId: string, commit: string, head: string | undefined): Promise<boolean>
+  /** Branch and versions are there no more. */
+  forget(): Promise<void>
 }
 
 export function createOrigin(lineage: Lineage, remote: string): Origin {
@@ -41,6 +44,15 @@ export function createOrigin(lineage: Lineage, remote: string): Origin {
         await origin.fetchBranch()
         return false
       }
+    },
+    async forget() {
+      const listed = textOf(await git(['ls-remote', '--refs', '--', remote, refs.branch, `${refs.versions}*`]))
+      const isOurs = (ref: string) => ref === refs.branch || ref.startsWith(refs.versions)
+      const found = listed
+        .split('\n')
+        .flatMap((line) => line.split('\t')[1] ?? [])
+        .filter(isOurs)
+      if (found.length > 0) await git(['push', '--quiet', '--', remote, ...found.map((ref) => `:${ref}`)])
     },
   }
   return origin

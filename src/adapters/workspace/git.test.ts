@@ -215,6 +215,21 @@ describe('two that publish at once', () => {
   })
 })
 
+it('forgets a conversation at the origin, too, and no other', async () => {
+  const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
+  execFileSync('git', ['init', '--quiet', '--bare', remote])
+  const folder = mkdtempSync(join(root, 'w-'))
+  const workspaces = createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote })
+  for (const name of ['c1', 'c10']) {
+    await publishedTurn(await workspaces.open(localScope, name), 'turn_1', createTestJournal(), first)
+  }
+  await workspaces.forget(localScope, 'c1')
+  const left = execFileSync('git', ['--git-dir', remote, 'for-each-ref', '--format=%(refname)'], { encoding: 'utf8' }).trim().split('\n')
+  const others = lineageRefs(localScope, 'c10')
+  expect(left.sort()).toEqual([others.version('turn_1'), others.branch].sort())
+  expect(existsSync(join(folder, home))).toBe(false)
+})
+
 describe('an origin that can not be reached', () => {
   it('fails a publish, says why without saying where, and leaves the branch as it was', async () => {
     const { folder, workspace, journal, git } = await scene()

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { Failure } from '../../core/failure.ts'
+import type { Scope } from '../../core/scope.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { foldersOf, type WorkspaceFolders } from './custom.ts'
 import { describeGit } from './git-describe.ts'
@@ -35,8 +36,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
       const home = conversationFolder(owner, conversation)
       const place = join(options.root, home)
       const folders = foldersOf(options, home)
-      const lineage = openLineage({ folder: join(place, 'lineage.git'), refs: lineageRefs(owner, conversation), program: options.program })
-      const origin = options.remote === undefined ? undefined : createOrigin(lineage, options.remote)
+      const { lineage, origin } = openRepositories(options, owner, conversation)
       const turnRoot = (turnId: string) => join(place, 'out/workdir', turnId)
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(place, 'index', encodeName(turnId)) })
       return createWorkspace(folders, {
@@ -53,8 +53,19 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
         describe: (turnId, last) => describeGit(lineage, index(turnId), turnId, last),
       })
     },
-    forget: (owner, conversation) => options.removeFiles(conversationFolder(owner, conversation)),
+    async forget(owner, conversation) {
+      const { lineage, origin } = openRepositories(options, owner, conversation)
+      if (origin) await lineage.prepare()
+      await origin?.forget()
+      await options.removeFiles(conversationFolder(owner, conversation))
+    },
   }
+}
+
+function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner: Scope, conversation: string) {
+  const folder = join(root, conversationFolder(owner, conversation), 'lineage.git')
+  const lineage = openLineage({ folder, refs: lineageRefs(owner, conversation), program })
+  return { lineage, origin: remote === undefined ? undefined : createOrigin(lineage, remote) }
 }
 
 function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versions {

@@ -1,4 +1,6 @@
+import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
+import { withoutPlaces } from '../../core/path/places.ts'
 import type { Files } from '../../ports/files.ts'
 import type { History, Hydration, HydrationRef } from '../../ports/workspace.ts'
 import { findFiles } from './find-files.ts'
@@ -22,7 +24,11 @@ export async function hydrate(turnId: string, refs: readonly HydrationRef[], par
   const errors: { ref: HydrationRef; message: string }[] = []
   let fetched = 0
   for (const ref of refs) {
-    const brought = await bring(turnId, ref, parts)
+    const brought = await bring(turnId, ref, parts).catch(whatWentWrong)
+    if (brought instanceof Failure) {
+      errors.push({ ref, message: withoutPlaces(brought.message) })
+      continue
+    }
     fetched += brought.fetched
     if (brought.lost.length > 0) errors.push({ ref, message: lostMessage(brought.lost) })
     if (brought.sizes.size > 0) present.push({ ref, files: listed(turnId, ref, brought.sizes) })
@@ -53,6 +59,12 @@ export async function hydrateCurrent(
     else missing.push(ref)
   }
   return { present, missing, errors: [], fetched }
+}
+
+/** A folder that has become a link, a disk that is full: the other refs may still be had. */
+function whatWentWrong(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  throw error
 }
 
 interface Brought {

@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { foldersInMemory, foldersOnDisk } from '../../../test/support/workspaces.ts'
+import { foldersOnDisk } from '../../../test/support/workspaces.ts'
 import { describeWorkspaces } from '../../testing/conformance/workspace.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
+import { createMemoryFiles } from '../files/memory.ts'
 import { createCustomWorkspaces } from './custom.ts'
 import { createGitWorkspaces } from './git.ts'
+import { createMemoryWorkspaces } from './memory.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-workspace-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -16,7 +18,7 @@ const runner = { describe, it, expect }
 
 describeWorkspaces(runner, 'custom, in memory', async () => {
   const blobs = createMemoryBlobs()
-  const machine = () => createCustomWorkspaces({ ...foldersInMemory(), blobs })
+  const machine = () => createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
   return { workspaces: machine(), elsewhere: async () => machine() }
 })
 

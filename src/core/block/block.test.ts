@@ -47,9 +47,9 @@ it('timeline 11.2: keeps call_id, tool_id, payload and a field it does not know'
 })
 
 it('timeline 11.8: an xlsx attachment is one metadata block, a PDF is two blocks at one path', () => {
-  const xlsx = attachmentBlocks('t1', minute(0), { name: 'a.xlsx', mime: 'application/vnd.ms-excel', size_bytes: 5 })
+  const xlsx = attachmentBlocks('t1', minute(0), { name: 'a.xlsx', mime: 'application/vnd.ms-excel', size_bytes: 5, blob })
   const pdf = attachmentBlocks('t1', minute(0), { name: 'menu.pdf', mime: 'application/pdf', size_bytes: 9, blob })
-  expect(xlsx.map(({ type }) => type)).toEqual(['user.attachment.meta'])
+  expect(xlsx.map(({ type, meta }) => [type, meta?.keeps])).toEqual([['user.attachment.meta', [blob]]])
   expect(pdf.map(({ type, path }) => [type, path])).toEqual([
     ['user.attachment.meta', 'fi:t1.user.attachments/menu.pdf'],
     ['user.attachment', 'fi:t1.user.attachments/menu.pdf'],

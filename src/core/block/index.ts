@@ -31,6 +31,7 @@ export const blockTypes = [
   'react.plan.preserved',
   'react.completion',
   'react.current_turn.compaction_checkpoint',
+  'react.workspace.checkout',
   'react.workspace.publish',
   'assistant.completion',
   'assistant.completion.attempt',
@@ -75,3 +76,4 @@ export { clarification, type StageName, stage, suggestedFollowups } from './stag
 export { artifactContent, artifactDigest, type Place, readToolCall, type ToolCall, toolCall, toolCode, toolResult } from './tool.ts'
 export { logHeader, type Reaction, rangeSummary, systemMessage, turnFeedback, turnHeader } from './turn.ts'
 export { type Attachment, attachmentBlocks, userEvent, userPrompt } from './user.ts'
+export { readWorkspaceCheckout, readWorkspacePublish, workspaceCheckout, workspacePublish } from './workspace.ts'

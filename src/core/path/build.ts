@@ -42,3 +42,5 @@ export const attemptOutcomePath = (turn: string, n: number) => record(turn, `ass
 
 /** What a turn left in its workspace for later turns. */
 export const publishPath = (turn: string) => record(turn, 'react.workspace.publish')
+/** What it has checked out so far. */
+export const checkoutPath = (turn: string) => record(turn, 'react.workspace.checkout')

@@ -51,6 +51,7 @@ export const renderBlock: { readonly [T in BlockType]: Renderer } = {
   'react.plan.preserved': nothing, // keeps `ar:plan.latest:` readable; the history lists it
   'react.completion': nothing, // the completion itself is `assistant.completion`
   'react.current_turn.compaction_checkpoint': verbatim('checkpoint'),
+  'react.workspace.checkout': nothing, // announced
   'react.workspace.publish': nothing, // announced
   'assistant.completion': renderCompletion,
   'assistant.completion.attempt': headed('[ASSISTANT MESSAGE, NOT YET FINAL]', 'completion'),

@@ -112,6 +112,7 @@ export const fragments: { readonly [T in BlockType]: readonly Fragment[] } = {
   'react.plan.preserved': [],
   'react.completion': [],
   'react.current_turn.compaction_checkpoint': ['labels', 'checkpoint', 'path'],
+  'react.workspace.checkout': [],
   'react.workspace.publish': [],
   'assistant.completion': ['labels', 'path', ['sourcesUsed', 'labels'], 'completion', 'path'],
   'assistant.completion.attempt': ['labels', 'path', 'completion', 'path'],

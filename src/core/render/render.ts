@@ -4,6 +4,7 @@ import { mostMarks } from './cache-points.ts'
 import { coalesced, sameRun } from './coalesce.ts'
 import type { RenderSettings } from './context.ts'
 import type { Part } from './part.ts'
+import { chainParts, createPrints, type Prints } from './prints.ts'
 import { createWalk, currentTurn, defaultSettings, type Line, type Walk } from './show.ts'
 import type { Slice } from './slice.ts'
 import { textPart } from './text.ts'
@@ -15,6 +16,10 @@ export interface Prompt {
   readonly marks: readonly number[]
   /** How many parts come before the tails. */
   readonly stableParts: number
+  /** The shown blocks that the marks stand behind, by position: one for each mark. */
+  readonly points: readonly number[]
+  /** Hash of everything up to and with each mark. */
+  readonly segments: readonly number[]
 }
 
 export interface RenderOptions {
@@ -29,6 +34,8 @@ export interface RenderOptions {
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
+  /** What is shown, by hash; it grows with the timeline, until that is edited. */
+  prints(timeline: Timeline): Prints
 }
 
 export function createRenderer(settings: RenderSettings = defaultSettings): Renderer {
@@ -42,14 +49,15 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   }
 
   return {
+    prints: (timeline) => layoutOf(timeline).prints,
     slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurn(timeline)),
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
       const wanted = ascending(points(layout.glance(currentTurnId)).filter((point) => layout.has(point))).slice(-mostMarks)
       const tails = [sources, announce].flatMap((tail) => (tail === undefined || tail === '' ? [] : [textPart(`${tail}\n\n`)]))
-      const { parts, marks } = layout.parts(wanted, tails)
+      const { parts, marks, segments } = layout.parts(wanted, tails)
       for (const index of marks) parts[index] = { ...(parts[index] as Part), cache: true }
-      return { parts, marks, stableParts: parts.length - tails.length }
+      return { parts, marks, stableParts: parts.length - tails.length, points: wanted, segments }
     },
   }
 }
@@ -61,6 +69,7 @@ function ascending(points: readonly number[]): readonly number[] {
 
 interface Layout {
   readonly lines: readonly Line[]
+  readonly prints: Prints
   readonly spine: Spine
   readonly size: number
   extend(timeline: Timeline): void
@@ -68,7 +77,13 @@ interface Layout {
   glance(turnId: string | undefined): Slice
   has(position: number): boolean
   /** A fresh list of all parts and the tails, and the index of the last part of each position in `ends`. */
-  parts(ends: readonly number[], tails: readonly Part[]): { readonly parts: Part[]; readonly marks: readonly number[] }
+  parts(ends: readonly number[], tails: readonly Part[]): Laid
+}
+
+interface Laid {
+  readonly parts: Part[]
+  readonly marks: readonly number[]
+  readonly segments: readonly number[]
 }
 
 /**
@@ -81,6 +96,8 @@ interface Layout {
 function createLayout(walk: Walk): Layout {
   const closed: Part[] = []
   const lastPart = new Map<number, number>()
+  const chained: number[] = [] // hashes of the closed parts, up to each
+  let openChained: readonly number[] | undefined
   let open: Line[] = []
   let openParts: readonly Part[] | undefined
   let laid = 0
@@ -92,18 +109,21 @@ function createLayout(walk: Walk): Layout {
       if (before && !sameRun(before, line)) close()
       open.push(line)
       openParts = undefined
+      openChained = undefined
     }
   }
 
   function close() {
     closed.push(...(openParts ?? coalesced(open)))
+    if (openChained) chained.push(...openChained)
     lastPart.set(laid - 1, closed.length - 1)
     open = []
     openParts = undefined
+    openChained = undefined
   }
 
   /** Marks only ever sit on the ends of runs; a point inside one ends the part there. */
-  function cutAt(ends: readonly number[], tails: readonly Part[]) {
+  function cutAt(ends: readonly number[], tails: readonly Part[]): Laid {
     const cuts = new Set(ends)
     const parts: Part[] = []
     const marks: number[] = []
@@ -116,12 +136,22 @@ function createLayout(walk: Walk): Layout {
       run = []
       if (cuts.has(position)) marks.push(parts.length - 1)
     })
-    return { parts: [...parts, ...tails], marks }
+    const chain = chainParts(0, parts)
+    return { parts: [...parts, ...tails], marks, segments: marks.map((mark) => chain[mark] as number) }
+  }
+
+  /** What is closed is looked at once; the open run may still grow. */
+  function segmentAt(mark: number): number {
+    if (chained.length < closed.length) chained.push(...chainParts(chained.at(-1) ?? 0, closed.slice(chained.length)))
+    if (mark < closed.length) return chained[mark] as number
+    openChained ??= chainParts(chained.at(-1) ?? 0, openParts ?? [])
+    return openChained[mark - closed.length] as number
   }
 
   layOut()
   return {
     lines: walk.lines,
+    prints: createPrints(walk.lines),
     spine: walk.spine,
     get size() {
       return walk.size
@@ -137,7 +167,8 @@ function createLayout(walk: Walk): Layout {
       openParts ??= coalesced(open)
       const final = closed.length + openParts.length - 1
       const marks = ends.map((position) => (position === walk.lines.length - 1 ? final : lastPart.get(position)))
-      return marks.every((mark) => mark !== undefined) ? { parts: closed.concat(openParts, tails), marks } : cutAt(ends, tails)
+      if (!marks.every((mark) => mark !== undefined)) return cutAt(ends, tails)
+      return { parts: closed.concat(openParts, tails), marks, segments: marks.map(segmentAt) }
     },
   }
 }

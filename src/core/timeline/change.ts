@@ -1,4 +1,5 @@
 import type { BlobRef, Block, HiddenReason, HiddenScope } from '../block/envelope.ts'
+import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
 import type { TimelinePayload } from './payload.ts'
 
@@ -64,6 +65,8 @@ export interface ResponseReceived {
   readonly finish_reason: string
   readonly usage?: Usage
   readonly prompt?: PromptRecord
+  /** Why there is no more of it: the provider failed. */
+  readonly error?: ServiceError
 }
 
 /** Tokens as the provider billed them, in four buckets that do not overlap; `reasoning` is a part of `output`. */
@@ -77,13 +80,41 @@ export interface Usage {
   readonly reasoning?: number
 }
 
-/** What was sent, by hash: enough to say why a cache was missed, without storing the prompt again. */
+/** What was sent, by hash: enough to say why a cache was missed and whether it would be sent again, without storing the prompt. */
 export interface PromptRecord {
   readonly model?: string
-  readonly segments?: readonly string[]
+  /** The parts that carried a cache mark. */
   readonly marks?: readonly number[]
+  /** The shown block that each mark stands behind, by its position among those shown. */
+  readonly points?: readonly number[]
+  /** Hash of everything up to and with each mark, the system text apart. */
+  readonly segments?: readonly number[]
+  readonly system?: SystemPrint
+  /** Of what follows the last stable block, sources and announce: how many characters; and what, when `recordPrompts` is set. */
+  readonly tail?: { readonly size: number; readonly text?: string }
+  readonly shown?: ShownPrint
   readonly estimated_tokens?: number
   readonly cache_ttl_seconds?: number | null
+}
+
+/** The system text: all of it, its catalogue of tools, and how many characters it has. */
+export interface SystemPrint {
+  readonly hash: number
+  readonly tools: number
+  readonly size: number
+}
+
+/**
+ * The blocks that were shown, each by a short hash. Only those that the prompt before did not show at the same place:
+ * what a conversation stores of its prompts grows with what is new.
+ */
+export interface ShownPrint {
+  readonly from: number
+  readonly hashes: readonly number[]
+  /** Of all blocks shown, from the first. */
+  readonly chain: number
+  /** The blocks themselves, when `recordPrompts` is set: then replay can name the very byte. */
+  readonly texts?: readonly string[]
 }
 
 /** Something from outside that a turn has yet to take notice of. */

@@ -1,6 +1,6 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { Accepted } from '../../agent/agent.ts'
+import type { Accepted } from '../../agent/message.ts'
 import { FeedbackBody, StopAccepted, SubmitMode, TurnAccepted, TurnSubmission } from '../../core/api/turn.ts'
 import { isId } from '../../core/path/id.ts'
 import { readConversationKey } from '../../core/scope.ts'

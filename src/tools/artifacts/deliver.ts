@@ -27,6 +27,8 @@ export interface Delivery extends Pick<Call, 'blobs' | 'workspace' | 'timeline'>
   readonly scope: Scope
   /** Its name inside the scope. */
   readonly conversation: string
+  /** Files of these types become sources. */
+  readonly eligibleMimes: readonly string[]
   /** Exec tools speak of broken files in their report. */
   readonly exec: boolean
   /** Why something could not be hosted: it may name buckets and folders, so the model is not told. */
@@ -79,7 +81,7 @@ async function deliverOne(made: MadeArtifact, place: Place, toolId: string, to: 
   return {
     artifact: assembled(digest, made.mime, payload, hosted ? handlesOf(hosted, payload) : {}, made.visibility),
     notices: unhosted ? [unhosted] : [],
-    sources: sourcesOf(digest, made.mime, place),
+    sources: sourcesOf(digest, made.mime, place, to.eligibleMimes),
   }
 }
 
@@ -166,10 +168,10 @@ function assembled(
   return { digest, mime, ...payload, meta: { ...about, ...meta, ...handles } as Meta }
 }
 
-/** An image that was made for the user can be shown and embedded by its number, like any source. */
-function sourcesOf(digest: Digest, mime: string, { turnId }: Place): readonly IncomingSource[] {
+/** A file that was made for the user, an image unless a setting widens it, can be shown and embedded by its number, like any source. */
+function sourcesOf(digest: Digest, mime: string, { turnId }: Place, eligibleMimes: readonly string[]): readonly IncomingSource[] {
   const { artifact_path, physical_path, size_bytes } = digest
-  if (!isForTheUser(digest) || physical_path === undefined || !eligibleMime(mime)) return []
+  if (!isForTheUser(digest) || physical_path === undefined || !eligibleMime(mime, eligibleMimes)) return []
   const title = physical_path.split('/').at(-1) ?? physical_path
   return [defined({ source_type: 'file' as const, title, mime, artifact_path, physical_path, turn_id: turnId, size_bytes })]
 }

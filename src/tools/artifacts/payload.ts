@@ -12,7 +12,7 @@ export interface Payload {
 }
 
 /** More of an image or a PDF than this does not fit into what a model is shown of a conversation. */
-export const VISIBLE_BINARY_BYTES = 750_000
+const mostVisibleBytes = 750_000
 const longestText = 20_000
 const longestNote = 2_000
 
@@ -34,7 +34,7 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   if (text !== undefined && bytes.length <= longestText) return { text }
   if (text !== undefined) return { text: `${cutBytes(bytes)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
   if (!isVisual(made.mime)) return { meta: await keep() }
-  if (bytes.length <= VISIBLE_BINARY_BYTES) return { blob: await blobs.put(bytes) }
+  if (bytes.length <= mostVisibleBytes) return { blob: await blobs.put(bytes) }
   return {
     meta: { ...(await keep()), multimodal_status: 'too_large_for_visible_context', hint: 'work on it in code, by its physical path' },
   }

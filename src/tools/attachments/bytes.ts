@@ -10,9 +10,3 @@ export function says(bytes: Uint8Array, at: number, characters: string): boolean
   for (let index = 0; index < characters.length; index++) if (bytes[at + index] !== characters.charCodeAt(index)) return false
   return true
 }
-
-/** A picture, as its header tells it. */
-export interface Size {
-  readonly width: number
-  readonly height: number
-}

@@ -1,39 +1,38 @@
-import { type Size, viewOf } from './bytes.ts'
-import { tooLarge } from './png.ts'
-import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
+import { viewOf } from './bytes.ts'
+import { broken, cutOff, hasTail, type Size, tooLarge, tooManyFrames } from './picture.ts'
+import type { AttachmentLimits, Refusal } from './upload.ts'
 
-const cut = refused('damaged', 'is cut off: the file ends before the picture does. Send it again')
-const broken = refused('damaged', 'is damaged: it is not a whole GIF picture. Save it again and send that')
+const damaged = broken('GIF')
 
 const [extension, image, trailer] = [0x21, 0x2c, 0x3b]
 
 /** Block after block to the trailer, which ends the file. */
 export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): Size | Refusal {
-  if (bytes.length < 13) return cut
+  if (bytes.length < 13) return cutOff
   const view = viewOf(bytes)
   const size: Size = { width: view.getUint16(6, true), height: view.getUint16(8, true) }
-  if (size.width === 0 || size.height === 0) return broken
+  if (size.width === 0 || size.height === 0) return damaged
   if (size.width * size.height > limits.pixels) return tooLarge(size)
   let frames = 0
   for (let at = 13 + colours(bytes[10] ?? 0); ; ) {
     const kind = bytes[at]
-    if (kind === undefined) return cut
+    if (kind === undefined) return cutOff
     if (kind === trailer) {
-      if (at + 1 !== bytes.length) return refused('polyglot', 'has more in it than a picture: something follows its end')
-      return frames > 0 ? size : broken
+      if (at + 1 !== bytes.length) return hasTail
+      return frames > 0 ? size : damaged
     }
     if (kind === extension) at += 2
     else if (kind === image) {
       frames += 1
-      if (frames > limits.frames) return refused('too_much_inside', `has more than ${limits.frames} frames. Send a shorter one`)
-      if (at + 11 > bytes.length) return cut
+      if (frames > limits.frames) return tooManyFrames(limits.frames)
+      if (at + 11 > bytes.length) return cutOff
       const codeSize = bytes[at + 10 + colours(bytes[at + 9] ?? 0)] ?? 0
-      if (codeSize < 2 || codeSize > 8) return broken
+      if (codeSize < 2 || codeSize > 8) return damaged
       at += 11 + colours(bytes[at + 9] ?? 0)
-    } else return broken
+    } else return damaged
     for (;;) {
       const length = bytes[at]
-      if (length === undefined) return cut
+      if (length === undefined) return cutOff
       at += 1 + length
       if (length === 0) break
     }

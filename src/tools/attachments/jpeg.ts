@@ -1,9 +1,8 @@
-import { type Size, viewOf } from './bytes.ts'
-import { tooLarge } from './png.ts'
-import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
+import { viewOf } from './bytes.ts'
+import { broken, cutOff, type Size, tooLarge } from './picture.ts'
+import type { AttachmentLimits, Refusal } from './upload.ts'
 
-const cut = refused('damaged', 'is cut off: the file ends before the picture does. Send it again')
-const broken = refused('damaged', 'is damaged: it is not a whole JPEG picture. Save it again and send that')
+const damaged = broken('JPEG')
 
 const startOfScan = 0xda
 const endOfImage = 0xd9
@@ -14,27 +13,27 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): Size | R
   let size: Size | undefined
   let scanned = false
   for (let at = 2; ; ) {
-    if (at + 2 > bytes.length) return cut
-    if (bytes[at] !== 0xff) return broken
+    if (at + 2 > bytes.length) return cutOff
+    if (bytes[at] !== 0xff) return damaged
     const marker = bytes[at + 1] ?? 0
     if (marker === 0xff) {
       at += 1 // filled up
       continue
     }
-    if (marker === endOfImage) return size && scanned ? size : broken
-    if (at + 4 > bytes.length) return cut
+    if (marker === endOfImage) return size && scanned ? size : damaged
+    if (at + 4 > bytes.length) return cutOff
     const length = view.getUint16(at + 2)
-    if (length < 2 || marker === 0 || marker === 0xd8) return broken
-    if (at + 2 + length > bytes.length) return cut
+    if (length < 2 || marker === 0 || marker === 0xd8) return damaged
+    if (at + 2 + length > bytes.length) return cutOff
     if (isFrame(marker)) {
-      if (size !== undefined || length < 8) return broken
+      if (size !== undefined || length < 8) return damaged
       size = { height: view.getUint16(at + 5), width: view.getUint16(at + 7) }
-      if (size.width === 0 || size.height === 0) return broken
+      if (size.width === 0 || size.height === 0) return damaged
       if (size.width * size.height > limits.pixels) return tooLarge(size)
     }
     at += 2 + length
     if (marker !== startOfScan) continue
-    if (size === undefined) return broken
+    if (size === undefined) return damaged
     scanned = true
     at = endOfScan(bytes, at)
   }

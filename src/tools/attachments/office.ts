@@ -12,13 +12,11 @@ export const officeMimes = {
 
 export type OfficeKind = keyof typeof officeMimes
 
-const longestContents = 1024 * 1024
-
 /** An archive is taken only when it is a document: every part of it is looked at, and it says itself what it is. */
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
   const entries = readZip(bytes, limits)
   if (isRefusal(entries)) return entries
-  const contents = await textOf(entries, '[Content_Types].xml', longestContents)
+  const contents = textOf(entries, '[Content_Types].xml')
   if (contents === undefined) return refused('archive', 'is an archive, and archives are not opened. Send the files themselves')
   if (hasMacros(entries, contents)) return refused('macros', 'has macros in it, and programs in documents are not taken. Save it without')
   const kind = kindOf(entries, contents)

@@ -4,6 +4,7 @@ import { bufferOf } from './bytes.ts'
 import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
 
 const tooMuch = (what: string) => refused('too_much_inside', `has more ${what} in it than a document needs, and is not opened`)
+const notPdf = refused('damaged', 'is damaged: it can not be read as a PDF document. Save it again and send that')
 
 /** What can be told without reading the document. Names can be disguised in a PDF: this is a first look, the reader has limits of its own. */
 export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal | undefined {
@@ -15,9 +16,10 @@ export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal |
   if (versions > limits.pdfUpdates + 1)
     return refused('too_much_inside', 'was changed too many times without being saved anew. Save it anew and send that')
   if (/\/Encrypt\s{0,8}(?:\d|<<)/.test(text)) return refused('encrypted', 'is protected. Remove the protection and send the document again')
-  if (objectsIn(text, limits.pdfObjects) > limits.pdfObjects) return tooMuch('objects')
   if (counted(text, /\/ObjStm\b/g, limits.pdfObjectStreams) > limits.pdfObjectStreams) return tooMuch('packed objects')
-  return declaredBytes(text) > limits.pdfStreamBytes ? tooMuch('data') : undefined
+  if (objectsIn(text, limits.pdfObjects) > limits.pdfObjects) return tooMuch('objects')
+  if (declaredBytes(text) > limits.pdfStreamBytes) return tooMuch('data')
+  return text.includes('startxref') && /\bobj\b/.test(text) ? undefined : notPdf
 }
 
 /** The pages, by one who reads the document. */
@@ -36,7 +38,7 @@ export async function checkPages(
     if (reason === 'reader_missing') return { reason: 'preflight_error', words: 'could not be checked, because nothing here reads PDF' }
     if (reason === 'encrypted') return refused('encrypted', 'is protected. Remove the protection and send the document again')
     if (reason === 'too_slow') return refused('too_much_inside', 'takes too long to read, and is not opened')
-    return refused('damaged', 'is damaged: it can not be read as a PDF document. Save it again and send that')
+    return notPdf
   }
 }
 
@@ -49,7 +51,7 @@ function counted(text: string, pattern: RegExp, most: number): number {
 
 /** Those that stand alone, and those that are packed together. */
 function objectsIn(text: string, most: number): number {
-  let count = counted(text, /\d{1,10}\s{1,4}\d{1,5}\s{1,4}obj\b/g, most)
+  let count = counted(text, /\bobj\b/g, most)
   for (const { index } of text.matchAll(/\/ObjStm\b/g)) {
     const around = text.slice(Math.max(0, index - 256), index + 256)
     count += Number(/\/N\s{1,4}(\d{1,9})/.exec(around)?.[1] ?? 0)

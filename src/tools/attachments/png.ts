@@ -1,10 +1,10 @@
 import { crc32, createInflate } from 'node:zlib'
-import { type Size, says, viewOf } from './bytes.ts'
+import { says, viewOf } from './bytes.ts'
 import { countInflated } from './inflate.ts'
-import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
+import { broken, cutOff, hasTail, type Size, tooLarge } from './picture.ts'
+import type { AttachmentLimits, Refusal } from './upload.ts'
 
-const cut = refused('damaged', 'is cut off: the file ends before the picture does. Send it again')
-const broken = refused('damaged', 'is damaged: it is not a whole PNG picture. Save it again and send that')
+const damaged = broken('PNG')
 
 interface Header extends Size {
   readonly bitsPerPixel: number
@@ -17,28 +17,25 @@ export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Pro
   const packed: Uint8Array[] = []
   let header: Header | undefined
   for (let at = 8; ; ) {
-    if (at + 12 > bytes.length) return cut
+    if (at + 12 > bytes.length) return cutOff
     const length = view.getUint32(at)
     const end = at + 12 + length
-    if (end > bytes.length) return cut
-    if (view.getUint32(end - 4) !== crc32(bytes.subarray(at + 4, end - 4))) return broken
+    if (end > bytes.length) return cutOff
+    if (view.getUint32(end - 4) !== crc32(bytes.subarray(at + 4, end - 4))) return damaged
     const body = bytes.subarray(at + 8, end - 4)
-    if ((header === undefined) !== says(bytes, at + 4, 'IHDR')) return broken
+    if ((header === undefined) !== says(bytes, at + 4, 'IHDR')) return damaged
     if (header === undefined) {
       header = headerOf(body)
-      if (header === undefined) return broken
+      if (header === undefined) return damaged
       if (header.width * header.height > limits.pixels) return tooLarge(header)
     } else if (says(bytes, at + 4, 'IDAT')) packed.push(body)
     else if (says(bytes, at + 4, 'IEND')) {
-      if (end !== bytes.length) return refused('polyglot', 'has more in it than a picture: something follows its end')
-      return (await unpacksTo(packed, sizeOfPixels(header))) ? { width: header.width, height: header.height } : broken
+      if (end !== bytes.length) return hasTail
+      return (await unpacksTo(packed, sizeOfPixels(header))) ? { width: header.width, height: header.height } : damaged
     }
     at = end
   }
 }
-
-export const tooLarge = ({ width, height }: Size): Refusal =>
-  refused('too_much_inside', `is a picture of ${width} × ${height} pixels, which is more than can be shown. Make it smaller`)
 
 const samples: ReadonlyMap<number, { readonly count: number; readonly depths: readonly number[] }> = new Map([
   [0, { count: 1, depths: [1, 2, 4, 8, 16] }],

@@ -1,24 +1,23 @@
-import { type Size, says, viewOf } from './bytes.ts'
-import { tooLarge } from './png.ts'
-import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
+import { says, viewOf } from './bytes.ts'
+import { broken, cutOff, hasTail, type Size, tooLarge, tooManyFrames } from './picture.ts'
+import type { AttachmentLimits, Refusal } from './upload.ts'
 
-const cut = refused('damaged', 'is cut off: the file ends before the picture does. Send it again')
-const broken = refused('damaged', 'is damaged: it is not a whole WebP picture. Save it again and send that')
+const damaged = broken('WebP')
 
 /** Chunk after chunk; together they are as long as the file says it is, and the file is no longer. */
 export function checkWebp(bytes: Uint8Array, limits: AttachmentLimits): Size | Refusal {
-  if (bytes.length < 20) return cut
+  if (bytes.length < 20) return cutOff
   const view = viewOf(bytes)
   const length = 8 + view.getUint32(4, true)
-  if (length > bytes.length) return cut
-  if (length < bytes.length) return refused('polyglot', 'has more in it than a picture: something follows its end')
+  if (length > bytes.length) return cutOff
+  if (length < bytes.length) return hasTail
   let canvas: Size | undefined
   let picture: Size | undefined
   let frames = 0
   for (let at = 12; at < length; ) {
-    if (at + 8 > length) return broken
+    if (at + 8 > length) return damaged
     const end = at + 8 + view.getUint32(at + 4, true)
-    if (end > length) return cut
+    if (end > length) return cutOff
     const body = bytes.subarray(at + 8, end)
     if (says(bytes, at, 'VP8X')) canvas = canvasOf(body)
     else if (says(bytes, at, 'VP8 ')) picture ??= lossyOf(body)
@@ -27,9 +26,9 @@ export function checkWebp(bytes: Uint8Array, limits: AttachmentLimits): Size | R
     at = end + (end % 2)
   }
   const size = canvas ?? picture
-  if (!size || (!picture && frames === 0)) return broken
-  if (picture && (picture.width > size.width || picture.height > size.height)) return broken
-  if (frames > limits.frames) return refused('too_much_inside', `has more than ${limits.frames} frames. Send a shorter one`)
+  if (!size || (!picture && frames === 0)) return damaged
+  if (picture && (picture.width > size.width || picture.height > size.height)) return damaged
+  if (frames > limits.frames) return tooManyFrames(limits.frames)
   return size.width * size.height > limits.pixels ? tooLarge(size) : size
 }
 

@@ -1,6 +1,6 @@
 import { crc32, createInflateRaw } from 'node:zlib'
 import { says } from './bytes.ts'
-import { countInflated, type Inflated } from './inflate.ts'
+import { countInflated, type Inflated, inflateLittle } from './inflate.ts'
 import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
 import type { ZipEntry } from './zip-directory.ts'
 
@@ -31,22 +31,26 @@ export async function checkContents(entries: readonly ZipEntry[], limits: Attach
   return size > harmlessSize && size > limits.zipRatio * packed ? bomb : undefined
 }
 
-/** The text of one file of an archive; undefined when it is not there, damaged, or longer than `most`. */
-export async function textOf(entries: readonly ZipEntry[], name: string, most: number): Promise<string | undefined> {
+/** The text of one file of an archive; undefined when it is not there, damaged, or long. */
+export function textOf(entries: readonly ZipEntry[], name: string): string | undefined {
   const entry = entries.find((each) => each.name === name)
-  if (!entry || entry.size > most) return undefined
-  const chunks: Buffer[] = []
-  const inflate = createInflateRaw().on('data', (chunk: Buffer) => chunks.push(chunk))
+  if (!entry || entry.size > little) return undefined
   if (entry.method === 0) return Buffer.from(entry.packed).toString('utf8')
-  const found = await countInflated(inflate, [entry.packed], entry.size)
-  return found.ok ? Buffer.concat(chunks).toString('utf8') : undefined
+  const text = inflateLittle(entry.packed, entry.size)
+  return typeof text === 'string' ? undefined : text.toString('utf8')
 }
 
+/** No event loop notices this much. */
+const little = 512 * 1024
+
 async function unpack({ method, packed }: ZipEntry, most: number): Promise<Inflated> {
-  if (method !== 0) return countInflated(createInflateRaw(), [packed], most)
-  if (packed.length > most) return { ok: false, why: 'too_much' }
-  return { ok: true, size: packed.length, crc: crc32(packed), head: packed.subarray(0, 512) }
+  if (method === 0) return packed.length > most ? { ok: false, why: 'too_much' } : unpacked(packed)
+  if (most > little) return countInflated(createInflateRaw(), [packed], most)
+  const found = inflateLittle(packed, most)
+  return typeof found === 'string' ? { ok: false, why: found } : unpacked(found)
 }
+
+const unpacked = (bytes: Uint8Array): Inflated => ({ ok: true, size: bytes.length, crc: crc32(bytes), head: bytes.subarray(0, 512) })
 
 const archiveName = /\.(?:zip|jar|war|apk|rar|7z|gz|tgz|bz2|xz|zst|tar|cab|iso|docx|xlsx|pptx|docm|xlsm|pptm|odt|ods|odp|epub)$/i
 

@@ -27,14 +27,15 @@ describe('react.hide', () => {
   })
 
   it('what is too far from the end stays, too', async () => {
-    const stage = await toolStage([
-      ...rounds(1),
-      ...rounds(1, 't1')
-        .slice(2)
-        .map((draft) => ({ ...draft, text: 'word '.repeat(4_000) })),
-    ])
-    const outcome = await stage.run(hideTool, { path: 'ar:t1.user.prompt' })
-    expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(/^hide_(too_old|before_cache)$/) } })
+    const long = rounds(6).map((draft) => (draft.path === 'tc:t1.t1c5.result' ? { ...draft, text: 'word '.repeat(2_000) } : draft))
+    const outcome = await (await toolStage(long)).run(hideTool, { path: 'tc:t1.t1c4.result' })
+    expect(outcome).toMatchObject({
+      ok: false,
+      error: { code: 'hide_too_old' },
+      notices: [{ code: 'hide_too_old' }],
+      output: { status: 'too_old', tail_limit: 2_000 },
+    })
+    expect((outcome.output as { tail_tokens: number }).tail_tokens).toBeGreaterThan(2_000)
   })
 
   it.each([

@@ -29,6 +29,22 @@ describe('react.plan', () => {
     expect(second?.status).toEqual({ '1': 'done' })
   })
 
+  it('without a mode a plan is new; closing one is mentioned to whoever looks at the timeline', async () => {
+    const stage = createHarness({
+      replies: [
+        calls('react.plan', { steps: ['a'] }),
+        ({ parts }) => calls('react.plan', { mode: 'close', plan_id: /plan:turn_\w+:\w{8}/.exec(JSON.stringify(parts))?.[0] }),
+        answers('Done.'),
+      ],
+    })
+    await stage.say('Plan.')
+    expect((await plansOf(stage)).map(({ current, closed_ts }) => [current, closed_ts !== undefined])).toEqual([
+      [true, false],
+      [false, true],
+    ])
+    expect(await codesOf(stage)).toEqual(['plan_closed'])
+  })
+
   it('tools 18.71: closing a plan that nobody knows is an error of the call, and the turn goes on', async () => {
     const stage = createHarness({ replies: [calls('react.plan', { mode: 'close', plan_id: 'nowhere' }), answers('Then not.')] })
     expect(await stage.say('Close it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })

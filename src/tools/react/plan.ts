@@ -7,7 +7,10 @@ import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 
 const params = z.object({
-  mode: z.string().describe('"new" makes a plan, "activate" takes up an open one, "replace" supersedes one, "close" ends one'),
+  mode: z
+    .string()
+    .default('new')
+    .describe('"new" makes a plan, "activate" takes up an open one, "replace" supersedes one, "close" ends one'),
   plan_id: z.string().optional().describe('which plan: for activate, replace and close'),
   steps: z.array(z.string()).optional().describe('what will be done, one line each: for new and replace'),
 })
@@ -25,6 +28,7 @@ export const planTool = defineTool({
     if (!change.ok) return failed(change.violation.code, change.violation.message, { notices: [change.violation] })
     const { mode, planId, targetPlanId, snapshots } = change
     return succeeded({
+      ...(mode === 'close' && { notices: [{ code: 'plan_closed', message: `The plan ${planId} is closed.`, plan_id: planId }] }),
       drafts: snapshots.map((plan) => planSnapshot(turnId, ts, plan, iteration)),
       output: [
         `mode: ${mode}`,

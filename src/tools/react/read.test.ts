@@ -3,6 +3,7 @@ import { toolStage } from '../../../test/support/tool-stage.ts'
 import { artifactContent, artifactDigest, type Draft, type Meta, notice } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
+import type { BlobStore } from '../../ports/blobs.ts'
 import { call, header, place, result, rounds } from '../../testing/blocks.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
@@ -25,6 +26,11 @@ const file = (
   }),
 ]
 const sized = (size: number) => Buffer.alloc(size, size % 251)
+
+function withoutDigest(draft: Draft): Draft {
+  const { digest: _told, ...meta } = draft.meta ?? {}
+  return { ...draft, meta }
+}
 
 const read = createReadTool()
 const rowsOf = (outcome: Outcome) => (outcome.output as { paths: unknown[] }).paths
@@ -214,6 +220,18 @@ describe('react.read', () => {
     expect(marker).toMatchObject({ text: expect.stringContaining('[TOO LARGE TO SHOW]') })
     expect(marker).not.toHaveProperty('blob')
     expect(shown).toMatchObject({ blob: { size: 5_000_000 } })
+  })
+
+  it('what was only marked, or read in part, can be read again for what it is', async () => {
+    const blob = (blobs: BlobStore) => blobs.put(sized(50))
+    const stage = await toolStage(async (blobs) => {
+      const marker = { text: '[TOO LARGE TO SHOW]', meta: { partial: true, keeps: [await blob(blobs)] } }
+      const [, plain] = file('a.pdf', marker, 'text/plain')
+      const [digest, pdf] = file('a.pdf', { blob: await blob(blobs) }, 'application/pdf')
+      return [header(), digest, pdf, plain].flatMap((draft) => (draft ? [withoutDigest(draft)] : []))
+    })
+    const outcome = await stage.run(read, { paths: [fi('a.pdf')] })
+    expect(contentOf(outcome)).toMatchObject([{ mime: 'application/pdf', blob: { size: 50 } }])
   })
 
   it('bytes that no model can be shown are a digest and a block that shows nothing', async () => {

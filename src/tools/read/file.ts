@@ -1,5 +1,6 @@
 import { type BlobRef, type Block, digestText, readDigest } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
+import { isObject, parseJson } from '../../core/json.ts'
 import { type FilePath, formatPath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { blocksAtPath, digestsOf } from '../../core/timeline/timeline.ts'
@@ -45,10 +46,17 @@ interface AboutFile {
 function describe(path: string, blocks: readonly Block[], { timeline }: Call): AboutFile {
   const told = blocks.findLast(({ meta }) => typeof meta?.digest === 'string')?.meta?.digest
   const digest = told ?? [...blocks, ...digestsOf(timeline, path)].findLast((block) => readDigest(block)?.artifact_path === path)?.text
-  const mime = blocks.findLast(
-    ({ type, mime: given }) => given !== undefined && type !== 'user.attachment.meta' && type !== 'react.note',
-  )?.mime
+  const mime = mimeIn(digest) ?? blocks.findLast(isTyped)?.mime
   return { path, mime: mime ?? mimeOf(path), ...(digest !== undefined && { digest }) }
+}
+
+/** Others are text about it: what is told of it, a note, a part of it. */
+const isTyped = ({ type, mime, meta }: Block) =>
+  mime !== undefined && (type === 'react.tool.result' || type === 'user.attachment') && meta?.partial !== true
+
+function mimeIn(digest: string | undefined): string | undefined {
+  const told = parseJson(digest)
+  return isObject(told) && typeof told.mime === 'string' && told.mime.includes('/') ? told.mime : undefined
 }
 
 async function recordedAnywhere(path: string, call: Call, visible: readonly Block[]): Promise<readonly Block[]> {

@@ -1,3 +1,4 @@
+import { deflateSync } from 'node:zlib'
 import type { Finding, RejectionReason, Upload } from '../../../src/tools/attachments/upload.ts'
 import { pdf } from './pdf.ts'
 import { chunk, gif, jpeg, png, riff, webp } from './pictures.ts'
@@ -67,10 +68,17 @@ export const hostile: readonly Hostile[] = [
     () => joined(png().subarray(0, 33), png({ height: 9_000 }).subarray(33)),
     'damaged',
   ),
+  file(
+    'a PNG that hides something behind its pixels',
+    'a.png',
+    () => joined(header(2, 2), chunk('IDAT', joined(deflateSync(Buffer.alloc(6)), 'hidden')), chunk('IEND')),
+    'damaged',
+  ),
   file('a PNG of 900 million pixels', 'a.png', () => joined(header(30_000, 30_000), chunk('IDAT'), chunk('IEND')), 'too_much_inside'),
   file('a JPEG without its end', 'a.jpg', () => cutBy(jpeg(), 2), 'damaged'),
   file('a JPEG cut within a header', 'a.jpg', () => jpeg().subarray(0, 50), 'damaged'),
   file('a JPEG that is only a beginning', 'a.jpg', () => Buffer.from([0xff, 0xd8, 0xff, 0xd9]), 'damaged'),
+  file('a JPEG without pixels', 'a.jpg', () => withoutScan(jpeg()), 'damaged'),
   file('a JPEG of 4 billion pixels', 'a.jpg', () => jpeg({ width: 65_535, height: 65_535 }), 'too_much_inside'),
   file('a GIF without its end', 'a.gif', () => cutBy(gif(), 1), 'damaged'),
   file('a GIF of 4 billion pixels', 'a.gif', () => gif({ width: 65_535, height: 65_535 }), 'too_much_inside'),
@@ -157,6 +165,7 @@ export const hostile: readonly Hostile[] = [
     'damaged',
   ),
   file('files that share their bytes', 'a.docx', () => office('docx', overlapping()), 'damaged'),
+  file('a file within another', 'a.docx', () => office('docx', nested()), 'damaged'),
   file('two files of one name', 'a.docx', () => office('docx', [{ name: 'WORD/document.xml', content: '<other/>' }]), 'damaged'),
   file('an archive with something before it', 'a.docx', () => office('docx', [], { before: Buffer.from('PK\x03\x04 junk') }), 'damaged'),
   file('an archive with something behind it', 'a.docx', () => joined(office('docx'), 'junk'), 'damaged'),
@@ -186,3 +195,15 @@ const overlapping = () => [
   { name: 'word/a.xml', content: 'a'.repeat(50_000) },
   ...Array.from({ length: 20 }, () => ({ name: 'word/a.xml', content: 'a'.repeat(50_000), sharedWith: 3 })),
 ]
+
+/** The second lies in the first, and both are whole. */
+function nested() {
+  const inner = { name: 'word/b.xml', content: '<b/>' }
+  const packed = zip([inner])
+  return [
+    { name: 'word/a.xml', content: packed.subarray(0, packed.indexOf('PK\x01\x02')), stored: true },
+    { ...inner, inside: 3 },
+  ]
+}
+
+const withoutScan = (bytes: Buffer) => joined(bytes.subarray(0, bytes.indexOf(Buffer.from([0xff, 0xda]))), Buffer.from([0xff, 0xd9]))

@@ -8,8 +8,9 @@ export interface Zipped {
   /** Lies, in the directory or in both places. */
   readonly size?: number
   readonly flags?: number
-  /** Points to the header of that file instead of its own. */
+  /** Has no place of its own: its header is that of an earlier file, or lies within the bytes of one. */
   readonly sharedWith?: number
+  readonly inside?: number
 }
 
 export interface ZipLies {
@@ -22,8 +23,9 @@ export function zip(files: readonly Zipped[], { before = new Uint8Array(), comme
   const parts: Buffer[] = [Buffer.from(before)]
   const directory: Buffer[] = []
   const places: number[] = []
+  const contents: number[] = []
   let at = before.length
-  for (const { name, content, stored = false, flags = 0, sharedWith, ...said } of files) {
+  for (const { name, content, stored = false, flags = 0, sharedWith, inside, ...said } of files) {
     const bytes = Buffer.from(content)
     const packed = stored ? bytes : deflateRawSync(bytes)
     const label = Buffer.from(name)
@@ -36,10 +38,12 @@ export function zip(files: readonly Zipped[], { before = new Uint8Array(), comme
     about.writeUInt32LE(said.size ?? bytes.length, 18)
     about.writeUInt16LE(label.length, 22)
     const tail = Buffer.alloc(14)
-    tail.writeUInt32LE(sharedWith === undefined ? at : (places[sharedWith] ?? 0), 10)
+    const place = inside !== undefined ? (contents[inside] ?? 0) : sharedWith !== undefined ? (places[sharedWith] ?? 0) : at
+    tail.writeUInt32LE(place, 10)
     places.push(at)
+    contents.push(at + 30 + label.length)
     directory.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), about, tail, label)
-    if (sharedWith !== undefined) continue
+    if (sharedWith !== undefined || inside !== undefined) continue
     const local = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), about, label, packed])
     parts.push(local)
     at += local.length

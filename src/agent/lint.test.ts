@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { library, weather } from '../../test/support/cast.ts'
+import type { CacheLedger, CacheRow } from '../core/cache/ledger.ts'
+import { lintLedger } from '../core/cache/lint.ts'
+import { missOf } from '../core/cache/miss.ts'
+import { lintAgent, type StandingParts } from './lint.ts'
+
+const rulesIn = async (construct: () => StandingParts) => (await lintAgent(construct)).map(({ rule, where }) => `${rule}: ${where}`)
+
+describe('the texts of an agent', () => {
+  it('that never change are not complained about, and ours do not', async () => {
+    expect(await rulesIn(() => ({}))).toEqual([])
+    expect(await rulesIn(() => ({ tools: [weather(), library()], instructions: 'Answer in 3 lines; call 112 at 9.' }))).toEqual([])
+  })
+
+  it.each([
+    ['Today is 2026-11-15.', 'date in system text'],
+    ['Today is 15 November 2026.', 'date in system text'],
+    ['It is November 15, 2026', 'date in system text'],
+    ['Started at 09:41:07.', 'time in system text'],
+    ['Now: 1794000000000', 'time in system text'],
+    ['Session 3f2b8c9a-1d2e-4f5a-8b6c-7d8e9f0a1b2c', 'id in system text'],
+    ['request 9f86d081884c7d65', 'id in system text'],
+    ['You are in turn_1767225600000_ab12cd.', 'id in system text'],
+  ])('with "%s" are suspected', async (customisation, rule) => {
+    expect(await rulesIn(() => ({ customisation }))).toContain(`${rule}: customisation`)
+  })
+
+  it('are looked at tool by tool', async () => {
+    const dated = { ...weather(), description: 'The weather of 2026-11-15.' }
+    expect(await rulesIn(() => ({ tools: [dated] }))).toEqual(['date in system text: tool weather.today'])
+  })
+
+  it('are made twice: what is not the same then is found whatever it looks like', async () => {
+    let made = 0
+    expect(await rulesIn(() => ({ customisation: `Visitor ${made++ === 0 ? 'one' : 'two'}.` }))).toEqual(['unstable text: customisation'])
+    const turned = () => (made++ % 2 === 0 ? [weather(), library()] : [library(), weather()])
+    expect(await rulesIn(() => ({ tools: turned() }))).toEqual(['unstable tool order: tool weather.today'])
+    expect(await rulesIn(() => ({ tools: made++ % 2 === 0 ? [weather()] : [weather(), library()] }))).toEqual(['changing tools: tools'])
+  })
+})
+
+describe('a recorded conversation', () => {
+  const row = (iteration: number, more: Partial<CacheRow> = {}): CacheRow => ({
+    seq: iteration,
+    turnId: 't1',
+    iteration,
+    ts: '',
+    model: 'm',
+    segments: [],
+    reach: 1,
+    predicted: undefined,
+    billed: { read: 900, write: 50, uncached: 50 },
+    ...more,
+  })
+  const ledgerOf = (rows: readonly CacheRow[], hitRate = 0.9): CacheLedger => ({
+    rows,
+    hitRate,
+    billed: { read: 0, write: 0, uncached: 0 },
+    misses: rows.filter(({ miss }) => miss !== undefined),
+  })
+  const rules = (ledger: CacheLedger, budget?: Parameters<typeof lintLedger>[1]) => lintLedger(ledger, budget).map(({ rule }) => rule)
+
+  it('within its budget is not complained about: what had to be paid is no fault', () => {
+    const declared = (['hide', 'expiry', 'compaction', 'ttl gap'] as const).map((cause, n) => row(n, { miss: missOf(cause, 100) }))
+    expect(rules(ledgerOf([...declared, row(9)]))).toEqual([])
+  })
+
+  it('fails for what could have been avoided, beyond what is allowed', () => {
+    const one = [row(1), row(2, { miss: missOf('system text changed', 900) })]
+    expect(rules(ledgerOf(one))).toEqual(['avoidable miss'])
+    expect(rules(ledgerOf(one), { hitRate: 0, misses: 1, roundParts: 15 })).toEqual([])
+  })
+
+  it('fails when its tools change from turn to turn, its rounds are too long, or too little is read', () => {
+    const changing = [row(1, { miss: missOf('tool text changed', 9) }), row(2, { miss: missOf('tool text changed', 9) })]
+    expect(rules(ledgerOf(changing), { hitRate: 0, misses: 9, roundParts: 15 })).toEqual(['changing tools'])
+    expect(rules(ledgerOf([row(1), row(2, { reach: 16 })]))).toEqual(['long round'])
+    expect(rules(ledgerOf([row(1), row(2)], 0.3))).toEqual(['hit rate'])
+    expect(rules(ledgerOf([row(1)], 0))).toEqual([]) // one call can have read nothing
+  })
+})

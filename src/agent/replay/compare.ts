@@ -1,0 +1,98 @@
+import { type Block, withoutEmptyMeta } from '../../core/block/envelope.ts'
+import { isObject } from '../../core/json.ts'
+import { blocksIn, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
+import type { Entry } from '../../ports/store.ts'
+import { type Divergence, nameOf, parting, said } from './divergence.ts'
+
+/**
+ * Whether a change is the one on record. Times are the record's own, and so are bills and the ids of questions that no block is
+ * named after; the prompt is looked at by itself (prompt.ts).
+ */
+export function differs(present: Change | undefined, { seq, change: recorded }: Entry): Divergence | undefined {
+  if (present?.type !== recorded.type) return { kind: 'decision', seq, recorded: said(recorded), present: said(present) }
+  const blocks = blocksDiffer(blocksIn(present), blocksIn(recorded), seq)
+  if (blocks) return blocks
+  const field = firstDifference(comparable(present), comparable(recorded))
+  if (field === undefined) return undefined
+  const [now, then] = [valueAt(comparable(present), field), valueAt(comparable(recorded), field)]
+  return { kind: 'decision', seq, recorded: `${recorded.type} with ${field} = ${show(then)}`, present: `${field} = ${show(now)}` }
+}
+
+function comparable(change: Change): unknown {
+  switch (change.type) {
+    case 'response.received':
+      return answerOf(change)
+    case 'turn.closed': {
+      const { ts: _ts, tokens: _tokens, ...rest } = change
+      return rest
+    }
+    case 'blocks.appended':
+    case 'blocks.inserted':
+    case 'range.compacted':
+      return { ...change, blocks: undefined }
+    default:
+      return { ...change, ts: undefined }
+  }
+}
+
+function answerOf({ turn_id, iteration, call_id, role, raw, finish_reason }: ResponseReceived) {
+  return { turn_id, iteration, raw, finish_reason, ...(role === undefined ? { call_id } : { role }) }
+}
+
+function blocksDiffer(present: readonly Block[], recorded: readonly Block[], seq: number): Divergence | undefined {
+  const ours = recorded.length === present.length ? recorded : withoutStrangers(recorded, present.length)
+  for (const [index, then] of ours.entries()) {
+    const now = present[index]
+    if (!now || now.type !== then.type) return { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) }
+    const field = isInput(then) ? undefined : firstDifference(bare(now), bare(then))
+    if (field === undefined) continue
+    const [was, is] = [valueAt(bare(then), field), valueAt(bare(now), field)]
+    const words = typeof was === 'string' && typeof is === 'string' ? parting(was, is) : { recorded: show(was), present: show(is) }
+    return { kind: 'block', seq, block: nameOf(then), field, ...words }
+  }
+  return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
+}
+
+/** Ids follow from the order, times are the record's. */
+function bare(block: Block): unknown {
+  const { id: _id, ts: _ts, ...rest } = withoutEmptyMeta(block)
+  return rest
+}
+
+/** A file that somebody sent is taken as it stands: where it is kept is not for a replay to find out. */
+const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
+
+/** Hooks are not asked again: what they had put beside the answer is passed over. */
+function withoutStrangers(recorded: readonly Block[], count: number): readonly Block[] {
+  const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
+  return ours.length === count ? ours : recorded
+}
+
+const typesOf = (blocks: readonly Block[]) => blocks.map(({ type }) => type).join(', ') || 'no blocks'
+
+/** The path of the first field that is not the same, `a.b.0`; undefined when all are. */
+export function firstDifference(one: unknown, other: unknown, path = ''): string | undefined {
+  if (Object.is(one, other)) return undefined
+  if (Array.isArray(one) && Array.isArray(other)) return inKeys(one, other, path)
+  if (isObject(one) && isObject(other)) return inKeys(one, other, path)
+  return path === '' ? 'value' : path
+}
+
+function inKeys(one: object, other: object, path: string): string | undefined {
+  const left = one as Readonly<Record<string, unknown>> // lists and objects alike are looked at by key
+  const right = other as Readonly<Record<string, unknown>>
+  for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
+    const found = firstDifference(left[key], right[key], path === '' ? key : `${path}.${key}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((held, key) => (held as Readonly<Record<string, unknown>> | undefined)?.[key], value)
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length <= 200 ? text : `${text.slice(0, 199)}…`
+}

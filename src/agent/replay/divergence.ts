@@ -1,0 +1,96 @@
+import type { Block } from '../../core/block/index.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
+
+/** The first thing that the present code does otherwise than the record says. */
+export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
+
+export interface Place {
+  /** The entry of the journal that is contradicted. */
+  readonly seq: number
+  readonly iteration?: number
+}
+
+/** The model would be shown something else. */
+export interface PromptDivergence extends Place {
+  readonly kind: 'prompt'
+  readonly where: 'system text' | 'tools' | 'block' | 'joints' | 'marks' | 'tail'
+  readonly block?: Pick<Block, 'id' | 'type' | 'path'>
+  /** Of the block as it is shown, or of the tail, in UTF-8; known where the prompt was recorded. */
+  readonly byte?: number
+  readonly recorded?: string
+  readonly present?: string
+}
+
+/** Something else would be done. */
+export interface DecisionDivergence extends Place {
+  readonly kind: 'decision'
+  readonly recorded: string
+  readonly present: string
+}
+
+/** The same would be done, but something else written down. */
+export interface BlockDivergence extends Place {
+  readonly kind: 'block'
+  readonly block: Pick<Block, 'id' | 'type' | 'path'>
+  /** What of it: `text`, `meta.mime`, … */
+  readonly field: string
+  readonly byte?: number
+  readonly recorded: string
+  readonly present: string
+}
+
+export const nameOf = ({ id, type, path }: Block): Pick<Block, 'id' | 'type' | 'path'> => ({
+  id,
+  type,
+  ...(path !== undefined && { path }),
+})
+
+/** A change in a few words: enough to see what was done. */
+export function said(change: Change | undefined): string {
+  if (change === undefined) return 'nothing more'
+  if (change.type === 'response.received') return `the model is asked (${change.role ?? 'decision'})`
+  if (change.type === 'turn.closed') return `turn.closed (${change.exit_reason})`
+  const blocks = blocksIn(change)
+  return blocks.length === 0 ? change.type : `${change.type}: ${blocks.map(({ type }) => type).join(', ')}`
+}
+
+/** Where two texts part, in bytes of UTF-8, and a little of both from there on. */
+export function parting(recorded: string, present: string): { readonly byte: number; readonly recorded: string; readonly present: string } {
+  let unit = 0
+  while (unit < recorded.length && unit < present.length && recorded[unit] === present[unit]) unit++
+  if (unit > 0 && /[\ud800-\udbff]/.test(recorded[unit - 1] ?? '')) unit-- // never in the middle of a character
+  const byte = new TextEncoder().encode(recorded.slice(0, unit)).length
+  return { byte, recorded: excerpt(recorded, unit), present: excerpt(present, unit) }
+}
+
+const EXCERPT = 40
+
+const excerpt = (text: string, from: number): string => text.slice(from, from + EXCERPT)
+
+/** One line for a person. */
+export function divergenceText(divergence: Divergence): string {
+  const { seq, iteration } = divergence
+  const at = iteration === undefined ? `entry ${seq}` : `round ${iteration}, entry ${seq}`
+  switch (divergence.kind) {
+    case 'prompt':
+      return `${at}: the prompt differs in ${placeIn(divergence)}${contrast(divergence)}`
+    case 'decision':
+      return `${at}: on record ${divergence.recorded}; now ${divergence.present}`
+    case 'block':
+      return `${at}: block ${divergence.block.id} (${divergence.block.type}) differs in ${divergence.field}${bytes(divergence)}${contrast(divergence)}`
+    default:
+      return divergence satisfies never
+  }
+}
+
+function placeIn({ where, block, byte }: PromptDivergence): string {
+  if (!block) return `the ${where}${bytes({ byte })}`
+  const what = where === 'block' ? 'block' : `${where} at block`
+  return `${what} ${block.id} (${block.type}${block.path === undefined ? '' : `, ${block.path}`})${bytes({ byte })}`
+}
+
+const bytes = ({ byte }: { readonly byte?: number | undefined }) => (byte === undefined ? '' : ` at byte ${byte}`)
+
+function contrast({ recorded, present }: { readonly recorded?: string; readonly present?: string }): string {
+  return recorded === undefined || present === undefined ? '' : `: on record ${JSON.stringify(recorded)}, now ${JSON.stringify(present)}`
+}

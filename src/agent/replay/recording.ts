@@ -1,0 +1,91 @@
+import { applyChange } from '../../core/timeline/apply.ts'
+import type { Change, ShownPrint } from '../../core/timeline/change.ts'
+import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import type { Entry } from '../../ports/store.ts'
+
+/**
+ * One turn as it stands in the journal:
+ *
+ *   … turn.closed │ feedback put in its place │ turn.opened  event.folded  blocks.appended  sources.merged │ everything it did … turn.closed
+ *                 ▲ before                                                                                 ▲ start
+ *
+ * What the user said is taken as it stands; from `start` on, the present code is on trial.
+ */
+export interface Recording {
+  readonly turnId: string
+  readonly before: Timeline
+  readonly start: Timeline
+  readonly startSeq: number
+  readonly entries: readonly Entry[]
+  /** What the last prompt before this turn had shown. */
+  readonly shown: RecordedPrompt
+  /** Entries before or in it were let go by a retention policy: what it saw cannot be known. */
+  readonly torn: boolean
+}
+
+/** The blocks of a prompt, put together from what was written down of it and of those before it. A gap is what nobody wrote down. */
+export interface RecordedPrompt {
+  readonly hashes: readonly (number | undefined)[]
+  readonly texts: readonly (string | undefined)[]
+}
+
+export const nothingShown: RecordedPrompt = { hashes: [], texts: [] }
+
+export function withShown(before: RecordedPrompt, print: ShownPrint | undefined): RecordedPrompt {
+  if (!print) return before
+  const { from, hashes, texts = [] } = print
+  return { hashes: [...upTo(before.hashes, from), ...hashes], texts: [...upTo(before.texts, from), ...hashes.map((_, n) => texts[n])] }
+}
+
+const upTo = <T>(list: readonly T[], count: number): readonly (T | undefined)[] =>
+  Array.from({ length: count }, (_, position) => list[position])
+
+/** Every turn of a journal, oldest first; the last may still be open. */
+export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerator<Recording> {
+  let timeline = emptyTimeline()
+  let shown = nothingShown
+  let torn = false
+  let lastSeq = 0
+  let before: Timeline | undefined
+  let open: Opened | undefined
+  for await (const entry of journal) {
+    const { change, seq } = entry
+    torn ||= seq !== lastSeq + 1
+    lastSeq = seq
+    if (change.type === 'turn.opened') {
+      open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], shown }
+    } else if (!open && !beginsTurn(change)) before = undefined
+    else if (!open) before ??= timeline
+    open?.entries.push(entry)
+    timeline = applyChange(timeline, change)
+    if (change.type === 'response.received' && change.role === undefined) shown = withShown(shown, change.prompt?.shown)
+    if (change.type === 'turn.closed' && open?.turnId === change.turn_id) {
+      yield recordingOf(open, torn)
+      open = undefined
+      before = undefined
+    }
+  }
+  if (open) yield recordingOf(open, torn)
+}
+
+/** What a turn does before it is opened: it puts feedback where it belongs. */
+const beginsTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
+
+interface Opened extends Pick<Recording, 'turnId' | 'before' | 'shown'> {
+  readonly opened: Timeline
+  readonly entries: Entry[]
+}
+
+function recordingOf({ turnId, before, opened, entries, shown }: Opened, torn: boolean): Recording {
+  const opening = entries.slice(0, openingLength(entries))
+  const start = opening.reduce((value, { change }) => applyChange(value, change), opened)
+  return { turnId, before, start, startSeq: opening.at(-1)?.seq ?? 0, entries: entries.slice(opening.length), shown, torn }
+}
+
+function openingLength(entries: readonly Entry[]): number {
+  let length = 0
+  for (const type of ['turn.opened', 'event.folded', 'blocks.appended', 'sources.merged']) {
+    if (entries[length]?.change.type === type) length++
+  }
+  return length
+}

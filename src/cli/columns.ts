@@ -1,0 +1,20 @@
+/** A table for a terminal: words to the left, numbers to the right, as wide as its widest cell. The first row is the heading. */
+export function columns(rows: readonly (readonly (string | number)[])[]): readonly string[] {
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? number(cell) : cell)))
+  const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
+  const right = widths.map((_, column) => rows.slice(1).every((row) => typeof row[column] !== 'string' || isFigure(row[column])))
+  return texts.map((row) =>
+    row
+      .map((cell, column) => (right[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+const isFigure = (text: string | undefined) => text !== undefined && /^[≥$\d.,–%? ]*$/.test(text)
+
+/** 1234567 is hard to read. */
+export const number = (value: number): string =>
+  Math.round(value)
+    .toString()
+    .replace(/\B(?=(?:\d{3})+$)/g, ',')

@@ -1,0 +1,125 @@
+import { Command, InvalidArgumentError } from 'commander'
+import { lintAgent } from '../agent/lint.ts'
+import { divergenceText } from '../agent/replay/divergence.ts'
+import { replay } from '../agent/replay/replay.ts'
+import type { Settings } from '../config.ts'
+import type { JournalEntry } from '../core/cache/calls.ts'
+import { cacheLedger } from '../core/cache/ledger.ts'
+import { type CacheBudget, defaultCacheBudget, type Finding, lintLedger } from '../core/cache/lint.ts'
+import { costLedger } from '../core/cost/ledger.ts'
+import { Failure } from '../core/failure.ts'
+import { blocksIn } from '../core/timeline/change.ts'
+import { roughTokens } from '../core/tokens.ts'
+import { agentIn, bookkeeping, openStore } from '../wiring.ts'
+import { cacheTable } from './cache-table.ts'
+import { costTable } from './cost-table.ts'
+
+type Store = Awaited<ReturnType<typeof openStore>>
+
+/** What was sent, what it cost, whether it would be done again: for whoever debugs an agent. `fail` makes the command exit with 1. */
+export function ledgerCommands(settings: () => Settings, fail: () => void): readonly Command[] {
+  const withJournal = async <T>(id: string, use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>): Promise<T> => {
+    const store = await openStore(settings())
+    try {
+      return await use(await journalOf(store, id), store)
+    } finally {
+      await store.close()
+    }
+  }
+  const ledgerOf = (journal: readonly JournalEntry[]) => cacheLedger(journal, { rulesOf: bookkeeping.rulesOf, count: roughTokens })
+
+  const cache = new Command('cache')
+    .description('what each call read from the provider’s cache, what it should have, and why it did not')
+    .argument('<conversation>')
+    .option('--json', 'as data')
+    .action((id: string, { json }: { json?: true }) =>
+      withJournal(id, (journal) => console.log(json ? asJson(ledgerOf(journal)) : cacheTable(ledgerOf(journal)))),
+    )
+
+  const cost = new Command('cost')
+    .description('what a conversation has cost, by turn, role, model and block')
+    .argument('<conversation>')
+    .option('--json', 'as data, in billionths of a dollar')
+    .action((id: string, { json }: { json?: true }) =>
+      withJournal(id, (journal) => {
+        const ledger = costLedger(journal, { chargeOf: bookkeeping.chargeOf, count: roughTokens })
+        const blocks = new Map(journal.flatMap(({ change }) => blocksIn(change).map((block) => [block.id, block] as const)))
+        console.log(json ? asJson(ledger) : costTable(ledger, blocks))
+      }),
+    )
+
+  return [cache, cost, replayCommand(withJournal, fail), lintCommand(withJournal, ledgerOf, fail)]
+}
+
+type WithJournal = <T>(id: string, use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>) => Promise<T>
+
+function replayCommand(withJournal: WithJournal, fail: () => void): Command {
+  return new Command('replay')
+    .description('runs the present code against what models and tools said, and names the first difference')
+    .argument('<conversation>')
+    .argument('[turn]', 'only this one')
+    .option('--agent <file>', 'a module that exports `agent`: tools, instructions, settings')
+    .option('--any-system', 'do not compare the system text')
+    .action((id: string, turn: string | undefined, options: { agent?: string; anySystem?: true }) =>
+      withJournal(id, async (_journal, store) => {
+        const parts = options.agent === undefined ? {} : await agentIn(options.agent)()
+        const turns = await replay(store, id, { ...parts, ...(options.anySystem && { anySystem: true }) }, turn)
+        for (const { turnId, rounds, divergence, torn } of turns) {
+          if (torn) {
+            console.log(`${turnId}  not replayed: its history was let go`)
+            continue
+          }
+          console.log(
+            `${turnId}  ${rounds === 1 ? '1 round' : `${rounds} rounds`}  ${divergence ? divergenceText(divergence) : 'the same'}`,
+          )
+        }
+        if (turns.some(({ divergence }) => divergence)) fail()
+      }),
+    )
+}
+
+function lintCommand(
+  withJournal: WithJournal,
+  ledgerOf: (journal: readonly JournalEntry[]) => Parameters<typeof lintLedger>[0],
+  fail: () => void,
+): Command {
+  return new Command('cachelint')
+    .description('looks for what costs the cache: in an agent’s texts, in a recorded conversation; exits with 1 when it finds something')
+    .argument('[conversation]')
+    .option('--agent <file>', 'a module that exports `agent`: tools, instructions, customisation')
+    .option('--hit-rate <share>', 'the least that must be read from the cache', share, defaultCacheBudget.hitRate)
+    .option('--misses <n>', 'avoidable misses that are allowed', count, defaultCacheBudget.misses)
+    .option('--round-parts <n>', 'parts that a round may add', count, defaultCacheBudget.roundParts)
+    .action(async (id: string | undefined, { agent, ...budget }: CacheBudget & { agent?: string }) => {
+      const ofAgent = await lintAgent(agent === undefined ? () => ({}) : agentIn(agent))
+      const ofConversation = id === undefined ? [] : await withJournal(id, (journal) => lintLedger(ledgerOf(journal), budget))
+      const findings: readonly Finding[] = [...ofAgent, ...ofConversation]
+      for (const { rule, where, words } of findings) console.log(`${rule}  ${where}  ${words}`)
+      if (findings.length === 0) console.log('nothing found')
+      else fail()
+    })
+}
+
+async function journalOf(store: Store, id: string): Promise<readonly JournalEntry[]> {
+  if (!(await store.loadVisible(id)))
+    throw new Failure('conversation.missing', `there is no conversation ${id}; daybook list shows what there is`)
+  const journal: JournalEntry[] = []
+  for await (const entry of store.readJournal(id, { after: 0 })) journal.push(entry)
+  if (journal.some(({ seq }, index) => seq !== index + 1)) console.error('some of its history was let go: what is missing is not counted')
+  return journal
+}
+
+const asJson = (value: unknown) =>
+  JSON.stringify(value, (_key, held: unknown) => (held instanceof Map ? Object.fromEntries(held) : held), 1)
+
+function share(text: string): number {
+  const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text)
+  if (!(value >= 0 && value <= 1)) throw new InvalidArgumentError('must be a share such as 0.8 or 80%')
+  return value
+}
+
+function count(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('must be a whole number')
+  return value
+}

@@ -1,0 +1,156 @@
+import type { CacheLedger, CacheRow } from './ledger.ts'
+import type { MissCause } from './miss.ts'
+
+/** Something that costs a cache, or soon will. */
+export interface Finding {
+  readonly rule: LintRule
+  /** Which text, which round. */
+  readonly where: string
+  readonly words: string
+}
+
+export type LintRule =
+  | 'date in system text'
+  | 'time in system text'
+  | 'id in system text'
+  | 'unstable text'
+  | 'unstable tool order'
+  | 'changing tools'
+  | 'avoidable miss'
+  | 'long round'
+  | 'hit rate'
+
+/** A text that stands in every prompt, and its name. */
+export interface StandingText {
+  readonly where: string
+  readonly text: string
+}
+
+interface Suspect {
+  readonly rule: LintRule
+  readonly pattern: RegExp
+  readonly advice: string
+}
+
+const months = 'January|February|March|April|May|June|July|August|September|October|November|December'
+const announced = 'what changes belongs into the announce, which is never cached'
+
+const suspects: readonly Suspect[] = [
+  { rule: 'date in system text', pattern: /\b(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}\b/, advice: announced },
+  {
+    rule: 'date in system text',
+    pattern: new RegExp(`\\b(?:\\d{1,2}\\.? )?(?:${months})(?: \\d{1,2},?)? (?:19|20)\\d\\d\\b`, 'i'),
+    advice: announced,
+  },
+  { rule: 'time in system text', pattern: /\b(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\b/, advice: announced },
+  { rule: 'time in system text', pattern: /\b1[5-9]\d{8}(?:\d{3})?\b/, advice: announced },
+  {
+    rule: 'id in system text',
+    pattern: /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/i,
+    advice: 'an id of a user, a session or a request makes a text of its own for each: leave it out',
+  },
+  {
+    rule: 'id in system text',
+    pattern: /\b(?:(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}|turn_\d{6,}\w*)\b/i,
+    advice: 'an id of a user, a session or a request makes a text of its own for each: leave it out',
+  },
+]
+
+/** What in texts that should never change looks as if it did. Each suspicion once per text. */
+export function lintTexts(texts: readonly StandingText[]): readonly Finding[] {
+  return texts.flatMap(({ where, text }) =>
+    suspects.flatMap(({ rule, pattern, advice }) => {
+      const found = pattern.exec(text)
+      return found ? [{ rule, where, words: `"${around(text, found.index, found[0].length)}": ${advice}` }] : []
+    }),
+  )
+}
+
+const AROUND = 20
+
+function around(text: string, at: number, length: number): string {
+  const [from, to] = [Math.max(0, at - AROUND), Math.min(text.length, at + length + AROUND)]
+  return `${from > 0 ? '…' : ''}${text.slice(from, to).replace(/\s+/g, ' ').trim()}${to < text.length ? '…' : ''}`
+}
+
+/** The same agent, made twice: whatever is not the same costs the cache with every process. */
+export function lintTwice(one: readonly StandingText[], other: readonly StandingText[]): readonly Finding[] {
+  const [names, others] = [one.map(({ where }) => where), other.map(({ where }) => where)]
+  const tools = (list: readonly string[]) => list.filter((name) => name.startsWith('tool '))
+  const [ours, theirs] = [tools(names), tools(others)]
+  const missing = [...ours.filter((name) => !theirs.includes(name)), ...theirs.filter((name) => !ours.includes(name))]
+  if (missing.length > 0) {
+    return [{ rule: 'changing tools', where: 'tools', words: `made twice, the agent has other tools: ${missing.join(', ')}` }]
+  }
+  const moved = ours.find((name, index) => name !== theirs[index])
+  const order: readonly Finding[] =
+    moved === undefined
+      ? []
+      : [{ rule: 'unstable tool order', where: moved, words: 'made twice, the tools stand in another order: sort them' }]
+  const unequal = one.filter(({ where, text }) => other.some((each) => each.where === where && each.text !== text))
+  return [...order, ...unequal.map(({ where }) => ({ rule: 'unstable text' as const, where, words: 'made twice, it says something else' }))]
+}
+
+export interface CacheBudget {
+  /** Of all that was sent, the least that must have been read from the cache. */
+  readonly hitRate: number
+  /** Misses that somebody could have avoided. */
+  readonly misses: number
+  /** Parts that a round may add; a provider looks back over 20. */
+  readonly roundParts: number
+}
+
+export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundParts: 15 }
+
+/** What a recorded conversation has lost that it need not have lost. Folding, compacting and long pauses are what they are. */
+export function lintLedger(ledger: CacheLedger, budget: CacheBudget = defaultCacheBudget): readonly Finding[] {
+  const avoidable = ledger.misses.filter(({ miss }) => miss && avoidables.has(miss.cause))
+  const tools = avoidable.filter(({ miss }) => miss?.cause === 'tool text changed')
+  return [
+    ...(avoidable.length > budget.misses ? avoidable.map(missed) : []),
+    ...(tools.length > 1
+      ? [{ rule: 'changing tools' as const, where: placeOf(tools[0]), words: 'the tools change from turn to turn' }]
+      : []),
+    ...ledger.rows.filter(({ reach }) => reach > budget.roundParts).map(tooLong(budget)),
+    ...hitRateOf(ledger, budget),
+  ]
+}
+
+const avoidables: ReadonlySet<MissCause> = new Set([
+  'model switch',
+  'system text changed',
+  'tool text changed',
+  'rendered differently',
+  'feedback inserted',
+  'look-back exceeded',
+  'mark limit',
+])
+
+const placeOf = (row: CacheRow | undefined) => (row ? `${row.turnId} round ${row.iteration}` : '')
+
+const missed = (row: CacheRow): Finding => ({
+  rule: 'avoidable miss',
+  where: placeOf(row),
+  words: `${row.miss?.words ?? ''} (${row.miss?.tokens ?? 0} tokens)`,
+})
+
+const tooLong =
+  ({ roundParts }: CacheBudget) =>
+  (row: CacheRow): Finding => ({
+    rule: 'long round',
+    where: placeOf(row),
+    words: `${row.reach} parts since the call before, at most ${roundParts} are safe: show fewer pictures at once`,
+  })
+
+/** The first call of a conversation can read nothing, so a rate of one call says nothing. */
+function hitRateOf({ rows, hitRate }: CacheLedger, budget: CacheBudget): readonly Finding[] {
+  if (rows.filter(({ billed }) => billed).length < 2 || hitRate >= budget.hitRate) return []
+  const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`
+  return [
+    {
+      rule: 'hit rate',
+      where: 'conversation',
+      words: `${percent(hitRate)} was read from the cache, at least ${percent(budget.hitRate)} should be`,
+    },
+  ]
+}

@@ -1,0 +1,129 @@
+import type { Block } from '../block/envelope.ts'
+import { callsIn, type JournalEntry, type RecordedCall } from '../cache/calls.ts'
+import { createEstimator, type Estimator } from '../estimate/estimator.ts'
+import type { ModelUsage } from '../model-event.ts'
+import type { TokenCounter } from '../tokens.ts'
+import { type Charge, type ChargeOf, totalOf } from './price.ts'
+import { type Item, type Share, sharesOf } from './shares.ts'
+import { isFree, usageOf } from './usage.ts'
+
+/** What a conversation has cost: call by call, and by whatever one may ask. All sums are over the same calls. */
+export interface CostLedger {
+  readonly calls: readonly CallCost[]
+  readonly total: Sum
+  readonly turns: ReadonlyMap<string, Sum>
+  readonly roles: ReadonlyMap<string, Sum>
+  readonly models: ReadonlyMap<string, Sum>
+  /** By block id; `system`, `tail`, `gate` and `compaction` for what is no block. */
+  readonly blocks: ReadonlyMap<string, Sum>
+}
+
+export interface CallCost {
+  readonly seq: number
+  readonly turnId: string
+  readonly iteration: number
+  readonly role: 'decision' | 'gate' | 'compaction'
+  readonly model: string
+  readonly ts: string
+  readonly usage: ModelUsage
+  /** Nobody sent a bill: the tokens are estimated. */
+  readonly estimated: boolean
+  /** Undefined: the price is not known. */
+  readonly charge: Charge | undefined
+  readonly shares: readonly Share[]
+}
+
+/** In tokens, and in whole billionths of the currency. */
+export interface Sum {
+  readonly tokens: Omit<ModelUsage, 'cacheWriteLong'>
+  /** At least so much, when `unpriced` is not 0. */
+  readonly money: number
+  readonly calls: number
+  /** Calls whose price is not known. */
+  readonly unpriced: number
+}
+
+export const nothingSpent: Sum = {
+  tokens: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 },
+  money: 0,
+  calls: 0,
+  unpriced: 0,
+}
+
+export function costLedger(
+  journal: readonly JournalEntry[],
+  { chargeOf, count }: { readonly chargeOf: ChargeOf; readonly count: TokenCounter },
+): CostLedger {
+  const estimator = createEstimator(count)
+  const calls = [...callsIn(journal)].filter(({ response }) => !isFree(response)).map((call) => costOf(call, chargeOf, estimator))
+  const whole = (call: CallCost): Sum => sumOf({ ...call.usage, reasoning: call.usage.reasoning }, call.charge && totalOf(call.charge))
+  return {
+    calls,
+    total: calls.map(whole).reduce(plus, nothingSpent),
+    turns: grouped(calls, (call) => [[call.turnId, whole(call)]]),
+    roles: grouped(calls, (call) => [[call.role, whole(call)]]),
+    models: grouped(calls, (call) => [[call.model, whole(call)]]),
+    blocks: grouped(calls, ({ shares }) => shares.map(({ key, tokens, money }) => [key, sumOf({ ...tokens, reasoning: 0 }, money)])),
+  }
+}
+
+function costOf(call: RecordedCall, chargeOf: ChargeOf, estimator: Estimator): CallCost {
+  const { seq, response } = call
+  const model = response.prompt?.model ?? ''
+  const usage = usageOf(response)
+  const charge = chargeOf(usage, model, response.ts)
+  return {
+    seq,
+    turnId: response.turn_id,
+    iteration: response.iteration,
+    role: response.role ?? 'decision',
+    model,
+    ts: response.ts,
+    usage,
+    estimated: response.usage === undefined,
+    charge,
+    shares: sharesOf(usage, charge, itemsAsked(call, estimator), itemsMade(call.made, estimator)),
+  }
+}
+
+/** The prompt as it lay before the model: what is no block has a name of its own. */
+function itemsAsked({ response: { role, prompt }, lines, count }: RecordedCall, estimator: Estimator): readonly Item[] {
+  if (role !== undefined) return [{ key: role, weight: 1 }] // nobody wrote down what a title or a summary was made from
+  return [
+    { key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN },
+    ...lines.slice(0, count).map(({ block, parts }) => ({ key: block.id, weight: estimator.parts(parts) })),
+    { key: 'tail', weight: (prompt?.tail?.size ?? 0) / CHARACTERS_PER_TOKEN },
+  ]
+}
+
+const CHARACTERS_PER_TOKEN = 4
+
+function itemsMade(made: readonly Block[], estimator: Estimator): readonly Item[] {
+  return made.length === 0 ? [{ key: 'unused', weight: 1 }] : made.map((block) => ({ key: block.id, weight: estimator.content(block) }))
+}
+
+const sumOf = ({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsage, money: number | undefined): Sum => ({
+  tokens: { uncached, cacheRead, cacheWrite, output, reasoning },
+  money: money ?? 0,
+  calls: 1,
+  unpriced: money === undefined ? 1 : 0,
+})
+
+export const plus = (one: Sum, other: Sum): Sum => ({
+  tokens: {
+    uncached: one.tokens.uncached + other.tokens.uncached,
+    cacheRead: one.tokens.cacheRead + other.tokens.cacheRead,
+    cacheWrite: one.tokens.cacheWrite + other.tokens.cacheWrite,
+    output: one.tokens.output + other.tokens.output,
+    reasoning: one.tokens.reasoning + other.tokens.reasoning,
+  },
+  money: one.money + other.money,
+  calls: one.calls + other.calls,
+  unpriced: one.unpriced + other.unpriced,
+})
+
+function grouped(calls: readonly CallCost[], entries: (call: CallCost) => readonly (readonly [string, Sum])[]): ReadonlyMap<string, Sum> {
+  const sums = new Map<string, Sum>()
+  for (const [key, sum] of calls.flatMap(entries)) sums.set(key, plus(sums.get(key) ?? nothingSpent, sum))
+  return sums
+}

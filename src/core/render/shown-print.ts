@@ -1,0 +1,36 @@
+import type { ShownPrint } from '../timeline/change.ts'
+import type { Prints } from './prints.ts'
+
+export interface Printer {
+  /** What is new against the prompt before, as it was written down; `texts` keeps the blocks themselves, too. */
+  print(prints: Prints, before: ShownPrint | undefined, options: { readonly texts: boolean }): ShownPrint
+}
+
+/** Remembers what it printed last: where the past was edited since, only what follows the edit is written down again. */
+export function createPrinter(): Printer {
+  let last: { readonly prints: Prints; readonly count: number; readonly chain: number } | undefined
+
+  return {
+    print(prints, before, { texts }) {
+      const from = before ? commonWith(before, prints, last) : 0
+      const chain = prints.chain(prints.count)
+      last = { prints, count: prints.count, chain }
+      return { from, hashes: prints.blocks(from), chain, ...(texts && { texts: prints.texts(from) }) }
+    },
+  }
+}
+
+export const shownCount = ({ from, hashes }: ShownPrint): number => from + hashes.length
+
+function commonWith(
+  before: ShownPrint,
+  prints: Prints,
+  last: { readonly prints: Prints; readonly count: number; readonly chain: number } | undefined,
+): number {
+  const count = shownCount(before)
+  if (count <= prints.count && prints.chain(count) === before.chain) return count
+  if (last?.chain !== before.chain) return 0 // another process made it: what it showed one by one is not known here
+  let common = 0
+  while (common < Math.min(last.count, prints.count) && last.prints.block(common) === prints.block(common)) common++
+  return common
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { type Notice, workspaceCheckout } from '../../core/block/index.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { isId } from '../../core/path/id.ts'
+import { formatPath, parsePath } from '../../core/path/logical.ts'
+import type { CheckoutOutcome, CheckoutSource } from '../../ports/workspace.ts'
+import { historyOf } from '../artifacts/history.ts'
+import { defineTool } from '../define.ts'
+import { failed, succeeded } from '../outcome.ts'
+import type { Outcome } from '../tool.ts'
+import { treeOf } from './file-tree.ts'
+
+const MOST_PATHS = 50
+
+const params = z.object({
+  mode: z.string().optional().describe('"replace" (default): files/ becomes exactly these; "overlay": these are laid over what is there'),
+  paths: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe('fi:<turn>.files/<scope> of earlier turns, in order: later ones win'),
+  force: z.boolean().optional().describe('replace also undoes what you made in this turn'),
+  version: z.string().optional().describe('older form: a turn id, the same as replace with fi:<turn>.files'),
+})
+
+type Mode = 'replace' | 'overlay'
+type Given = z.infer<typeof params>
+
+export const checkoutTool = defineTool({
+  id: 'react.checkout',
+  description:
+    'Define the editable workspace of this turn, files/, from files of earlier turns. Do this before you go on with a project: a turn begins without its files.',
+  params,
+  strategy: 'exploitation',
+  repeatable: true,
+  returns: 'what files/ now holds',
+  constraints: [
+    'a scope that you write to or check out is saved as you leave it: check out the whole scope, fi:<turn>.files/<scope>',
+    'outputs and attachments are not touched; to look at older files without changing anything use react.pull',
+  ],
+  async run(given, call) {
+    const { turnId } = call.place
+    const asked = readRequest(given, turnId)
+    if (!asked.ok) return refusedBy(asked.violation)
+    const workspace = await call.workspace()
+    const { mode, sources } = asked
+    const outcome = await workspace.checkout(turnId, { mode, sources, ...(given.force && { force: true }) }, historyOf(call))
+    if (!outcome.ok) return refusedBy(problemOf(outcome, mode))
+    const checkedOutFrom = outcome.checkedOutFrom.map(logicalOf)
+    return succeeded({
+      output: resultOf(turnId, mode, outcome, checkedOutFrom),
+      after: [workspaceCheckout(call.place, { mode, checkedOutFrom })],
+    })
+  },
+})
+
+type Request =
+  | { readonly ok: true; readonly mode: Mode; readonly sources: readonly CheckoutSource[] }
+  | { readonly ok: false; readonly violation: Notice }
+
+function readRequest({ mode = 'replace', paths, version }: Given, currentTurn: string): Request {
+  const refuse = (code: string, message: string, more: JsonObject = {}): Request => ({ ok: false, violation: { code, message, ...more } })
+  if (version !== undefined && paths !== undefined) {
+    return refuse('checkout_conflicting_params', 'Give either paths or version, not both: version is the older form of paths.')
+  }
+  if (mode !== 'replace' && mode !== 'overlay') {
+    return refuse('protocol_violation.checkout_invalid_mode', `"${mode.slice(0, 100)}" is no mode. Use "replace" or "overlay".`)
+  }
+  const given = version === undefined ? (typeof paths === 'string' ? [paths] : (paths ?? [])) : [ofVersion(version)]
+  if (given.length === 0) {
+    return refuse('protocol_violation.checkout_missing_paths', 'react.checkout needs paths: fi:<turn>.files/<scope> of earlier turns.')
+  }
+  const read = [...new Set(given)].slice(0, MOST_PATHS).map((path) => readSource(path, currentTurn))
+  const invalid = read.filter((each) => 'reason' in each)
+  const sources = read.filter((each) => 'turnId' in each)
+  if (invalid.length === 0) return { ok: true, mode: version === undefined ? mode : 'replace', sources }
+  const message = `These can not be checked out: ${invalid.map(({ path, reason }) => `${path} (${reason})`).join(', ')}. Nothing changed.`
+  return refuse('protocol_violation.checkout_invalid_paths', message, { paths: invalid.map(({ path, reason }) => ({ path, reason })) })
+}
+
+const ofVersion = (version: string) => (isId(version) ? `fi:${version}.files` : version)
+
+function readSource(text: string, currentTurn: string): CheckoutSource | { readonly path: string; readonly reason: string } {
+  const path = parsePath(text)
+  const shown = text.slice(0, 200)
+  if (path?.space !== 'fi' || path.kind === 'code' || path.conversation !== undefined) return { path: shown, reason: 'not_a_files_ref' }
+  if (path.area !== 'files') return { path: shown, reason: 'only_files_can_be_checked_out' }
+  if (path.turn === currentTurn) return { path: shown, reason: 'already_the_current_turn' }
+  return { turnId: path.turn, rel: path.rel }
+}
+
+const logicalOf = ({ turnId, rel }: CheckoutSource) =>
+  rel === '' ? `fi:${turnId}.files` : formatPath({ space: 'fi', kind: 'file', turn: turnId, area: 'files', rel })
+
+function resultOf(turnId: string, mode: Mode, outcome: CheckoutOutcome & { ok: true }, checkedOutFrom: readonly string[]): JsonObject {
+  return {
+    mode,
+    checked_out_from: [...checkedOutFrom],
+    checked_out: outcome.checkedOut.map(({ source, files }) => ({ source: logicalOf(source), files })),
+    materialized: {
+      file_count: outcome.files.length,
+      ...treeOf(outcome.files),
+      target_root: `${turnId}/files/`,
+      target_logical_root: `fi:${turnId}.files/`,
+      path_rule: { logical: `fi:${turnId}.files/<path>`, physical: `${turnId}/files/<path>` },
+    },
+    missing: [],
+    errors: [],
+  }
+}
+
+function problemOf({ code, problems }: CheckoutOutcome & { ok: false }, mode: Mode): Notice {
+  if (code === 'nonempty') {
+    const made = problems.map(({ message }) => message).join('; ')
+    const message = `files/ holds work of this turn that a replace would undo: ${made}. Nothing changed. Use mode "overlay", or force:true to throw it away.`
+    return { code: 'react.checkout.nonempty', message, mode }
+  }
+  const named = problems.map(({ source, message }) => ({ ...(source && { path: logicalOf(source) }), message }))
+  const said = named.map(({ path, message }) => (path === undefined ? message : `${path}: ${message}`)).join('; ')
+  const kind = code === 'missing' ? { missing: named } : { errors: named }
+  return { code: 'react.checkout.failed', message: `Nothing was checked out and nothing changed. ${said}.`, ...kind }
+}
+
+function refusedBy(said: Notice): Outcome {
+  const { code, message, ...details } = said
+  return failed(code, message, { notices: [said], ...(Object.keys(details).length > 0 && { details: details as JsonObject }) })
+}

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import { afterEarlierTurns } from '../../../test/support/earlier-turns.ts'
+import { artifactContent, type Draft, type Meta } from '../../core/block/index.ts'
+import { place } from '../../testing/blocks.ts'
+import { pullTool } from './pull.ts'
+
+const turns = { turn_o: { 'app/a.ts': 'a', 'app/deep/b.ts': 'bb', 'notes/n.md': 'n' } }
+
+const recorded = (path: string, text: string, meta: Meta = {}): Draft =>
+  artifactContent(place('k1', 'turn_o'), { path, mime: 'text/markdown', digest: { artifact_path: path }, text, meta })
+
+const stage = () =>
+  afterEarlierTurns(turns, async (blobs) => [
+    recorded('fi:turn_o.outputs/reports/q1.md', 'report'),
+    recorded('fi:turn_o.outputs/preview.md', 'only the beg', { partial: true }),
+    {
+      ...recorded('fi:turn_o.user.attachments/photo.png', ''),
+      text: undefined as never,
+      mime: 'image/png',
+      blob: await blobs.put(Buffer.from('photo')),
+    },
+  ])
+
+describe('react.pull', () => {
+  it('brings one file: where it is, what it is, how large', async () => {
+    const { run, read } = await stage()
+    const { ok, output } = await run(pullTool, { paths: ['fi:turn_o.files/app/a.ts'] })
+    expect([ok, output]).toEqual([
+      true,
+      {
+        requested: ['fi:turn_o.files/app/a.ts'],
+        pulled: [
+          {
+            logical_path: 'fi:turn_o.files/app/a.ts',
+            physical_path: 'turn_o/files/app/a.ts',
+            file_count: 1,
+            mime: 'text/plain',
+            size_bytes: 1,
+          },
+        ],
+      },
+    ])
+    expect(await read('turn_o/files/app/a.ts')).toBe('a')
+    expect(await read('turn_o/files/notes/n.md')).toBe(undefined)
+  })
+
+  it('brings a folder, or all of files/, as a tree', async () => {
+    const { run, read } = await stage()
+    for (const path of ['fi:turn_o.files/app', 'fi:turn_o.files/app/']) {
+      const { output } = await run(pullTool, { paths: [path] })
+      expect(output).toMatchObject({
+        pulled: [
+          {
+            logical_root: 'fi:turn_o.files/app/',
+            physical_root: 'turn_o/files/app/',
+            file_count: 2,
+            tree: ['a.ts', 'deep/b.ts'],
+            tree_truncated: false,
+            omitted_files: 0,
+            path_rule: { logical: 'fi:turn_o.files/app/<path>', physical: 'turn_o/files/app/<path>' },
+          },
+        ],
+      })
+    }
+    for (const path of ['fi:turn_o.files', 'fi:turn_o.files/']) {
+      expect((await run(pullTool, { paths: path })).output).toMatchObject({ pulled: [{ logical_root: 'fi:turn_o.files/', file_count: 3 }] })
+    }
+    expect(await read('turn_o/files/notes/n.md')).toBe('n')
+  })
+
+  it('shows 80 files of a tree, and says how many more there are', async () => {
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`app/${n}`, 'x']))
+    const { run } = await afterEarlierTurns({ turn_o: many })
+    const { output } = await run(pullTool, { paths: ['fi:turn_o.files'] })
+    const [row] = (output as { pulled: { tree: string[]; tree_truncated: boolean; omitted_files: number; file_count: number }[] }).pulled
+    expect([row?.tree.length, row?.tree_truncated, row?.omitted_files, row?.file_count]).toEqual([80, true, 20, 100])
+  })
+
+  it('tools 18.52: takes no folder of outputs', async () => {
+    const { run } = await stage()
+    for (const path of ['fi:turn_o.outputs/reports', 'fi:turn_o.outputs/reports/', 'fi:turn_o.outputs', 'fi:turn_o.outputs/']) {
+      const { ok, error, output, notices } = await run(pullTool, { paths: [path] })
+      expect([ok, error?.code, notices?.[0]?.code]).toEqual([false, 'pull_nothing_resolved', 'pull_nothing_resolved'])
+      expect(output).toMatchObject({ pulled: [], invalid: [{ path, reason: 'output_pulls_require_exact_file_ref' }] })
+    }
+    expect((await run(pullTool, { paths: ['fi:turn_o.outputs/reports/q1.md'] })).ok).toBe(true)
+  })
+
+  it('tools 18.53: takes an attachment by its exact name only', async () => {
+    const { run, read } = await stage()
+    for (const path of ['fi:turn_o.user.attachments/', 'fi:turn_o.user.attachments']) {
+      const { output } = await run(pullTool, { paths: [path] })
+      expect(output).toMatchObject({ invalid: [{ path, reason: 'attachment_pulls_require_exact_file_ref' }] })
+    }
+    expect((await run(pullTool, { paths: ['fi:turn_o.user.attachments/photo.png'] })).ok).toBe(true)
+    expect(await read('turn_o/attachments/photo.png')).toBe('photo')
+  })
+
+  it('tools 18.55: never takes a preview for the file', async () => {
+    const { run, read } = await stage()
+    const { ok, output } = await run(pullTool, { paths: ['fi:turn_o.outputs/preview.md'] })
+    expect([ok, output]).toMatchObject([false, { missing: ['fi:turn_o.outputs/preview.md'] }])
+    expect(await read('turn_o/outputs/preview.md')).toBe(undefined)
+  })
+
+  it('tools 18.56: what was pulled can not be written in place', async () => {
+    const { run, workspace } = await stage()
+    await run(pullTool, { paths: ['fi:turn_o.files', 'fi:turn_o.outputs/reports/q1.md'] })
+    for (const path of ['turn_o/files/app/a.ts', 'turn_o/files/app/deep/b.ts', 'turn_o/outputs/reports/q1.md']) {
+      await expect(workspace.files.write(path, Buffer.from('x'))).rejects.toMatchObject({ details: { reason: 'read_only' } })
+      await expect(workspace.files.remove(path)).rejects.toMatchObject({ details: { reason: 'read_only' } })
+    }
+  })
+
+  it('leaves the current workspace alone', async () => {
+    const { run, workspace, read } = await stage()
+    await workspace.files.write('turn_c/files/app/a.ts', Buffer.from('mine'))
+    await run(pullTool, { paths: ['fi:turn_o.files'] })
+    expect(await read('turn_c/files/app/a.ts')).toBe('mine')
+    expect((await workspace.files.list('turn_c/files')).files.length).toBe(1)
+  })
+
+  it('does the rest when some of it can not be had, without a notice, and takes duplicates once', async () => {
+    const { run } = await stage()
+    const paths = [
+      'fi:turn_o.files/app/a.ts',
+      'fi:turn_o.files/app/a.ts',
+      'conv:fi:turn_o.files/app/a.ts',
+      'fi:turn_o.files/no',
+      'so:sources_pool[1]',
+    ]
+    const { ok, output, notices } = await run(pullTool, { paths: [...paths, 'fi:turn_o', 'turn_o/files/app/a.ts', 'fi:turn_o.files/../x'] })
+    expect([ok, notices]).toEqual([true, undefined])
+    expect(output).toMatchObject({
+      requested: expect.any(Array),
+      pulled: [{ logical_path: 'fi:turn_o.files/app/a.ts' }],
+      missing: ['fi:turn_o.files/no'],
+      invalid: [
+        { path: 'so:sources_pool[1]', reason: 'react.pull accepts fi: refs' },
+        { path: 'fi:turn_o', reason: 'unresolvable_fi_ref' },
+        { path: 'turn_o/files/app/a.ts', reason: 'react.pull accepts fi: refs' },
+        { path: 'fi:turn_o.files/../x', reason: 'unresolvable_fi_ref' },
+      ],
+    })
+    expect((output as { pulled: unknown[] }).pulled.length).toBe(1)
+  })
+
+  it('says when a turn, a file or a conversation is not there', async () => {
+    const { run } = await stage()
+    const { output } = await run(pullTool, { paths: ['fi:turn_x.files', 'fi:turn_o.files/nope', 'fi:conv_c2.turn_o.files/app/a.ts'] })
+    expect(output).toMatchObject({
+      missing: ['fi:turn_x.files', 'fi:turn_o.files/nope'],
+      invalid: [{ path: 'fi:conv_c2.turn_o.files/app/a.ts', reason: 'unresolvable_fi_ref' }],
+    })
+  })
+
+  it('says what of a folder is lost', async () => {
+    const { run, blobs } = await stage()
+    const { createHash } = await import('node:crypto')
+    await blobs.remove(createHash('sha256').update('a').digest('hex'))
+    const { output } = await run(pullTool, { paths: ['fi:turn_o.files/app'] })
+    expect(output).toMatchObject({
+      pulled: [{ logical_root: 'fi:turn_o.files/app/', tree: ['deep/b.ts'] }],
+      errors: [{ path: 'fi:turn_o.files/app', message: expect.stringContaining('app/a.ts') }],
+    })
+  })
+})

@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import type { JsonObject } from '../../core/json.ts'
+import { filePath } from '../../core/path/build.ts'
+import { formatPath, parsePath } from '../../core/path/logical.ts'
+import type { History, Hydration, HydrationRef, Workspace } from '../../ports/workspace.ts'
+import { historyOf } from '../artifacts/history.ts'
+import { defineTool } from '../define.ts'
+import { mimeOf } from '../mime.ts'
+import { failed, succeeded } from '../outcome.ts'
+import { treeOf } from './file-tree.ts'
+
+const MOST_PATHS = 50
+
+const params = z.object({
+  paths: z
+    .union([z.string(), z.array(z.string())])
+    .describe('fi:<turn>.files/<file or folder>, fi:<turn>.outputs/<file>, fi:<turn>.user.attachments/<name>'),
+})
+
+/** What was asked for, in the words of the model, and what it means. */
+interface Wanted {
+  readonly given: string
+  readonly turnId: string
+  readonly ref: HydrationRef
+}
+
+interface Refused {
+  readonly path: string
+  readonly reason: string
+}
+
+export const pullTool = defineTool({
+  id: 'react.pull',
+  description:
+    'Bring files of earlier turns here as read-only reference, below their own turn. This does not change the current workspace.',
+  params,
+  strategy: 'exploration',
+  repeatable: true,
+  returns: 'where the files are, and what could not be had',
+  constraints: [
+    'folders only below files/; outputs and attachments one by one, by their exact names',
+    'to continue work on earlier files use react.checkout: pulled files can not be changed',
+  ],
+  async run({ paths }, call) {
+    const given = [...new Set(typeof paths === 'string' ? [paths] : paths)].slice(0, MOST_PATHS)
+    const read = given.map(readRef)
+    const invalid: Refused[] = read.filter((each) => 'reason' in each)
+    const wanted = unique(read.filter((each) => 'ref' in each))
+    const workspace = wanted.length > 0 ? await call.workspace() : undefined
+    const history = historyOf(call)
+    const pulled: JsonObject[] = []
+    const [missing, errors]: [string[], JsonObject[]] = [[], []]
+    for (const [turnId, group] of byTurn(wanted)) {
+      const hydration = await (workspace as Workspace).hydrate(
+        turnId,
+        group.map(({ ref }) => ref),
+        history,
+      )
+      pulled.push(...hydration.present.map((present) => rowOf(turnId, present)))
+      for (const ref of hydration.missing) {
+        const path = givenFor(group, ref)
+        if (await isFolder(turnId, ref, history)) invalid.push({ path, reason: exactOnly[ref.area] })
+        else missing.push(path)
+      }
+      errors.push(...hydration.errors.map(({ ref, message }) => ({ path: givenFor(group, ref), message })))
+    }
+    const output = {
+      requested: given,
+      pulled,
+      ...(missing.length > 0 && { missing }),
+      ...(invalid.length > 0 && { invalid: invalid.map(({ path, reason }) => ({ path, reason })) }),
+      ...(errors.length > 0 && { errors }),
+    }
+    if (pulled.length > 0) return succeeded({ output })
+    const message = 'Nothing was pulled: none of these paths leads to a file that can be had. Look at missing and invalid.'
+    return failed('pull_nothing_resolved', message, { notices: [{ code: 'pull_nothing_resolved', message }], output })
+  },
+})
+
+function readRef(given: string): Wanted | Refused {
+  if (!/^(conv:)?fi:/.test(given)) return { path: given, reason: 'react.pull accepts fi: refs' }
+  const path = parsePath(given)
+  if (path?.space !== 'fi' || path.kind === 'code' || path.conversation !== undefined) return { path: given, reason: 'unresolvable_fi_ref' }
+  const { turn: turnId, area, rel } = path
+  if (area !== 'files' && path.kind === 'folder') return { path: given, reason: exactOnly[area] }
+  return { given, turnId, ref: { area, rel } }
+}
+
+/** Written without its slash: only what lies below it says that it is one. */
+async function isFolder(turnId: string, { area, rel }: HydrationRef, history: History): Promise<boolean> {
+  return area !== 'files' && (await history.paths(turnId)).some((path) => path.startsWith(`${filePath(turnId, area, rel)}/`))
+}
+
+const exactOnly = {
+  files: 'unresolvable_fi_ref',
+  outputs: 'output_pulls_require_exact_file_ref',
+  attachments: 'attachment_pulls_require_exact_file_ref',
+} as const
+
+/** Two spellings of one path are one. */
+function unique(wanted: readonly Wanted[]): readonly Wanted[] {
+  return [...new Map(wanted.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
+}
+
+const byTurn = (wanted: readonly Wanted[]) => Map.groupBy(wanted, ({ turnId }) => turnId)
+
+const givenFor = (group: readonly Wanted[], ref: HydrationRef) => group.find((each) => each.ref === ref)?.given ?? ''
+
+function rowOf(turnId: string, { ref, files }: Hydration['present'][number]): JsonObject {
+  const { area, rel } = ref
+  const root = rel === '' ? `${turnId}/${area}` : `${turnId}/${area}/${rel}`
+  const [only] = files
+  if (files.length === 1 && only?.path === root) {
+    return { logical_path: filePath(turnId, area, rel), physical_path: root, file_count: 1, mime: mimeOf(root), size_bytes: only.size }
+  }
+  const logical = formatPath({ space: 'fi', kind: 'folder', turn: turnId, area, rel })
+  return {
+    logical_root: logical,
+    physical_root: `${root}/`,
+    file_count: files.length,
+    ...treeOf(files.map(({ path }) => path.slice(root.length + 1))),
+    path_rule: { logical: `${logical}<path>`, physical: `${root}/<path>` },
+  }
+}

@@ -1,0 +1,180 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { toolStage } from '../../../test/support/tool-stage.ts'
+import { foldersOnDisk } from '../../../test/support/workspaces.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createCustomWorkspaces } from '../../adapters/workspace/custom.ts'
+import { toPhysical } from '../../core/path/physical.ts'
+import { localScope } from '../../core/scope.ts'
+import { createReadTool } from './read.ts'
+import { searchFilesTool } from './search-files.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-search-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+interface Found {
+  readonly hits: readonly {
+    readonly path: string
+    readonly logical_path?: string
+    readonly matches?: readonly { line: number; preview: string }[]
+  }[]
+  readonly [key: string]: unknown
+}
+
+async function stage(files: Record<string, string>, scratch: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(root, 'w-'))
+  const workspace = await createCustomWorkspaces({ ...foldersOnDisk(folder), blobs: createMemoryBlobs() }).open(localScope, 'c1')
+  const place = (path: string) => join(folder, 'local/default/local/c1/out/workdir', path)
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(place(path), '..'), { recursive: true })
+    writeFileSync(place(path), text)
+  }
+  for (const [path, text] of Object.entries(scratch)) await workspace.scratch.write(path, Buffer.from(text))
+  const made = await toolStage([], { workspace, turnId: 'turn_c' })
+  const search = async (params: object = {}) => {
+    const outcome = await made.run(searchFilesTool, params)
+    return { ...outcome, found: outcome.output as unknown as Found }
+  }
+  const paths = async (params: object = {}) => (await search(params)).found.hits.map(({ path }) => path)
+  return { ...made, place, search, paths }
+}
+
+const project = { 'turn_c/files/app/main.ts': 'one\ntwo\nthree two\n', 'turn_c/outputs/log.txt': 'two', 'turn_o/files/app/old.ts': 'two' }
+
+describe('react.search_files', () => {
+  it('lists what is here, with sizes and without opening anything', async () => {
+    const { search } = await stage({ ...project, 'turn_c/files/.env': 'secret', 'turn_c/files/app/.git/config': 'x' })
+    const { ok, found } = await search()
+    expect([ok, found]).toEqual([
+      true,
+      {
+        root: 'outdir',
+        hits: [
+          { path: 'turn_c/files/app/main.ts', size_bytes: 18, logical_path: 'fi:turn_c.files/app/main.ts' },
+          { path: 'turn_c/outputs/log.txt', size_bytes: 3, logical_path: 'fi:turn_c.outputs/log.txt' },
+          { path: 'turn_o/files/app/old.ts', size_bytes: 3, logical_path: 'fi:turn_o.files/app/old.ts' },
+        ],
+        hit_count: 3,
+        scanned_files: 3,
+      },
+    ])
+  })
+
+  it('looks below one folder, however it is named', async () => {
+    const { paths, search } = await stage(project, { 'scratch/x.py': 'x' })
+    for (const folder of [
+      'files',
+      'files/app/..',
+      'fi:turn_c.files/',
+      'fi:turn_c.files/app',
+      'turn_c/files/app',
+      'outdir/turn_c/files/app/',
+    ]) {
+      if (!folder.includes('..')) expect((await paths({ root: folder })).map((path) => path.split('/').at(-1))).toEqual(['main.ts'])
+    }
+    expect(await paths({ root: 'turn_o' })).toEqual(['files/app/old.ts'])
+    expect(await paths({ root: 'workdir' })).toEqual(['scratch/x.py'])
+    expect((await search({ root: 'workdir/scratch' })).found.root).toBe('workdir/scratch')
+    expect(await paths({ root: 'files/nowhere' })).toEqual([])
+  })
+
+  it('finds by name and by content, line by line, and says how to read on', async () => {
+    const { search, paths } = await stage(project)
+    expect(await paths({ name_regex: '\\.ts$' })).toEqual(['turn_c/files/app/main.ts', 'turn_o/files/app/old.ts'])
+    const { found } = await search({ root: 'files', pattern: 'tw[o]', context_lines: 1 })
+    expect(found).toEqual({
+      root: 'outdir/turn_c/files',
+      hits: [
+        {
+          path: 'app/main.ts',
+          size_bytes: 18,
+          logical_path: 'fi:turn_c.files/app/main.ts',
+          line_count: 4,
+          text_symbols: 18,
+          matches: [
+            { line: 2, preview: 'one\ntwo\nthree two', read_item: { path: 'fi:turn_c.files/app/main.ts', line_start: 1, line_count: 9 } },
+            { line: 3, preview: 'two\nthree two\n', read_item: { path: 'fi:turn_c.files/app/main.ts', line_start: 1, line_count: 9 } },
+          ],
+        },
+      ],
+      hit_count: 1,
+      scanned_files: 1,
+      match_count: 2,
+      read_items: [
+        { path: 'fi:turn_c.files/app/main.ts', line_start: 1, line_count: 9 },
+        { path: 'fi:turn_c.files/app/main.ts', line_start: 1, line_count: 9 },
+      ],
+    })
+  })
+
+  it('tools 18.67: looks at 2,000 files at most and says so; a folder that is a link is not entered', async () => {
+    const { search, place } = await stage(Object.fromEntries(Array.from({ length: 2_500 }, (_, n) => [`turn_c/files/app/${n}`, ''])))
+    symlinkSync('/etc', place('turn_c/files/app/0000-link'))
+    const { found } = await search({ root: 'files', name_regex: 'passwd|^app/1$' })
+    expect([found.scanned_files, found.scan_truncated, found.max_scanned_reached]).toEqual([2_000, true, true])
+    expect(found.hits.map(({ path }) => path)).toEqual(['app/1'])
+  })
+
+  it('tools 18.68: a hit under OUT_DIR has a path that react.read takes, a hit in the scratch has none', async () => {
+    const { search, run } = await stage(project, { 'x.py': 'two' })
+    const { found } = await search({ pattern: 'two' })
+    for (const { path, logical_path = '' } of found.hits) {
+      expect(toPhysical(logical_path)).toBe(path)
+      const { output } = await run(createReadTool(), { paths: [logical_path] })
+      expect(JSON.stringify(output)).not.toContain('missing')
+    }
+    const scratch = await search({ root: 'workdir', pattern: 'two' })
+    expect(scratch.found.hits).toEqual([
+      { path: 'x.py', size_bytes: 3, line_count: 1, text_symbols: 3, matches: [{ line: 1, preview: 'two' }] },
+    ])
+  })
+
+  it('stops at the files and the matches that were asked for, and says so', async () => {
+    const { search } = await stage(project)
+    expect((await search({ max_files: 2 })).found).toMatchObject({ hit_count: 2, files_truncated: true })
+    expect((await search({ pattern: 'two', max_matches: 1 })).found).toMatchObject({ match_count: 1, matches_truncated: true })
+    expect((await search({ pattern: 'three', max_bytes: 4 })).found).toMatchObject({ hit_count: 0 })
+  })
+
+  it('shows 400 characters of a line, and passes over what is no text', async () => {
+    const { search } = await stage({ 'turn_c/files/long': `two${'x'.repeat(5_000)}`, 'turn_c/files/binary': 'two\0' })
+    const { found } = await search({ pattern: 'two' })
+    expect(found.hits.map(({ path, matches }) => [path, matches?.[0]?.preview.length])).toEqual([['turn_c/files/long', 400]])
+  })
+
+  it('refuses a place outside', async () => {
+    const { search } = await stage(project)
+    for (const place of [
+      '/etc',
+      '..',
+      '../x',
+      'files/../../..',
+      'outdir/../runtime',
+      'runtime',
+      'ks:docs',
+      'fi:turn_c',
+      'app',
+      'fi:conv_c2.turn_c.files',
+      'turn_c/.git',
+    ]) {
+      const { ok, error, notices } = await search({ root: place })
+      expect([place, ok, error?.code, notices?.[0]?.code]).toEqual([place, false, 'search_invalid_root', 'search_invalid_root'])
+    }
+    expect((await search({ root: 'turn_c/files/app/main.ts' })).error?.code).toBe('search_invalid_root')
+  })
+
+  it('refuses a pattern that is none, is too long, or would never come to an end; the loop does not stand still', async () => {
+    const { search } = await stage({ 'turn_c/files/trap': 'a'.repeat(64) })
+    expect((await search({ pattern: '(' })).error?.code).toBe('search_invalid_regex')
+    expect((await search({ name_regex: '[' })).error?.code).toBe('search_invalid_regex')
+    expect((await search({ pattern: 'x'.repeat(1_001) })).error?.code).toBe('search_invalid_regex')
+    let turns = 0
+    const ticking = setInterval(() => turns++, 10)
+    const { error } = await search({ pattern: '^(a|aa)+b' })
+    clearInterval(ticking)
+    expect([error?.code, error?.message]).toEqual(['search_invalid_regex', expect.stringContaining('too long on turn_c/files/trap')])
+    expect(turns).toBeGreaterThan(0)
+  })
+})

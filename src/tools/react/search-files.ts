@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import { Failure } from '../../core/failure.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json.ts'
+import { parsePath } from '../../core/path/logical.ts'
+import { splitPhysical, toLogical } from '../../core/path/physical.ts'
+import { unsafeReason } from '../../core/path/safety.ts'
+import { knownTurns } from '../../core/timeline/turns.ts'
+import type { FileInfo, Files } from '../../ports/files.ts'
+import { defineTool } from '../define.ts'
+import { failed, succeeded } from '../outcome.ts'
+import type { Call } from '../tool.ts'
+import { createMatcher, type Matcher, TooSlow } from './match.ts'
+
+const MOST_SCANNED = 2_000
+const MOST_RESULTS = 200
+const MOST_BYTES = 1024 * 1024
+
+const count = (most: number, fallback: number) => z.number().int().min(0).max(most).default(fallback)
+
+const params = z.object({
+  root: z.string().optional().describe('outdir (default), workdir, a folder of either, files/…, <turn>/…, or fi:<turn>.files/…'),
+  name_regex: z.string().optional().describe('only files whose path matches'),
+  pattern: z.string().optional().describe('only files with a line that matches; without it nothing is opened'),
+  context_lines: count(10, 0).describe('lines around a match in its preview'),
+  max_files: count(MOST_RESULTS, MOST_RESULTS).describe('hits at most'),
+  max_matches: count(MOST_RESULTS, MOST_RESULTS).describe('matches at most'),
+  max_bytes: count(16 * MOST_BYTES, MOST_BYTES).describe('how much of each file is searched'),
+})
+
+type Given = z.infer<typeof params>
+
+/** Where to look: a folder of OUT_DIR or of the scratch. */
+interface Root {
+  readonly place: 'outdir' | 'workdir'
+  readonly folder: string
+}
+
+export const searchFilesTool = defineTool({
+  id: 'react.search_files',
+  description: 'Find local files by name or content. Nothing is loaded: read what you need with react.read and the logical_path of a hit.',
+  params,
+  strategy: 'exploration',
+  repeatable: true,
+  returns: 'paths, sizes, logical paths, matching lines',
+  constraints: ['only what is here: files of earlier turns must be pulled or checked out first'],
+  async run(given, call) {
+    const root = readRoot(given.root, call)
+    if (!root) return invalidRoot(given.root ?? '')
+    const problem = [given.name_regex, given.pattern].map(regexProblem).find((each) => each !== undefined)
+    if (problem !== undefined) return invalidRegex(problem)
+    const workspace = await call.workspace()
+    const files = root.place === 'outdir' ? workspace.files : workspace.scratch
+    const matcher = createMatcher(given)
+    try {
+      const listing = await files.list(root.folder, { limit: MOST_SCANNED })
+      return succeeded({ output: await search(files, root, listing, given, matcher, call) })
+    } catch (error) {
+      if (error instanceof TooSlow) return invalidRegex(error.message)
+      if (error instanceof Failure && error.code === 'file.unsafe') return invalidRoot(given.root ?? '')
+      throw error
+    } finally {
+      matcher.close()
+    }
+  },
+})
+
+async function search(
+  files: Files,
+  root: Root,
+  listing: { readonly files: readonly FileInfo[]; readonly truncated: boolean },
+  given: Given,
+  matcher: Matcher,
+  call: Call,
+): Promise<Json> {
+  const relative = (path: string) => (root.folder === '' ? path : path.slice(root.folder.length + 1))
+  const named = await matcher.names(listing.files.map(({ path }) => relative(path)))
+  const turns = knownTurns(call.timeline)
+  const hits: JsonObject[] = []
+  const readItems: JsonObject[] = []
+  let [matches, filesTruncated, matchesTruncated] = [0, false, false]
+  for (const info of listing.files.filter((_, index) => named[index])) {
+    call.signal.throwIfAborted()
+    if (hits.length >= given.max_files) {
+      filesTruncated = true
+      break
+    }
+    const logical = root.place === 'outdir' ? toLogical(info.path, turns) : undefined
+    const about = { path: relative(info.path), size_bytes: info.size, ...(logical !== undefined && { logical_path: logical }) }
+    if (given.pattern === undefined) hits.push(about)
+    else {
+      const text = await readText(files, info, given.max_bytes)
+      const room = given.max_matches - matches
+      const found = text === undefined ? undefined : await matcher.lines(text, room, info.path)
+      if (text === undefined || found === undefined || found.matches.length === 0) continue
+      matches += found.matches.length
+      matchesTruncated ||= found.more
+      const rows = found.matches.map(({ line, preview }) => ({ line, preview, ...readItem(logical, line) }))
+      readItems.push(...rows.flatMap(({ read_item }) => (read_item === undefined ? [] : [read_item])))
+      hits.push({ ...about, line_count: found.lines, text_symbols: text.length, matches: rows })
+      if (matchesTruncated) break
+    }
+  }
+  return {
+    root: root.folder === '' ? root.place : `${root.place}/${root.folder}`,
+    hits,
+    hit_count: hits.length,
+    scanned_files: listing.files.length,
+    ...(given.pattern !== undefined && { match_count: matches, read_items: readItems }),
+    ...(listing.truncated && { scan_truncated: true, max_scanned_reached: true }),
+    ...(matchesTruncated && { matches_truncated: true }),
+    ...(filesTruncated && { files_truncated: true }),
+  }
+}
+
+function readItem(logical: string | undefined, line: number): { readonly read_item?: JsonObject } {
+  return logical === undefined ? {} : { read_item: { path: logical, line_start: Math.max(1, line - 4), line_count: 9 } }
+}
+
+/** The beginning of a large file; undefined for what is no text, and for what became a link or a pipe meanwhile. */
+async function readText(files: Files, { path, size }: FileInfo, maxBytes: number): Promise<string | undefined> {
+  try {
+    const bytes = size > 16 * MOST_BYTES ? undefined : await files.read(path)
+    const part = bytes?.subarray(0, maxBytes)
+    return part === undefined || part.subarray(0, 8_192).includes(0) ? undefined : new TextDecoder().decode(part)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'file.unsafe') return undefined
+    throw error
+  }
+}
+
+/** Undefined for everything that does not lie below OUT_DIR or the scratch. */
+function readRoot(given: string | undefined, { place, timeline }: Call): Root | undefined {
+  const text = (given ?? 'outdir').trim().replace(/\/+$/, '')
+  if (text === '' || text === '.' || text === 'outdir') return { place: 'outdir', folder: '' }
+  if (text === 'workdir') return { place: 'workdir', folder: '' }
+  const [, named, below] = /^(outdir|workdir)\/(.+)$/s.exec(text) ?? []
+  const folder = named === undefined ? folderIn(text, place.turnId, knownTurns(timeline)) : below
+  if (folder === undefined || unsafeReason(folder) !== undefined) return undefined
+  return { place: named === 'workdir' ? 'workdir' : 'outdir', folder }
+}
+
+function folderIn(text: string, currentTurn: string, turns: ReadonlySet<string>): string | undefined {
+  if (text.includes(':')) {
+    const path = parsePath(text)
+    const own = path?.space === 'fi' && path.kind !== 'code' && path.conversation === undefined ? path : undefined
+    return own && [own.turn, own.area, ...(own.rel === '' ? [] : [own.rel])].join('/')
+  }
+  if (/^(files|outputs|attachments)(\/|$)/.test(text)) return `${currentTurn}/${text}`
+  return turns.has(text) || text.startsWith('turn_') || splitPhysical(`${text}/x`, turns) ? text : undefined
+}
+
+const LONGEST_PATTERN = 1_000
+
+function regexProblem(pattern: string | undefined): string | undefined {
+  if (pattern === undefined) return undefined
+  if (pattern.length > LONGEST_PATTERN) return `it is longer than ${LONGEST_PATTERN} characters`
+  try {
+    new RegExp(pattern)
+    return undefined
+  } catch (error) {
+    return isObject(error) && typeof error.message === 'string' ? error.message.slice(0, 300) : 'it can not be read'
+  }
+}
+
+const invalidRegex = (why: string) => {
+  const message = `The regular expression was not used: ${why}. Send a simpler one.`
+  return failed('search_invalid_regex', message, { notices: [{ code: 'search_invalid_regex', message }] })
+}
+
+const invalidRoot = (root: string) => {
+  const message = `"${root.slice(0, 200)}" is not a place to search. Use outdir, workdir, files/…, <turn>/files/… or fi:<turn>.files/…`
+  return failed('search_invalid_root', message, { notices: [{ code: 'search_invalid_root', message }] })
+}

@@ -1,0 +1,91 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, describe, expect, it } from 'vitest'
+import { lineageRefs } from '../../src/adapters/workspace/git-lineage.ts'
+import { localScope } from '../../src/core/scope.ts'
+import { contentsBelow } from '../../src/testing/conformance/workspace-kit.ts'
+import { codeCache } from './children.ts'
+import { contentsOf, type Kind, openMachine } from './workspace-machine.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-workspace-crash-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const KILLS = 3
+const env = { ...process.env, NODE_COMPILE_CACHE: codeCache }
+const script = join(import.meta.dirname, 'workspace-child.ts')
+
+/** Killed some way into what it does after its nth line: at another place each time, and never in what only loads the code. */
+async function killedWhile(folder: string, kind: Kind, what: 'checkout' | 'publish', kill: number): Promise<void> {
+  const child = spawn(process.execPath, [script, folder, kind, what], { stdio: ['ignore', 'pipe', 'inherit'], env })
+  const ended = once(child, 'close')
+  let said = 0
+  for await (const _ of createInterface({ input: child.stdout })) {
+    if (++said < 2) continue
+    await new Promise((resume) => setTimeout(resume, kill * 13))
+    child.kill('SIGKILL')
+    break
+  }
+  const [code, signal] = (await ended) as [number | null, string | null]
+  expect([code, signal]).toEqual([null, 'SIGKILL'])
+}
+
+const asText = (word: string) => Object.fromEntries([...contentsOf(word)].map(([rel, bytes]) => [rel, Buffer.from(bytes).toString()]))
+
+describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind) => {
+  it('inside a checkout leaves the folder as it was or as it was to be, and it can be checked out again', async () => {
+    const folder = mkdtempSync(join(root, 'checkout-'))
+    const before = await openMachine(folder, kind)
+    for (const word of ['turn_a', 'turn_b']) {
+      await before.workspace.begin(word)
+      await before.workspace.files.replaceFolder(`${word}/files`, contentsOf(word))
+      await before.publish(word)
+    }
+    for (let kill = 0; kill < KILLS; kill++) {
+      await killedWhile(folder, kind, 'checkout', kill)
+      const { workspace, history } = await openMachine(folder, kind)
+      await workspace.begin('turn_c')
+      const found = await contentsBelow(workspace, 'turn_c/files')
+      expect([asText('turn_a'), asText('turn_b')]).toContainEqual(found)
+      const again = await workspace.checkout('turn_c', { mode: 'replace', sources: [{ turnId: 'turn_a', rel: '' }] }, history)
+      expect(again.ok).toBe(true)
+      expect(await contentsBelow(workspace, 'turn_c/files')).toEqual(asText('turn_a'))
+    }
+  }, 120_000)
+
+  it('inside a publish leaves every version whole, and the next publish goes on from there', async () => {
+    const folder = mkdtempSync(join(root, 'publish-'))
+    for (let kill = 0; kill < KILLS; kill++) {
+      await killedWhile(folder, kind, 'publish', kill)
+      const { workspace, history, publish, turns } = await openMachine(folder, kind)
+      const everyone = readdirSync(join(folder, 'workspaces/local/default/local/c1/out/workdir')).filter((name) => name.startsWith('turn_'))
+      for (const turnId of everyone.slice(-4)) {
+        const version = await workspace.version(turnId, history)
+        if (turns().includes(turnId)) expect(version?.length).toBe(contentsOf(turnId).size)
+        if (!version) continue
+        await workspace.begin('turn_z')
+        await workspace.checkout('turn_z', { mode: 'replace', sources: [{ turnId, rel: '' }] }, history)
+        expect(await contentsBelow(workspace, 'turn_z/files')).toEqual(asText(turnId))
+      }
+      const open = `turn_${String(turns().length).padStart(4, '0')}`
+      await workspace.begin(open)
+      await workspace.files.replaceFolder(`${open}/files`, contentsOf(open))
+      await publish(open)
+      expect((await workspace.version(open, history))?.length).toBe(contentsOf(open).size)
+    }
+    if (kind === 'git') isSound(folder)
+  }, 120_000)
+})
+
+/** Nothing is broken, and the branch is where the newest version is. */
+function isSound(folder: string): void {
+  const repository = join(folder, 'workspaces/local/default/local/c1/lineage.git')
+  const git = (...args: string[]) => execFileSync('git', ['--git-dir', repository, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim()
+  const { branch, version } = lineageRefs(localScope, 'c1')
+  git('fsck', '--strict', '--connectivity-only')
+  const versions = git('for-each-ref', '--sort=refname', '--format=%(objectname)', version('x').slice(0, -2)).split('\n')
+  expect(git('rev-parse', branch)).toBe(versions.at(-1))
+}

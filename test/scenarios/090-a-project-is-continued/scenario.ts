@@ -1,0 +1,24 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
+
+export default {
+  title: 'a project is checked out, changed and published: the second turn leaves a version of the whole, and says only what changed',
+  cast: () => ({
+    replies: [
+      write('files/site/index.md', '# Home'),
+      write('files/site/about.md', '# About'),
+      answers('The site is there.'),
+      calls('react.checkout', { mode: 'replace', paths: ['fi:turn_1767225600000_000002.files/site'] }),
+      write('files/site/index.md', '# Welcome'),
+      calls('react.checkout', { mode: 'replace', paths: ['fi:turn_1767225600000_000002.files/site'] }),
+      answers('The page says Welcome.'),
+    ],
+  }),
+  async act(stage) {
+    await stage.say('Make a site.')
+    await stage.say('Change the title.')
+  },
+  prompt: true,
+} satisfies Scenario

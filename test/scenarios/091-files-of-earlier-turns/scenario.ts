@@ -1,0 +1,22 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+export default {
+  title: 'files of earlier turns are pulled and searched; what can not be had is named with its reason',
+  cast: () => ({
+    replies: [
+      calls('react.write', { path: 'files/notes/a.md', channel: 'canvas', content: 'rome\nparis', kind: 'display' }),
+      answers('Noted.'),
+      calls('react.pull', { paths: ['fi:turn_1767225600000_000002.files', 'fi:turn_0.files/x.md', 'fi:turn_0.outputs/', 'ks:guide.md'] }),
+      calls('react.search_files', { root: 'turn_1767225600000_000002', pattern: 'par.s' }),
+      calls('react.search_files', { root: '../..', pattern: '(' }),
+      calls('react.pull', { paths: ['fi:turn_0.files/x.md'] }),
+      answers('It says Paris.'),
+    ],
+  }),
+  async act(stage) {
+    await stage.say('Note this.')
+    await stage.say('What did I note?')
+  },
+  prompt: true,
+} satisfies Scenario

@@ -1,0 +1,41 @@
+import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
+import { type Draft, workspacePublish } from '../../src/core/block/index.ts'
+import { localScope } from '../../src/core/scope.ts'
+import type { BlobStore } from '../../src/ports/blobs.ts'
+import type { Workspace } from '../../src/ports/workspace.ts'
+import { minute } from '../../src/testing/blocks.ts'
+import { createTestJournal, publishedTurn } from '../../src/testing/conformance/workspace-kit.ts'
+import type { Tool } from '../../src/tools/tool.ts'
+import { toolStage } from './tool-stage.ts'
+
+const machine = (blobs: BlobStore) => createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
+
+/** A conversation in which turn_o and turn_p have published files, on a machine that has none of them; turn_c is running. */
+export async function afterEarlierTurns(
+  turns: Readonly<Record<string, Record<string, string>>>,
+  more: (blobs: BlobStore) => Promise<readonly Draft[]> = async () => [],
+) {
+  let workspace: Workspace | undefined
+  const stage = await toolStage(
+    async (blobs) => {
+      const journal = createTestJournal()
+      const before = await machine(blobs).open(localScope, 'c1')
+      workspace = await machine(blobs).open(localScope, 'c1')
+      const drafts: Draft[] = []
+      for (const [turnId, files] of Object.entries(turns)) {
+        drafts.push(workspacePublish(turnId, minute(1), await publishedTurn(before, turnId, journal, files)))
+      }
+      return [...drafts, ...(await more(blobs))]
+    },
+    { turnId: 'turn_c' },
+  )
+  const own = workspace as Workspace
+  await own.begin('turn_c')
+  const call = { ...stage.call, workspace: async () => own }
+  const read = async (path: string) => {
+    const bytes = await own.files.read(path)
+    return bytes && Buffer.from(bytes).toString()
+  }
+  return { ...stage, call, workspace: own, read, run: (tool: Tool, params: object) => tool.run(params as Record<string, unknown>, call) }
+}
