@@ -34,7 +34,7 @@ export function createAgent(options: AgentOptions): Agent {
   const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
-  return createAgentFrom({ ...options, model: modelsFrom(options.model), store, clock, documents, workspaces, settings })
+  return createAgentFrom({ bookkeeping, ...options, model: modelsFrom(options.model), store, clock, documents, workspaces, settings })
 }
 
 function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {

@@ -14,14 +14,16 @@ import type { Upload } from '../tools/attachments/upload.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createAdmission } from './admission.ts'
 import { type Archive, createArchive } from './archive.ts'
+import { type Bookkeeping, nothingKnown } from './bookkeeping.ts'
 import { type BuiltInOptions, builtInTools } from './built-in-tools.ts'
-import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
+import { followup, type Household, isBusy, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
+import { openConversations } from './open-conversations.ts'
 import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
@@ -50,6 +52,8 @@ export interface AgentParts {
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
   readonly hooks?: readonly Partial<HookFunctions>[]
+  /** What providers charge and how they cache, for whoever asks what a conversation has cost. */
+  readonly bookkeeping?: Bookkeeping
   /** Counts tokens; a rough guess when not given. */
   readonly tokens?: TokenCounter
   /** Told of every entry of every conversation as it is made, for whoever counts. */
@@ -243,6 +247,8 @@ export function createAgentFrom(parts: AgentParts): Agent {
       owner,
       hosting: parts.hosting,
       workspaces: parts.workspaces,
+      prompts: { system, cache: settings.cache, count },
+      bookkeeping: parts.bookkeeping ?? nothingKnown,
       announce: (conversation, event) => hub.publish(conversation, event),
       async enterRunning(conversation, change) {
         const running = await conversations.find(conversation)
@@ -293,14 +299,3 @@ function modelsOf(model: AgentParts['model']): Models {
   if ('stream' in model) return { decision: model, gate: model, compaction: model }
   return { gate: model.decision, compaction: model.decision, ...model }
 }
-
-async function* openConversations(store: ConversationStore): AsyncGenerator<string> {
-  let cursor: string | undefined
-  do {
-    const page = await store.list({ open: true, limit: 100, ...(cursor !== undefined && { cursor }) })
-    for (const { conversationId } of page.conversations) yield conversationId
-    cursor = page.next
-  } while (cursor !== undefined)
-}
-
-const isBusy = (error: unknown) => error instanceof Failure && error.code === 'conversation.busy'

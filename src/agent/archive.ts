@@ -1,3 +1,4 @@
+import type { PromptView } from '../core/api/prompt.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { readConversationKey, type Scope } from '../core/scope.ts'
@@ -14,6 +15,8 @@ export type { ConversationHead } from '../ports/store.ts'
 
 import type { ConversationHead, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import { type Bookkeeping, type Books, booksOf } from './bookkeeping.ts'
+import { type PromptSettings, recordedPrompt } from './recorded-prompt.ts'
 
 /** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */
 export interface Archive {
@@ -29,6 +32,9 @@ export interface Archive {
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
   sources(key: string): Promise<readonly SourceRow[]>
+  /** What the model read in a round. */
+  prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
+  books(key: string): Promise<Books>
   /** A file that was handed over, if it is the viewer's. */
   file(handle: string, viewer: Scope): Promise<HandedOver | undefined>
 }
@@ -41,13 +47,16 @@ export interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
+  readonly prompts: PromptSettings
+  readonly bookkeeping: Bookkeeping
   /** Tells whoever follows the conversation. */
   announce(key: string, event: EntryEvent): void
   /** Enters a change through the turn that is running here. False when none is. */
   enterRunning(key: string, change: Change): Promise<boolean>
 }
 
-export function createArchive({ store, clock, owner, hosting, workspaces, announce, enterRunning }: ArchiveParts): Archive {
+export function createArchive(parts: ArchiveParts): Archive {
+  const { store, clock, owner, hosting, workspaces, announce, enterRunning, prompts, bookkeeping } = parts
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -102,7 +111,7 @@ export function createArchive({ store, clock, owner, hosting, workspaces, announ
     },
     async fork(key, as, atTurn) {
       await visible(key)
-      await store.importBundle(forkBundle(await store.exportBundle(key), atTurn), { as })
+      await store.importBundle(forkBundle({ ...(await store.exportBundle(key)), conversation_id: nameOf(key) }, atTurn), { as })
       return head(as)
     },
     async exportBundle(key) {
@@ -121,6 +130,16 @@ export function createArchive({ store, clock, owner, hosting, workspaces, announ
       return log
     },
     sources: async (key) => (await visible(key)).timeline.sources.rows,
+    async prompt(key, turnId, iteration) {
+      await visible(key)
+      const prompt = await recordedPrompt(store, { conversationId: key, turnId, iteration }, prompts)
+      if (!prompt) throw new Failure('turn.missing', `there is no round ${iteration} of turn ${turnId} in ${nameOf(key)}`)
+      return prompt
+    },
+    async books(key) {
+      await visible(key)
+      return booksOf(store, key, bookkeeping, prompts.count)
+    },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)
       return file && hosting ? { ...file, read: () => hosting.read(file) } : undefined

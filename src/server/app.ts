@@ -11,6 +11,7 @@ import { createTokenBucket } from './limits/token-bucket.ts'
 import { createTurnGate, tooMany } from './limits/turn-gate.ts'
 import { pageRoutes } from './page/route.ts'
 import { problemOf, RequestProblem } from './problem.ts'
+import { accountRoutes } from './routes/accounts.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { recordRoutes } from './routes/records.ts'
 import { resourceRoutes } from './routes/resources.ts'
@@ -90,6 +91,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     conversationRoutes(parts),
     turnRoutes(parts, gate),
     recordRoutes(parts),
+    accountRoutes(parts),
     resourceRoutes(parts),
     eventRoutes(parts, followers),
     chatRoutes(parts, followers, gate),

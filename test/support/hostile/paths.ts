@@ -22,6 +22,8 @@ export const paths: readonly Attempt[] = [
   get('a turn with dots and slashes', '/v1/conversations/mine/turns/..%2F..%2Fplans/log', 404, 'turn.missing'),
   get('a turn with a NUL', '/v1/conversations/mine/turns/%00/log', 404, 'turn.missing'),
   get('a turn of 4,000 letters', `/v1/conversations/mine/turns/${'t'.repeat(4_000)}/log`, 400, 'request.invalid'),
+  get('a round that is no number', '/v1/conversations/mine/rounds/turn_1/x/prompt', 400, 'request.invalid'),
+  get('a round below nothing', '/v1/conversations/mine/rounds/turn_1/-1/prompt', 400, 'request.invalid'),
   get('a file of the machine', '/v1/resources/..%2F..%2F..%2Fetc%2Fpasswd', 404, 'resource.missing'),
   get('a file of the machine, by address', '/v1/resources/file%3A%2F%2F%2Fetc%2Fpasswd', 404, 'resource.missing'),
   get('a file of the network', '/v1/resources/http%3A%2F%2F169.254.169.254%2Flatest', 404, 'resource.missing'),
