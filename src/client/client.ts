@@ -64,6 +64,10 @@ export function createClient(options: ClientOptions) {
     /** The bytes of a file, by its resource name. */
     resource: async (rn: string) => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     health: () => read<{ readonly status: string }>('/health'),
+    /** Whether new requests are welcome. */
+    ready: () => read<{ readonly status: string }>('/ready'),
+    /** As Prometheus reads them. */
+    metrics: async () => (await request('/metrics')).text(),
     openapi: () => read<unknown>('/v1/openapi.json'),
   }
 }
