@@ -18,6 +18,8 @@ export interface StreamOptions {
 
 const sentAtOnce = 64 * 1024
 
+const thisTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
+
 /**
  * A response that tells events for as long as the client listens:
  *
@@ -97,6 +99,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
       },
       async pull(controller) {
         if (backlog.size === 0 && !ending) await something()
+        await thisTick() // what happens at once goes out at once: one write, not one per event
         if (over) return
         const frames = backlog.take().flatMap(format.framesOf)
         onTaken?.()
