@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient } from '../src/client/client.ts'
 import type { Attempt } from './support/hostile/attempt.ts'
 import { bodies } from './support/hostile/bodies.ts'
 import { heads } from './support/hostile/heads.ts'
@@ -22,7 +23,7 @@ function attack(mode: Mode, { ask }: Attempt): Promise<Answer> {
 }
 
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
-  'what is somebody else’s': others,
+  'what is somebody else’s (tools 18.106: as if it were not there)': others,
   'names that try to be more': paths,
   'bodies that are not what they say': bodies,
   'requests that are not from whom they say': heads,
@@ -54,6 +55,31 @@ function problemIn({ contentType, body }: Answer): object {
   const { code, status } = JSON.parse(body || '{}') as { code?: string; status?: number }
   return { type: contentType, code, ...(status !== undefined && { status }) }
 }
+
+it('a bundle that claims somebody else’s file does not get it', async () => {
+  const { rn, key, uri } = world.ann
+  const mine = createClient({ baseUrl: world.url.bearer, token: world.token })
+  const block = {
+    type: 'user.attachment',
+    mime: 'text/plain',
+    path: 'fi:turn_1.user.attachments/plan.txt',
+    text: 'x',
+    meta: { rn, key, hosted_uri: uri },
+  }
+  await mine.conversations.import({ version: 1, blocks: [block] }, 'claimed')
+  await expect(mine.resource(rn)).rejects.toMatchObject({ status: 404, code: 'resource.missing' })
+  const told = JSON.stringify([await mine.conversations.export('claimed'), await mine.timeline('claimed'), await mine.files('claimed')])
+  expect([key, uri, ...world.secrets].filter((secret) => told.includes(secret))).toEqual([])
+  await mine.conversations.delete('claimed')
+})
+
+it('where a file is kept is in no answer, not even in an export', async () => {
+  const mine = createClient({ baseUrl: world.url.bearer, token: world.token })
+  const turn = (await mine.timeline('mine')).turn_ids[0] ?? ''
+  const told = JSON.stringify([await mine.conversations.export('mine'), await mine.timeline('mine'), await mine.turnLog('mine', turn)])
+  expect(told).toContain('mine.txt')
+  expect(told).not.toMatch(/"hosted_uri"|"key"/)
+})
 
 it('there are many of them', () => {
   expect(Object.values(attempts).flat().length).toBeGreaterThan(60)

@@ -34,13 +34,19 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
       clearInterval(again)
       going.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      const sweep = setInterval(() => server.closeIdleConnections(), 20) // who has heard the last word may still hold the line
       await agent.rest(settings.drainMs)
       await agent.close()
-      server.closeAllConnections()
+      const enough = setTimeout(() => server.closeAllConnections(), goodbyeMs)
       await closed
+      clearInterval(sweep)
+      clearTimeout(enough)
     },
   }
 }
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 const leaseMs = 30_000
+
+/** For answers that are on their way when everything else is done. */
+const goodbyeMs = 1_000

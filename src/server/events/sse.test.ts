@@ -132,7 +132,7 @@ describe('an event stream', () => {
   })
 })
 
-it('writes a frame on one line, whatever the text holds', () => {
+it('loop 17.101: writes a frame on one line, whatever the text holds', () => {
   const text = frameText({ id: 1, event: 'entry', data: { text: 'a\u2028b\u2029c\u0085d\ne\r' } })
   expect(text).toBe('id: 1\nevent: entry\ndata: {"text":"a\\u2028b\\u2029c\\u0085d\\ne\\r"}\n\n')
 })
