@@ -13,7 +13,10 @@ interface Program {
 }
 
 /** Grows with the suites: a part that uses chromium, bubblewrap, PostgreSQL or Redis adds its line here. */
-const programs: readonly Program[] = [{ command: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' }]
+const programs: readonly Program[] = [
+  { command: 'git', debianPackage: 'git', neededBy: 'docs and workspace suites' },
+  { command: 'script', debianPackage: 'bsdutils', neededBy: 'the chat suite, which needs a terminal' },
+]
 
 const onPath = (command: string) => (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, command)))
 const missing = () => programs.filter(({ command }) => !onPath(command))

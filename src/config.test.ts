@@ -1,14 +1,55 @@
 import { expect, it } from 'vitest'
-import { settingsFrom } from './config.ts'
+import { effectiveSettings, environmentLayer, fileLayer, type Layer } from './config.ts'
 
-it('has a default for every setting', () => {
-  expect(settingsFrom({ PATH: '/bin' })).toEqual({ data: '.daybook', model: 'offline', workspace: 'custom' })
+const flags: Layer = { origin: 'flag', values: { port: '1' } }
+
+it('has a default for every setting that needs one', () => {
+  expect(effectiveSettings([environmentLayer({ PATH: '/bin' })]).settings).toEqual({
+    model: 'offline',
+    data: '.daybook',
+    host: '127.0.0.1',
+    port: 4127,
+    workspace: 'custom',
+    auth: {},
+    budget: { rounds: 15 },
+    logLevel: 'info',
+  })
 })
 
-it('reads DAYBOOK_ variables and names one it does not know', () => {
-  expect(settingsFrom({ DAYBOOK_DATA: 'here', DAYBOOK_MODEL: 'openai/gpt-6-sol' })).toMatchObject({
-    data: 'here',
-    model: 'openai/gpt-6-sol',
+it('lets flags win over the environment, and the environment over the file', () => {
+  const environment = environmentLayer({ DAYBOOK_PORT: '2', DAYBOOK_DATA: 'here', DAYBOOK_BUDGET_MONEY: '0.5' })
+  const file = fileLayer('daybook.config.ts', { port: 3, data: 'there', host: '::1', auth: { secret: 's' } })
+  const { settings, origins } = effectiveSettings([flags, environment, file])
+  expect(settings).toMatchObject({ port: 1, data: 'here', host: '::1', auth: { secret: 's' }, budget: { rounds: 15, money: 0.5 } })
+  expect(origins).toMatchObject({
+    port: 'flag',
+    data: 'DAYBOOK_DATA',
+    host: 'daybook.config.ts',
+    'auth.secret': 'daybook.config.ts',
+    model: 'default',
   })
-  expect(() => settingsFrom({ DAYBOOK_DATUM: 'x' })).toThrow('unknown setting DAYBOOK_DATUM; there is DAYBOOK_DATA, DAYBOOK_MODEL')
+})
+
+it('takes a model itself from a file', () => {
+  const model = { name: 'mine', stream() {} }
+  expect(effectiveSettings([fileLayer('daybook.config.ts', { model })]).settings.model).toBe(model)
+})
+
+it('names what it does not know, and what there is', () => {
+  expect(() => environmentLayer({ DAYBOOK_DATUM: 'x' })).toThrow(/^unknown setting DAYBOOK_DATUM; there is DAYBOOK_MODEL, DAYBOOK_DATA, /)
+  expect(() => fileLayer('daybook.config.ts', { auth: { sekret: 'x' } })).toThrow(
+    /^unknown setting auth\.sekret in daybook\.config\.ts; there is model, data, /,
+  )
+  expect(() => fileLayer('daybook.config.ts', undefined)).toThrow('must export its settings as default')
+})
+
+it.each([
+  [{ DAYBOOK_PORT: 'many' }, 'port (DAYBOOK_PORT)'],
+  [{ DAYBOOK_PORT: '70000' }, 'port (DAYBOOK_PORT)'],
+  [{ DAYBOOK_WORKSPACE: 'cvs' }, 'workspace (DAYBOOK_WORKSPACE)'],
+  [{ DAYBOOK_BUDGET_MONEY: '-1' }, 'budget.money (DAYBOOK_BUDGET_MONEY)'],
+  [{ DAYBOOK_SERVER: 'ftp://x' }, 'server (DAYBOOK_SERVER)'],
+  [{ DAYBOOK_AUTH_JWKS_URL: 'keys' }, 'auth.jwksUrl (DAYBOOK_AUTH_JWKS_URL)'],
+] as const)('says which setting is wrong and who said it: %j', (environment, said) => {
+  expect(() => effectiveSettings([environmentLayer(environment)])).toThrow(said)
 })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { settingsFrom } from './config.ts'
+import { effectiveSettings, environmentLayer } from './config.ts'
 import { localScope } from './core/scope.ts'
 import { createTestJournal, publishedTurn, relsOf } from './testing/conformance/workspace-kit.ts'
 import { openStore, openWorkspaces } from './wiring.ts'
@@ -16,7 +16,9 @@ describe('workspaces on disk', () => {
     const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
     execFileSync('git', ['init', '--quiet', '--bare', remote])
     const data = mkdtempSync(join(root, 'd-'))
-    const settings = settingsFrom({ DAYBOOK_DATA: data, DAYBOOK_WORKSPACE: kind, DAYBOOK_WORKSPACE_REMOTE: remote })
+    const settings = effectiveSettings([
+      environmentLayer({ DAYBOOK_DATA: data, DAYBOOK_WORKSPACE: kind, DAYBOOK_WORKSPACE_REMOTE: remote }),
+    ]).settings
     const store = await openStore(settings)
     const workspaces = await openWorkspaces(settings, store.blobs)
     expect(workspaces.implementation).toBe(kind)

@@ -7,16 +7,25 @@ import { createSystemClock } from './adapters/clock/system.ts'
 import { createPdfReader } from './adapters/documents/pdf.ts'
 import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
+import { createFileObjects } from './adapters/hosting/file-objects.ts'
+import { createHosting } from './adapters/hosting/hosting.ts'
 import { cacheRulesOf } from './adapters/model/cache-rules.ts'
-import { type ModelChoice, modelFrom } from './adapters/model/model-from.ts'
+import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
 import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
+import { type Archive, createArchive } from './agent/archive.ts'
+import { thisProcess } from './agent/conversation.ts'
+import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
+import { Failure } from './core/failure.ts'
+import { documentEligibleMimes } from './core/sources/eligible.ts'
 import type { BlobStore } from './ports/blobs.ts'
-import type { ModelRole } from './ports/model.ts'
+import type { DocumentReader } from './ports/documents.ts'
+import type { Hosting } from './ports/hosting.ts'
+import type { Model, ModelRole } from './ports/model.ts'
 import type { ConversationStore } from './ports/store.ts'
 import type { Workspaces } from './ports/workspace.ts'
 
@@ -33,17 +42,24 @@ export function createAgent(options: AgentOptions): Agent {
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-  const settings = { priceOf: createPriceOf({ now: clock.now }), ...options.settings }
-  return createAgentFrom({ bookkeeping, ...options, model: modelsFrom(options.model), store, clock, documents, workspaces, settings })
+  const model = modelsFrom(options.model, { reader: documents })
+  const settings = { priceOf: createPriceOf({ now: clock.now }), ...citingDocuments(model), ...options.settings }
+  return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
 }
 
-function modelsFrom(choice: AgentOptions['model']): AgentParts['model'] {
-  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice)
+/** The offline model answers from documents, so they must be citable. */
+function citingDocuments(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
+  const { name } = 'stream' in model ? model : model.decision
+  return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
+}
+
+function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): AgentParts['model'] {
+  if (typeof choice === 'string' || 'stream' in choice || 'doStream' in choice) return modelFrom(choice, options)
   const { decision, gate, compaction } = choice
   return {
-    decision: modelFrom(decision),
-    ...(gate !== undefined && { gate: modelFrom(gate) }),
-    ...(compaction !== undefined && { compaction: modelFrom(compaction) }),
+    decision: modelFrom(decision, options),
+    ...(gate !== undefined && { gate: modelFrom(gate, options) }),
+    ...(compaction !== undefined && { compaction: modelFrom(compaction, options) }),
   }
 }
 
@@ -84,4 +100,90 @@ export function agentIn(
     if (typeof made === 'object' && made !== null) return made // what it holds is looked at when it is used
     throw new RangeError(`${file} must export \`agent\`: an object with tools, instructions and settings, or a function that makes one`)
   }
+}
+
+/** What an agent is told of besides its settings. */
+export type OpenOptions = Pick<AgentParts, 'onEntry' | 'onProblem' | 'tools'> & {
+  /** How long a finished answer waits for a late word. */
+  readonly exitGraceMs?: number
+}
+
+/** The agent that the settings describe: conversations, files and what was handed over live in the data folder. */
+export async function openAgent(
+  settings: Pick<Settings, 'model' | 'data' | 'workspace' | 'workspaceRemote' | 'budget'>,
+  { exitGraceMs = 0, ...told }: OpenOptions = {},
+): Promise<{ readonly agent: Agent; close(): Promise<void> }> {
+  const documents = createPdfReader()
+  const model = modelOf(settings.model, documents)
+  const store = await openStore(settings)
+  const clock = createSystemClock()
+  const agent = createAgentFrom({
+    bookkeeping,
+    ...told,
+    model,
+    store,
+    clock,
+    workspaces: await openWorkspaces(settings, store.blobs),
+    hosting: openHosting(settings, store),
+    documents,
+    settings: { ...behaviour(settings), exitGraceMs },
+  })
+  return {
+    agent,
+    async close() {
+      await agent.close()
+      await documents.close()
+      await store.close()
+    },
+  }
+}
+
+/** The conversations of a data folder, for whoever takes no turns and so needs no model. */
+export async function openArchive(
+  settings: Pick<Settings, 'model' | 'data' | 'workspace' | 'workspaceRemote' | 'budget'>,
+): Promise<{ readonly archive: Archive; close(): Promise<void> }> {
+  const store = await openStore(settings)
+  const clock = createSystemClock()
+  const archive = createArchive({
+    store,
+    clock,
+    owner: thisProcess(clock),
+    hosting: openHosting(settings, store),
+    workspaces: await openWorkspaces(settings, store.blobs),
+    made: { settings: behaviour(settings) },
+    bookkeeping,
+    announce: () => {}, // nobody follows
+    enterRunning: async () => false, // nothing runs
+  })
+  return { archive, close: () => store.close() }
+}
+
+function behaviour({ model, budget }: Pick<Settings, 'model' | 'budget'>): Partial<AgentSettings> {
+  return {
+    maxRounds: budget.rounds,
+    maxMoney: budget.money,
+    priceOf: createPriceOf({ now: createSystemClock().now }),
+    // the offline model answers from documents, so it must be able to cite them
+    sources: model === 'offline' ? { eligibleMimes: documentEligibleMimes } : defaultAgentSettings.sources,
+  }
+}
+
+/** What a configuration file exports. The one place where a file outside the package is run. */
+export async function importConfiguration(file: string): Promise<unknown> {
+  const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+  return module.default
+}
+
+function openHosting({ data }: Pick<Settings, 'data'>, { blobs }: ConversationStore): Hosting {
+  return createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(data, 'hosted') }) }), blobs })
+}
+
+/** A model itself, or one by its name. */
+function modelOf(choice: Settings['model'], reader: DocumentReader): Model {
+  if (typeof choice === 'string') return modelFrom(choice, { reader })
+  if ('stream' in choice || 'doStream' in choice) return modelFrom(choice as Model) // as far as can be seen
+  throw new Failure(
+    'model.unavailable',
+    'what daybook.config.ts gives as model is none: give a name, a model of the AI SDK, or one of your own',
+  )
 }

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { variables } from '../src/config.ts'
+import { createCommandLine } from './support/command-line.ts'
 
 const run = promisify(execFile)
 const readme = readFileSync('README.md', 'utf8')
@@ -11,6 +13,12 @@ const example = async (name: string) => (await run(process.execPath, ['--conditi
 
 it.each(['minimal', 'own-tool'])('examples/%s.ts runs, and the README shows what it prints', async (name) => {
   expect(readme).toContain(`\`\`\`\n${await example(name)}\`\`\``)
+})
+
+it('examples/offline.ts runs, and docs/offline.md shows it and what it prints', async () => {
+  const page = readFileSync('docs/offline.md', 'utf8')
+  expect(page).toContain(`\`\`\`ts\n${readFileSync('examples/offline.ts', 'utf8')}\`\`\``)
+  expect(page).toContain(`\`\`\`\n${await example('offline')}\`\`\``)
 })
 
 it('the README shows examples/minimal.ts as it is', () => {
@@ -23,4 +31,25 @@ it('every file the documents link to is there', () => {
       expect(() => readFileSync(target as string), `${document} -> ${target}`).not.toThrow()
     }
   }
+})
+
+it.each(['README.md', 'docs/cli.md'])('%s names only commands and options that there are', async (document) => {
+  const lines = [...readFileSync(document, 'utf8').matchAll(/^(?:npx )?daybook ([a-z].*)$/gm)].map(([, words]) => words as string)
+  expect(lines.length).toBeGreaterThan(4)
+  const line = createCommandLine()
+  try {
+    for (const words of lines) {
+      const [command = '', ...rest] = words.split(/ {2,}|#/)[0]?.split(' ') ?? []
+      const { exitCode, text } = await line.run(command, '--help')
+      expect(exitCode, words).toBe(0)
+      for (const option of rest.filter((word) => word.startsWith('--'))) expect(text, words).toContain(option)
+    }
+  } finally {
+    line.remove()
+  }
+})
+
+it('docs/cli.md has every setting, by both of its names', () => {
+  const page = readFileSync('docs/cli.md', 'utf8')
+  for (const [name, variable] of Object.entries(variables)) expect(page).toMatch(new RegExp(`\\| \`${name}\`[^|]* \\| \`${variable}\` \\|`))
 })

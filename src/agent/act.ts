@@ -52,13 +52,13 @@ export async function act(turn: Turn, progress: Progress, place: Place, asked: A
     response,
     { type: 'blocks.appended', blocks: enter(timeline, callDrafts(place, asked, action, seen)) },
   ])
-  return perform(turn, progress, place, action, seen)
+  return await perform(turn, progress, place, action, seen)
 }
 
 /** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
 export async function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
   const { outcome, stopped } = await runTool(turn, progress, place, call, seen)
-  return stopped && turn.signal.aborted ? progress : settle(turn, progress, place, call.tool.id, outcome)
+  return stopped && turn.signal.aborted ? progress : await settle(turn, progress, place, call.tool.id, outcome)
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
@@ -102,10 +102,11 @@ async function runTool(
     sight: { slice, points: () => pointsOf(turn, progress, slice()), tokens: turn.view.estimator.text },
     clock: turn.clock,
     code: decision.code,
-    scope: readConversationKey(turn.conversationId).scope,
+    scope: turn.scope,
     records: turn.records,
     workspace: turn.workspace,
     blobs: turn.blobs,
+    onProblem: turn.onProblem,
   }
   const ready = hasReference(params) ? withBoundReferences(tool) : tool
   const invoked = await invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
@@ -118,11 +119,21 @@ async function runTool(
 /** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
 export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  const { ok, error, changes = [] } = await enterOutcome(turn, later, toolId, outcome).catch(() => enterOutcome(turn, later, toolId, unfit)) // a broken journal throws again
+  const { ok, error, changes = [] } = await entered(turn, later, toolId, outcome)
   const hid = progress.hid || changes.some(({ type }) => type === 'blocks.hidden')
   const code = ok ? undefined : error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
+}
+
+/** What stands in the journal in the end. */
+async function entered(turn: Turn, place: Place, toolId: string, outcome: Outcome): Promise<Delivered> {
+  try {
+    return await enterOutcome(turn, place, toolId, outcome)
+  } catch (error) {
+    turn.onProblem({ where: `result of ${toolId}`, error })
+    return await enterOutcome(turn, place, toolId, unfit) // a broken journal throws again
+  }
 }
 
 /** Notices, results, sources. Only what has made files pays for them. */

@@ -20,9 +20,10 @@ import { followup, type Household, isBusy, isSuperseded, type Problem, startTurn
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
-import { createHub } from './hub.ts'
+import { createHub, type Told } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
+import { modelsOf } from './models.ts'
 import { openConversations } from './open-conversations.ts'
 import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
@@ -185,16 +186,20 @@ export function createAgentFrom(parts: AgentParts): Agent {
   return {
     run(submission) {
       const queue = createQueue<TurnEvent>(() => unsubscribe())
-      let watched = false // until somebody looks, what was only live is not kept: it is in the entries in the end
-      const unsubscribe = hub.subscribe(submission.conversation, ({ event }) => {
-        if (watched || event.type === 'entry') queue.push(event)
+      const push = ({ event }: Told) => queue.push(event)
+      let over = false
+      // Until somebody looks, what was only live is not kept: it is in the entries in the end.
+      let unsubscribe = hub.subscribe(submission.conversation, push, 'entries')
+      const result = submit(submission).finally(() => {
+        over = true
+        unsubscribe()
       })
-      const result = submit(submission).finally(() => unsubscribe())
       result.then(() => queue.close(), queue.close) // whoever only watches is told of a failure, too
       return {
         result,
         [Symbol.asyncIterator]() {
-          watched = true
+          unsubscribe()
+          if (!over) unsubscribe = hub.subscribe(submission.conversation, push)
           return queue[Symbol.asyncIterator]()
         },
       }
@@ -247,7 +252,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       owner,
       hosting: parts.hosting,
       workspaces: parts.workspaces,
-      prompts: { system, cache: settings.cache, count },
+      made: parts,
       bookkeeping: parts.bookkeeping ?? nothingKnown,
       announce: (conversation, event) => hub.publish(conversation, event),
       async enterRunning(conversation, change) {
@@ -293,9 +298,4 @@ export function createAgentFrom(parts: AgentParts): Agent {
       over.abort()
     },
   }
-}
-
-function modelsOf(model: AgentParts['model']): Models {
-  if ('stream' in model) return { decision: model, gate: model, compaction: model }
-  return { gate: model.decision, compaction: model.decision, ...model }
 }

@@ -8,6 +8,7 @@ import type { Change } from '../core/timeline/change.ts'
 import { forkBundle } from '../core/timeline/fork.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
+import { roughTokens } from '../core/tokens.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
 
@@ -16,7 +17,7 @@ export type { ConversationHead } from '../ports/store.ts'
 import type { ConversationHead, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Bookkeeping, type Books, booksOf } from './bookkeeping.ts'
-import { type PromptSettings, recordedPrompt } from './recorded-prompt.ts'
+import type { ReplayParts } from './replay/stage.ts'
 
 /** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */
 export interface Archive {
@@ -32,7 +33,7 @@ export interface Archive {
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
   sources(key: string): Promise<readonly SourceRow[]>
-  /** What the model read in a round. */
+  /** What the model read in one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
   books(key: string): Promise<Books>
   /** A file that was handed over, if it is the viewer's. */
@@ -47,7 +48,8 @@ export interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
-  readonly prompts: PromptSettings
+  /** What the agent is made of: prompts are made again with it. */
+  readonly made: ReplayParts
   readonly bookkeeping: Bookkeeping
   /** Tells whoever follows the conversation. */
   announce(key: string, event: EntryEvent): void
@@ -56,7 +58,7 @@ export interface ArchiveParts {
 }
 
 export function createArchive(parts: ArchiveParts): Archive {
-  const { store, clock, owner, hosting, workspaces, announce, enterRunning, prompts, bookkeeping } = parts
+  const { store, clock, owner, hosting, workspaces, made, bookkeeping, announce, enterRunning } = parts
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -132,13 +134,12 @@ export function createArchive(parts: ArchiveParts): Archive {
     sources: async (key) => (await visible(key)).timeline.sources.rows,
     async prompt(key, turnId, iteration) {
       await visible(key)
-      const prompt = await recordedPrompt(store, { conversationId: key, turnId, iteration }, prompts)
-      if (!prompt) throw new Failure('turn.missing', `there is no round ${iteration} of turn ${turnId} in ${nameOf(key)}`)
-      return prompt
+      const { promptView } = await import('./replay/prompt-view.ts') // for whoever looks, not for who only runs
+      return promptView(store, key, { turnId, iteration }, made)
     },
     async books(key) {
       await visible(key)
-      return booksOf(store, key, bookkeeping, prompts.count)
+      return booksOf(store, key, bookkeeping, made.tokens ?? roughTokens)
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Place } from '../core/block/index.ts'
 import { createCitationRewriter } from '../core/citations/replace.ts'
+import type { CitationFormat } from '../core/citations/source-map.ts'
 import type { Attempt } from '../core/compaction/overflow.ts'
 import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
@@ -37,36 +38,25 @@ const longestWaitSeconds = 60
  */
 export async function ask(turn: Turn, progress: Progress, place: Place, model: ModelSettings, wrapUp?: true): Promise<Asked> {
   const phase = turn.inbox.beginPhase()
-  try {
-    return await askUntilHeard(turn, progress, place, model, wrapUp, phase)
-  } finally {
-    phase.end()
-  }
-}
-
-async function askUntilHeard(
-  turn: Turn,
-  progress: Progress,
-  place: Place,
-  model: ModelSettings,
-  wrapUp: true | undefined,
-  phase: Phase,
-): Promise<Asked> {
   const { signal } = phase
   let retries = 0
   let squeezes = 0
-  for (let attempt = 0; ; attempt++) {
-    const asked = await askOnce(turn, place, decisionPrompt(turn, progress, place.ts, wrapUp), model, { attempt, phase })
-    const { error, shown } = asked.heard
-    if (asked.interrupted || !error || shown) return asked
-    if (isOverflow(error)) {
-      squeezes = await makeRoom(turn, squeezes)
-      if (squeezes > mostOverflows && !signal.aborted) return asked
-    } else if (mayRetry(error) && retries < turn.settings.retryDelaysMs.length) {
-      turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
-      await backOff(turn, retries++, error, signal)
-    } else return asked
-    if (signal.aborted) return { ...asked, interrupted: true }
+  try {
+    for (let attempt = 0; ; attempt++) {
+      const asked = await askOnce(turn, place, decisionPrompt(turn, progress, place.ts, wrapUp), model, { attempt, phase })
+      const { error } = asked.heard
+      if (asked.interrupted || !error || asked.heard.shown) return asked
+      if (isOverflow(error)) {
+        squeezes = await makeRoom(turn, squeezes)
+        if (squeezes > mostOverflows && !signal.aborted) return asked
+      } else if (mayRetry(error) && retries < turn.settings.retryDelaysMs.length) {
+        turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
+        await backOff(turn, retries++, error, signal)
+      } else return asked
+      if (signal.aborted) return { ...asked, interrupted: true }
+    }
+  } finally {
+    phase.end()
   }
 }
 
@@ -87,13 +77,7 @@ async function askOnce(
 ): Promise<Asked> {
   const { turnId: turn_id, iteration } = place
   const sources = () => sourcesBySid(turn.ledger.timeline.sources)
-  const lanes = createLanes({
-    iteration,
-    executionId: place.callId,
-    replacer: (format) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false }),
-    mimeOf,
-  })
-  const watch = createWatch()
+  const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
   turn.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
   const request = {
     role: 'decision' as const,
@@ -107,8 +91,9 @@ async function askOnce(
   const heard = await listen(() => turn.models.decision.stream(request, phase.signal), phase, {
     graceMs: turn.settings.stopGraceMs,
     channels: decisionChannels,
-    lanes,
-    watch: watch.step,
+    createLanes: () => createLanes({ iteration, executionId: place.callId, replacer, mimeOf }),
+    watch: createWatch(),
+    audience: turn.audience,
     emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   })
   return { heard, prompt, attempt, interrupted: phase.signal.aborted && !heard.violation } // a violation stops the phase itself

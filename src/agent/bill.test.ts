@@ -82,6 +82,30 @@ describe('money', () => {
     expect(await second.agent.recover()).toMatchObject([{ exitReason: 'budget', answer: 'That is all.' }])
   })
 
+  it('is recalled from the turn alone, however long the conversation', async () => {
+    const long = 40
+    const stage = stageOf([...Array.from({ length: long }, () => answers('Done.')), call, { text: '', stall: true }], {
+      maxMoney: 6,
+      priceOf,
+    })
+    for (let turn = 0; turn < long; turn++) await stage.say('Again.')
+    const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })
+    let deciding = 0
+    for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 2) void stage.agent.close()
+    await turn.result
+    const from: number[] = []
+    const readJournal: typeof stage.store.readJournal = (id, range) => {
+      from.push(range.after)
+      return stage.store.readJournal(id, range)
+    }
+    const store = { ...stage.store, readJournal }
+    const settings = { maxMoney: 6, priceOf }
+    const second = createHarness({ replies: [answers('That is all.')], tools: [weather()], store, clock: stage.clock, settings })
+    expect(await second.agent.recover()).toHaveLength(1)
+    expect(from.length).toBeGreaterThan(0)
+    expect(Math.min(...from)).toBeGreaterThan(0)
+  })
+
   it('is not reckoned when nobody asks', () => {
     const bill = createBill(undefined)
     bill.take({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })

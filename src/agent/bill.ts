@@ -1,7 +1,6 @@
 import type { PriceOf } from '../core/cost/price.ts'
 import { isFree, usageOf } from '../core/cost/usage.ts'
 import type { Change } from '../core/timeline/change.ts'
-import type { ConversationStore } from '../ports/store.ts'
 
 /** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
 export interface Bill {
@@ -36,14 +35,7 @@ export function createBill(priceOf: PriceOf | undefined): Bill {
   }
 }
 
-/** What a turn that is taken up had spent before its process died. */
-export async function recallBill(
-  bill: Bill,
-  store: Pick<ConversationStore, 'readJournal'>,
-  conversationId: string,
-  turnId: string,
-): Promise<void> {
-  for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
-    if (change.type === 'response.received' && change.turn_id === turnId) bill.take(change)
-  }
+/** What a turn that is taken up had spent before its process died, read off its own entries. */
+export function recallBill(bill: Bill, changes: readonly Change[], turnId: string): void {
+  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) bill.take(change)
 }

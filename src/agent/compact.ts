@@ -17,12 +17,18 @@ const TAILS = 4_000
 const GROWN = 1.1
 
 /** Makes room when the prompt would not fit. Below the limit nothing is counted, let alone changed. */
-export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
+export function fitContext(turn: Turn, progress: Progress): Progress | Promise<Progress> {
   const { timeline } = turn.ledger
   const { meter, renderer } = turn.view
   const room = contextLimit(turn) / calibrationOf(timeline) - turn.systemTokens() - TAILS
+  const exceeds = meter.exceeds(timeline, renderer.glance(timeline, turn.turnId), Math.max(room, progress.crowded ?? 0))
+  return exceeds ? makeFit(turn, progress) : progress
+}
+
+async function makeFit(turn: Turn, progress: Progress): Promise<Progress> {
+  const { timeline } = turn.ledger
+  const { meter, renderer } = turn.view
   const slice = renderer.slice(timeline, turn.turnId)
-  if (!meter.exceeds(timeline, slice, Math.max(room, progress.crowded ?? 0))) return progress
   const done = await compact(turn)
   return done || turn.inbox.steered ? progress : { ...progress, crowded: meter.tokens(timeline, slice) * GROWN }
 }

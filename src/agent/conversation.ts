@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import type { BlobRef } from '../core/block/index.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
+import { readConversationKey } from '../core/scope.ts'
 import type { Change, InboxEvent, SystemPrint } from '../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -127,6 +128,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     const { change } = event
     bill.take(change)
     if (change.type === 'turn.opened') entered.resolve()
+    else if (change.type === 'turn.closed') inbox.leave()
     if (current && change.type === 'event.folded') answers.taken(change.event_ids, current)
     hub.publish(conversationId, event)
     household.onEntry?.(conversationId, event)
@@ -136,6 +138,8 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const records = recordsOf(store, conversationId)
   const place = createPlacer(store.blobs)
   const desk = deskOf(household.workspaces, conversationId)
+  const audience = hub.audience(conversationId)
+  const { scope } = readConversationKey(conversationId)
 
   async function turn(id: string, opening: Opening): Promise<TurnResult> {
     inbox.serve(id)
@@ -147,12 +151,12 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     const openDesk = desk.forTurn(id, id === left ? restore : undefined)
     const workspace = async () => {
       const opened = await openDesk()
-      await place(opened, ledger.timeline, id)
+      await place(opened, ledger.timeline, id).catch((error: unknown) => household.onProblem({ where: 'attachments', error })) // tried again, and read from the journal meanwhile
       return opened
     }
-    const reach = { records, workspace, desk, takenUp: id === left, calls, blobs: store.blobs, readBlob }
+    const reach = { scope, audience, records, workspace, desk, takenUp: id === left, calls, blobs: store.blobs, readBlob }
     const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
-    if (id === left && household.settings.maxMoney !== undefined) await recallBill(bill, store, conversationId, id)
+    if (id === left && household.settings.maxMoney !== undefined) recallBill(bill, (await entries()).changes, id)
     const result = await runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
       if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
       throw error

@@ -189,6 +189,26 @@ describe('wrapping up', () => {
 })
 
 describe('a steer', () => {
+  it('that comes when its turn is closed is told that nothing runs, and leaves nothing behind', async () => {
+    const inner = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+    let heeded: Promise<boolean> | undefined
+    const store: ConversationStore = {
+      ...inner,
+      async append(claim, changes) {
+        const entries = await inner.append(claim, changes)
+        if (changes.some(({ type }) => type === 'turn.closed')) heeded ??= stage.agent.steer(conversation, 'Shorter.')
+        await new Promise((resolve) => setTimeout(resolve, 5)) // the steer is at the door before anybody knows of the close
+        return entries
+      },
+    }
+    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], store })
+    await stage.say('First.')
+    expect(await heeded).toBe(false)
+    expect((await stage.timeline()).inbox).toEqual([])
+    expect((await stage.say('Second.')).answer).toBe('Two.')
+    expect((await stage.journal()).map(({ type }) => type)).not.toContain('event.accepted')
+  })
+
   it('goes nowhere when nothing is running, and leaves no trace', async () => {
     const stage = createHarness({ replies: [answers('Here.')] })
     expect([await stage.agent.steer(conversation, 'x'), await stage.agent.stop(conversation)]).toEqual([false, false])

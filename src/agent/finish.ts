@@ -1,10 +1,11 @@
-import { assistantCompletion, clarification, type Draft, suggestedFollowups } from '../core/block/index.ts'
+import { assistantCompletion, type Block, clarification, type Draft, suggestedFollowups } from '../core/block/index.ts'
 import { extractSids } from '../core/citations/sids.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
 import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
+import { contentTokens } from '../core/estimate/estimator.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
-import { blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
+import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
 import { tooLate } from './fold.ts'
 import type { Attempt, Progress } from './progress.ts'
 import { leaveWorkspace } from './publish.ts'
@@ -93,8 +94,9 @@ export function lastDrafts(
 /** The close, and what the turn leaves behind besides its blocks. */
 export function closing(turn: Turn, timeline: Timeline, decision: FinalDecision, exitReason: ExitReason): readonly Change[] {
   const ts = turn.clock.now()
-  const sids = citedInTurn(timeline, turn.turnId, decision.answer)
-  const tokens = blocksOfTurn(timeline, turn.turnId).reduce((sum, block) => sum + turn.view.estimator.content(block), 0)
+  const entered = blocksOf(timeline).filter(({ turn_id }) => turn_id === turn.turnId) // once a turn: an index would cost more
+  const sids = citedInTurn(timeline, entered, decision.answer)
+  const tokens = entered.reduce((sum, block) => sum + contentTokens(block, turn.view.estimator.text), 0)
   return [
     ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
     ...tooLate(timeline, ts),
@@ -126,9 +128,11 @@ export function citedIn(text: string, { sources }: Timeline): readonly number[] 
   return extractSids(text).filter((sid) => known.has(sid))
 }
 
+const noSids: readonly number[] = []
+
 /** By its answers and by what it made; an artifact may name a source that does not exist. */
-function citedInTurn(timeline: Timeline, turnId: string, answer: string): readonly number[] {
+function citedInTurn(timeline: Timeline, entered: readonly Block[], answer: string): readonly number[] {
   const known = new Set(timeline.sources.rows.map(({ sid }) => sid))
-  const made = blocksOfTurn(timeline, turnId).flatMap(({ meta }) => meta?.sources_used ?? [])
+  const made = entered.flatMap(({ meta }) => meta?.sources_used ?? noSids)
   return [...new Set([...made, ...extractSids(answer)])].filter((sid) => known.has(sid)).sort((a, b) => a - b)
 }

@@ -13,9 +13,12 @@ import type { AgentSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
 
 /** Takes what waits in the inbox into the turn, in order: as blocks for the model to read, and as credit to answer with. */
-export async function foldEvents(turn: Turn, before: Progress): Promise<Progress> {
+export function foldEvents(turn: Turn, before: Progress): Progress | Promise<Progress> {
   const due = dueNow(turn.inbox.waiting, turn.turnId)
-  if (due.length === 0) return before
+  return due.length === 0 ? before : fold(turn, before, due)
+}
+
+async function fold(turn: Turn, before: Progress, due: readonly InboxEvent[]): Promise<Progress> {
   const ts = turn.clock.now()
   const mine = due.filter((event) => isMine(event, turn.turnId))
   const named = uniquelyNamed(mine.flatMap(attachmentsIn), turn.turnId, turn.ledger.timeline)

@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../core/model-event.ts'
-import { whenLeftBehind } from '../tools/left-behind.ts'
+import { orLeftBehind } from '../tools/left-behind.ts'
 
 export interface HearOptions {
   /** Tells the model to stop, as whoever asked may do and `take` does. */
@@ -14,23 +14,19 @@ export interface HearOptions {
  * Reads what a model says to the end, whatever its adapter does. What that throws, which it should not, is returned; one that was
  * told to stop and does not is left behind, and nothing it says later is heard.
  */
-export async function hearOut(
+export function hearOut(
   speak: () => AsyncIterable<ModelEvent>,
   { stop, graceMs, take }: HearOptions,
 ): Promise<{ readonly thrown: unknown } | undefined> {
-  let over = false
+  let left = false
   const reading = async () => {
     try {
-      for await (const event of speak()) if (over || !take(event)) break
+      for await (const event of speak()) if (left || !take(event)) break
     } catch (thrown) {
       return { thrown }
     }
   }
-  const deaf = whenLeftBehind(stop, graceMs)
-  try {
-    return await Promise.race([reading(), deaf.promise])
-  } finally {
-    over = true
-    deaf.cancel()
-  }
+  return orLeftBehind(reading(), stop, graceMs, () => {
+    left = true
+  })
 }

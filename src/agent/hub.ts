@@ -12,29 +12,47 @@ export interface Hub {
   open(conversationId: string, seq: number): void
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
-  /** Returns how to stop listening. */
-  subscribe(conversationId: string, listener: (told: Told) => void): () => void
+  /** Returns how to stop listening. To entries only: then nothing is said live for this listener's sake. */
+  subscribe(conversationId: string, listener: (told: Told) => void, to?: 'everything' | 'entries'): () => void
+  audience(conversationId: string): Audience
   /** What has been said live and is not entered yet: whoever joins in the middle of an answer begins with it. */
   inFlight(conversationId: string): readonly Told[]
   /** Conversations that something is held for. */
   readonly size: number
 }
 
+/** Who watches a conversation live. What nobody watches need not be said until somebody does. */
+export interface Audience {
+  readonly present: boolean
+  /** Before anybody begins to watch, `catchUp` says what was left unsaid. The latest counts, until what it speaks of is entered. */
+  whenJoined(catchUp: () => void): void
+}
+
 interface Stage {
   seq: number
   readonly live: Told<LaneEvent | StatusEvent>[]
+  catchUp: (() => void) | undefined
+}
+
+interface Listeners {
+  readonly all: Map<(told: Told) => void, 'everything' | 'entries'>
+  /** How many listen to more than entries. */
+  live: number
 }
 
 export function createHub(onError: (error: unknown) => void): Hub {
   const stages = new Map<string, Stage>()
-  const listeners = new Map<string, Set<(told: Told) => void>>()
+  const listeners = new Map<string, Listeners>()
 
   /** Where the event stands; what it makes obsolete is no longer in flight. */
   function place(conversationId: string, event: TurnEvent): Told {
     const stage = stages.get(conversationId)
     if (event.type === 'entry') {
       if (stage) stage.seq = event.seq
-      if (isHeard(event)) stage?.live.splice(0)
+      if (stage && isHeard(event)) {
+        stage.live.length = 0
+        stage.catchUp = undefined
+      }
       return { event, seq: event.seq }
     }
     const told = { event, seq: stage?.seq ?? 0 }
@@ -43,11 +61,14 @@ export function createHub(onError: (error: unknown) => void): Hub {
   }
 
   return {
-    open: (conversationId, seq) => void stages.set(conversationId, { seq, live: [] }),
+    open: (conversationId, seq) => void stages.set(conversationId, { seq, live: [], catchUp: undefined }),
     close: (conversationId) => void stages.delete(conversationId),
     publish(conversationId, event) {
       const told = place(conversationId, event)
-      for (const listener of listeners.get(conversationId) ?? []) {
+      const present = listeners.get(conversationId)
+      if (present === undefined || (event.type !== 'entry' && present.live === 0)) return
+      for (const [listener, to] of present.all) {
+        if (event.type !== 'entry' && to === 'entries') continue
         try {
           listener(told)
         } catch (error) {
@@ -55,15 +76,32 @@ export function createHub(onError: (error: unknown) => void): Hub {
         }
       }
     },
-    subscribe(conversationId, listener) {
-      const set = listeners.get(conversationId) ?? new Set()
-      listeners.set(conversationId, set.add(listener))
+    subscribe(conversationId, listener, to = 'everything') {
+      if (to === 'everything') stages.get(conversationId)?.catchUp?.()
+      const present = listeners.get(conversationId) ?? { all: new Map(), live: 0 }
+      listeners.set(conversationId, present)
+      present.all.set(listener, to)
+      if (to === 'everything') present.live++
       return () => {
-        set.delete(listener)
-        if (set.size === 0 && listeners.get(conversationId) === set) listeners.delete(conversationId)
+        if (!present.all.delete(listener)) return
+        if (to === 'everything') present.live--
+        if (present.all.size === 0 && listeners.get(conversationId) === present) listeners.delete(conversationId)
       }
     },
-    inFlight: (conversationId) => [...(stages.get(conversationId)?.live ?? [])],
+    audience: (conversationId) => ({
+      get present() {
+        return (listeners.get(conversationId)?.live ?? 0) > 0
+      },
+      whenJoined(catchUp) {
+        const stage = stages.get(conversationId)
+        if (stage) stage.catchUp = catchUp
+      },
+    }),
+    inFlight(conversationId) {
+      const stage = stages.get(conversationId)
+      stage?.catchUp?.()
+      return [...(stage?.live ?? [])]
+    },
     get size() {
       return new Set([...stages.keys(), ...listeners.keys()]).size
     },

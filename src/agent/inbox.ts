@@ -14,13 +14,15 @@ export type NewEvent = Omit<InboxEvent, 'sequence'>
  * Events are entered in the journal when they are accepted, so a crash loses none and a second delivery changes nothing.
  */
 export interface Inbox {
-  /** False when the conversation has come to rest: whoever has something to say must start a turn. */
+  /** False when the conversation has come to rest: whoever has something to say must start a turn. For a steer: when no turn runs. */
   accept(event: NewEvent): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
   /** A steer of the turn that is running has not been taken in yet. */
   readonly steered: boolean
   /** The turn that a steer is meant for, unless it names another. */
   serve(turnId: string): void
+  /** That turn is closed: until the next is served there is nothing to steer. */
+  leave(): void
   /** The turn does something that a steer may interrupt. Call `end` when it is done. */
   beginPhase(): Phase
   /** Resolves when the turn has something new to look at, or after `ms`. */
@@ -45,6 +47,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
   const sleepers = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
+  let left = false
   const isSteered = () => ledger.timeline.inbox.some((event) => interrupts(event, turnId))
 
   const abortAll = (reason: unknown) => {
@@ -61,13 +64,17 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
     },
     serve(next) {
       turnId = next
+      left = false
+    },
+    leave() {
+      left = true
     },
     async accept(event) {
       if (closed) return false // its ledger may be broken, or no longer ours
       let entered: InboxEvent | undefined
       let late = false
       await ledger.commit((timeline) => {
-        late = closed
+        late = closed || (left && event.kind === 'steer')
         if (late || isKnownEvent(timeline, event.event_id)) return []
         entered = addressed(event, timeline, turnId)
         return [{ type: 'event.accepted', event: entered }]

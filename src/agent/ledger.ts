@@ -5,7 +5,7 @@ import { applyChange } from '../core/timeline/apply.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
-import type { Claim, ConversationStore, Saved } from '../ports/store.ts'
+import type { Claim, ConversationStore, Entry, Saved } from '../ports/store.ts'
 
 /** The one mutable cell of a turn. Everything else is given a Timeline and returns Changes. */
 export interface Ledger {
@@ -26,25 +26,34 @@ export function openLedger(
   emit: (event: EntryEvent) => void,
 ): Ledger {
   let { timeline, lastSeq } = start
-  let previous: Promise<void> = Promise.resolve()
-  let writing = 0
-  const done = () => {
-    writing--
-  }
   let broken: { readonly error: unknown } | undefined
+  let writing = false
+  const waiting: (() => void)[] = []
 
+  /** What was asked for and what came of it; whoever waits comes next. A failure is its caller's: the next one finds out for itself. */
   async function write(changes: Changes): Promise<void> {
-    if (broken) throw broken.error
-    const wanted = typeof changes === 'function' ? changes(timeline) : changes // a fault in here leaves the journal whole
-    if (wanted.length === 0) return
-    const entries = await store.append(claim, wanted).catch((error: unknown) => {
-      if (!isRefused(error)) broken = { error }
-      throw error
-    })
-    for (const entry of entries) {
-      timeline = applyChange(timeline, entry.change)
-      lastSeq = entry.seq
-      emit({ type: 'entry', ...entry })
+    writing = true
+    try {
+      if (broken) throw broken.error
+      const wanted = typeof changes === 'function' ? changes(timeline) : changes // a fault in here leaves the journal whole
+      if (wanted.length > 0) takeIn(await store.append(claim, wanted).catch(breakOff))
+    } finally {
+      writing = false
+      waiting.shift()?.()
+    }
+  }
+
+  /** Once the store has failed, that is the end of it; what it only refused to enter is our own fault. */
+  function breakOff(error: unknown): never {
+    if (!isRefused(error)) broken = { error }
+    throw error
+  }
+
+  function takeIn(entries: readonly Entry[]): void {
+    for (const { seq, change } of entries) {
+      timeline = applyChange(timeline, change)
+      lastSeq = seq
+      emit({ type: 'entry', seq, change })
     }
   }
 
@@ -56,10 +65,8 @@ export function openLedger(
       return lastSeq
     },
     commit(changes) {
-      const written = writing === 0 ? write(changes) : previous.then(() => write(changes))
-      writing++
-      previous = written.then(done, done) // a failure is its caller's; the next one finds out for itself
-      return written
+      if (!writing) return write(changes)
+      return new Promise((resolve) => waiting.push(() => resolve(write(changes))))
     },
   }
 }

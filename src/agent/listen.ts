@@ -1,11 +1,14 @@
 import type { Notice } from '../core/block/index.ts'
 import { gatherChannels, type ReceivedChannel } from '../core/decision/response.ts'
+import type { Watch } from '../core/decision/watch.ts'
 import type { LaneEvent } from '../core/event.ts'
 import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
 import type { Channel, ChannelEvent } from '../core/stream/channel.ts'
-import { type ChannelParser, createChannelParser } from '../core/stream/channel-parser.ts'
+import { createChannelParser } from '../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
 import { hearOut } from './hear-out.ts'
+import type { Audience } from './hub.ts'
+import { createShowing } from './showing.ts'
 
 /** One answer of the model, cut into channels, with how it ended. */
 export interface Heard {
@@ -32,66 +35,81 @@ export interface Listening {
   /** How long the model may take to stop. */
   readonly graceMs: number
   readonly channels: readonly Channel[]
-  readonly lanes: Lanes
-  /** Looks at each piece; a violation ends the stream at once. */
-  watch(events: readonly ChannelEvent[], seen: Pick<ChannelParser, 'preamble' | 'strayTags'>, raw: string): Notice | undefined
+  createLanes(): Lanes
+  /** Looks at each piece until it has seen how the response begins; a violation ends the stream at once. */
+  readonly watch: Watch
+  readonly audience: Audience
   emit(delta: LaneEvent['delta']): void
 }
 
-/** Listens to a stream to its end. Never throws: whatever the model or the provider does is in what was heard. */
+/**
+ * Listens to a stream to its end. Never throws: whatever the model or the provider does is in what was heard. While nobody watches,
+ * pieces are only kept and then read at once: how a text was cut makes no difference to what it says.
+ */
 export async function listen(
   speak: () => AsyncIterable<ModelEvent>,
   stop: Pick<AbortController, 'abort' | 'signal'>,
   listening: Listening,
 ): Promise<Heard> {
+  const { audience, watch } = listening
   const parser = createChannelParser(listening.channels)
+  const showing = createShowing(listening.createLanes, listening.emit)
   const heard: ChannelEvent[] = []
-  const { lanes } = listening
   let raw = ''
-  let shown = false
-  let spoken = false
+  let taken = 0
   let violation: Notice | undefined
   let ending: Pick<Heard, 'finish' | 'error' | 'thrown'> = {}
 
-  const show = (deltas: ReturnType<Lanes['push']>) => {
-    for (const delta of deltas) {
-      shown ||= delta.text !== ''
-      spoken ||= delta.text !== '' && delta.marker !== 'thinking'
-      listening.emit(delta)
-    }
-  }
   const take = (events: readonly ChannelEvent[]) => {
-    violation ??= listening.watch(events, parser, raw)
+    if (!watch.begun) violation ??= watch.step(events, parser, raw)
     if (violation) return // nothing of it is read, so nothing of it is shown, however it was cut
-    for (const event of events) {
-      heard.push(event)
-      show(lanes.push(event))
-    }
+    for (const event of events) heard.push(event)
+    showing.take(events)
+  }
+  const read = (latest = '') => {
+    const text = taken + latest.length === raw.length ? latest : raw.slice(taken)
+    taken = raw.length
+    take(parser.push(text))
   }
 
   const hear = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') {
       raw += event.text
-      take(parser.push(event.text))
+      if (audience.present) {
+        read(event.text)
+        showing.catchUp()
+      } else if (!watch.begun) read(event.text)
       if (violation) stop.abort(new DOMException('The response broke the protocol.', 'AbortError'))
     } else if (event.type === 'finish') ending = { finish: { reason: event.finishReason, usage: event.usage, modelName: event.modelName } }
     else if (event.type === 'error') ending = { error: event.error }
     return violation === undefined
   }
 
+  audience.whenJoined(() => {
+    read()
+    showing.catchUp()
+  })
   const broke = await hearOut(speak, { stop: stop.signal, graceMs: listening.graceMs, take: hear })
   if (broke && !violation) ending = { error: thrownError(broke.thrown, raw !== ''), thrown: broke.thrown }
+  read()
   take(parser.end())
-  show(ending.finish ? lanes.end(ending.finish.reason === 'length' ? 'aborted' : 'whole') : lanes.abort())
+  showing.end(ending.finish ? (ending.finish.reason === 'length' ? 'aborted' : 'whole') : 'cut')
+  if (audience.present) showing.catchUp()
   return {
     raw,
     channels: gatherChannels(heard),
     preamble: parser.preamble,
     ...ending,
     ...(violation && { violation }),
-    shown,
-    spoken,
-    answer: lanes.answer(),
+    get shown() {
+      return showing.shown
+    },
+    get spoken() {
+      return showing.spoken
+    },
+    get answer() {
+      return showing.answer
+    },
   }
 }
 

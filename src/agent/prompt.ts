@@ -31,7 +31,7 @@ export function decisionPrompt(turn: Turn, progress: Progress, now: string, wrap
   const prompt = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
   const slice = () => renderer.slice(timeline, turn.turnId)
   const around = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
-  const known = meter.known(timeline, slice())
+  const known = meter.known(timeline, renderer.glance(timeline, turn.turnId))
   return {
     parts: prompt.parts,
     record: recordOf(turn, prompt, timeline, `${sources}${announce}`),

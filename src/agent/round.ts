@@ -45,16 +45,17 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (asked.interrupted) return interrupted(turn, after, place, asked)
   const { error, raw } = asked.heard
   if (error && raw === '') return end(turn, after, serviceFailed(place, asked, error))
-  return decided(turn, after, place, asked, model.maxTokens)
+  return await decided(turn, after, place, asked, model.maxTokens)
 }
 
 function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
   const { money, unpriced, last } = bill.of(turnId)
-  return verdict({ ...budget, money, unpriced }, Date.parse(clock.now()), last)
+  const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
+  return verdict({ ...budget, money, unpriced }, now, last)
 }
 
 /** Refuses the response, acts on it, or concludes. */
-async function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
+function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
   const { decision, said } = understand(turn, progress, asked.heard, maxTokens)
   if (!decision) return refuse(turn, progress, place, asked, said)
   const admission = progress.wrapUp && admit(progress.wrapUp, decision)
@@ -76,7 +77,10 @@ function understand(
   if (heard.violation) return { said: [heard.violation] }
   const response = responseOf(heard, maxTokens)
   const delivered = attempts.at(-1)?.text
-  const reading = readDecision(response, { shown: heard.spoken, ...(delivered !== undefined && { delivered }) })
+  const options = delivered === undefined ? {} : { delivered }
+  const readable = readDecision(response, options)
+  if (readable.ok) return { decision: readable.decision, said: readable.warnings }
+  const reading = heard.spoken ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
   if (reading.ok) return { decision: reading.decision, said: reading.warnings }
   const saved = salvage({
     delivered: heard.answer?.text,
@@ -95,7 +99,7 @@ async function callTool(
   decision: CallDecision,
   warnings: readonly Notice[],
 ): Promise<Step> {
-  const checked = checkCall(decision, turn.toolbox.signatures, asked.heard.spoken)
+  const checked = checkCall(decision, turn.toolbox.signatures, asked.heard)
   if (!checked.ok) return refuse(turn, progress, place, asked, [...warnings, checked.violation])
   const tool = turn.toolbox.find(decision.toolId) as Tool // the signature was found, and only tools have one that passes
   const action = { decision, tool, params: checked.params, warnings: [...warnings, ...checked.warnings] }

@@ -35,20 +35,25 @@ export function createSwitchboard(begin: (conversationId: string, start: Start) 
   }
 
   /** Between looking and starting nothing is awaited: two who come at once do not both start. */
-  async function putThrough(conversationId: string, make: () => NewEvent, reason?: Start): Promise<PutThrough> {
+  async function putThrough(conversationId: string, make: () => NewEvent, reason: Start): Promise<PutThrough> {
     let event: NewEvent | undefined
     for (;;) {
       const present = active.get(conversationId)
-      if (!present) return { running: reason && (await start(conversationId, reason)) }
+      if (!present) return { running: await start(conversationId, reason) }
       const running = await present.catch(() => undefined) // whoever started it is told why it failed
-      event ??= make()
-      if (await running?.inbox.accept(event)) return { running, told: event }
+      if (running && !running.inbox.closed) {
+        event ??= make()
+        if (await running.inbox.accept(event)) return { running, told: event }
+      }
       await running?.over.catch(() => {}) // it is coming to rest
     }
   }
 
   return {
-    tell: async (conversationId, event) => (await putThrough(conversationId, () => event)).running,
+    async tell(conversationId, event) {
+      const running = await active.get(conversationId)?.catch(() => undefined)
+      return (await running?.inbox.accept(event)) ? running : undefined
+    },
     tellOrStart: putThrough,
     start: async (conversationId, reason) => (active.has(conversationId) ? undefined : start(conversationId, reason)),
     find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),

@@ -1,6 +1,7 @@
 import type { AnnouncedFeedback } from '../core/announce/events.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
+import type { Scope } from '../core/scope.ts'
 import type { SystemPrint } from '../core/timeline/change.ts'
 import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -14,6 +15,7 @@ import type { Bill } from './bill.ts'
 import type { TurnEntries } from './entries.ts'
 import { cancelled, type Ended, finish, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
+import type { Audience } from './hub.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
 import { openProgress, type Progress } from './progress.ts'
@@ -52,6 +54,8 @@ export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult>
 /** What a turn may use. Nothing here changes but the ledger, and with it the inbox and the bill. */
 export interface Turn {
   readonly conversationId: string
+  /** Whose it is. */
+  readonly scope: Scope
   readonly turnId: string
   readonly ledger: Ledger
   readonly inbox: Inbox
@@ -83,6 +87,7 @@ export interface Turn {
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
+  readonly audience: Audience
   /** What stands in the journal of this turn, from its opening on. Only a turn that is taken up again needs to ask. */
   entries(): Promise<TurnEntries>
 }

@@ -1,18 +1,16 @@
-import type { Settings } from '../config.ts'
-import { openStore } from '../wiring.ts'
+import type { CommandContext } from './context.ts'
+import { printLine } from './terminal.ts'
 
 /** What it is, where its data is, and what to type next. */
-export async function greet(settings: Settings, version: string): Promise<void> {
-  const store = await openStore(settings)
-  try {
-    const { conversations, next } = await store.list({ limit: 100 })
-    const count = next === undefined ? String(conversations.length) : 'more than 100'
-    console.log(`daybook ${version} on Node ${process.versions.node}`)
-    console.log('A timeline-native agent runtime: everything is entered once, in order, and every other view is derived from it.')
-    console.log(`\ndata            ${settings.data}`)
-    console.log(`conversations   ${count}`)
-    console.log('\nnext            daybook import <file>   daybook list   daybook export <conversation>   daybook --help')
-  } finally {
-    await store.close()
-  }
+export async function greet(context: CommandContext, version: string): Promise<void> {
+  const { terminal } = context
+  const { data, server } = await context.settings()
+  const { conversations, more } = await context.withShelf((shelf) => shelf.list({ limit: 100 }))
+  printLine(terminal, `daybook ${version} on Node ${process.versions.node}`)
+  printLine(terminal, 'A timeline-native agent runtime: everything is entered once, in order, and every other view is derived from it.')
+  printLine(terminal)
+  printLine(terminal, server === undefined ? `data            ${data}` : `server          ${server}`)
+  printLine(terminal, `conversations   ${more ? 'more than 100' : conversations.length}`)
+  printLine(terminal)
+  printLine(terminal, 'next            daybook chat   daybook run "…"   daybook serve   daybook doctor   daybook --help')
 }

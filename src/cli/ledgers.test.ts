@@ -1,35 +1,25 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { billedModel, cacheOf } from '../../test/support/billed-model.ts'
 import { weather } from '../../test/support/cast.ts'
+import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
 import { createAgentFrom } from '../agent/agent.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
 import { openStore } from '../wiring.ts'
-import { main } from './main.ts'
 
+let line: CommandLine
 let folder: string
-let printed: string[]
-
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'daybook-ledgers-'))
-  printed = []
-  const print = (...words: unknown[]) => void printed.push(words.join(' '))
-  vi.spyOn(console, 'log').mockImplementation(print)
-  vi.spyOn(console, 'error').mockImplementation(print)
+  line = createCommandLine()
+  folder = line.folder
 })
+afterEach(() => line.remove())
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-async function daybook(...args: readonly string[]) {
-  printed = []
-  const exitCode = await main(['--data', join(folder, 'data'), ...args])
-  return { exitCode, text: printed.join('\n') }
+const daybook = async (...args: readonly string[]) => {
+  const { exitCode, text } = await line.run(...args)
+  return { exitCode, text }
 }
 
 /** Two turns of a model that we know, the second with another word in its system text. */

@@ -12,16 +12,22 @@ import { blocksIn } from '../core/timeline/change.ts'
 import { roughTokens } from '../core/tokens.ts'
 import { agentIn, bookkeeping, openStore } from '../wiring.ts'
 import { cacheTable } from './cache-table.ts'
+import type { CommandContext } from './context.ts'
 import { costTable } from './cost-table.ts'
+import { withExamples } from './options.ts'
+import { printLine, type Terminal } from './terminal.ts'
 
 type Store = Awaited<ReturnType<typeof openStore>>
 
-/** What was sent, what it cost, whether it would be done again: for whoever debugs an agent. `fail` makes the command exit with 1. */
-export function ledgerCommands(settings: () => Settings, fail: () => void): readonly Command[] {
+/** What was sent, what it cost, whether it would be done again: for whoever debugs an agent. What is found to be wrong makes the command exit with 1. */
+export function ledgerCommands(context: CommandContext, exit: (code: number) => void): readonly Command[] {
+  const { terminal } = context
+  const print = (text: string) => printLine(terminal, text)
+  const fail = () => exit(1)
   const withJournal = async <T>(id: string, use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>): Promise<T> => {
-    const store = await openStore(settings())
+    const store = await openStore(await localOnly(context))
     try {
-      return await use(await journalOf(store, id), store)
+      return await use(await journalOf(store, id, terminal), store)
     } finally {
       await store.close()
     }
@@ -33,7 +39,7 @@ export function ledgerCommands(settings: () => Settings, fail: () => void): read
     .argument('<conversation>')
     .option('--json', 'as data')
     .action((id: string, { json }: { json?: true }) =>
-      withJournal(id, (journal) => console.log(json ? asJson(ledgerOf(journal)) : cacheTable(ledgerOf(journal)))),
+      withJournal(id, (journal) => print(json ? asJson(ledgerOf(journal)) : cacheTable(ledgerOf(journal)))),
     )
 
   const cost = new Command('cost')
@@ -44,17 +50,19 @@ export function ledgerCommands(settings: () => Settings, fail: () => void): read
       withJournal(id, (journal) => {
         const ledger = costLedger(journal, { chargeOf: bookkeeping.chargeOf, count: roughTokens })
         const blocks = new Map(journal.flatMap(({ change }) => blocksIn(change).map((block) => [block.id, block] as const)))
-        console.log(json ? asJson(ledger) : costTable(ledger, blocks))
+        print(json ? asJson(ledger) : costTable(ledger, blocks))
       }),
     )
 
-  return [cache, cost, replayCommand(withJournal, fail), lintCommand(withJournal, ledgerOf, fail)]
+  withExamples(cache, [['daybook cache costs', '']])
+  withExamples(cost, [['daybook cost costs --json | jq .total', '']])
+  return [cache, cost, replayCommand(withJournal, print, fail), lintCommand(withJournal, ledgerOf, print, fail)]
 }
 
 type WithJournal = <T>(id: string, use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>) => Promise<T>
 
-function replayCommand(withJournal: WithJournal, fail: () => void): Command {
-  return new Command('replay')
+function replayCommand(withJournal: WithJournal, print: (text: string) => void, fail: () => void): Command {
+  const command = new Command('replay')
     .description('runs the present code against what models and tools said, and names the first difference')
     .argument('<conversation>')
     .argument('[turn]', 'only this one')
@@ -66,24 +74,24 @@ function replayCommand(withJournal: WithJournal, fail: () => void): Command {
         const turns = await replay(store, id, { ...parts, ...(options.anySystem && { anySystem: true }) }, turn)
         for (const { turnId, rounds, divergence, torn } of turns) {
           if (torn) {
-            console.log(`${turnId}  not replayed: its history was let go`)
+            print(`${turnId}  not replayed: its history was let go`)
             continue
           }
-          console.log(
-            `${turnId}  ${rounds === 1 ? '1 round' : `${rounds} rounds`}  ${divergence ? divergenceText(divergence) : 'the same'}`,
-          )
+          print(`${turnId}  ${rounds === 1 ? '1 round' : `${rounds} rounds`}  ${divergence ? divergenceText(divergence) : 'the same'}`)
         }
         if (turns.some(({ divergence }) => divergence)) fail()
       }),
     )
+  return withExamples(command, [['daybook replay costs --agent ./agent.ts', '']])
 }
 
 function lintCommand(
   withJournal: WithJournal,
   ledgerOf: (journal: readonly JournalEntry[]) => Parameters<typeof lintLedger>[0],
+  print: (text: string) => void,
   fail: () => void,
 ): Command {
-  return new Command('cachelint')
+  const command = new Command('cachelint')
     .description('looks for what costs the cache: in an agent’s texts, in a recorded conversation; exits with 1 when it finds something')
     .argument('[conversation]')
     .option('--agent <file>', 'a module that exports `agent`: tools, instructions, customisation')
@@ -94,18 +102,25 @@ function lintCommand(
       const ofAgent = await lintAgent(agent === undefined ? () => ({}) : agentIn(agent))
       const ofConversation = id === undefined ? [] : await withJournal(id, (journal) => lintLedger(ledgerOf(journal), budget))
       const findings: readonly Finding[] = [...ofAgent, ...ofConversation]
-      for (const { rule, where, words } of findings) console.log(`${rule}  ${where}  ${words}`)
-      if (findings.length === 0) console.log('nothing found')
+      for (const { rule, where, words } of findings) print(`${rule}  ${where}  ${words}`)
+      if (findings.length === 0) print('nothing found')
       else fail()
     })
+  return withExamples(command, [['daybook cachelint costs --hit-rate 90%', 'for a check that runs with every change']])
 }
 
-async function journalOf(store: Store, id: string): Promise<readonly JournalEntry[]> {
-  if (!(await store.loadVisible(id)))
-    throw new Failure('conversation.missing', `there is no conversation ${id}; daybook list shows what there is`)
+/** Ledgers are kept where the journal is. */
+async function localOnly(context: CommandContext): Promise<Settings> {
+  const settings = await context.settings()
+  if (settings.server === undefined) return settings
+  throw new RangeError('this looks into the journal itself: run it where the data is, without --server')
+}
+
+async function journalOf(store: Store, id: string, { errors }: Terminal): Promise<readonly JournalEntry[]> {
+  if (!(await store.loadVisible(id))) throw new Failure('conversation.missing', `there is no conversation ${id}`)
   const journal: JournalEntry[] = []
   for await (const entry of store.readJournal(id, { after: 0 })) journal.push(entry)
-  if (journal.some(({ seq }, index) => seq !== index + 1)) console.error('some of its history was let go: what is missing is not counted')
+  if (journal.some(({ seq }, index) => seq !== index + 1)) errors.write('some of its history was let go: what is missing is not counted\n')
   return journal
 }
 

@@ -1,6 +1,8 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Client } from '../client/client.ts'
+import { RequestRefused } from '../client/request.ts'
 import type { TurnEvent } from '../core/event.ts'
+import { Failure } from '../core/failure.ts'
 
 export interface AttachedFile {
   readonly name: string
@@ -12,29 +14,34 @@ export interface Line {
   readonly conversation: string
   /** The latest entry there is. */
   lastSeq(): Promise<number>
-  /** Resolves when it was accepted. */
-  say(text: string, files?: readonly AttachedFile[]): Promise<void>
+  /** Resolves when it was accepted, to the turn that is at work on it. */
+  say(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
   /** False when nothing is running. */
   steer(text: string): Promise<boolean>
   stop(): Promise<boolean>
   follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  close(): Promise<void>
+  /** Rejects when a turn breaks off in a way that is told nowhere else; never resolves. */
+  readonly broken: Promise<never>
 }
 
-export function lineToAgent(agent: Agent, conversation: string, close: () => Promise<void>): Line {
+export function lineToAgent(agent: Agent, conversation: string, broken: Promise<never>): Line {
   return {
     conversation,
     async lastSeq() {
-      const head = await agent.archive.head(conversation).catch(() => undefined) // not made yet
-      return head?.lastSeq ?? 0
+      try {
+        return (await agent.archive.head(conversation)).lastSeq
+      } catch (error) {
+        if (error instanceof Failure && error.code === 'conversation.missing') return 0 // not made yet
+        throw error
+      }
     },
     async say(text, files = []) {
-      await agent.submit(conversation, text, { attachments: files })
+      return (await agent.submit(conversation, text, { attachments: files })).turnId
     },
     steer: (text) => agent.steer(conversation, text),
     stop: () => agent.stop(conversation),
     follow: (after, signal) => agent.follow(conversation, { after, signal }),
-    close,
+    broken,
   }
 }
 
@@ -45,12 +52,12 @@ export async function lineToServer(client: Client, name: string | undefined): Pr
     lastSeq: async () => (await client.conversations.get(id)).last_seq,
     async say(text, files = []) {
       const sent = files.map(({ name: file, content }) => ({ name: file, content: new Blob([Uint8Array.from(content)]) }))
-      await client.submit(id, { text, files: sent })
+      return (await client.submit(id, { text, files: sent })).turn_id ?? undefined
     },
     steer: async (text) => (await client.submit(id, { text, mode: 'steer' })).status === 'steer_accepted',
     stop: async () => (await client.stop(id)).stopped,
     follow: (after, signal) => client.follow(id, { after, signal }),
-    close: async () => {},
+    broken: new Promise(() => {}),
   }
 }
 
@@ -58,7 +65,7 @@ async function openOrMake(client: Client, id: string) {
   try {
     return await client.conversations.get(id)
   } catch (error) {
-    if ((error as { status?: number }).status !== 404) throw error
+    if (!(error instanceof RequestRefused) || error.status !== 404) throw error
     return client.conversations.create({ id })
   }
 }

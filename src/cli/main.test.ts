@@ -1,32 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { main } from './main.ts'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
 
+let line: CommandLine
 let folder: string
-let printed: string[]
-
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'daybook-cli-'))
-  printed = []
-  const print = (...words: unknown[]) => void printed.push(words.join(' '))
-  vi.spyOn(console, 'log').mockImplementation(print)
-  vi.spyOn(console, 'error').mockImplementation(print)
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0)
+  line = createCommandLine()
+  folder = line.folder
 })
+afterEach(() => line.remove())
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  rmSync(folder, { recursive: true, force: true })
-})
-
-async function daybook(...args: readonly string[]) {
-  printed = []
-  const exitCode = await main(['--data', join(folder, 'data'), ...args])
-  return { exitCode, text: printed.join('\n') }
+const daybook = async (...args: readonly string[]) => {
+  const { exitCode, text } = await line.run(...args)
+  return { exitCode, text }
 }
 
 /** As the seeds write it: no ids, no logs, a time in seconds. */
@@ -57,12 +45,15 @@ it('imports a timeline of the seeds, lists it, and gives it back the same each t
   expect(JSON.parse(first).sources_pool.next_sid).toBe(5)
   await daybook('delete', 'dinner')
   await daybook('import', join(folder, 'out.json'))
-  expect((await daybook('export', 'dinner')).text).toBe(first)
+  expect((await daybook('export', 'dinner')).text).toBe(first.trimEnd())
 })
 
 it('says in one line what is wrong, and what to do, and exits with 1', async () => {
   writeFileSync(join(folder, 'bad.json'), '{"blocks": ')
-  expect(await daybook('export', 'nobody')).toEqual({ exitCode: 1, text: 'conversation.missing: there is no conversation nobody' })
+  expect(await daybook('export', 'nobody')).toEqual({
+    exitCode: 1,
+    text: 'conversation.missing: there is no conversation nobody; daybook list shows what there is',
+  })
   expect((await daybook('import', join(folder, 'bad.json'))).text).toMatch(/^bundle\.invalid: .*bad\.json is not JSON$/)
   expect((await daybook('import', join(folder, 'absent.json'))).text).toMatch(/^bundle\.invalid: cannot read .*absent\.json: ENOENT$/)
 })

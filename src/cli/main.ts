@@ -1,52 +1,72 @@
 import { createRequire } from 'node:module'
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { settingsFrom } from '../config.ts'
-import { Failure } from '../core/failure.ts'
+import { Command, CommanderError } from 'commander'
+import type { Layer } from '../config.ts'
+import { chatCommand } from './chat.ts'
+import { completionCommand } from './completion.ts'
+import { configCommand } from './config-command.ts'
+import { createContext } from './context.ts'
 import { conversationCommands } from './conversations.ts'
+import { describeError } from './describe-error.ts'
+import { doctorCommand } from './doctor.ts'
 import { greet } from './greet.ts'
 import { ledgerCommands } from './ledgers.ts'
+import { folderName } from './options.ts'
+import { runCommand } from './run.ts'
+import { serveCommand } from './serve.ts'
+import { showCommand } from './show.ts'
+import { processTerminal, type Terminal } from './terminal.ts'
+import { upgradeCommand } from './upgrade.ts'
 
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
-/** The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense. */
-export async function main(args: readonly string[]): Promise<number> {
+/**
+ * The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense. Whoever runs it
+ * inside a program may give settings that come before everything else.
+ */
+export async function main(args: readonly string[], terminal: Terminal = processTerminal(), given: Layer['values'] = {}): Promise<number> {
+  let exitCode = 0
+  const exit = (code: number) => {
+    exitCode = code
+  }
   const program = new Command('daybook')
     .description(description)
     .version(version)
     .option('--data <folder>', 'where conversations are kept (or DAYBOOK_DATA)', folderName)
+    .option('--model <name>', 'provider/model, or offline (or DAYBOOK_MODEL)')
+    .option('--server <url>', 'talk to a server instead of running an agent here (or DAYBOOK_SERVER)')
+    .option('--token <token>', 'what the server knows you by (or DAYBOOK_TOKEN, which other users can not see)')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: (text) => terminal.output.write(text), writeErr: (text) => terminal.errors.write(text) })
     .exitOverride()
     .showSuggestionAfterError()
-  const settings = () => {
-    const { data } = program.opts<{ data?: string }>()
-    return { ...settingsFrom(process.env), ...(data !== undefined && { data }) }
-  }
+  const context = createContext(terminal, () => program.opts<Layer['values']>(), given)
   program.allowExcessArguments().action(() => {
     const [word] = program.args
-    if (word === undefined) return greet(settings(), version)
+    if (word === undefined) return greet(context, version)
     return program.error(`unknown command '${word}'; daybook --help lists what there is`)
   })
-  let failed = false
-  const ledgers = ledgerCommands(settings, () => {
-    failed = true
-  })
-  for (const command of [...conversationCommands(settings), ...ledgers]) program.addCommand(command.exitOverride())
+  const commands = [
+    chatCommand(context),
+    runCommand(context, exit),
+    serveCommand(context),
+    ...conversationCommands(context),
+    showCommand(context),
+    ...ledgerCommands(context, exit),
+    configCommand(context),
+    doctorCommand(context, exit),
+    upgradeCommand(context),
+    completionCommand(terminal, program),
+  ]
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program))
 
   try {
     await program.parseAsync(args, { from: 'user' })
-    return failed ? 1 : 0
+    return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (error instanceof Failure) console.error(`${error.code}: ${error.message}`)
-    else if (error instanceof RangeError || isRefusedByDisk(error)) console.error(error.message)
-    else throw error
+    const line = describeError(error)
+    if (line === undefined) throw error
+    terminal.errors.write(`${line}\n`)
     return 1
   }
 }
-
-function folderName(text: string): string {
-  if (text.trim() === '') throw new InvalidArgumentError('must be a folder')
-  return text
-}
-
-/** A file that can not be read or written is the user's to mend; where in our code it was noticed tells nothing. */
-const isRefusedByDisk = (error: unknown): error is Error => error instanceof Error && 'syscall' in error

@@ -13,7 +13,8 @@ export interface ConversationStore {
   /**
    * Takes the lease, makes the conversation if it is new, and bumps the epoch: the previous owner's next append fails.
    * While another owner's lease is alive, `conversation.busy`, unless told to take over. A lease lives until it expires, is
-   * released, or its process is seen dead on this host.
+   * released, or its process is seen dead on this host. A name is any well-formed text and nobody's path: `../x` is one like any other,
+   * and whoever makes a folder of it encodes it.
    */
   claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
   /** The heartbeat. Throws `conversation.superseded` when the lease is lost. */

@@ -11,8 +11,9 @@ import { createTokenBucket } from './limits/token-bucket.ts'
 import { createTurnGate, tooMany } from './limits/turn-gate.ts'
 import { pageRoutes } from './page/route.ts'
 import { problemOf, RequestProblem } from './problem.ts'
-import { accountRoutes } from './routes/accounts.ts'
 import { conversationRoutes } from './routes/conversations.ts'
+import { ledgerRoutes } from './routes/ledger.ts'
+import { promptRoutes } from './routes/prompts.ts'
 import { recordRoutes } from './routes/records.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
@@ -91,7 +92,8 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     conversationRoutes(parts),
     turnRoutes(parts, gate),
     recordRoutes(parts),
-    accountRoutes(parts),
+    promptRoutes(parts),
+    ledgerRoutes(parts),
     resourceRoutes(parts),
     eventRoutes(parts, followers),
     chatRoutes(parts, followers, gate),

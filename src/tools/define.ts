@@ -43,7 +43,8 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     returns: definition.returns,
     constraints: definition.constraints ?? [],
     async run(params, call) {
-      const checked = await schema['~standard'].validate(params)
+      const judged = schema['~standard'].validate(params)
+      const checked = judged instanceof Promise ? await judged : judged
       if (checked.issues) return failed('invalid_params', notAccepted(id, checked.issues))
       return outcomeOf(await definition.run(checked.value as OutputOf<Schema>, call))
     },

@@ -18,14 +18,24 @@ const writers = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
  * needs, so that nothing large stands in it twice.
  */
 export function displayParams(toolId: string, params: JsonObject, place: { readonly turnId: string; readonly callId: string }): JsonObject {
+  const isWriter = writers.test(toolId)
+  if (!isWriter && isShort(params)) return params
   const entries = Object.entries(params)
   const shown = entries.slice(0, mostKeys).map(([name, value]): [string, Json] => {
-    if (writers.test(toolId) && name === 'content' && typeof value === 'string')
-      return [name, shortContent(value, params.path, place.turnId)]
+    if (isWriter && name === 'content' && typeof value === 'string') return [name, shortContent(value, params.path, place.turnId)]
     return [name, display(value, name, toolPath(place.turnId, place.callId, 'call'))]
   })
   const omitted = entries.length - shown.length
   return Object.fromEntries(omitted > 0 ? [...shown, ['...', `${omitted} more keys`]] : shown)
+}
+
+/** Nothing has to be cut: nearly always, so nothing is copied to find out. */
+function isShort(value: Json): boolean {
+  if (typeof value === 'string') return value.length <= longestText && scrubBase64(value) === value
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.length <= mostItems && value.every(isShort)
+  const keys = Object.keys(value)
+  return keys.length <= mostKeys && keys.every((key) => isShort((value as JsonObject)[key] as Json))
 }
 
 /** Seed 001: the first hundred characters, and where the rest is. */

@@ -1,6 +1,6 @@
 import { isObject } from '../core/json.ts'
-import { withoutPlaces } from '../core/path/places.ts'
-import { whenLeftBehind } from './left-behind.ts'
+import { presentable } from '../core/secrets.ts'
+import { orLeftBehind } from './left-behind.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
@@ -30,13 +30,9 @@ export async function invoke(
   const deadline = tool.timeoutMs === undefined ? undefined : startDeadline(call.signal, tool.timeoutMs)
   const signal = deadline?.signal ?? call.signal
   const running = settle(tool, params, deadline ? { ...call, signal } : call)
-  const abandoned = whenLeftBehind(signal, stopGraceMs)
-  try {
-    return (await Promise.race([running, abandoned.promise])) ?? { ...stoppedBy(signal), leftBehind: true }
-  } finally {
-    abandoned.cancel()
-    deadline?.cancel()
-  }
+  const invoked = await orLeftBehind(running, signal, stopGraceMs)
+  deadline?.cancel()
+  return invoked ?? { ...stoppedBy(signal), leftBehind: true }
 }
 
 /** A signal that also fires when the time is up. */
@@ -67,11 +63,11 @@ async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, cal
 
 const SAID_NOTHING = 'The tool failed and did not say why.'
 
-/** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model, so it says nothing of our disk. */
+/** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model: nothing of our disk, no credential. */
 export function messageOf(error: unknown): string {
   try {
     const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
-    return said.trim() === '' ? SAID_NOTHING : withoutPlaces(said)
+    return said.trim() === '' ? SAID_NOTHING : presentable(said)
   } catch {
     return SAID_NOTHING
   }

@@ -1,19 +1,36 @@
-/** Resolves when the grace is over that whoever hears the signal has to come to an end. Cancel it when they did. */
-export function whenLeftBehind(signal: AbortSignal, graceMs: number): { readonly promise: Promise<undefined>; cancel(): void } {
-  let timer: NodeJS.Timeout | undefined
-  let arm: () => void = () => {}
-  const promise = new Promise<undefined>((resolve) => {
-    arm = () => {
-      timer = setTimeout(() => resolve(undefined), graceMs)
+/**
+ * The work's own end, or undefined when it was told to stop and is still not done after the grace. Whatever it does then is nobody's
+ * business any more.
+ */
+export function orLeftBehind<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  graceMs: number,
+  onLeft: () => void = () => {},
+): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
+    const arm = () => {
+      timer = setTimeout(() => {
+        onLeft()
+        resolve(undefined)
+      }, graceMs)
     }
-    if (signal.aborted) arm()
-    else signal.addEventListener('abort', arm, { once: true })
-  })
-  return {
-    promise,
-    cancel() {
+    const disarm = () => {
       clearTimeout(timer)
       signal.removeEventListener('abort', arm)
-    },
-  }
+    }
+    if (signal.aborted) arm()
+    else signal.addEventListener('abort', arm)
+    work.then(
+      (result) => {
+        disarm()
+        resolve(result)
+      },
+      (error: unknown) => {
+        disarm()
+        reject(error)
+      },
+    )
+  })
 }

@@ -1,5 +1,5 @@
 import { deepestJson, isObject, type Json } from '../core/json.ts'
-import { withoutPlaces } from '../core/path/places.ts'
+import { presentable } from '../core/secrets.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
 /** What `run` may return: the envelope of the seeds, an outcome made below, or anything that JSON can hold. */
@@ -15,7 +15,8 @@ export interface Envelope {
   readonly ret?: Jsonable
 }
 
-const outcomes = new WeakSet<object>()
+/** What outcomes are made of: told by it from whatever else a tool returns. A set that remembers each would cost more than the call. */
+const made = Object.freeze({})
 
 /** For tools that do more than answer: artifacts, notices, sources, changes of the timeline. */
 export function succeeded(outcome: Omit<Outcome, 'ok' | 'error'>): Outcome {
@@ -44,18 +45,18 @@ function besides(returned: { readonly [key: string]: unknown }): Json | undefine
 }
 
 function isOutcome(returned: Returned): returned is Outcome {
-  return typeof returned === 'object' && returned !== null && outcomes.has(returned)
+  return typeof returned === 'object' && returned !== null && Object.getPrototypeOf(returned) === made
 }
 
 /** Often the words of some library that the tool passes on, with whatever they hold. */
 function errorOf(error: unknown): ToolError {
-  if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: withoutPlaces(error) }
+  if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: presentable(error) }
   if (!isObject(error)) return { code: 'tool_error', message: 'Tool returned ok=false' }
   const text = (key: string) => (typeof error[key] === 'string' && error[key] !== '' ? (error[key] as string) : undefined)
   const where = text('where')
   return {
     code: text('code') ?? 'tool_error',
-    message: withoutPlaces(text('message') ?? 'Tool returned ok=false'),
+    message: presentable(text('message') ?? 'Tool returned ok=false'),
     ...(where !== undefined && { where }),
     ...(error.details !== undefined && { details: unmanaged(error.details) as Json }),
     ...(typeof error.retryable === 'boolean' && { retryable: error.retryable }),
@@ -72,7 +73,4 @@ function unmanaged(value: unknown, depth = 0): unknown {
   )
 }
 
-function marked(outcome: Outcome): Outcome {
-  outcomes.add(outcome)
-  return outcome
-}
+const marked = (outcome: Outcome): Outcome => Object.assign(Object.create(made), outcome)

@@ -1,4 +1,5 @@
 import { Failure } from '../../core/failure.ts'
+import type { DocumentReader } from '../../ports/documents.ts'
 import type { Model } from '../../ports/model.ts'
 import { aiSdkModel, type ModelOptions, type SdkModel } from './ai-sdk.ts'
 import { isOffline, parseModelName } from './model-name.ts'
@@ -14,6 +15,8 @@ export interface NamedModelOptions extends ModelOptions {
   /** Instead of the environment's. */
   readonly key?: string
   readonly address?: string
+  /** Reads PDF for the offline model; other models are sent the bytes. */
+  readonly reader?: DocumentReader
 }
 
 /**
@@ -21,13 +24,23 @@ export interface NamedModelOptions extends ModelOptions {
  * that speaks to its provider is loaded at the first question and not here.
  */
 export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}): Model {
-  if (typeof choice === 'string') return isOffline(choice) ? offlineModel() : namedModel(choice, options)
+  if (typeof choice === 'string') return isOffline(choice) ? offlineModel(options) : namedModel(choice, options)
   return 'doStream' in choice ? givenModel(choice, options) : choice
 }
 
-/** Filled in by the model that needs nothing. */
-function offlineModel(): Model {
-  throw new Failure('model.unavailable', 'the model "offline" is not a part of this version; choose another')
+/** The model that needs nothing; loaded when it is asked, as any other. */
+function offlineModel({ reader }: NamedModelOptions): Model {
+  const open = once(async () => {
+    const { createOfflineModel } = await import('./offline/index.ts')
+    return createOfflineModel(reader ? { documents: reader } : {})
+  })
+  return {
+    name: 'offline',
+    window: 200_000,
+    async *stream(request, signal) {
+      yield* (await open()).stream(request, signal)
+    },
+  }
 }
 
 function namedModel(wanted: string, options: NamedModelOptions): Model {
@@ -35,7 +48,7 @@ function namedModel(wanted: string, options: NamedModelOptions): Model {
   const name = `${provider}/${model}` // an address may hold what nobody should read
   const entry: Provider = providers[provider]
   const environment = options.environment ?? process.env
-  const key = options.key ?? entry.key.variables.map((variable) => environment[variable]).find((value) => value)
+  const key = keyOf(entry, environment, options.key)
   const address = checkedAddress(inName ?? options.address ?? environment[entry.address.variable] ?? entry.address.usual, name)
   if (entry.key.required && !key) {
     const variable = entry.key.variables[0]
@@ -86,7 +99,23 @@ function checkedAddress(address: string | undefined, name: string): string | und
   if (url.username !== '' || url.password !== '') {
     throw new Failure('model.unavailable', `the address of ${name} must hold no password; a key goes into the environment`)
   }
+  if (url.search !== '' || url.hash !== '') {
+    throw new Failure(
+      'model.unavailable',
+      `the address of ${name} must hold no query: paths are put behind it, and a key goes into the environment`,
+    )
+  }
   return address
+}
+
+/** Without the line end that files put behind it. What can not be sent is refused here: the error of a header repeats what it held. */
+function keyOf({ key: { variables } }: Provider, environment: Readonly<Record<string, string | undefined>>, given: string | undefined) {
+  const held = given === undefined ? variables.map((variable) => [variable, environment[variable]] as const) : [['the key', given] as const]
+  const [name, key] = held.map(([variable, value]) => [variable, value?.trim()] as const).find(([, value]) => value) ?? []
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    throw new Failure('model.unavailable', `${name} holds something that no key holds: a space, a line end or a letter beyond ASCII`)
+  }
+  return key
 }
 
 const missingPackage = (packageName: string) => (error: unknown) => {

@@ -55,6 +55,18 @@ export const prices: readonly Price[] = [
   { model: 'google/gemini-3.8-flash', input: 0.75, cacheRead: 0.075, cacheWrite: 0.75, output: 3.75, until: '2026-12-31', ...gemini },
 ]
 
+/** Known to be nothing, which is not the same as not known. */
+const offline: Price = {
+  model: 'offline',
+  currency: usd,
+  input: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  output: 0,
+  as_of: '2026-11-15',
+  source: 'this package',
+}
+
 /** What a call costs. Undefined when no row covers it: a price that is not known is never nothing. */
 export function createPriceOf(options: { readonly now: () => string; readonly prices?: readonly Price[] }): PriceOf {
   const chargeOf = createChargeOf(options.prices)
@@ -65,4 +77,4 @@ export function createPriceOf(options: { readonly now: () => string; readonly pr
 }
 
 /** The same by bucket, for any day. */
-export const createChargeOf = (rows: readonly Price[] = prices): ChargeOf => chargesFrom(rows)
+export const createChargeOf = (rows: readonly Price[] = prices): ChargeOf => chargesFrom([...rows, offline])

@@ -6,15 +6,31 @@ import { bare } from '../../core/timeline/frame.ts'
 
 /**
  * The blocks that enter with each change. All of them, and each for the first time; only an import may repeat what is known, and then
- * it must repeat it truly. `known` gives a block as it was entered before these changes.
+ * it must repeat it truly. `known` gives a block as it was entered before these changes. Numbers that ascend are each given once; that
+ * none of them was given before is for `checkNumbers` to say.
  */
 export function birthsOf(changes: readonly Change[], known: (id: string) => Block | undefined): readonly (readonly Block[])[] {
+  if (ascend(changes)) return changes.map(blocksIn)
   const fresh = new Map<string, Block>()
   return changes.map((change) => {
     const births = birthsIn(change, (id) => known(id) ?? fresh.get(id))
     for (const block of births) fresh.set(block.id, block)
     return births
   })
+}
+
+/** The ordinary case: nothing is imported, and the blocks are numbered one after the other. */
+function ascend(changes: readonly Change[]): boolean {
+  let last = -1
+  for (const change of changes) {
+    if (change.type === 'timeline.imported') return false
+    for (const { id } of blocksIn(change)) {
+      const number = blockNumber(id)
+      if (number === undefined || number <= last) return false
+      last = number
+    }
+  }
+  return true
 }
 
 function birthsIn(change: Change, known: (id: string) => Block | undefined): readonly Block[] {
@@ -37,8 +53,7 @@ export const importedIds = (changes: readonly Change[]): readonly string[] =>
 
 /** Numbers are given upwards, whatever became of the blocks: below `floor` all are taken. */
 export function checkNumbers(births: readonly Block[], floor: number): void {
-  const again = births.find(({ id }) => (blockNumber(id) ?? 0) < floor)
-  if (again) throw usedTwice(again.id)
+  for (const { id } of births) if ((blockNumber(id) ?? 0) < floor) throw usedTwice(id)
 }
 
 const usedTwice = (id: string) =>

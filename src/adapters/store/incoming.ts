@@ -32,7 +32,10 @@ export async function storeBytes(changes: readonly Change[], blobs: BlobStore): 
   return { changes: logged, bytes: stored }
 }
 
-export const hasBytes = (changes: readonly Change[]): boolean => changes.some((change) => blocksIn(change).some(carriesBytes))
+export function hasBytes(changes: readonly Change[]): boolean {
+  for (const change of changes) for (const block of blocksIn(change)) if (carriesBytes(block)) return true
+  return false
+}
 
 /** Hashes of the bytes that blocks and events refer to. */
 export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
@@ -53,9 +56,12 @@ function checkChange(given: Change): Change {
   const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
   checkAdmissible(whole)
   const blocks = blocksIn(whole)
-  for (const block of blocks) checkBlock(block)
-  const silent = blocks.some((block) => !isHidden(block) && bare(block) !== block)
-  return silent
+  let spoken = false
+  for (const block of blocks) {
+    checkBlock(block)
+    if (!isHidden(block) && bare(block) !== block) spoken = true
+  }
+  return spoken
     ? withBlocks(
         whole,
         blocks.map((block) => (isHidden(block) ? block : bare(block))),

@@ -2,6 +2,7 @@ import type { Block } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, numberAfter, type Timeline } from '../../core/timeline/timeline.ts'
+import type { Entry } from '../../ports/store.ts'
 import { birthsOf, checkNumbers, startsFrame } from './births.ts'
 import { emptyHead, type Head, headAfter } from './head.ts'
 import type { Lease } from './lease.ts'
@@ -12,8 +13,9 @@ export interface Conversation {
   lease: Lease
   head: Head
   entries: Dated[]
-  /** Blocks as they were entered, in that order. */
+  /** Blocks as they were entered, in that order, by the first so many entries: filled in when somebody looks. */
   readonly births: Map<string, Block>
+  looked: number
   /** Blocks below it were given their number, also those that were let go. */
   nextBlock: number
   /** The value right after the latest compaction, so that loading begins there. */
@@ -25,6 +27,7 @@ export const newConversation = (): Conversation => ({
   head: emptyHead,
   entries: [],
   births: new Map(),
+  looked: 0,
   nextBlock: 0,
   base: { seq: 0, timeline: emptyTimeline() },
 })
@@ -32,19 +35,31 @@ export const newConversation = (): Conversation => ({
 /** All or nothing: what may fail comes before what changes. */
 export function log(conversation: Conversation, changes: readonly Change[]): readonly Dated[] {
   const births = newBirths(conversation, changes)
-  const first = conversation.head.lastSeq + 1
+  let seq = conversation.head.lastSeq
   let ts = conversation.head.lastActivityAt ?? ''
-  const logged = changes.map((change, index): Dated => {
+  const logged: Dated[] = []
+  for (const change of changes) {
     ts = changeTime(change) ?? ts
-    return { seq: first + index, ts, change }
-  })
+    logged.push({ seq: ++seq, ts, change })
+  }
   const compacted = logged.findLast(({ change }) => startsFrame(change))
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
   for (const entry of logged) conversation.entries.push(entry)
   conversation.head = headAfter(conversation.head, changes)
-  for (const block of births) conversation.births.set(block.id, block)
-  conversation.nextBlock = numberAfter(births, conversation.nextBlock)
+  for (const each of births) conversation.nextBlock = numberAfter(each, conversation.nextBlock)
   return logged
+}
+
+export const entriesOf = (logged: readonly Dated[]): readonly Entry[] => logged.map(({ seq, change }) => ({ seq, change }))
+
+/** Blocks as they were entered, by id. */
+export function bornIn(conversation: Conversation | undefined): ReadonlyMap<string, Block> {
+  if (!conversation) return new Map()
+  const { births, entries } = conversation
+  for (; conversation.looked < entries.length; conversation.looked++) {
+    for (const block of blocksIn((entries[conversation.looked] as Dated).change)) if (!births.has(block.id)) births.set(block.id, block)
+  }
+  return births
 }
 
 export function visibleNow(conversation: Conversation): Timeline {
@@ -55,10 +70,12 @@ export function visibleNow(conversation: Conversation): Timeline {
 /** Lets history go; gives the changes that went. */
 export function forget(conversation: Conversation, before: string): readonly Change[] {
   const { entries, base, head } = conversation
+  bornIn(conversation)
   const visible = new Set(blocksOf(visibleNow(conversation)).map(({ id }) => id))
   const removable = new Set(removableEntries(entries, { before, frameSeq: base.seq, visible, openTurn: head.openTurn }))
   const gone = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
   conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
+  conversation.looked = conversation.entries.length
   const left = new Set(conversation.entries.flatMap(({ change }) => blocksIn(change).map(({ id }) => id)))
   for (const { id } of gone.flatMap(blocksIn)) if (!left.has(id)) conversation.births.delete(id)
   return gone
@@ -79,8 +96,8 @@ export function positionAfter(entries: readonly Dated[], seq: number): number {
 const replay = (start: Timeline, entries: readonly Dated[], until: number): Timeline =>
   entries.filter(({ seq }) => seq <= until).reduce((timeline, { change }) => applyChange(timeline, change), start)
 
-function newBirths({ births, nextBlock }: Conversation, changes: readonly Change[]): readonly Block[] {
-  const fresh = birthsOf(changes, (id) => births.get(id)).flat()
-  checkNumbers(fresh, nextBlock)
+function newBirths(conversation: Conversation, changes: readonly Change[]): readonly (readonly Block[])[] {
+  const fresh = birthsOf(changes, (id) => bornIn(conversation).get(id))
+  for (const births of fresh) checkNumbers(births, conversation.nextBlock)
   return fresh
 }

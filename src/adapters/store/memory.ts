@@ -9,7 +9,7 @@ import { asBundle, exportBundle, openBundle } from './bundles.ts'
 import { checkChanges, hasBytes, type Incoming, referredTo, storeBytes } from './incoming.ts'
 import { checkClaim, checkFree, isAlive, leaseEnd } from './lease.ts'
 import { cursorOf, folded, inListOrder, pageOf, pageSize, readCursor } from './list-page.ts'
-import { type Conversation, forget, log, newConversation, positionAfter, visibleNow } from './memory-conversation.ts'
+import { bornIn, type Conversation, entriesOf, forget, log, newConversation, positionAfter, visibleNow } from './memory-conversation.ts'
 import { createMutex } from './mutex.ts'
 import { checkName, exists, missing } from './name.ts'
 
@@ -70,7 +70,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   }
 
   const blocksWhere = async (conversationId: string, fits: (block: Block) => boolean): Promise<readonly Block[]> =>
-    [...(find(conversationId)?.births.values() ?? [])].filter(fits)
+    [...bornIn(find(conversationId)).values()].filter(fits)
 
   return {
     blobs,
@@ -103,13 +103,15 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       }),
 
     append: (claim, changes) =>
-      write(async () => {
-        held(claim)
+      write(() => {
+        const conversation = held(claim)
         const checked = checkChanges(changes)
-        const incoming = hasBytes(checked) || referredTo(checked).size > 0 ? await receive(checked) : { changes: checked } // mostly words
-        const entries = log(held(claim), incoming.changes)
-        count(incoming.changes, 1)
-        return entries.map(({ seq, change }) => ({ seq, change }))
+        if (!hasBytes(checked) && referredTo(checked).size === 0) return entriesOf(log(conversation, checked)) // mostly words
+        return receive(checked).then((incoming) => {
+          const entries = log(held(claim), incoming.changes)
+          count(incoming.changes, 1)
+          return entriesOf(entries)
+        })
       }),
 
     async loadVisible(conversationId) {

@@ -20,6 +20,7 @@ export function recordedInbox(inbox: Inbox, conductor: Conductor): Inbox {
       return inbox.closed
     },
     serve: inbox.serve,
+    leave: inbox.leave,
     rest: inbox.rest,
     close: inbox.close,
     pause: async () => {},

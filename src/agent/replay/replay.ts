@@ -5,7 +5,7 @@ import { runTurn } from '../turn.ts'
 import { Diverged } from './conductor.ts'
 import type { Divergence } from './divergence.ts'
 import { type Recording, recordingsIn } from './recording.ts'
-import { type RecordedStore, type ReplayParts, setUp } from './stage.ts'
+import { type RecordedStore, type ReplayParts, type Stage, setUp } from './stage.ts'
 
 export interface Replayed {
   readonly turnId: string
@@ -38,7 +38,12 @@ export async function replay(
 async function replayTurn(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): Promise<Replayed> {
   if (recording.torn) return { turnId: recording.turnId, rounds: 0, torn: true }
   const stage = setUp(store, conversationId, recording, parts)
-  const { turn, conductor } = stage
+  const divergence = await replayOn(stage, recording)
+  return { turnId: recording.turnId, rounds: stage.rounds(), ...(divergence && { divergence }) }
+}
+
+/** Goes through a turn, up to its end or to the first difference. */
+export async function replayOn({ turn, conductor }: Stage, recording: Recording): Promise<Divergence | undefined> {
   try {
     const news = { feedbacks: await readFeedback(asItWas(recording), recording.start.openTurn?.ts ?? conductor.now(), turn.settings) }
     await runTurn({ ...turn, news }, { kind: 'left-behind' })
@@ -46,8 +51,7 @@ async function replayTurn(store: RecordedStore, conversationId: string, recordin
   } catch (error) {
     if (!(error instanceof Diverged)) throw error
   }
-  const { divergence } = conductor
-  return { turnId: recording.turnId, rounds: stage.rounds(), ...(divergence && { divergence }) }
+  return conductor.divergence
 }
 
 /** What it would commit was committed then, and is part of the start. */

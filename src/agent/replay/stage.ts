@@ -1,4 +1,5 @@
 import { Failure } from '../../core/failure.ts'
+import { readConversationKey } from '../../core/scope.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { roughTokens } from '../../core/tokens.ts'
 import type { ModelRole } from '../../ports/model.ts'
@@ -62,6 +63,7 @@ export function setUp(recorded: RecordedStore, conversationId: string, recording
     records: recordsOf(recorded, conversationId),
     blobs: { get: (sha256) => recorded.blobs.get(sha256), has: (sha256) => recorded.blobs.has(sha256), put: outside, remove: outside },
     conversationId,
+    scope: readConversationKey(conversationId).scope,
     turnId,
     ledger,
     inbox,
@@ -116,6 +118,7 @@ const outside = (): never => {
   throw new Failure('store.closed', 'a replay has no world outside its record')
 }
 const nothingOutside = {
+  audience: { present: false, whenJoined: () => {} },
   hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
   emit: () => {},
   onProblem: () => {},

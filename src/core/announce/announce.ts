@@ -38,14 +38,20 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
     listSection('[CONSTRAINTS]', value.constraints, limits),
   ]
   let text = box(iterationTitle(value.budget))
-  for (const section of sections) if (section) text += `\n\n${section.join('\n')}`
+  for (const section of sections) {
+    if (section === undefined) continue
+    text += '\n'
+    for (const line of section) text += `\n${line}`
+  }
   for (const extra of value.extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clipped(extra, limits.announceExtra)}`
   return text
 }
 
+const usualEdge = '═'.repeat(35)
+
 function box(title: string): string {
   const width = Math.max(35, title.length + 2)
-  const edge = '═'.repeat(width)
+  const edge = width === 35 ? usualEdge : '═'.repeat(width)
   return `╔${edge}╗\n║${` ${title}`.padEnd(width)}║\n╚${edge}╝`
 }
 

@@ -7,11 +7,14 @@ import type { Section } from './announce.ts'
 
 /** The newest open plans, oldest first. Only the current one can be acknowledged. */
 export function plansSection(plans: readonly Plan[], limits: Caps): Section {
+  if (plans.length === 0) return noPlans
   const open = plans.filter(isOpen).sort(byAge).slice(-limits.openPlans)
-  if (open.length === 0) return ['[OPEN PLANS]', '  - plans: none']
+  if (open.length === 0) return noPlans
   const current = open.filter((plan) => plan.current === true).at(-1)
   return ['[OPEN PLANS]', `  - plans: ${open.length} visible`, ...open.flatMap((plan) => planLines(plan, plan === current, limits))]
 }
+
+const noPlans: Section = ['[OPEN PLANS]', '  - plans: none']
 
 /** Neither closed, nor replaced, nor through with all its steps. */
 function isOpen(plan: Plan): boolean {

@@ -25,5 +25,7 @@ export const PromptView = z.object({
   usage: z
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })
     .nullable(),
+  /** Where this is not what was sent then: code, tools or texts have changed since. */
+  differs: z.string().optional(),
 })
 export type PromptView = z.infer<typeof PromptView>

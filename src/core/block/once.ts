@@ -21,6 +21,17 @@ export function oncePerBlockOf<T>(types: readonly string[], read: (block: Block)
   return (block) => (known.has(block.type) ? once(block) : undefined)
 }
 
+/** The same where a block is read when it is entered and hardly ever again: to remember each would cost more than to read it anew. */
+export function latestBlockOf<T>(types: readonly string[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
+  const known: ReadonlySet<string> = new Set(types)
+  let latest: { readonly block: Block; readonly value: T | undefined } | undefined
+  return (block) => {
+    if (!known.has(block.type)) return undefined
+    if (latest?.block !== block) latest = { block, value: read(block) }
+    return latest.value
+  }
+}
+
 /** Undefined when the text is not what the schema says: the reader of a block never throws. */
 export function parseAs<S extends z.ZodType>(schema: S, text: string | undefined): z.output<S> | undefined {
   const value = parseJson(text)

@@ -10,13 +10,39 @@ const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
 /** The envelope of a stored or imported block, checked; its payload is its reader's business. Unknown fields stay. */
 export function parseBlock(value: unknown): Block {
   if (!isObject(value)) throw invalid('a block must be an object', value)
+  if (!isEnvelope(value)) sayWhatIsWrong(value)
+  return value as unknown as Block // every field of the envelope was just checked
+}
+
+/** Asked of every block that is entered or read: each field by its name, and nothing is made. */
+function isEnvelope({ id, type, author, turn_id, ts, mime, path, text, base64, call_id, tool_id, meta, blob }: Fields): boolean {
+  if (typeof id !== 'string' || typeof type !== 'string' || typeof author !== 'string') return false
+  if (typeof turn_id !== 'string' || typeof ts !== 'string') return false
+  if (!isOptional(mime) || !isOptional(path) || !isOptional(text) || !isOptional(base64)) return false
+  return isOptional(call_id) && isOptional(tool_id) && blob === undefined && (meta === undefined || isPlainMeta(meta))
+}
+
+/** One that our readers need not be warned of: what it says of itself is text, and it refers to nothing. */
+function isPlainMeta(meta: unknown): boolean {
+  if (!isObject(meta)) return false
+  const { tool_call_id, tool_id, digest, artifact_path, physical_path, replacement_text, sources_used, keeps } = meta
+  if (!isOptional(tool_call_id) || !isOptional(tool_id) || !isOptional(digest)) return false
+  if (!isOptional(artifact_path) || !isOptional(physical_path) || !isOptional(replacement_text)) return false
+  return sources_used === undefined && keeps === undefined
+}
+
+type Fields = { readonly [field: string]: unknown }
+
+const isOptional = (value: unknown) => value === undefined || typeof value === 'string'
+
+/** Looks at one field after the other, in the order in which they are told. */
+function sayWhatIsWrong(value: Fields): void {
   for (const field of requiredStrings) if (typeof value[field] !== 'string') throw invalid(`block.${field} must be a string`, value)
   for (const field of optionalStrings) {
     if (value[field] !== undefined && typeof value[field] !== 'string') throw invalid(`block.${field} must be a string`, value)
   }
   if (value.meta !== undefined) checkMeta(value.meta, value)
   if (value.blob !== undefined && !isBlobRef(value.blob)) throw invalid('block.blob must be { sha256, size }', value)
-  return value as unknown as Block // every field of the envelope was just checked
 }
 
 function checkMeta(meta: unknown, block: unknown): void {

@@ -2,7 +2,7 @@ import { defined, isObject, type Json, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
 import { type Digest, digestText } from './digest.ts'
 import type { BlobRef, Draft, Meta } from './envelope.ts'
-import { oncePerBlockOf } from './once.ts'
+import { latestBlockOf } from './once.ts'
 
 /** A round's place: which turn, which decision of it, which call. Every block of a round carries it. */
 export interface Place {
@@ -43,7 +43,7 @@ export function toolCall(
 }
 
 /** Undefined when the text is not a call: imported timelines may hold anything. */
-export const readToolCall = oncePerBlockOf(['react.tool.call'], ({ text }): ToolCall | undefined => {
+export const readToolCall = latestBlockOf(['react.tool.call'], ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
     return undefined

@@ -36,7 +36,7 @@ export function keysOfValid(text: string): ActionKeys {
       case 0x22: {
         const end = closingQuote(text, at)
         if (keyNext) {
-          const key = decoded(text.slice(at, end + 1))
+          const key = decoded(text.slice(at + 1, end))
           path[depth - 1] = key
           keys.add(depth, path, key)
           keyNext = false
@@ -88,7 +88,7 @@ function closingQuote(text: string, from: number): number {
   return text.length
 }
 
-function decoded(quoted: string): string {
-  const key = quoted.includes('\\') ? parseJson(quoted) : undefined
-  return typeof key === 'string' ? key : quoted.slice(1, -1)
+function decoded(written: string): string {
+  const key = written.includes('\\') ? parseJson(`"${written}"`) : undefined
+  return typeof key === 'string' ? key : written
 }

@@ -21,29 +21,43 @@ export interface CallIssue {
   readonly [field: string]: unknown
 }
 
-/** Does the call fit its tool? What the tool has no name for is dropped with a warning; what it needs and lacks stops the call. */
-export function checkCall(decision: CallDecision, tools: Tools, shown = false): CheckedCall {
+/**
+ * Does the call fit its tool? What the tool has no name for is dropped with a warning; what it needs and lacks stops the call.
+ * `seen` is asked only then: did the user see a part of the response?
+ */
+export function checkCall(decision: CallDecision, tools: Tools, seen: { readonly spoken: boolean } = unseen): CheckedCall {
   const { toolId, code } = decision
   const signature = tools.find(toolId)
-  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, shown))
-  if (signature.onlyInCode) return refuse(notInReact(toolId, shown))
-  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, shown))
+  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, seen.spoken))
+  if (signature.onlyInCode) return refuse(notInReact(toolId, seen.spoken))
+  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, seen.spoken))
   const params = asParams(decision.params, signature)
-  if (params === undefined) return refuse(badParams(decision, signature, shown))
+  if (params === undefined) return refuse(badParams(decision, signature, seen.spoken))
 
-  const contract = signature.exec ? judgeContract(own(params, 'contract')) : undefined
   const order = judgeOrder(signature, decision.paramKeys)
-  const required = signature.parameters.flatMap((parameter) => judgeRequired(parameter, params, contract !== undefined))
-  const broken = [...(contract ? [{ code: contract, param: 'contract' }] : []), ...bindingOrder(order), ...required]
-  if (broken.length > 0) return refuse(brokenCall(signature, broken, order, shown))
+  const broken = issuesOf(params, signature, order)
+  if (broken.length > 0) return refuse(brokenCall(signature, broken, order, seen.spoken))
 
   const { kept, dropped } = sortOut(params, signature)
-  const warnings = [
-    ...(signature.id === toolId ? [] : [renamed(toolId, signature)]),
-    ...(order ? [softOrder(toolId, order)] : []),
-    ...(dropped.length > 0 ? [yellow(toolId, dropped)] : []),
-  ]
+  const warnings: Notice[] = []
+  if (signature.id !== toolId) warnings.push(renamed(toolId, signature))
+  if (order) warnings.push(softOrder(toolId, order))
+  if (dropped.length > 0) warnings.push(yellow(toolId, dropped))
   return { ok: true, params: kept, signature, warnings }
+}
+
+const unseen = { spoken: false }
+
+/** What stops the call: its contract, its order, its required parameters. */
+function issuesOf(params: JsonObject, signature: ToolSignature, order: OrderProblem | undefined): readonly CallIssue[] {
+  const contract = signature.exec ? judgeContract(own(params, 'contract')) : undefined
+  const issues: CallIssue[] = contract ? [{ code: contract, param: 'contract' }] : []
+  if (order?.binding) issues.push({ code: order.code })
+  for (const parameter of signature.parameters) {
+    const issue = judgeRequired(parameter, params, contract !== undefined)
+    if (issue) issues.push(issue)
+  }
+  return issues
 }
 
 const refuse = (notice: Notice) => ({ ok: false as const, violation: notice })
@@ -58,21 +72,20 @@ function asParams(params: Json, { parameters }: ToolSignature): JsonObject | und
   return typeof params === 'string' && params.trim() !== '' ? { [needed.name]: [params] } : undefined
 }
 
-function judgeRequired({ name, type, required }: Parameter, params: JsonObject, contractJudged: boolean): readonly CallIssue[] {
-  if (!required || (contractJudged && name === 'contract')) return []
+function judgeRequired({ name, type, required }: Parameter, params: JsonObject, contractJudged: boolean): CallIssue | undefined {
+  if (!required || (contractJudged && name === 'contract')) return undefined
   const value = own(params, name)
-  if (value === undefined || value === null) return [{ code: 'missing_param', param: name, expected: type }]
-  if (isReference(value) || fits(value, type) || (name === 'contract' && typeof value === 'string')) return []
-  return [{ code: 'wrong_type', param: name, expected: type, got: typeName(value) }]
+  if (value === undefined || value === null) return { code: 'missing_param', param: name, expected: type }
+  if (isReference(value) || fits(value, type) || (name === 'contract' && typeof value === 'string')) return undefined
+  return { code: 'wrong_type', param: name, expected: type, got: typeName(value) }
 }
-
-const bindingOrder = (order: OrderProblem | undefined): readonly CallIssue[] => (order?.binding ? [{ code: order.code }] : [])
 
 /** What the tool gets, in the order it was given; optional parameters that are null are simply not there. */
 function sortOut(params: JsonObject, { parameters }: ToolSignature): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
-  for (const name of Object.keys(params)) {
+  const names = Object.keys(params)
+  for (const name of names) {
     const value = params[name] as Json
     const known = parameters.find((parameter) => parameter.name === name)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: word(name) })
@@ -80,8 +93,7 @@ function sortOut(params: JsonObject, { parameters }: ToolSignature): { readonly 
     else if (known.required || isReference(value) || fits(value, known.type)) kept.push([name, value])
     else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: typeName(value) })
   }
-  const all = kept.length === Object.keys(params).length
-  return { kept: all ? params : (Object.fromEntries(kept) as JsonObject), dropped }
+  return { kept: kept.length === names.length ? params : (Object.fromEntries(kept) as JsonObject), dropped }
 }
 
 function unknownTool(toolId: string, ids: readonly string[], shown: boolean): Notice {

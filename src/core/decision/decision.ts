@@ -76,6 +76,7 @@ function readToolCall(call: { readonly [key: string]: unknown }): ActionFields['
 
 /** Short phrases for the user: one string or a list of them; blank ones and repetitions dropped. */
 export function readPhrases(value: unknown): readonly string[] {
+  if (value === undefined || value === null) return []
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
   const phrases = items.filter((item) => typeof item === 'string').map((item) => cut(item.trim(), longestFollowup))
   return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, mostFollowups)

@@ -22,6 +22,7 @@ export function firstChannelViolation(firstChannel: string, offset: number): Not
 
 /** The close tag, by name, that stands where the first open tag should. */
 export function leadingCloseTag(raw: string, preamble: string): string | undefined {
+  if (raw.startsWith('<channel:', preamble.length)) return undefined
   const tag = raw.slice(preamble.length, preamble.length + 100)
   return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')
 }

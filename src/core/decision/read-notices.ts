@@ -150,7 +150,7 @@ export function duplicateKeys({ root, toolCall, params }: ActionKeys): readonly 
 }
 
 function repeatedIn(keys: readonly string[]): readonly string[] {
-  if (keys.length <= 1) return []
+  if (keys.every((key, index) => keys.indexOf(key) === index)) return [] // a handful: nothing is made of them
   const once = new Set<string>()
   const again = new Set<string>()
   for (const key of keys) (once.has(key) ? again : once).add(key)

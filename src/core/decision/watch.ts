@@ -10,6 +10,8 @@ export interface Watch {
     seen: { readonly preamble: string; readonly strayTags: readonly string[] },
     raw: string,
   ): Notice | undefined
+  /** It has seen how the response begins: what comes later is not its business. */
+  readonly begun: boolean
 }
 
 export function createWatch(): Watch {
@@ -17,6 +19,9 @@ export function createWatch(): Watch {
   let looked = 0
 
   return {
+    get begun() {
+      return begun
+    },
     step(events, { preamble, strayTags }, raw) {
       if (begun) return undefined
       const grown = preamble.slice(looked)

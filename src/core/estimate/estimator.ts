@@ -17,16 +17,19 @@ export interface Estimator {
 
 export function createEstimator(count: TokenCounter): Estimator {
   const part = oncePerBlock((shown: Part) => (shown.type === 'text' ? count(shown.text) : partTokens(shown)))
-  const content = oncePerBlock((block: Block) => {
-    const picture = pictureOf(block)
-    return (block.text ? count(block.text) : 0) + (picture ? binaryTokens(picture) : 0)
-  })
+  const content = oncePerBlock((block: Block) => contentTokens(block, count))
   return {
     text: count,
     content,
     parts: (parts) => parts.reduce((sum, each) => sum + part(each), 0),
     reaches: (text, tokens) => mostTokens(text) >= tokens && count(text) >= tokens,
   }
+}
+
+/** What a block holds, for whoever counts it only once: remembering it would cost more. */
+export function contentTokens(block: Block, count: TokenCounter): number {
+  const picture = pictureOf(block)
+  return (block.text ? count(block.text) : 0) + (picture ? binaryTokens(picture) : 0)
 }
 
 /** Every token holds at least one byte, and UTF-8 makes at most three bytes of one UTF-16 unit. */

@@ -35,9 +35,9 @@ export const planById = (timeline: Timeline, planId: string): Plan | undefined =
 
 /** Plans that are neither closed, superseded nor complete; the one touched last comes last. */
 export function openPlans(timeline: Timeline): readonly Plan[] {
-  return plansOf(timeline)
-    .filter((plan) => planState(plan) === 'open')
-    .sort(byTime)
+  const plans = plansOf(timeline)
+  if (plans.length === 0) return plans
+  return plans.filter((plan) => planState(plan) === 'open').sort(byTime)
 }
 
 /** The one plan whose steps may be acknowledged. Closing or completing it promotes no other. */
@@ -52,6 +52,8 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 /** Where the plan blocks of a spine are, as far as it was read: plans are asked for every round, and the timeline only grows. */
 const found = new WeakMap<Timeline['spine'], { read: number; readonly positions: number[] }>()
 
+const none: readonly Block[] = []
+
 function planBlocks(timeline: Timeline): readonly Block[] {
   let known = found.get(timeline.spine)
   if (!known) {
@@ -62,6 +64,6 @@ function planBlocks(timeline: Timeline): readonly Block[] {
     const type = blockAt(timeline, known.read)?.type
     if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.read)
   }
-  if (known.positions.length === 0) return []
+  if (known.positions.length === 0) return none
   return known.positions.flatMap((position) => blockAt(timeline, position) ?? []) // positions beyond this value belong to newer ones
 }

@@ -98,6 +98,12 @@ function inputAfter(slice: Slice, point: number): number | undefined {
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
 function distinctAscending(positions: readonly (number | undefined)[]): readonly number[] {
-  const given = positions.filter((position) => position !== undefined).sort((a, b) => a - b)
-  return given.filter((position, index) => position !== given[index - 1])
+  const sorted: number[] = [] // four at most
+  for (const position of positions) {
+    if (position === undefined || sorted.includes(position)) continue
+    let at = sorted.length
+    while (at > 0 && (sorted[at - 1] as number) > position) at--
+    sorted.splice(at, 0, position)
+  }
+  return sorted
 }

@@ -5,6 +5,7 @@ import { normalizeTarget } from '../path/target.ts'
 import type { Caps } from './caps.ts'
 import type { ShowContext } from './context.ts'
 import type { Part } from './part.ts'
+import { prettyJson } from './pretty-json.ts'
 import { preview } from './preview.ts'
 import { scrubBase64 } from './scrub.ts'
 import { cutAt, lines, oneLine, textPart } from './text.ts'
@@ -17,7 +18,7 @@ export function renderCode(block: Block, { caps }: ShowContext): readonly Part[]
 
 export function renderCall(block: Block, { caps, callId, toolId }: ShowContext): readonly Part[] {
   const call = readToolCall(block)
-  const params = call ? JSON.stringify(shownParams(call, block, caps), null, 2) : (block.text ?? '')
+  const params = call ? prettyJson(shownParams(call, block, caps)) : (block.text ?? '')
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const shown = preview({ what: 'TOOL CALL', text: scrubBase64(params), limit: caps.callParams - caps.labels, path }, caps)
   const tool = call?.tool_id ?? toolId

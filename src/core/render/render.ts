@@ -33,6 +33,8 @@ export interface RenderOptions {
 /** Looks at timelines and says what a model is shown. It remembers what it has seen, so that a render costs what is new. */
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
+  /** The same, lent: true until the next look at another timeline. */
+  glance(timeline: Timeline, currentTurnId: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
   /** What is shown, by hash; it grows with the timeline, until that is edited. */
   prints(timeline: Timeline): Prints
@@ -50,11 +52,14 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
 
   return {
     prints: (timeline) => layoutOf(timeline).prints,
+    glance: (timeline, currentTurnId) => layoutOf(timeline).glance(currentTurnId),
     slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurn(timeline)),
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
-      const wanted = ascending(points(layout.glance(currentTurnId)).filter((point) => layout.has(point))).slice(-mostMarks)
-      const tails = [sources, announce].flatMap((tail) => (tail === undefined || tail === '' ? [] : [textPart(`${tail}\n\n`)]))
+      const wanted = admitted(points(layout.glance(currentTurnId)), layout)
+      const tails: Part[] = []
+      if (sources !== undefined && sources !== '') tails.push(textPart(`${sources}\n\n`))
+      if (announce !== undefined && announce !== '') tails.push(textPart(`${announce}\n\n`))
       const { parts, marks, segments } = layout.parts(wanted, tails)
       for (const index of marks) parts[index] = { ...(parts[index] as Part), cache: true }
       return { parts, marks, stableParts: parts.length - tails.length, points: wanted, segments }
@@ -62,9 +67,14 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   }
 }
 
-function ascending(points: readonly number[]): readonly number[] {
-  if (points.every((point, index) => index === 0 || point > (points[index - 1] as number))) return points
-  return [...new Set(points)].sort((a, b) => a - b)
+/** The last few of the points that exist, ascending, each once. Nearly always that is what was given. */
+function admitted(points: readonly number[], layout: Pick<Layout, 'has'>): readonly number[] {
+  let last = -1
+  for (const point of points) {
+    if (point <= last || !layout.has(point)) return [...new Set(points.filter(layout.has))].sort((a, b) => a - b).slice(-mostMarks)
+    last = point
+  }
+  return points.length > mostMarks ? points.slice(-mostMarks) : points
 }
 
 interface Layout {
@@ -166,8 +176,12 @@ function createLayout(walk: Walk): Layout {
     parts(ends, tails) {
       openParts ??= coalesced(open)
       const final = closed.length + openParts.length - 1
-      const marks = ends.map((position) => (position === walk.lines.length - 1 ? final : lastPart.get(position)))
-      if (!marks.every((mark) => mark !== undefined)) return cutAt(ends, tails)
+      const marks: number[] = []
+      for (const position of ends) {
+        const mark = position === walk.lines.length - 1 ? final : lastPart.get(position)
+        if (mark === undefined) return cutAt(ends, tails)
+        marks.push(mark)
+      }
       return { parts: closed.concat(openParts, tails), marks, segments: marks.map(segmentAt) }
     },
   }

@@ -12,11 +12,22 @@ export function lines(...given: readonly (string | undefined)[]): string {
 /** One line, however it was written: names, ids and titles must not be able to draw headings of their own. */
 export function oneLine(text: string, limit: number): string {
   const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text // a megabyte is not worth collapsing
-  const flat = ragged.test(head) ? head.replace(/\s+/g, ' ').trim() : head
+  const flat = isFlat(head) ? head : head.replace(/\s+/g, ' ').trim()
   return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`
 }
 
-/** Anything but words with one space between them; most names are just that. */
+/** Words with one space between them, as most names are. ASCII is told at a glance. */
+function isFlat(text: string): boolean {
+  let afterSpace = true
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 32 || code > 126) return !ragged.test(text)
+    if (code === 32 && afterSpace) return false
+    afterSpace = code === 32
+  }
+  return !afterSpace || text === ''
+}
+
 const ragged = /[^\S ]|\s\s|^\s|\s$/
 
 /** The text, or its beginning and word of where the rest is. */

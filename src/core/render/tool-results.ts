@@ -25,7 +25,7 @@ export function renderToolResult(block: Block, context: ShowContext): readonly P
   if (block.text === undefined) return [] // only anchors hosting handles
   const digest = readDigest(block)
   if (digest) return renderDigest(digest, context)
-  const payload = readPayload(block)
+  const payload = isPlainResult(block, context) ? undefined : readPayload(block)
   if (block.meta?.render_role === 'summary') return renderSummaryText(block, payload, context)
   if (payload === undefined && isArtifactPath(block.path)) return renderArtifact(block, context)
   return renderResult(block, payload, context)
@@ -40,6 +40,14 @@ export function summaryOf(block: Block, callId: string | undefined, toolId: stri
   if (!digest || callId === undefined) return undefined
   const problem = errorOf(digest)
   return problem === undefined && toolId !== undefined && selfDescribing.has(toolId) ? undefined : `${callId} ${problem ?? 'success'}`
+}
+
+/** What a payload may say that changes how it is shown; and an escape may hide it. */
+const telling = /\\|"(?:sid|total_tokens|hosted_uri|rn|local_path|physical_path)"/
+
+/** Shown as it stands, whatever it says: short, at the call's own path, and without a word that counts. Most results are not read. */
+function isPlainResult({ text = '', path, meta }: Block, { caps }: ShowContext): boolean {
+  return text.length <= caps.toolResult && path?.startsWith('tc:') === true && meta?.render_role === undefined && !telling.test(text)
 }
 
 function readPayload(block: Block): Json | undefined {

@@ -102,7 +102,9 @@ function isContainer(value: JsonValue): boolean {
 
 function nests(value: JsonValue, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((inner) => nests(inner as JsonValue, levels - 1))
+  if (levels === 0) return true
+  for (const key in value) if (nests((value as { readonly [key: string]: JsonValue })[key] as JsonValue, levels - 1)) return true
+  return false
 }
 
 function mayHoldLoneSurrogates(text: string): boolean {

@@ -11,8 +11,14 @@ export function applyChange(timeline: Timeline, change: Change): Timeline {
   const changed = transition(timeline, change)
   const ts = changeTime(change)
   if (ts === undefined) return changed
-  return { ...changed, lastTs: ts, startedAt: changed.startedAt ?? ts }
+  const stamped: Unseen = changed === timeline ? { ...timeline } : changed
+  stamped.lastTs = ts
+  stamped.startedAt ??= ts
+  return stamped
 }
+
+/** A value that was just made and that nobody else holds yet. */
+type Unseen = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {

@@ -95,5 +95,7 @@ export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): b
 
 /** One past the highest number among these blocks, or `floor` if that is higher. */
 export function numberAfter(blocks: readonly Block[], floor: number): number {
-  return blocks.reduce((next, block) => Math.max(next, (blockNumber(block.id) ?? 0) + 1), floor)
+  let next = floor
+  for (const { id } of blocks) next = Math.max(next, (blockNumber(id) ?? 0) + 1)
+  return next
 }

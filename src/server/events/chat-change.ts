@@ -1,13 +1,12 @@
 import { type Block, readPlan, readToolCall } from '../../core/block/index.ts'
+import { replaceBatch } from '../../core/citations/replace.ts'
 import { citable } from '../../core/sources/eligible.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import { type Change, changeTime, type ResponseReceived, type TurnClosed } from '../../core/timeline/change.ts'
 import type { ChatRoute, ChatStatus, Said } from './chat-envelope.ts'
 
-export type SourceOf = (sid: number) => SourceRow | undefined
-
 /** A change in the words of chat clients: any number of events, all of them derived, so whoever reads the journal later hears the same. */
-export function saidOf(change: Change, sourceOf: SourceOf): readonly Said[] {
+export function saidOf(change: Change, sources: ReadonlyMap<number, SourceRow>): readonly Said[] {
   const timestamp = changeTime(change) ?? epoch
   switch (change.type) {
     case 'turn.opened':
@@ -19,7 +18,7 @@ export function saidOf(change: Change, sourceOf: SourceOf): readonly Said[] {
     case 'response.received':
       return heard(change)
     case 'sources.used':
-      return [citations(change.sids, timestamp, sourceOf)]
+      return [citations(change.sids, timestamp, sources)]
     case 'event.accepted': {
       const { event_id, kind, text, target_turn_id = null } = change.event
       return [service(`timeline.external.${kind}.accepted`, 'update', target_turn_id, timestamp, { event_id, kind, text })]
@@ -29,7 +28,7 @@ export function saidOf(change: Change, sourceOf: SourceOf): readonly Said[] {
     case 'range.compacted':
       return [compacted(change, timestamp)]
     case 'blocks.appended':
-      return [...change.blocks.flatMap((block) => ofBlock(block)), ...completed(change.blocks)]
+      return ofBlocks(change.blocks, sources)
     default:
       return [] // what only changes how the model sees the past
   }
@@ -89,9 +88,9 @@ function heard({ turn_id, ts, iteration, role, finish_reason, usage, prompt }: R
   return [...decision, ...bill]
 }
 
-function citations(sids: readonly number[], timestamp: string, sourceOf: SourceOf): Said {
+function citations(sids: readonly number[], timestamp: string, sources: ReadonlyMap<number, SourceRow>): Said {
   const items = sids.flatMap((sid) => {
-    const row = sourceOf(sid)
+    const row = sources.get(sid)
     if (!row || !citable(row)) return []
     const { content: _content, base64: _base64, ...shown } = row as SourceRow & { content?: unknown; base64?: unknown }
     return [{ ...shown, used: true }]
@@ -135,16 +134,20 @@ function fileOf({ turn_id, ts, path, mime, meta }: Block): readonly Said[] {
   return [step('chat.files', 'files', 'completed', turn_id, ts, { count: 1, items: [item] })]
 }
 
-/** The last completion of a turn is its answer. */
-function completed(blocks: readonly Block[]): readonly Said[] {
+/** The last completion of a turn is its answer; the ones before it were told in their time. */
+function ofBlocks(blocks: readonly Block[], sources: ReadonlyMap<number, SourceRow>): readonly Said[] {
   const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
-  if (!answer) return []
+  return blocks.flatMap((block) => (block === answer ? [completed(answer, blocks, sources)] : ofBlock(block)))
+}
+
+/** Citations are replaced on the way out, as they were while the answer was being written. */
+function completed({ text = '', turn_id, ts, meta }: Block, blocks: readonly Block[], sources: ReadonlyMap<number, SourceRow>): Said {
   const followups = blocks.find(({ type }) => type === 'stage.suggested_followups')?.meta?.items
   const data = {
-    final_answer: answer.text ?? '',
-    sources_used: answer.meta?.sources_used ?? [],
+    final_answer: replaceBatch(text, sources, { keepUnresolved: false }),
+    sources_used: meta?.sources_used ?? [],
     ...(Array.isArray(followups) && { followups }),
-    ...(answer.meta?.truncated === true && { truncated: true }),
+    ...(meta?.truncated === true && { truncated: true }),
   }
-  return [said('chat.complete', ['turn', 'completed'], answer.turn_id, answer.ts, data, 'chat_complete')]
+  return said('chat.complete', ['turn', 'completed'], turn_id, ts, data, 'chat_complete')
 }

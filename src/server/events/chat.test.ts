@@ -37,8 +37,8 @@ it('tells a turn in the types and on the routes that chat clients know', async (
       "chat_service react.tool.result completed",
       "chat_step solver.react.decision completed",
       "chat_service accounting.usage completed",
-      "chat_step chat.followups completed",
       "chat_complete chat.complete completed",
+      "chat_step chat.followups completed",
       "chat_step chat.conversation.turn.completed completed",
       "conv_status conv.status update",
     ]
@@ -68,6 +68,15 @@ it('puts an id on the last frame of an entry only, so that nobody resumes in the
     expect(frames.slice(0, -1).every(({ id }) => id === undefined)).toBe(true)
     expect(frames.at(-1)?.id).toBe(event.type === 'entry' && frames.length > 0 ? event.seq : undefined)
   }
+})
+
+it('replaces citations in the answer on its way out', async () => {
+  const stage = createHarness({ replies: [answers('It opens at nine [[S:1]], or ten [[S:7]].')] })
+  const { events } = await stage.say('When?')
+  const sources = [{ sid: 1, title: 'Guide', url: 'https://guide.example/', source_type: 'web' as const }]
+  const answer = envelopes(events, format({ sources })).find(({ type }) => type === 'chat.complete')?.data.final_answer
+  expect(answer).toContain('https://guide.example/')
+  expect(answer).not.toContain('[[S:')
 })
 
 it('cites only pages, without their content', () => {

@@ -50,10 +50,7 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
       if (event.type === 'status') return framed([statusOf(event, now())])
       const change = publicChange(event.change)
       if (change.type === 'sources.merged') for (const row of change.rows) pool.set(row.sid, row)
-      return framed(
-        saidOf(change, (sid) => pool.get(sid)),
-        event.seq,
-      )
+      return framed(saidOf(change, pool), event.seq)
     },
     last(why) {
       if (why === 'resync') return bare('resync', {})

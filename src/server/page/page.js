@@ -1,3 +1,5 @@
+import { markdown } from '/page/markdown.js'
+
 /** A plain page over the public API: it follows the chat events of one conversation and shows them. Everything is set as text, never as HTML. */
 
 const find = (id) => document.getElementById(id)
@@ -65,7 +67,9 @@ const heard = {
     const key = `${delta.marker} ${event.agent} ${extra.attempt}`
     if (!turn.lanes.has(key)) turn.lanes.set(key, add(turn, make('div', delta.marker)))
     const lane = turn.lanes.get(key)
-    lane.textContent = (delta.index === 0 ? '' : lane.textContent) + delta.text
+    lane.words = (delta.index === 0 ? '' : (lane.words ?? '')) + delta.text
+    if (delta.marker === 'answer') lane.replaceChildren(...markdown(lane.words))
+    else lane.textContent = lane.words
   },
   'chat.step': ({ event }) => {
     line.textContent = event.status === 'completed' ? '' : event.step.replace(/^react\(\d+\)\./, '').replace(/[._]/g, ' ')
@@ -93,7 +97,9 @@ const heard = {
   },
   'chat.complete': ({ data }, turn) => {
     for (const lane of turn.box.querySelectorAll('.answer')) lane.remove()
-    add(turn, make('div', 'answer', data.final_answer))
+    const answer = make('div', 'answer')
+    answer.append(...markdown(data.final_answer))
+    add(turn, answer)
   },
   'chat.citations': ({ data }, turn) => {
     for (const { sid, title, url } of data.items) {
@@ -105,7 +111,7 @@ const heard = {
   },
   'chat.files': ({ data }, turn) => {
     for (const { filename, rn } of data.items) {
-      const link = Object.assign(make('a', '', `📄 ${filename}`), { href: `/v1/resources/${encodeURIComponent(rn)}`, target: '_blank' })
+      const link = Object.assign(make('a', '', `${filename} ↗`), { href: `/v1/resources/${encodeURIComponent(rn)}`, target: '_blank' })
       const row = make('p', '')
       row.append(link)
       add(turn, row)
@@ -168,7 +174,7 @@ function open(id, title) {
 }
 
 function showChosen() {
-  find('chosen').replaceChildren(...[...files.files].map(({ name }) => make('li', '', `📎 ${name}`)))
+  find('chosen').replaceChildren(...[...files.files].map(({ name }) => make('li', '', name)))
 }
 
 async function send(mode) {

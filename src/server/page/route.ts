@@ -7,6 +7,7 @@ import { pagePolicy } from '../headers.ts'
 const files = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   '/page/page.js': ['page.js', 'text/javascript; charset=utf-8'],
+  '/page/markdown.js': ['markdown.js', 'text/javascript; charset=utf-8'],
   '/page/page.css': ['page.css', 'text/css; charset=utf-8'],
 } as const
 

@@ -102,6 +102,16 @@ export function describeLeases({ describe, it, expect }: TestRunner, create: Cre
       await expect(store.append(claim, [])).rejects.toMatchObject({ code: 'conversation.superseded' })
     })
 
+    it("takes any other name by its letters: it is nobody's path", async () => {
+      const { store } = await create()
+      const names = ['../x', 'x', './x', '/etc/x', 'a/../x', '..', 'C:\\x', '%2e%2e%2fx']
+      for (const name of names) {
+        const claim = await store.claim(name, owner('a'))
+        await store.append(claim, [{ type: 'title.set', ts: minute(1), title: name }])
+      }
+      for (const name of names) expect((await store.loadVisible(name))?.timeline.title).toBe(name)
+    })
+
     it('refuses a name that no file could hold', async () => {
       const { store } = await create()
       for (const name of ['', 'half\ud83d']) await expect(store.claim(name, owner('a'))).rejects.toMatchObject({ code: 'change.invalid' })

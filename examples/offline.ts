@@ -1,0 +1,19 @@
+import { createAgent } from 'daybook'
+
+// The offline model: no key, no network. It answers from what you give it, with quotes and sources.
+const agent = createAgent({ model: 'offline' })
+
+const orders = `order,city,item,price
+1,Bergen,Grinder,189.90
+2,Oslo,Kettle,49.50
+3,Oslo,Grinder,179.00
+`
+const attachments = [{ name: 'orders.csv', content: orders }]
+
+const first = await agent.run({ conversation: 'shop', input: 'What is the total price in Oslo?', attachments }).result
+console.log(first.answer)
+
+const second = await agent.run({ conversation: 'shop', input: 'Which item is the cheapest?' }).result
+console.log(`\n${second.answer}`)
+
+await agent.close()

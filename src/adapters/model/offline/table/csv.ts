@@ -1,0 +1,70 @@
+/** A table as a file holds it. */
+export interface Table {
+  readonly columns: readonly string[]
+  readonly rows: readonly Row[]
+}
+
+export interface Row {
+  readonly cells: readonly string[]
+  /** Where it stands in the file, from 1. */
+  readonly line: number
+  /** From 1, the header not counted. */
+  readonly number: number
+  /** As it is written. */
+  readonly raw: string
+}
+
+const delimiters = [',', ';', '\t', '|'] as const
+
+/** RFC 4180 and what people make of it: quoted cells with breaks and doubled quotes, four delimiters, short rows. */
+export function parseTable(text: string): Table {
+  const body = text.startsWith('\uFEFF') ? text.slice(1) : text
+  const records = recordsOf(body, delimiterOf(body))
+  const [header, ...rest] = records
+  const columns = (header?.cells ?? []).map((cell, index) => cell.trim() || `column ${index + 1}`)
+  return { columns, rows: rest.map((record, index) => ({ ...record, number: index + 1 })) }
+}
+
+/** The one that the first line has most of, outside of quotes. */
+function delimiterOf(text: string): string {
+  const line = (text.split('\n', 1)[0] ?? '').replace(/"[^"]*"/g, '')
+  return delimiters.toSorted((a, b) => line.split(b).length - line.split(a).length)[0] ?? ','
+}
+
+function recordsOf(text: string, delimiter: string): readonly Omit<Row, 'number'>[] {
+  const records: Omit<Row, 'number'>[] = []
+  let [start, line] = [0, 1]
+  while (start < text.length) {
+    const { cells, end } = recordAt(text, start, delimiter)
+    const raw = text.slice(start, end).replace(/\r$/, '')
+    if (raw.trim() !== '') records.push({ cells, line, raw })
+    line += text.slice(start, end).split('\n').length
+    start = end + 1
+  }
+  return records
+}
+
+/** One record, and where its line ends. A quote that is never closed ends with its line. */
+function recordAt(text: string, start: number, delimiter: string): { readonly cells: readonly string[]; readonly end: number } {
+  const cells: string[] = []
+  let at = start
+  for (;;) {
+    const quoted = text[at] === '"' ? quotedAt(text, at, delimiter) : undefined
+    const from = quoted?.end ?? at
+    let end = from
+    while (end < text.length && text[end] !== delimiter && text[end] !== '\n') end++
+    cells.push(quoted ? quoted.cell : text.slice(at, end).replace(/\r$/, '').trim())
+    if (text[end] !== delimiter) return { cells, end }
+    at = end + 1
+  }
+}
+
+function quotedAt(text: string, start: number, delimiter: string): { readonly cell: string; readonly end: number } | undefined {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    const next = text[end + 1]
+    if (next === '"') end++
+    else if (next === undefined || next === delimiter || next === '\n' || next === '\r')
+      return { cell: text.slice(start + 1, end).replaceAll('""', '"'), end: end + 1 }
+  }
+  return undefined
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { passagesOf, sentencesOf } from './passages.ts'
+import { central, rank } from './rank.ts'
+
+const handbook = [
+  '# Handbook',
+  '',
+  'Welcome to the shop. It opens at 9.30 a.m. on weekdays.',
+  '',
+  '## Returns',
+  '',
+  'Goods can be returned within 30 days. The receipt is needed.',
+  '',
+  '- Shoes: 14 days only',
+  '- Books are never taken back',
+  '',
+  '## Öffnungszeiten',
+  '',
+  'Am Samstag öffnen wir um 10 Uhr. 日曜日は休みです。月曜日は九時に開きます。',
+].join('\n')
+const best = (question: string) => rank(question, passagesOf(handbook))[0]?.passage
+
+describe('finding a passage', () => {
+  it.each([
+    ['How many days do I have to return goods?', 'Goods can be returned within 30 days.'],
+    ['How long can shoes be returned?', 'Shoes: 14 days only'],
+    ['Do you take back books?', 'Books are never taken back'],
+    ['Wann öffnet ihr am Samstag?', 'Am Samstag öffnen wir um 10 Uhr.'],
+    ['月曜日は何時に開きますか', '月曜日は九時に開きます。'],
+  ])('%s', (question, passage) => expect(best(question)?.text).toBe(passage))
+
+  it('says under which headings it stands, and on which line', () => {
+    expect(best('shoes')).toEqual({ text: 'Shoes: 14 days only', headings: ['Handbook', 'Returns'], line: 9 })
+  })
+
+  it('finds nothing where nothing is', () => {
+    expect(rank('zebra', passagesOf(handbook))).toEqual([])
+    expect(rank('what is the', passagesOf(handbook))).toEqual([])
+  })
+
+  it('every passage is in the text, word for word', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('One two. Three?', '# Head', '- item', '', '| a | b |', 'Dr. Who is 3.5 m tall.', '“Yes.” No')),
+        (lines) => {
+          const text = lines.join('\n')
+          const plain = text.replace(/\s+/g, ' ')
+          for (const passage of passagesOf(text)) expect(plain).toContain(passage.text)
+        },
+      ),
+    )
+  })
+
+  it('does not end a sentence in a number or after a title', () => {
+    expect(sentencesOf('Dr. Who paid 3.50 in total. He left.')).toEqual(['Dr. Who paid 3.50 in total.', 'He left.'])
+  })
+
+  it('what a text is about is told in its own order', () => {
+    const passages = passagesOf(
+      'The kettle boils water fast. Cats sleep. The kettle has a water gauge. Rain. The water in the kettle stays hot.',
+    )
+    expect(central(passages, 2).map(({ text }) => text)).toEqual(['The kettle boils water fast.', 'The water in the kettle stays hot.'])
+  })
+})

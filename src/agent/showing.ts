@@ -1,0 +1,67 @@
+import type { LaneEvent } from '../core/event.ts'
+import type { ChannelEvent } from '../core/stream/channel.ts'
+import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
+
+/**
+ * What a person may watch of a response, made when it is asked for: at once while somebody watches, later when somebody joins, and
+ * never when nobody does. What was shown does not depend on who was there.
+ */
+export interface Showing {
+  /** More was read; it is not shown yet. */
+  take(events: readonly ChannelEvent[]): void
+  /** Nothing more comes. Cut: it did not come to an end of its own. */
+  end(how: 'whole' | 'aborted' | 'cut'): void
+  /** Shows what was read and not shown. */
+  catchUp(): void
+  /** These ask for it, too. */
+  readonly shown: boolean
+  readonly spoken: boolean
+  readonly answer: DeliveredAnswer | undefined
+}
+
+export function createShowing(createLanes: () => Lanes, emit: (delta: LaneEvent['delta']) => void): Showing {
+  const read: ChannelEvent[] = []
+  let lanes: Lanes | undefined
+  let next = 0
+  let ending: Parameters<Showing['end']>[0] | undefined
+  let shown = false
+  let spoken = false
+
+  function show(deltas: ReturnType<Lanes['push']>) {
+    for (const delta of deltas) {
+      shown ||= delta.text !== ''
+      spoken ||= delta.text !== '' && delta.marker !== 'thinking'
+      emit(delta)
+    }
+  }
+
+  function caughtUp(): Lanes {
+    lanes ??= createLanes()
+    while (next < read.length) show(lanes.push(read[next++] as ChannelEvent))
+    const how = ending
+    ending = undefined
+    if (how !== undefined) show(how === 'cut' ? lanes.abort() : lanes.end(how))
+    return lanes
+  }
+
+  return {
+    take(events) {
+      for (const event of events) read.push(event)
+    },
+    end(how) {
+      ending = how
+    },
+    catchUp: () => void caughtUp(),
+    get shown() {
+      caughtUp()
+      return shown
+    },
+    get spoken() {
+      caughtUp()
+      return spoken
+    },
+    get answer() {
+      return caughtUp().answer()
+    },
+  }
+}

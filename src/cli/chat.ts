@@ -1,0 +1,46 @@
+import { Command } from 'commander'
+import type { Leaving } from './chat-deeds.ts'
+import { chatSession } from './chat-session.ts'
+import type { CommandContext } from './context.ts'
+import { conversationName, withExamples } from './options.ts'
+import { openTalk } from './talk.ts'
+
+interface ChatOptions {
+  readonly conversation?: string
+  readonly continue?: true
+}
+
+export function chatCommand(context: CommandContext): Command {
+  const command = new Command('chat')
+    .description('talk to the agent; /help inside says what can be done')
+    .option('--conversation <id>', 'go on in this conversation; made when it is not there', conversationName)
+    .option('--continue', 'go on in the conversation that was active last')
+    .action((options: ChatOptions) => chat(context, options))
+  return withExamples(command, [
+    ['daybook chat', 'a new conversation'],
+    ['daybook chat --continue', 'where you were last; what happened is shown'],
+    ['daybook chat --server https://daybook.example --token "$TOKEN"', 'with an agent somewhere else'],
+  ])
+}
+
+async function chat(context: CommandContext, options: ChatOptions): Promise<void> {
+  const { terminal, style } = context
+  const settings = await context.settings()
+  const onProblem = (where: string, error: unknown) =>
+    terminal.errors.write(`${where}: ${error instanceof Error ? error.message : error}\n`)
+  let wanted: { readonly conversation?: string; readonly latest?: boolean } = {
+    ...(options.conversation !== undefined && { conversation: options.conversation }),
+    ...(options.continue && { latest: true }),
+  }
+  let leaving: Leaving
+  do {
+    const talk = await openTalk(settings, { ...wanted, onProblem })
+    try {
+      leaving = await chatSession(talk, context)
+    } finally {
+      await talk.close()
+    }
+    terminal.output.write(style.quiet(`to go on: daybook chat --conversation ${talk.line.conversation}\n`))
+    wanted = {}
+  } while (leaving === 'new')
+}

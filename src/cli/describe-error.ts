@@ -1,0 +1,44 @@
+import { RequestRefused } from '../client/request.ts'
+import { Failure } from '../core/failure.ts'
+import { plainLine } from './plain-text.ts'
+
+/** What to do about it, where the message does not say so itself. */
+const advice: Readonly<Record<string, string>> = {
+  'conversation.missing': 'daybook list shows what there is',
+  'conversation.exists': 'choose another name',
+  'conversation.busy': 'another process is at work on it: wait, or end that one',
+  'turn.missing': 'daybook show <conversation> names its turns',
+  'token.refused': 'give another with --token or DAYBOOK_TOKEN',
+  'store.damaged': 'import an export of it into another folder with --data',
+}
+
+/** One line about what a user can mend, and how; undefined for a mistake of ours. */
+export function describeError(error: unknown): string | undefined {
+  const line = known(error)
+  return line === undefined ? undefined : plainLine(line)
+}
+
+function known(error: unknown): string | undefined {
+  if (error instanceof Failure) return withAdvice(error.code, error.message)
+  if (error instanceof RequestRefused) {
+    const issues = (error.problem.issues ?? []).map(({ where, message }) => `${where} ${message}`.trim())
+    return withAdvice(error.code, [error.message, ...issues].join('; '))
+  }
+  if (codeOf(error) === 'EADDRINUSE') return `${(error as Error).message}: choose another port with --port, 0 for any`
+  if (error instanceof RangeError || isRefused(error)) return error.message
+  if (error instanceof TypeError && error.message === 'fetch failed') {
+    return `the server can not be reached (${codeOf(error.cause) ?? 'no connection'}): is it running there? daybook serve starts one`
+  }
+  return undefined
+}
+
+function withAdvice(code: string, message: string): string {
+  const more = advice[code]
+  return `${code}: ${message}${more === undefined || message.includes(more) ? '' : `; ${more}`}`
+}
+
+const codeOf = (error: unknown) =>
+  typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+
+/** What the system refused is the user's to mend; where in our code it was noticed tells nothing. */
+const isRefused = (error: unknown): error is Error => error instanceof Error && 'syscall' in error

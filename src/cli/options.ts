@@ -1,0 +1,35 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { ConversationId } from '../core/api/conversation.ts'
+
+/** Readers of options, and the form of help. */
+
+export function positiveInteger(text: string): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('must be a whole number above 0')
+  return number
+}
+
+export function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (text.trim() === '' || !Number.isSafeInteger(number) || number < 0) throw new InvalidArgumentError('must be a whole number')
+  return number
+}
+
+export function folderName(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('must be a folder')
+  return text
+}
+
+/** Names that every server takes, too; and no name reaches into somebody else's scope. */
+export function conversationName(text: string): string {
+  const parsed = ConversationId.safeParse(text)
+  if (!parsed.success) throw new InvalidArgumentError('must be made of letters, digits, "_" and "-", at most 128')
+  return text
+}
+
+export const several = (text: string, before: readonly string[]): readonly string[] => [...before, text]
+
+export function withExamples(command: Command, examples: readonly (readonly [line: string, meaning: string])[]): Command {
+  const lines = examples.map(([line, meaning]) => (meaning === '' ? `  ${line}` : `  ${line}\n      ${meaning}`))
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import type { Archive, ConversationHead } from '../agent/archive.ts'
+import type { Client } from '../client/client.ts'
+import { RequestRefused } from '../client/request.ts'
+import type { ConversationList, ConversationSummary } from '../core/api/conversation.ts'
+import type { PromptView } from '../core/api/prompt.ts'
+import { Failure } from '../core/failure.ts'
+import type { Bundle } from '../core/timeline/bundle.ts'
+import type { TimelinePayload } from '../core/timeline/payload.ts'
+import type { TurnLog } from '../core/timeline/turn-log.ts'
+
+/** The conversations there are, in a folder of this machine or at a server. */
+export interface Shelf {
+  /** Most recently active first. `more` when there are others. */
+  list(query: { readonly limit: number; readonly search?: string }): Promise<{
+    readonly conversations: readonly ConversationSummary[]
+    readonly more: boolean
+  }>
+  get(id: string): Promise<ConversationSummary>
+  rename(id: string, title: string): Promise<void>
+  delete(id: string): Promise<void>
+  fork(id: string, options: { readonly as?: string; readonly atTurn?: string }): Promise<ConversationSummary>
+  exportBundle(id: string): Promise<Bundle>
+  importBundle(bundle: Bundle, as?: string): Promise<ConversationSummary>
+  timeline(id: string): Promise<TimelinePayload>
+  turnLog(id: string, turnId: string): Promise<TurnLog>
+  /** What the model read in one round. */
+  prompt(id: string, turnId: string, iteration: number): Promise<PromptView>
+  close(): Promise<void>
+}
+
+export const newConversationName = () => `c_${randomBytes(6).toString('hex')}`
+
+/** Undefined when the conversation is not made yet: that is done by saying something. */
+export async function timelineIfAny(shelf: Shelf, id: string): Promise<TimelinePayload | undefined> {
+  try {
+    return await shelf.timeline(id)
+  } catch (error) {
+    if ((error instanceof Failure || error instanceof RequestRefused) && error.code === 'conversation.missing') return undefined
+    throw error
+  }
+}
+
+export function shelfOfArchive(archive: Archive, close: () => Promise<void>): Shelf {
+  return {
+    list: (query) =>
+      pageByPage(query, async (page) => {
+        const { conversations, next } = await archive.list({ ...page, plain: true })
+        return { conversations: conversations.map(summary), ...(next !== undefined && { next }) }
+      }),
+    get: async (id) => summary(await archive.head(id)),
+    async rename(id, title) {
+      await archive.rename(id, title)
+    },
+    delete: (id) => archive.delete(id),
+    fork: async (id, { as = newConversationName(), atTurn }) => summary(await archive.fork(id, as, atTurn)),
+    exportBundle: (id) => archive.exportBundle(id),
+    importBundle: async (bundle, as) => summary(await archive.importBundle(bundle, as)),
+    timeline: (id) => archive.timeline(id),
+    turnLog: (id, turnId) => archive.turnLog(id, turnId),
+    prompt: (id, turnId, iteration) => archive.prompt(id, turnId, iteration),
+    close,
+  }
+}
+
+export function shelfOfServer(client: Client): Shelf {
+  const { conversations } = client
+  const { import: takeIn } = conversations
+  return {
+    list: (query) => pageByPage(query, conversations.list),
+    get: (id) => conversations.get(id),
+    async rename(id, title) {
+      await conversations.change(id, { title })
+    },
+    delete: (id) => conversations.delete(id),
+    fork: (id, { as, atTurn }) =>
+      conversations.fork(id, { ...(as !== undefined && { id: as }), ...(atTurn !== undefined && { at_turn: atTurn }) }),
+    exportBundle: (id) => conversations.export(id),
+    importBundle: (bundle, as = bundle.conversation_id) => takeIn(bundle, as),
+    timeline: (id) => client.timeline(id),
+    turnLog: (id, turnId) => client.turnLog(id, turnId),
+    prompt: (id, turnId, iteration) => client.prompt(id, turnId, iteration),
+    close: async () => {},
+  }
+}
+
+interface Page {
+  readonly limit: number
+  readonly search?: string
+  readonly cursor?: string
+}
+
+const largestPage = 100
+
+async function pageByPage({ limit, search }: Omit<Page, 'cursor'>, read: (page: Page) => Promise<ConversationList>) {
+  const conversations: ConversationSummary[] = []
+  let cursor: string | undefined
+  do {
+    const page = await read({
+      limit: Math.min(limit - conversations.length, largestPage),
+      ...(search !== undefined && { search }),
+      ...(cursor !== undefined && { cursor }),
+    })
+    conversations.push(...page.conversations)
+    cursor = page.next
+  } while (cursor !== undefined && conversations.length < limit)
+  return { conversations, more: cursor !== undefined }
+}
+
+const summary = (head: ConversationHead): ConversationSummary => ({
+  id: head.conversationId,
+  title: head.title,
+  started_at: head.startedAt,
+  last_activity_at: head.lastActivityAt,
+  last_seq: head.lastSeq,
+  open_turn: head.openTurn,
+})

@@ -1,0 +1,103 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import { expect } from 'vitest'
+import { main } from '../../src/cli/main.ts'
+import type { Terminal } from '../../src/cli/terminal.ts'
+import type { Layer } from '../../src/config.ts'
+
+/** The command line in a folder of its own, with everything it prints. */
+export interface CommandLine {
+  readonly folder: string
+  /** Runs a command to its end. `text` is everything that was printed, in order, without the last line end. */
+  run(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly text: string; readonly output: string }>
+  /** Begins a command that is talked to while it runs. */
+  start(...args: readonly string[]): Running
+  readonly environment: Record<string, string>
+  /** Settings that come before everything else. */
+  given: Layer['values']
+  remove(): void
+}
+
+export interface Running {
+  readonly exitCode: Promise<number>
+  readonly text: string
+  type(line: string): void
+  endOfInput(): void
+  /** Asks it to end, as a signal would. */
+  end(): void
+  /** Waits until it has printed this, after what was waited for before. Resolves to what was printed since. */
+  until(words: string | RegExp): Promise<string>
+}
+
+export function createCommandLine(given: Layer['values'] = {}): CommandLine {
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-cli-'))
+  const line: CommandLine = {
+    folder,
+    environment: {},
+    given,
+    async run(...args) {
+      const { terminal, printed } = fakeTerminal(folder, line.environment)
+      terminal.input.end()
+      const exitCode = await main(['--data', join(folder, 'data'), ...args], terminal, line.given)
+      return { exitCode, text: printed.all.trimEnd(), output: printed.output }
+    },
+    start(...args) {
+      const { terminal, printed, end } = fakeTerminal(folder, line.environment)
+      const exitCode = main(['--data', join(folder, 'data'), ...args], terminal, line.given)
+      let seen = 0
+      return {
+        exitCode,
+        get text() {
+          return printed.all
+        },
+        type: (text) => void terminal.input.write(`${text}\n`),
+        endOfInput: () => void terminal.input.end(),
+        end,
+        async until(words) {
+          const find = () => {
+            const rest = printed.all.slice(seen)
+            const found = typeof words === 'string' ? rest.indexOf(words) : rest.search(words)
+            return found < 0 ? undefined : { rest, found }
+          }
+          await expect.poll(find, { timeout: 20_000, interval: 5, message: `waiting for ${words}` }).toBeDefined()
+          const { rest, found } = find() as { rest: string; found: number }
+          const length = typeof words === 'string' ? words.length : (words.exec(rest)?.[0].length ?? 0)
+          seen += found + length
+          return rest.slice(0, found + length)
+        },
+      }
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+  return line
+}
+
+function fakeTerminal(folder: string, environment: Record<string, string>) {
+  const printed = { all: '', output: '' }
+  const into = (...names: readonly (keyof typeof printed)[]) =>
+    new Writable({
+      decodeStrings: false,
+      write(text, _, done) {
+        for (const name of names) printed[name] += String(text)
+        done()
+      },
+    })
+  const listeners = new Set<() => void>()
+  const terminal = {
+    input: new PassThrough(),
+    output: into('all', 'output'),
+    errors: into('all'),
+    environment,
+    folder,
+    onEnd(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  } satisfies Terminal
+  const end = () => {
+    for (const listener of [...listeners]) listener()
+  }
+  return { terminal, printed, end }
+}
