@@ -18,6 +18,9 @@ export interface StreamOptions {
 
 const sentAtOnce = 64 * 1024
 
+/** What follows a write so closely belongs to the same burst. */
+const burstMs = 2
+
 const thisTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
@@ -34,6 +37,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
   let ending: 'resync' | 'shutdown' | 'over' | undefined
   let wake: (() => void) | undefined
   let onTaken: (() => void) | undefined
+  let sentAt = 0
   let over = false
 
   const rouse = () => {
@@ -99,8 +103,9 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
       },
       async pull(controller) {
         if (backlog.size === 0 && !ending) await something()
-        await thisTick() // what happens at once goes out at once: one write, not one per event
+        if (performance.now() - sentAt < burstMs) await thisTick() // the first word goes out at once, a burst in one write
         if (over) return
+        sentAt = performance.now()
         const frames = backlog.take().flatMap(format.framesOf)
         onTaken?.()
         if (frames.length > 0) controller.enqueue(bytesOf(frames))
