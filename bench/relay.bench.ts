@@ -17,8 +17,8 @@ export async function bench(): Promise<void> {
   const child = fork(join(import.meta.dirname, 'relay-server.ts'), { execArgv: ['--expose-gc'] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   try {
+    await idle(url, child) // first: memory that was used before would be used again
     await firstDelta(url)
-    await idle(url, child)
     await relay(url, child)
   } finally {
     child.disconnect()
