@@ -240,3 +240,5 @@ function beat({ store, onProblem }: Household, claim: Claim, abort: AbortControl
 }
 
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'
+
+export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'
