@@ -4,6 +4,8 @@ import { firstChannelViolation, leadingCloseTag, preambleViolation } from './ope
 
 /** Looks at a response while it is written, so that one that begins wrongly can be stopped before it is paid for. */
 export interface Watch {
+  /** Before any parser is asked: all that was written is how a response should begin, or the beginning of that. */
+  beginsWell(raw: string): boolean
   /** After each piece: what the parser made of it, what it has seen so far, and all that was written. The first violation, once. */
   step(
     events: readonly ChannelEvent[],
@@ -14,6 +16,8 @@ export interface Watch {
   readonly begun: boolean
 }
 
+const opening = '<channel:thinking>'
+
 export function createWatch(): Watch {
   let begun = false
   let looked = 0
@@ -21,6 +25,10 @@ export function createWatch(): Watch {
   return {
     get begun() {
       return begun
+    },
+    beginsWell(raw) {
+      begun ||= raw.startsWith(opening)
+      return begun || opening.startsWith(raw)
     },
     step(events, { preamble, strayTags }, raw) {
       if (begun) return undefined
