@@ -24,10 +24,10 @@ export interface Heard {
   /** What the adapter threw, if that is why. It may hold anything, so it is entered nowhere. */
   readonly thrown?: unknown
   /** A lane has shown something to the user: the call is not repeated behind their back. */
-  readonly shown: boolean
+  shown(): boolean
   /** More than thoughts: something they may take for done. */
-  readonly spoken: boolean
-  readonly answer: DeliveredAnswer | undefined
+  spoken(): boolean
+  answer(): DeliveredAnswer | undefined
   /** The rule it broke from its first words on: the rest was not waited for. */
   readonly violation?: Notice
 }
@@ -85,7 +85,7 @@ export async function listen(
   const hear = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') {
       raw += event.text
-      if (audience.present) {
+      if (audience.isPresent()) {
         read(event.text)
         showing.catchUp()
       } else if (!watch.begun && !watch.beginsWell(raw)) read(event.text)
@@ -102,24 +102,24 @@ export async function listen(
   showing.end(ending.finish ? (ending.finish.reason === 'length' ? 'aborted' : 'whole') : 'cut')
   const plain = parser ? undefined : plainChannels(raw, channels)
   if (!plain) read()
-  if (audience.present) show()
+  if (audience.isPresent()) show()
   return {
     raw,
     channels: plain ?? gatherChannels(heard),
     preamble: preambleOf(parser),
     ...ending,
     ...(violation && { violation }),
-    get shown() {
+    shown() {
       read()
-      return showing.shown
+      return showing.shown()
     },
-    get spoken() {
+    spoken() {
       read()
-      return showing.spoken
+      return showing.spoken()
     },
-    get answer() {
+    answer() {
       read()
-      return showing.answer
+      return showing.answer()
     },
   }
 }

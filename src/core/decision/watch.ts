@@ -19,30 +19,28 @@ export interface Watch {
 const opening = '<channel:thinking>'
 
 export function createWatch(): Watch {
-  let begun = false
+  const self = { begun: false, beginsWell, step }
   let looked = 0
 
-  return {
-    get begun() {
-      return begun
-    },
-    beginsWell(raw) {
-      begun ||= raw.startsWith(opening)
-      return begun || opening.startsWith(raw)
-    },
-    step(events, { preamble, strayTags }, raw) {
-      if (begun) return undefined
-      const grown = preamble.slice(looked)
-      looked = preamble.length
-      if (grown.trim() !== '') {
-        begun = true
-        return preambleViolation(preamble)
-      }
-      const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
-      const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
-      if (first === undefined) return undefined
-      begun = true
-      return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
-    },
+  function beginsWell(raw: string): boolean {
+    self.begun ||= raw.startsWith(opening)
+    return self.begun || opening.startsWith(raw)
   }
+
+  function step(...[events, { preamble, strayTags }, raw]: Parameters<Watch['step']>): Notice | undefined {
+    if (self.begun) return undefined
+    const grown = preamble.slice(looked)
+    looked = preamble.length
+    if (grown.trim() !== '') {
+      self.begun = true
+      return preambleViolation(preamble)
+    }
+    const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
+    const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
+    if (first === undefined) return undefined
+    self.begun = true
+    return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
+  }
+
+  return self
 }
