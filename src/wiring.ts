@@ -44,7 +44,7 @@ export function createAgent(options: AgentOptions): Agent {
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const model = modelsFrom(options.model, { reader: documents })
   const settings = { priceOf: createPriceOf({ now: clock.now }), ...citingDocuments(model), ...options.settings }
-  return createAgentFrom({ ...options, model, store, clock, documents, workspaces, settings })
+  return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
 }
 
 /** The offline model answers from documents, so they must be citable. */
@@ -118,6 +118,7 @@ export async function openAgent(
   const store = await openStore(settings)
   const clock = createSystemClock()
   const agent = createAgentFrom({
+    bookkeeping,
     ...told,
     model,
     store,
@@ -150,6 +151,7 @@ export async function openArchive(
     hosting: openHosting(settings, store),
     workspaces: await openWorkspaces(settings, store.blobs),
     made: { settings: behaviour(settings) },
+    bookkeeping,
     announce: () => {}, // nobody follows
     enterRunning: async () => false, // nothing runs
   })

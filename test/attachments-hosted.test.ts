@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../src/adapters/files/memory.ts'
 import { createHosting } from '../src/adapters/hosting/hosting.ts'
 import { createMemoryObjects } from '../src/adapters/hosting/memory-objects.ts'
 import { createMemoryStore } from '../src/adapters/store/memory.ts'
+import { createMemoryWorkspaces } from '../src/adapters/workspace/memory.ts'
 import type { BlobRef } from '../src/core/block/index.ts'
 import { Failure } from '../src/core/failure.ts'
 import { conversationKey, localScope } from '../src/core/scope.ts'
 import { blocksOf } from '../src/core/timeline/timeline.ts'
 import type { Hosting, NewFile } from '../src/ports/hosting.ts'
+import type { Workspaces } from '../src/ports/workspace.ts'
 import { createFixedClock } from '../src/testing/fixed-clock.ts'
 import { answers, calls } from '../src/testing/scripted-model.ts'
 import { paused } from './support/cast.ts'
@@ -101,5 +104,29 @@ describe('files that are hosted', () => {
       ['b.txt', false, 1],
     ])
     expect([problems, forgotten]).toEqual([['attachment hosting'], []])
+  })
+})
+
+describe('files that cannot be put where programs look for them', () => {
+  it('cost the turn nothing else: it writes, answers, and its owner is told', async () => {
+    const problems: string[] = []
+    const base = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
+    const workspaces: Workspaces = {
+      ...base,
+      async open(...who) {
+        const workspace = await base.open(...who)
+        const write: typeof workspace.files.write = async (path, ...rest) => {
+          if (path.includes('/attachments/')) throw new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked', path } })
+          return workspace.files.write(path, ...rest)
+        }
+        return { ...workspace, files: { ...workspace.files, write } }
+      },
+    }
+    const replies = [calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' }), answers('Done.')]
+    const stage = stageWith({ workspaces, replies, onProblem: ({ where }) => problems.push(where) })
+    const { exitReason } = await stage.send('See.', [text('b.txt')])
+    expect(exitReason).toBe('complete')
+    expect(new Set(problems)).toEqual(new Set(['attachments']))
+    expect(JSON.stringify(await stage.timeline())).toContain('files/a.md')
   })
 })

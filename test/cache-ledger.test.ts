@@ -154,6 +154,22 @@ describe('each killer of a cache is named by cause and block', () => {
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min without a call; the provider keeps 5 min'])
   })
 
+  it('7, for an hour: what was written to live longer is not missed sooner', async () => {
+    const cache = cacheOf({ ttlSeconds: 3_600 })
+    const stage = stageWith({ rules: { longTtlSeconds: 3_600 }, cache })
+    const never = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
+    await stage.turn('Read.', opening, never, { long: true })
+    stage.clock.advance(600_000)
+    await stage.turn('And?', [answers('Clear.')], never, { long: true, cache: cacheOf() }) // ten minutes, and it forgot
+    stage.clock.advance(4_000_000)
+    await stage.turn('And?', [answers('Clear.')], never, { long: true })
+    const { misses } = await stage.ledger()
+    expect(misses.map(({ miss }) => miss?.words)).toEqual([
+      'nothing changed and time was not up: the provider no longer had it',
+      '67 min without a call; the provider keeps 60 min',
+    ])
+  })
+
   it('8: another model', async () => {
     const stage = stageWith()
     await stage.turn('Read.', opening)

@@ -89,6 +89,29 @@ describe('a renderer with one other letter', () => {
     expect(second?.divergence).toMatchObject({ where: 'block', iteration: 0, block: { id: result?.id } }) // the old turn is shown there, too
   })
 
+  it.each([
+    ['user.prompt', 'Wetter', 0],
+    ['react.tool.call', 'weather.today', 1],
+    ['assistant.completion', 'Klar', 0],
+  ] as const)('is found wherever it is: %s, behind %s', async (type, word, iteration) => {
+    const { stage, again } = await recorded({ recordPrompts: true })
+    const found = (await stage.timeline()).spine.blocks.find((block) => block.type === type)
+    const before = renderBlock[type] as (...given: Parameters<(typeof renderBlock)[typeof type]>) => readonly Part[]
+    let byte = -1
+    vi.spyOn(renderBlock, type).mockImplementation((...given: Parameters<typeof before>) =>
+      before(...given).map((part) => {
+        if (part.type !== 'text' || !part.text.includes(word)) return part
+        const at = part.text.indexOf(word) + word.length
+        byte = Buffer.byteLength(part.text.slice(0, at))
+        return { ...part, text: `${part.text.slice(0, at)}~${part.text.slice(at + 1)}` }
+      }),
+    )
+    const turns = await again()
+    const { divergence } = turns.find((turn) => turn.divergence) ?? {}
+    expect(divergence).toMatchObject({ kind: 'prompt', where: 'block', iteration, block: { id: found?.id, type }, byte })
+    expect(divergence).toMatchObject({ present: expect.stringMatching(/^~/), recorded: expect.not.stringMatching(/^~/) })
+  })
+
   it('is found at the block when only hashes were kept', async () => {
     const { again } = await recorded({ recordPrompts: false })
     plant('react.tool.result', 'Köln')

@@ -106,6 +106,7 @@ async function runTool(
     records: turn.records,
     workspace: turn.workspace,
     blobs: turn.blobs,
+    onProblem: turn.onProblem,
   }
   const ready = hasReference(params) ? withBoundReferences(tool) : tool
   const invoked = await invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
@@ -129,7 +130,8 @@ export async function settle(turn: Turn, progress: Progress, place: Place, toolI
 async function entered(turn: Turn, place: Place, toolId: string, outcome: Outcome): Promise<Delivered> {
   try {
     return await enterOutcome(turn, place, toolId, outcome)
-  } catch {
+  } catch (error) {
+    turn.onProblem({ where: `result of ${toolId}`, error })
     return await enterOutcome(turn, place, toolId, unfit) // a broken journal throws again
   }
 }

@@ -14,14 +14,17 @@ import type { Upload } from '../tools/attachments/upload.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createAdmission } from './admission.ts'
 import { type Archive, createArchive } from './archive.ts'
+import { type Bookkeeping, nothingKnown } from './bookkeeping.ts'
 import { type BuiltInOptions, builtInTools } from './built-in-tools.ts'
-import { followup, type Household, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
+import { followup, type Household, isBusy, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub, type Told } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
+import { modelsOf } from './models.ts'
+import { openConversations } from './open-conversations.ts'
 import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
@@ -50,6 +53,8 @@ export interface AgentParts {
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
   readonly hooks?: readonly Partial<HookFunctions>[]
+  /** What providers charge and how they cache, for whoever asks what a conversation has cost. */
+  readonly bookkeeping?: Bookkeeping
   /** Counts tokens; a rough guess when not given. */
   readonly tokens?: TokenCounter
   /** Told of every entry of every conversation as it is made, for whoever counts. */
@@ -83,6 +88,8 @@ export interface Agent {
   /** Something happened that nobody said: a service alert, the result of a publish. It is read in the running turn, else in the next. */
   notify(conversation: string, text: string, options?: Notification): Promise<void>
   follow(conversation: string, options?: FollowOptions): AsyncIterable<TurnEvent>
+  /** The conversations that are being worked on here. */
+  readonly running: Iterable<string>
   /** Conversations, besides taking turns in them. */
   readonly archive: Archive
   /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
@@ -236,6 +243,9 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const payload = { reactive, ...(source !== undefined && { source }) }
       await leave(conversation, { ...newEvent('external', text, delivery), payload })
     },
+    get running() {
+      return conversations.names
+    },
     archive: createArchive({
       store,
       clock,
@@ -243,6 +253,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       hosting: parts.hosting,
       workspaces: parts.workspaces,
       made: parts,
+      bookkeeping: parts.bookkeeping ?? nothingKnown,
       announce: (conversation, event) => hub.publish(conversation, event),
       async enterRunning(conversation, change) {
         const running = await conversations.find(conversation)
@@ -288,19 +299,3 @@ export function createAgentFrom(parts: AgentParts): Agent {
     },
   }
 }
-
-function modelsOf(model: AgentParts['model']): Models {
-  if ('stream' in model) return { decision: model, gate: model, compaction: model }
-  return { gate: model.decision, compaction: model.decision, ...model }
-}
-
-async function* openConversations(store: ConversationStore): AsyncGenerator<string> {
-  let cursor: string | undefined
-  do {
-    const page = await store.list({ open: true, limit: 100, ...(cursor !== undefined && { cursor }) })
-    for (const { conversationId } of page.conversations) yield conversationId
-    cursor = page.next
-  } while (cursor !== undefined)
-}
-
-const isBusy = (error: unknown) => error instanceof Failure && error.code === 'conversation.busy'

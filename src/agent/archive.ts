@@ -8,6 +8,7 @@ import type { Change } from '../core/timeline/change.ts'
 import { forkBundle } from '../core/timeline/fork.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
+import { roughTokens } from '../core/tokens.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
 
@@ -15,6 +16,7 @@ export type { ConversationHead } from '../ports/store.ts'
 
 import type { ConversationHead, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
+import { type Bookkeeping, type Books, booksOf } from './bookkeeping.ts'
 import type { ReplayParts } from './replay/stage.ts'
 
 /** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */
@@ -33,6 +35,7 @@ export interface Archive {
   sources(key: string): Promise<readonly SourceRow[]>
   /** What the model read in one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
+  books(key: string): Promise<Books>
   /** A file that was handed over, if it is the viewer's. */
   file(handle: string, viewer: Scope): Promise<HandedOver | undefined>
 }
@@ -47,13 +50,15 @@ export interface ArchiveParts {
   readonly workspaces: Workspaces | undefined
   /** What the agent is made of: prompts are made again with it. */
   readonly made: ReplayParts
+  readonly bookkeeping: Bookkeeping
   /** Tells whoever follows the conversation. */
   announce(key: string, event: EntryEvent): void
   /** Enters a change through the turn that is running here. False when none is. */
   enterRunning(key: string, change: Change): Promise<boolean>
 }
 
-export function createArchive({ store, clock, owner, hosting, workspaces, made, announce, enterRunning }: ArchiveParts): Archive {
+export function createArchive(parts: ArchiveParts): Archive {
+  const { store, clock, owner, hosting, workspaces, made, bookkeeping, announce, enterRunning } = parts
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -108,7 +113,7 @@ export function createArchive({ store, clock, owner, hosting, workspaces, made, 
     },
     async fork(key, as, atTurn) {
       await visible(key)
-      await store.importBundle(forkBundle(await store.exportBundle(key), atTurn), { as })
+      await store.importBundle(forkBundle({ ...(await store.exportBundle(key)), conversation_id: nameOf(key) }, atTurn), { as })
       return head(as)
     },
     async exportBundle(key) {
@@ -131,6 +136,10 @@ export function createArchive({ store, clock, owner, hosting, workspaces, made, 
       await visible(key)
       const { promptView } = await import('./replay/prompt-view.ts') // for whoever looks, not for who only runs
       return promptView(store, key, { turnId, iteration }, made)
+    },
+    async books(key) {
+      await visible(key)
+      return booksOf(store, key, bookkeeping, made.tokens ?? roughTokens)
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)

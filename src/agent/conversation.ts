@@ -151,7 +151,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     const openDesk = desk.forTurn(id, id === left ? restore : undefined)
     const workspace = async () => {
       const opened = await openDesk()
-      await place(opened, ledger.timeline, id)
+      await place(opened, ledger.timeline, id).catch((error: unknown) => household.onProblem({ where: 'attachments', error })) // tried again, and read from the journal meanwhile
       return opened
     }
     const reach = { scope, audience, records, workspace, desk, takenUp: id === left, calls, blobs: store.blobs, readBlob }
@@ -240,3 +240,5 @@ function beat({ store, onProblem }: Household, claim: Claim, abort: AbortControl
 }
 
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'
+
+export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'

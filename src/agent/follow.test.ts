@@ -71,6 +71,19 @@ describe('whoever follows', () => {
     expect(seqs(await later)).toEqual(upTo(count, 3))
   })
 
+  it('in the middle of an answer is told its beginning, even if something was entered since', async () => {
+    const { reply, halfway, goOn } = slowly(story)
+    const stage = createHarness({ replies: [reply, answers('And that, too.')] })
+    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    await halfway
+    await stage.agent.followUp(conversation, 'And the brothers?')
+    const later = followed(stage, (await stage.journal()).length)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    goOn()
+    await run.result
+    expect(laneText(await later, 'answer')).toContain(story)
+  })
+
   it('during a tool is told that it is running, and nothing of the answer that led there', async () => {
     const work = paused()
     const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
@@ -87,16 +100,16 @@ describe('whoever follows', () => {
 
   it('is told nothing twice when the journal is ahead of the news', async () => {
     const hub = createHub(() => {})
-    const entry = (seq: number): Entry => ({ seq, change: { type: 'title.set', ts: 't', title: `${seq}` } })
+    const heard = { type: 'response.received', turn_id: 't1', ts: 't', iteration: 0, call_id: 'a', raw: '', finish_reason: 'stop' } as const
+    const entry = (seq: number): Entry => ({ seq, change: heard })
     const live = (text: string) => ({ type: 'status' as const, turn_id: 't1', iteration: 0, status: 'deciding' as const, tool_id: text })
-    hub.open('c1', 1)
-    hub.publish('c1', live('before 2'))
+    hub.open('c1', 2)
+    hub.publish('c1', live('before 3'))
     const store: Pick<ConversationStore, 'readJournal'> = {
-      async *readJournal() {
-        yield entry(1)
-        hub.publish('c1', { type: 'entry', ...entry(2) })
-        hub.publish('c1', live('before 3'))
-        yield entry(2)
+      async *readJournal(_, { after }) {
+        if (after === 0) yield entry(1)
+        if (after === 0) return yield entry(2)
+        hub.publish('c1', live('still before 3'))
         yield entry(3) // entered, but not announced yet
       },
     }
@@ -121,8 +134,7 @@ describe('whoever follows', () => {
     const empty: Pick<ConversationStore, 'readJournal'> = { async *readJournal() {} }
     const stop = new AbortController()
     const waiting = follow('c1', { signal: stop.signal }, hub, empty, never).next()
-    await Promise.resolve()
-    expect(hub.size).toBe(1)
+    await expect.poll(() => hub.size).toBe(1)
     stop.abort()
     expect(await waiting).toEqual({ done: true, value: undefined })
     expect(await follow('c1', { signal: stop.signal }, hub, empty, never).next()).toEqual({ done: true, value: undefined })

@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../core/event.ts'
 import type { ConversationStore } from '../ports/store.ts'
-import type { Hub, Told } from './hub.ts'
+import { type Hub, isHeard, type Told } from './hub.ts'
 import { createQueue } from './queue.ts'
 
 export interface FollowOptions {
@@ -11,14 +11,15 @@ export interface FollowOptions {
 }
 
 /**
- * Everything after a given entry, then everything that happens. Listening begins before the journal is read, so nothing falls
- * between the two:
+ * Everything after a given entry, then everything that happens:
  *
- *   journal   1 2 3 … … … 41 42
- *   listening              ╵in flight╵ 42 ~ ~ ~ 43 ~ …
+ *   the past    1 2 3 … … 41
+ *   listening               ╵in flight╵ 42 ~ ~ ~ 43 ~ …
+ *   the gap                 42
  *
- * What was read in the journal is not told again; neither is what was said live before the last entry that was read. Whoever
- * joins in the middle of an answer is told its beginning. It ends when nothing more can happen, once everything was told.
+ * The past is read before anybody listens, at the reader's pace. Then listening begins, and what was entered meanwhile is read, so
+ * nothing falls between the two. What was read is not told again; neither is what was live and has been entered since. Whoever joins in
+ * the middle of an answer is told its beginning. It ends when nothing more can happen, once everything was told.
  */
 export async function* follow(
   conversationId: string,
@@ -27,6 +28,19 @@ export async function* follow(
   store: Pick<ConversationStore, 'readJournal'>,
   over: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
+  let last = after
+  let heard = 0 // the latest decision that was read: what was live before it has been told
+  async function* entries(): AsyncGenerator<TurnEvent> {
+    for await (const entry of store.readJournal(conversationId, { after: last })) {
+      if (signal?.aborted) return
+      last = entry.seq
+      if (isHeard(entry)) heard = entry.seq
+      yield { type: 'entry', ...entry }
+    }
+  }
+
+  yield* entries()
+  if (signal?.aborted) return
   const queue = createQueue<Told>()
   for (const told of hub.inFlight(conversationId)) queue.push(told)
   const unsubscribe = hub.subscribe(conversationId, queue.push)
@@ -35,16 +49,11 @@ export async function* follow(
     if (each?.aborted) end()
     else each?.addEventListener('abort', end, { once: true })
   }
-  let last = after
   try {
-    for await (const entry of store.readJournal(conversationId, { after })) {
-      if (signal?.aborted) return
-      last = entry.seq
-      yield { type: 'entry', ...entry }
-    }
+    yield* entries()
     for await (const { event, seq } of queue) {
       if (signal?.aborted) return
-      if (event.type === 'entry' ? seq > last : seq >= last) yield event
+      if (event.type === 'entry' ? seq > last : seq >= heard) yield event
     }
   } finally {
     unsubscribe()

@@ -107,4 +107,4 @@ export function createHub(onError: (error: unknown) => void): Hub {
 }
 
 /** A response that is entered: what its lanes showed can now be read in the journal. */
-const isHeard = ({ change }: EntryEvent) => change.type === 'response.received' && change.role === undefined
+export const isHeard = ({ change }: Pick<EntryEvent, 'change'>): boolean => change.type === 'response.received' && change.role === undefined

@@ -17,6 +17,16 @@ describe('the texts of an agent', () => {
     ['Today is 2026-11-15.', 'date in system text'],
     ['Today is 15 November 2026.', 'date in system text'],
     ['It is November 15, 2026', 'date in system text'],
+    ['Sun Nov 15 2026 it is.', 'date in system text'],
+    ['As of 3rd of July 2026', 'date in system text'],
+    ['Heute ist der 15.11.2026.', 'date in system text'],
+    ['Date: 11/15/2026', 'date in system text'],
+    ['Today is Monday.', 'date in system text'],
+    ['API version 2023-06-01. Today is 2026-11-15.', 'date in system text'],
+    ['It is 2:30 PM.', 'time in system text'],
+    ['Snapshot 20261115T094107Z', 'time in system text'],
+    ['Trace 01JCQ8Z5T3N7V9XK2M4B6D8F0G', 'id in system text'],
+    ['You serve user_8fj3k2q9x1.', 'id in system text'],
     ['Started at 09:41:07.', 'time in system text'],
     ['Now: 1794000000000', 'time in system text'],
     ['Session 3f2b8c9a-1d2e-4f5a-8b6c-7d8e9f0a1b2c', 'id in system text'],
@@ -24,6 +34,27 @@ describe('the texts of an agent', () => {
     ['You are in turn_1767225600000_ab12cd.', 'id in system text'],
   ])('with "%s" are suspected', async (customisation, rule) => {
     expect(await rulesIn(() => ({ customisation }))).toContain(`${rule}: customisation`)
+  })
+
+  it.each([
+    'Use Node 24.1.0, Python 3.12.4 and Ubuntu release 2024.10.1.',
+    'Send the header anthropic-version: 2023-06-01.',
+    'Write dates as ISO 8601, e.g. 2026-01-31, and times like 09:41.',
+    'The knowledge cutoff: April 2024.',
+    'The server is at http://127.0.0.1:22 or 10.0.0.10:22, the database at db-10:45, the queue at localhost:6379.',
+    'A fine of $1500000000, of 1,600,000,000 or of 1700000000 EUR; prices from 9.99 to 1999.00.',
+    'Open 09:00-17:00, on Fridays from 09:00 to 12:30.',
+    'Draw at a scale of 1:25 in 16:9, 1920x1080, at most 12/24.',
+    'Colours are #ff00aa; call +1 555 010 2000; see RFC 3339, section 5.6.1.',
+    'Fields: user_id, session_key, request_count, conversation-history, org-chart.',
+    'May I? You may in 2 of 3 cases. March on.',
+  ])('with "%s" are not', async (customisation) => {
+    expect(await rulesIn(() => ({ customisation }))).toEqual([])
+  })
+
+  it('that are long and strange are looked at in no time', async () => {
+    const long = ['1:', '2026-', 'a1', 'user_1', '0', 'today ', '$'].map((piece) => piece.repeat(20_000)).join(' ')
+    expect(await rulesIn(() => ({ customisation: long }))).toEqual(expect.any(Array))
   })
 
   it('are looked at tool by tool', async () => {

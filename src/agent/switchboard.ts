@@ -12,6 +12,8 @@ export interface Switchboard {
   /** Who is at work on it. */
   find(conversationId: string): Promise<Running | undefined>
   readonly active: Iterable<Promise<Running | undefined>>
+  /** The conversations that somebody is at work on. */
+  readonly names: Iterable<string>
   readonly size: number
 }
 
@@ -57,6 +59,9 @@ export function createSwitchboard(begin: (conversationId: string, start: Start) 
     find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),
     get active() {
       return active.values()
+    },
+    get names() {
+      return active.keys()
     },
     get size() {
       return active.size

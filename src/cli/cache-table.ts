@@ -1,30 +1,37 @@
-import type { CacheLedger, CacheRow } from '../core/cache/ledger.ts'
-import { columns, number } from './columns.ts'
+import type { Buckets, CacheLedger, CacheRow } from '../core/cache/ledger.ts'
+import { columns, number, percent, plural } from './columns.ts'
+import { plainLine } from './plain-text.ts'
+import type { Style } from './style.ts'
 
 /** Every decision on a line, the reason for a miss below it, and what it comes to in the end. */
-export function cacheTable({ rows, billed, hitRate, misses }: CacheLedger): string {
+export function cacheTable({ rows, billed, hitRate, misses }: CacheLedger, style: Style): string {
   if (rows.length === 0) return 'no model was asked yet'
-  const [heading = '', ...lines] = columns([['turn', 'round', 'read', 'expected', 'written', 'in full'], ...rows.map(cellsOf)])
-  const told = rows.flatMap((row, index) => [
+  const cells = rows.map((row, index) => cellsOf(row, rows[index - 1]))
+  const [heading = '', ...lines] = columns([['turn', 'round', 'hit', 'read', 'expected', 'written', 'in full'], ...cells])
+  const told = rows.flatMap(({ miss }, index) => [
     lines[index] ?? '',
-    ...(row.miss ? [`    ✗ ${row.miss.cause}: ${row.miss.words} (${number(row.miss.tokens)} tokens)`] : []),
+    ...(miss ? [style.bad(`    ✗ ${miss.cause}: ${plainLine(miss.words)} (${plural(miss.tokens, 'token')})`)] : []),
   ])
   const lost = misses.reduce((sum, { miss }) => sum + (miss?.tokens ?? 0), 0)
   return [
-    heading,
+    style.quiet(heading),
     ...told,
     '',
-    `hit rate ${(hitRate * 100).toFixed(1)} %: read ${number(billed.read)}, written ${number(billed.write)}, in full ${number(billed.uncached)}`,
-    misses.length === 0 ? 'no misses' : `${misses.length === 1 ? '1 miss' : `${misses.length} misses`}: ${number(lost)} tokens paid again`,
+    `${style.strong(`hit rate ${percent(hitRate)}`)}: read ${number(billed.read)}, written ${number(billed.write)}, in full ${number(billed.uncached)}`,
+    misses.length === 0 ? style.good('no misses') : `${plural(misses.length, 'miss', 'misses')}: ${plural(lost, 'token')} paid again`,
     ...(rows.some(({ predicted }) => !predicted) ? ['nobody knows how some of the models cache: nothing is expected of them (–)'] : []),
   ].join('\n')
 }
 
-const cellsOf = ({ turnId, iteration, predicted, billed }: CacheRow): readonly (string | number)[] => [
-  turnId,
+/** A turn is named where it begins. */
+const cellsOf = ({ turnId, iteration, predicted, billed }: CacheRow, before: CacheRow | undefined): readonly (string | number)[] => [
+  before?.turnId === turnId ? '' : plainLine(turnId),
   iteration,
+  billed ? hitOf(billed) : '?',
   billed?.read ?? '?',
   predicted?.read ?? '–',
   billed?.write ?? '?',
   billed?.uncached ?? '?',
 ]
+
+const hitOf = ({ read, write, uncached }: Buckets) => percent(read / Math.max(1, read + write + uncached), 0)

@@ -1,4 +1,5 @@
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
+import type { Writable } from 'node:stream'
 import type { Terminal } from './terminal.ts'
 
 export interface ChatScreen {
@@ -27,81 +28,94 @@ const prompt = '› '
 export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'output'>, events: ChatEvents): ChatScreen {
   const live = input.isTTY === true && output.isTTY === true
   const lines = createInterface({ input, output, terminal: live, prompt: live ? prompt : '', historySize: 500 })
-  let fresh = true // at the beginning of a line
+  const paper = createPaper(output)
   let asking = false // the prompt is on the screen
-  let held = ''
   let closed = false
 
-  const put = (text: string) => {
-    if (text === '') return
-    output.write(text)
-    fresh = text.endsWith('\n')
-  }
-  const release = () => {
-    const text = held
-    held = ''
-    put(text)
-  }
+  const isTyping = () => live && asking && lines.line !== ''
   const ask = () => {
     if (!live || asking || closed) return
-    if (!fresh) put('\n')
+    paper.endLine()
     asking = true
     lines.prompt()
   }
   /** Takes the empty prompt off the screen. */
   const withdraw = () => {
-    if (!asking) return
+    if (asking) paper.wipe(prompt.length)
     asking = false
-    output.write(`\r${' '.repeat(prompt.length)}\r`)
-    fresh = true
   }
-  const isTyping = () => live && asking && lines.line !== ''
-
+  const write = (text: string) => {
+    if (isTyping()) return paper.hold(text)
+    withdraw()
+    paper.put(text)
+  }
   const onKey = (sign: string | undefined) => {
     if (sign !== undefined && sign >= ' ') ask()
   }
+
   if (live) input.prependListener('keypress', onKey) // before readline shows the first sign of a line
   lines.on('line', (text) => {
     asking = false
-    fresh = true // whoever typed ended the line
-    release()
+    paper.lineEnded() // by whoever typed
     events.line(text)
   })
-  lines.on('SIGINT', () => {
-    if (lines.line === '') return events.interrupt()
-    lines.write(null, { ctrl: true, name: 'e' })
-    lines.write(null, { ctrl: true, name: 'u' }) // what was typed is thrown away, as in a shell
-  })
+  lines.on('SIGINT', () => (lines.line === '' ? events.interrupt() : clearLine(lines)))
   lines.on('close', () => events.end())
 
-  const write = (text: string) => {
-    if (isTyping()) held += text
-    else {
-      withdraw()
-      release()
-      put(text)
-    }
-  }
   return {
     write,
-    say(text) {
-      write(`${fresh || held.endsWith('\n') ? '' : '\n'}${text}\n`)
-    },
+    say: (text) => write(`${paper.isFresh() ? '' : '\n'}${text}\n`),
     ready() {
-      if (isTyping()) return
-      release()
-      ask()
+      if (!isTyping()) ask()
     },
     busy() {
       if (!isTyping()) withdraw()
     },
     close() {
       withdraw()
-      release()
-      if (!fresh) put('\n')
+      paper.endLine()
       closed = true
       input.off('keypress', onKey)
       lines.close()
+    },
+  }
+}
+
+/** What was typed is thrown away, as in a shell. */
+function clearLine(lines: Interface): void {
+  lines.write(null, { ctrl: true, name: 'e' })
+  lines.write(null, { ctrl: true, name: 'u' })
+}
+
+/** Knows whether it is at the beginning of a line, and keeps what has to wait. */
+function createPaper(output: Writable) {
+  let fresh = true
+  let held = ''
+  const put = (text: string) => {
+    const all = held + text
+    held = ''
+    if (all === '') return
+    output.write(all)
+    fresh = all.endsWith('\n')
+  }
+  return {
+    put,
+    hold(text: string) {
+      held += text
+    },
+    isFresh: () => (held === '' ? fresh : held.endsWith('\n')),
+    /** What waits is written, and the next thing begins a line. */
+    endLine() {
+      put('')
+      if (!fresh) put('\n')
+    },
+    lineEnded() {
+      fresh = true
+      put('')
+    },
+    wipe(length: number) {
+      output.write(`\r${' '.repeat(length)}\r`)
+      fresh = true
     },
   }
 }

@@ -18,3 +18,8 @@ export const number = (value: number): string =>
   Math.round(value)
     .toString()
     .replace(/\B(?=(?:\d{3})+$)/g, ',')
+/** Of a whole. */
+export const percent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
+
+/** 1 call, 2 calls. */
+export const plural = (count: number, one: string, many = `${one}s`): string => `${number(count)} ${count === 1 ? one : many}`

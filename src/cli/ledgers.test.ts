@@ -48,12 +48,12 @@ it('shows what each call read, what it should have, and why it did not', async (
   expect(withoutIds(text)).toMatch(
     new RegExp(
       [
-        '^turn +round +read +expected +written +in full',
-        'turn_X·+ +0 +0 +0 +[\\d,]+ +\\d+',
-        'turn_X·+ +1 +([\\d,]+) +\\1 +\\d+ +\\d+',
-        'turn_X·+ +0 +0 +[\\d,]+ +[\\d,]+ +\\d+',
+        '^turn +round +hit +read +expected +written +in full',
+        'turn_X·+ +0 +0 % +0 +0 +[\\d,]+ +\\d+',
+        ' +1 +\\d+ % +([\\d,]+) +\\1 +\\d+ +\\d+',
+        'turn_X·+ +0 +0 % +0 +[\\d,]+ +[\\d,]+ +\\d+',
         ' +✗ system text changed: the system text is not the one of the call before \\([\\d,]+ tokens\\)',
-        'turn_X·+ +1 +([\\d,]+) +\\2 +\\d+ +\\d+',
+        ' +1 +\\d+ % +([\\d,]+) +\\2 +\\d+ +\\d+',
         '',
         'hit rate [\\d.]+ %: read [\\d,]+, written [\\d,]+, in full [\\d,]+',
         '1 miss: [\\d,]+ tokens paid again$',
@@ -81,10 +81,13 @@ it('replays: the same agent does the same, another does not and the command fail
     exitCode: 1,
     text: expect.stringContaining('the prompt differs in the tools'),
   })
+  expect((await daybook('replay', 'c')).text).toMatch(/2 of 2 turns would not be the same\ngive the agent that recorded it with --agent/)
   const { exitCode, text } = await daybook('replay', 'c', '--any-system')
   expect({ exitCode, text: withoutIds(text) }).toEqual({
     exitCode: 1,
-    text: expect.stringMatching(/^turn_X·+ {2}1 round {2}entry \d+: on record .*react\.tool\.call.*; now .*react\.notice/),
+    text: expect.stringMatching(
+      /^turn_X·+ {2}1 round {2}not the same\n +✗ entry \d+: on record .*react\.tool\.call.*; now .*react\.notice/,
+    ),
   })
   expect(await daybook('replay', 'c', 'turn_none')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^turn\.missing/) })
   expect(await daybook('replay', 'nobody')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^conversation\.missing/) })
@@ -98,7 +101,10 @@ it('replays without a difference what it has the agent for', async () => {
   await agent.close()
   await store.close()
   const { exitCode, text } = await daybook('replay', 'c')
-  expect({ exitCode, text: withoutIds(text) }).toEqual({ exitCode: 0, text: expect.stringMatching(/^turn_X·+ {2}1 round {2}the same$/) })
+  expect({ exitCode, text: withoutIds(text) }).toEqual({
+    exitCode: 0,
+    text: expect.stringMatching(/^turn_X·+ {2}1 round {2}the same\n\n1 turn, 1 round: the present code does what was done$/),
+  })
 })
 
 it('cachelint fails for a clock in the texts and for a miss that could have been avoided, and passes within a budget', async () => {
@@ -110,7 +116,7 @@ it('cachelint fails for a clock in the texts and for a miss that could have been
   writeFileSync(file, 'let made = 0\nexport const agent = () => ({ customisation: "Today is 2026-11-15, visit " + made++ })')
   const { exitCode, text } = await daybook('cachelint', '--agent', file)
   expect(exitCode).toBe(1)
-  expect(text.split('\n').map((line) => line.split('  ').slice(0, 2).join(': '))).toEqual([
+  expect(text.split('\n').map((line) => line.split(/ {2,}/).slice(0, 2).join(': '))).toEqual([
     'date in system text: customisation',
     'unstable text: customisation',
   ])

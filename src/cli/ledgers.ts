@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { lintAgent } from '../agent/lint.ts'
-import { divergenceText } from '../agent/replay/divergence.ts'
 import { replay } from '../agent/replay/replay.ts'
 import type { Settings } from '../config.ts'
 import type { JournalEntry } from '../core/cache/calls.ts'
@@ -12,16 +11,20 @@ import { blocksIn } from '../core/timeline/change.ts'
 import { roughTokens } from '../core/tokens.ts'
 import { agentIn, bookkeeping, openStore } from '../wiring.ts'
 import { cacheTable } from './cache-table.ts'
+import { columns } from './columns.ts'
 import type { CommandContext } from './context.ts'
 import { costTable } from './cost-table.ts'
 import { withExamples } from './options.ts'
+import { plainLine } from './plain-text.ts'
+import { isOfAnotherAgent, replayTable, whoseAgent } from './replay-table.ts'
+import type { Style } from './style.ts'
 import { printLine, type Terminal } from './terminal.ts'
 
 type Store = Awaited<ReturnType<typeof openStore>>
 
 /** What was sent, what it cost, whether it would be done again: for whoever debugs an agent. What is found to be wrong makes the command exit with 1. */
 export function ledgerCommands(context: CommandContext, exit: (code: number) => void): readonly Command[] {
-  const { terminal } = context
+  const { terminal, style } = context
   const print = (text: string) => printLine(terminal, text)
   const fail = () => exit(1)
   const withJournal = async <T>(id: string, use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>): Promise<T> => {
@@ -39,7 +42,7 @@ export function ledgerCommands(context: CommandContext, exit: (code: number) => 
     .argument('<conversation>')
     .option('--json', 'as data')
     .action((id: string, { json }: { json?: true }) =>
-      withJournal(id, (journal) => print(json ? asJson(ledgerOf(journal)) : cacheTable(ledgerOf(journal)))),
+      withJournal(id, (journal) => print(json ? asJson(ledgerOf(journal)) : cacheTable(ledgerOf(journal), style))),
     )
 
   const cost = new Command('cost')
@@ -50,18 +53,18 @@ export function ledgerCommands(context: CommandContext, exit: (code: number) => 
       withJournal(id, (journal) => {
         const ledger = costLedger(journal, { chargeOf: bookkeeping.chargeOf, count: roughTokens })
         const blocks = new Map(journal.flatMap(({ change }) => blocksIn(change).map((block) => [block.id, block] as const)))
-        print(json ? asJson(ledger) : costTable(ledger, blocks))
+        print(json ? asJson(ledger) : costTable(ledger, blocks, style))
       }),
     )
 
   withExamples(cache, [['daybook cache costs', '']])
   withExamples(cost, [['daybook cost costs --json | jq .total', '']])
-  return [cache, cost, replayCommand(withJournal, print, fail), lintCommand(withJournal, ledgerOf, print, fail)]
+  return [cache, cost, replayCommand(withJournal, print, style, fail), lintCommand(withJournal, ledgerOf, print, fail)]
 }
 
 type WithJournal = <T>(id: string, use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>) => Promise<T>
 
-function replayCommand(withJournal: WithJournal, print: (text: string) => void, fail: () => void): Command {
+function replayCommand(withJournal: WithJournal, print: (text: string) => void, style: Style, fail: () => void): Command {
   const command = new Command('replay')
     .description('runs the present code against what models and tools said, and names the first difference')
     .argument('<conversation>')
@@ -72,13 +75,8 @@ function replayCommand(withJournal: WithJournal, print: (text: string) => void, 
       withJournal(id, async (_journal, store) => {
         const parts = options.agent === undefined ? {} : await agentIn(options.agent)()
         const turns = await replay(store, id, { ...parts, ...(options.anySystem && { anySystem: true }) }, turn)
-        for (const { turnId, rounds, divergence, torn } of turns) {
-          if (torn) {
-            print(`${turnId}  not replayed: its history was let go`)
-            continue
-          }
-          print(`${turnId}  ${rounds === 1 ? '1 round' : `${rounds} rounds`}  ${divergence ? divergenceText(divergence) : 'the same'}`)
-        }
+        print(replayTable(turns, style))
+        if (options.agent === undefined && turns.some(isOfAnotherAgent)) print(whoseAgent)
         if (turns.some(({ divergence }) => divergence)) fail()
       }),
     )
@@ -102,7 +100,8 @@ function lintCommand(
       const ofAgent = await lintAgent(agent === undefined ? () => ({}) : agentIn(agent))
       const ofConversation = id === undefined ? [] : await withJournal(id, (journal) => lintLedger(ledgerOf(journal), budget))
       const findings: readonly Finding[] = [...ofAgent, ...ofConversation]
-      for (const { rule, where, words } of findings) print(`${rule}  ${where}  ${words}`)
+      const rows = findings.map(({ rule, where, words }) => [rule, where, words].map(plainLine))
+      for (const row of columns([['', '', ''], ...rows]).slice(1)) print(row)
       if (findings.length === 0) print('nothing found')
       else fail()
     })

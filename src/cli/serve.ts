@@ -23,8 +23,8 @@ export function serveCommand(context: CommandContext): Command {
 }
 
 async function serveUntilAsked({ terminal, style }: CommandContext, settings: Settings): Promise<void> {
-  const { createLog, createMetrics, serve } = await import('../server/index.ts')
-  const over: ((conversation: string) => void)[] = []
+  const { createLog, createMetrics, metricsHelp, observe, serve } = await import('../server/index.ts')
+  const metrics = createMetrics(metricsHelp)
   const now = () => new Date().toISOString()
   const everything = createLog((line) => terminal.errors.write(line), now)
   const log: typeof everything = (level, ...rest) => {
@@ -32,9 +32,7 @@ async function serveUntilAsked({ terminal, style }: CommandContext, settings: Se
   }
   const { agent, close } = await openAgent(settings, {
     exitGraceMs,
-    onEntry: (conversation, { change }) => {
-      if (change.type === 'turn.closed') for (const listener of over) listener(conversation)
-    },
+    ...observe(metrics),
     onProblem: ({ where, error }) => log('error', where, { error }),
   })
   const asked = Promise.withResolvers<void>()
@@ -44,10 +42,9 @@ async function serveUntilAsked({ terminal, style }: CommandContext, settings: Se
       agent,
       settings: await serverSettings(settings),
       log,
-      metrics: createMetrics({}),
+      metrics,
       now,
       newId: () => `c_${randomBytes(6).toString('hex')}`,
-      onTurnOver: (listener) => void over.push(listener),
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
     const model = typeof settings.model === 'string' ? settings.model : (settings.model as { readonly name?: unknown }).name

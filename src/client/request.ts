@@ -36,7 +36,7 @@ export type Request = (path: string, options?: RequestOptions) => Promise<Respon
 
 /** Resolves to a good response; everything else is thrown. */
 export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Request {
-  const base = baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`
+  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`) // what is no address is refused here, not tried for ever
   return async (path, { method = 'GET', query = {}, json, form, headers, signal } = {}) => {
     const url = new URL(path.replace(/^\//, ''), base)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))

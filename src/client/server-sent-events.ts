@@ -20,17 +20,23 @@ export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncG
 /** Lines end with LF, CR or CR LF; a CR at the end of a piece may be half of an ending. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let rest = ''
+  let begun: string[] = [] // the pieces of a line that has not ended: put together once, however many there are
+  let length = 0
   let afterReturn = false
   for await (const bytes of body) {
     let text = decoder.decode(bytes, { stream: true })
     if (text === '') continue
     if (afterReturn && text.startsWith('\n')) text = text.slice(1)
     afterReturn = text === '' ? false : text.endsWith('\r')
-    const lines = (rest + text).split(/\r\n|\r|\n/)
-    rest = lines.pop() ?? ''
-    if (rest.length > longestLine) throw new RangeError('a line of the event stream never ends')
-    yield* lines
+    const [end = '', ...lines] = text.split(/\r\n|\r|\n/)
+    begun.push(end)
+    length += end.length
+    for (const next of lines) {
+      yield begun.join('')
+      begun = [next]
+      length = next.length
+    }
+    if (length > longestLine) throw new RangeError('a line of the event stream never ends')
   }
 }
 

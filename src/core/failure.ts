@@ -10,6 +10,7 @@ export type FailureCode =
   | 'conversation.exists'
   | 'conversation.missing'
   | 'conversation.superseded'
+  | 'cursor.invalid'
   | 'document.unreadable'
   | 'file.unsafe'
   | 'hosting.failed'

@@ -1,16 +1,18 @@
 import type { Context } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import type { Authenticate } from './auth/caller.ts'
 import { type App, createApp as createRoutes, type Passed, type ServerParts } from './context.ts'
+import { chatRoutes } from './events/chat-routes.ts'
 import { eventRoutes } from './events/route.ts'
 import { dataPolicy, strictHeaders } from './headers.ts'
+import { knownRoutes } from './known-routes.ts'
+import { checkBody, limitSize } from './limits/body.ts'
 import { createFollowers } from './limits/followers.ts'
-import { deepestJson, jsonDepth } from './limits/json-body.ts'
 import { createTokenBucket } from './limits/token-bucket.ts'
 import { createTurnGate, tooMany } from './limits/turn-gate.ts'
 import { pageRoutes } from './page/route.ts'
-import { invalidRequest, problemOf, RequestProblem } from './problem.ts'
+import { problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
+import { ledgerRoutes } from './routes/ledger.ts'
 import { promptRoutes } from './routes/prompts.ts'
 import { recordRoutes } from './routes/records.ts'
 import { resourceRoutes } from './routes/resources.ts'
@@ -22,16 +24,17 @@ const about = { title: 'Daybook', version: '1', description: 'A timeline-native 
 /**
  * The way of a request:
  *
- *   headers, id ─▶ who is asking ─▶ how often ─▶ how large, how deep ─▶ route ─▶ answer
- *        └──────────────── whatever goes wrong is a problem with a code ───────────┘
+ *   headers, id ─▶ who is asking ─▶ is it there ─▶ how often ─▶ how large, how deep ─▶ route ─▶ answer
+ *        └──────────────── whatever goes wrong is a problem with a code ──────────────────────────┘
  */
 export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const { settings, metrics, log } = parts
   const nowMs = () => Date.parse(parts.now())
   const followers = createFollowers(settings.followersPerUser)
-  const gate = createTurnGate(settings, nowMs)
+  const gate = createTurnGate(settings, nowMs, () => parts.agent.running)
   const requests = createTokenBucket({ atOnce: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => followers.size)
+  metrics.gauge('daybook_running_turns', () => [...parts.agent.running].length)
 
   const app = createRoutes()
   app.onError((error, c) => {
@@ -39,12 +42,15 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     if (problem.status >= 500) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error })
     return answer(c, problem, error instanceof RequestProblem ? error.headers : {})
   })
-  app.notFound((c) => answer(c, { type: 'about:blank', status: 404, code: 'route.missing', title: 'There is nothing here.' }))
+  app.notFound(() => {
+    throw nothingHere()
+  })
 
   app.use(async (c, next) => {
     const began = performance.now()
     c.set('requestId', parts.newId())
     await next()
+    if (c.req.method === 'HEAD') await c.res.body?.cancel() // nobody will read it, and a stream would wait for ever
     for (const [name, value] of Object.entries(strictHeaders)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
@@ -62,19 +68,24 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     }
     await next()
   })
+  app.use(async (c, next) => {
+    const methods = methodsOf(c.req.path)
+    if (methods.size === 0) throw nothingHere()
+    if (!methods.has(c.req.method)) {
+      const headers = { allow: [...methods].join(', ') }
+      throw new RequestProblem(405, 'route.method', `Here one can ${headers.allow}.`, { headers })
+    }
+    await next()
+  })
   app.use('/v1/*', async (c, next) => {
+    if (parts.shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is going down; ask again.', soon)
     const { tenant, project, user } = c.get('caller').scope
     const seconds = requests.take(JSON.stringify([tenant, project, user]), nowMs())
     if (seconds > 0) throw tooMany('Too many requests in a short time.', seconds)
     await next()
   })
-  app.use('/v1/*', sizeLimit(settings.maxUploadBytes, settings.maxBodyBytes))
-  app.use('/v1/*', async (c, next) => {
-    if (isJson(c) && jsonDepth(await c.req.text()) > deepestJson) {
-      throw invalidRequest([{ message: `nested deeper than ${deepestJson}` }])
-    }
-    await next()
-  })
+  app.use('/v1/*', limitSize(settings.maxUploadBytes, settings.maxBodyBytes))
+  app.use('/v1/*', checkBody)
 
   for (const routes of [
     statusRoutes(parts),
@@ -82,14 +93,16 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     turnRoutes(parts, gate),
     recordRoutes(parts),
     promptRoutes(parts),
+    ledgerRoutes(parts),
     resourceRoutes(parts),
     eventRoutes(parts, followers),
+    chatRoutes(parts, followers, gate),
     pageRoutes(),
   ]) {
     app.route('/', routes)
   }
   app.doc31('/v1/openapi.json', { openapi: '3.1.0', info: about })
-  parts.onTurnOver((key) => gate.over(key))
+  const methodsOf = knownRoutes(app)
   return app
 }
 
@@ -98,16 +111,9 @@ const isOpen = (path: string) => path === '/health' || path === '/ready' || path
 
 const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})
 
-const isJson = (c: Context<Passed>) => /^application\/(?:[\w.+-]+\+)?json\b/i.test(c.req.header('content-type') ?? '')
+const soon = { headers: { 'retry-after': '1' } }
 
-/** Bundles and messages with files may be large; nothing else may. */
-function sizeLimit(large: number, small: number) {
-  const refuse = () => {
-    throw new RequestProblem(413, 'request.too_large', 'The request is too large.')
-  }
-  const [upload, other] = [bodyLimit({ maxSize: large, onError: refuse }), bodyLimit({ maxSize: small, onError: refuse })]
-  return (c: Context<Passed>, next: () => Promise<void>) => (/\/(?:turns|import)$/.test(c.req.path) ? upload(c, next) : other(c, next))
-}
+const nothingHere = () => new RequestProblem(404, 'route.missing', 'There is nothing here.')
 
 function answer(c: Context<Passed>, problem: ReturnType<typeof problemOf>, headers: Readonly<Record<string, string>> = {}): Response {
   const body = JSON.stringify({ ...problem, request_id: c.get('requestId') })

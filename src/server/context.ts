@@ -25,8 +25,6 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly now: () => string
   readonly newId: () => string
-  /** Calls back when a turn of any conversation has ended. */
-  onTurnOver(listener: (conversationKey: string) => void): void
   /** Fires when the server goes down. */
   readonly shutdown: AbortSignal
 }

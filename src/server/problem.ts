@@ -12,12 +12,15 @@ export interface Problem {
 
 /** What can be wrong with a request itself. */
 export type RequestCode =
+  | 'request.broken'
   | 'request.invalid'
   | 'request.too_large'
   | 'request.too_many'
+  | 'request.too_slow'
   | 'request.unsupported'
   | 'route.missing'
   | 'route.method'
+  | 'resource.changed'
   | 'resource.missing'
   | 'resource.range'
   | 'host.refused'
@@ -36,6 +39,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'conversation.exists': 409,
   'conversation.missing': 404,
   'conversation.superseded': 409,
+  'cursor.invalid': 400,
   'document.unreadable': 422,
   'file.unsafe': 422,
   'hosting.failed': 503,

@@ -1,9 +1,9 @@
-import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createApp } from './app.ts'
 import { bearerTokens } from './auth/bearer.ts'
 import { localOnly } from './auth/local.ts'
 import type { ServerParts } from './context.ts'
+import { listen } from './listen.ts'
 
 export interface RunningServer {
   readonly url: string
@@ -17,16 +17,10 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
   if (settings.auth.kind === 'local' && !loopback.has(settings.host)) {
     throw new RangeError(`without tokens the server listens on 127.0.0.1 only, not on ${settings.host}: configure auth to open it`)
   }
-  const { serve: listen } = await import('@hono/node-server')
   const going = new AbortController()
   const authenticate = settings.auth.kind === 'local' ? localOnly() : await bearerTokens(settings.auth)
   const app = createApp({ ...parts, shutdown: going.signal }, authenticate)
-  const server = await new Promise<Server>((resolve, reject) => {
-    const listening = listen({ fetch: app.fetch, hostname: settings.host, port: settings.port }, () => resolve(listening as Server))
-    listening.once('error', reject)
-  })
-  server.requestTimeout = 300_000
-  server.headersTimeout = 30_000
+  const server = await listen(app, { ...settings, log })
   const takeUp = () => agent.recover().catch((error: unknown) => log('error', 'recover.failed', { error }))
   void takeUp()
   const again = setInterval(takeUp, leaseMs) // turns of a process that died elsewhere are free when its leases are over
@@ -40,13 +34,19 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
       clearInterval(again)
       going.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      const sweep = setInterval(() => server.closeIdleConnections(), 20) // who has heard the last word may still hold the line
       await agent.rest(settings.drainMs)
       await agent.close()
-      server.closeAllConnections()
+      const enough = setTimeout(() => server.closeAllConnections(), goodbyeMs)
       await closed
+      clearInterval(sweep)
+      clearTimeout(enough)
     },
   }
 }
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 const leaseMs = 30_000
+
+/** For answers that are on their way when everything else is done. */
+const goodbyeMs = 1_000

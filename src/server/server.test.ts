@@ -1,64 +1,18 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { weather } from '../../test/support/cast.ts'
-import { createClient } from '../client/client.ts'
-import { type ConversationView, emptyView } from '../client/view/conversation-view.ts'
-import { foldEvent } from '../client/view/view.ts'
-import { createHarness } from '../testing/harness.ts'
+import { answered, closeServers, openServer, viewWhen } from '../../test/support/server-stage.ts'
 import { answers, calls, type Reply } from '../testing/scripted-model.ts'
-import { noLog } from './log.ts'
-import { createMetrics } from './metrics.ts'
-import { type RunningServer, serve } from './serve.ts'
-import { defaultServerSettings, type ServerSettings } from './settings.ts'
 
-const running: RunningServer[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((server) => server.drain()))
-})
+afterEach(closeServers)
 
-async function start(replies: readonly Reply[], more: Partial<ServerSettings> = {}) {
-  const over: ((key: string) => void)[] = []
-  const stage = createHarness({
-    replies,
-    tools: [weather()],
-    onEntry: (key, { change }) => {
-      if (change.type === 'turn.closed') for (const listener of over) listener(key)
-    },
-  })
-  let ids = 0
-  const server = await serve({
-    agent: stage.agent,
-    settings: { ...defaultServerSettings, port: 0, drainMs: 100, ...more },
-    log: noLog,
-    metrics: createMetrics({}),
-    now: () => new Date().toISOString(),
-    newId: () => `id_${++ids}`,
-    onTurnOver: (listener) => void over.push(listener),
-  })
-  running.push(server)
-  return { ...stage, server, client: createClient({ baseUrl: server.url }) }
-}
-
-type Client = ReturnType<typeof createClient>
-
-async function viewAfter(client: Client, id: string, done: (view: ConversationView) => boolean): Promise<ConversationView> {
-  const leave = new AbortController()
-  let view = emptyView
-  for await (const event of client.follow(id, { signal: leave.signal })) {
-    view = foldEvent(view, event)
-    if (!done(view)) continue
-    leave.abort()
-    break
-  }
-  return view
-}
-const answered = (view: ConversationView) => view.turns.at(-1)?.endedAt !== undefined
+const start = (replies: readonly Reply[]) => openServer({ replies, tools: [weather()] })
 
 describe('a server', () => {
   it('takes a question, and tells what comes of it to whoever follows', async () => {
     const { client } = await start([calls('weather.today', { city: 'Rome' }), answers('Clear.', { followups: ['And tomorrow?'] })])
     const { id } = await client.conversations.create({ title: 'Weather' })
     expect(await client.submit(id, { text: 'Rome?' })).toMatchObject({ status: 'processing_started', conversation_id: id })
-    const view = await viewAfter(client, id, answered)
+    const view = await viewWhen(client, id, answered)
     expect(view.turns).toMatchObject([{ prompt: 'Rome?', answers: [{ text: 'Clear.' }], followups: ['And tomorrow?'] }])
     expect((await client.timeline(id)).blocks.map(({ type }) => type)).toContain('assistant.completion')
     expect(await client.turnLog(id, view.turns[0]?.id ?? '')).toMatchObject({ turn_id: view.turns[0]?.id })
@@ -70,7 +24,7 @@ describe('a server', () => {
     const { client } = await start([answers('One.')])
     const made = await client.conversations.create({ id: 'first' })
     await client.submit('first', { text: 'hello' })
-    await viewAfter(client, 'first', answered)
+    await viewWhen(client, 'first', answered)
     expect(made).toMatchObject({ id: 'first', title: null })
     await client.conversations.change('first', { title: 'Renamed' })
     const forked = await client.conversations.fork('first', { id: 'second' })
@@ -87,10 +41,10 @@ describe('a server', () => {
     const { client } = await start([answers('Once.')])
     await client.conversations.create({ id: 'c1' })
     await client.submit('c1', { text: 'hello', idempotencyKey: 'k1' })
-    await viewAfter(client, 'c1', answered)
+    await viewWhen(client, 'c1', answered)
     await expect.poll(async () => (await client.conversations.get('c1')).open_turn).toBe(null)
     expect((await client.submit('c1', { text: 'hello', idempotencyKey: 'k1' })).status).toBe('already_accepted')
-    expect((await viewAfter(client, 'c1', answered)).turns).toHaveLength(1)
+    expect((await viewWhen(client, 'c1', answered)).turns).toHaveLength(1)
   })
 
   it('serves its page, its document and its state', async () => {
@@ -102,6 +56,29 @@ describe('a server', () => {
     expect((await fetch(`${server.url}/ready`)).status).toBe(200)
     expect(await (await fetch(`${server.url}/metrics`)).text()).toContain('daybook_requests_total')
     expect(await client.openapi()).toMatchObject({ openapi: '3.1.0', paths: { '/v1/conversations/{id}/turns': { post: {} } } })
+  })
+
+  it('counts turns, rounds, tokens and who follows', async () => {
+    const { client, server } = await start([
+      { text: calls('weather.today', { city: 'Rome' }), usage: { uncached: 100, cacheRead: 20, cacheWrite: 3, output: 7 } },
+      { text: answers('Clear.'), usage: { uncached: 10, cacheRead: 123, cacheWrite: 0, output: 5 } },
+    ])
+    const numbers = async () =>
+      (await (await fetch(`${server.url}/metrics`)).text()).split('\n').filter((line) => /^daybook_[a-z]/.test(line))
+    await client.conversations.create({ id: 'c1', title: 'Weather' })
+    await client.submit('c1', { text: 'Rome?' })
+    await viewWhen(client, 'c1', answered)
+    expect(await numbers()).toEqual(
+      expect.arrayContaining([
+        'daybook_turns_total{exit_reason="complete"} 1',
+        'daybook_rounds_total 2',
+        'daybook_tokens_total{bucket="uncached"} 110',
+        'daybook_tokens_total{bucket="cache_read"} 143',
+        'daybook_tokens_total{bucket="cache_write"} 3',
+        expect.stringMatching(/^daybook_tokens_total\{bucket="output"\} \d+$/), // with those of the title
+      ]),
+    )
+    await expect.poll(numbers).toEqual(expect.arrayContaining(['daybook_followers 0', 'daybook_running_turns 0']))
   })
 
   it('says what is wrong as a problem with a code', async () => {
@@ -124,7 +101,6 @@ describe('a server', () => {
     const response = await fetch(`${server.url}/v1/conversations/c1/events?as=chat`)
     const told = response.text()
     await server.drain()
-    running.length = 0
     expect(await told).toContain('event: server_shutdown')
   })
 })

@@ -13,6 +13,9 @@ export interface ServerSettings {
   readonly runningTurns: number
   readonly followersPerUser: number
   readonly keepAliveMs: number
+  /** How long the head of a request may take to arrive, and all of it. */
+  readonly headersMs: number
+  readonly requestMs: number
   /** How long running turns may take to finish when the server goes down; then the next process takes them up. */
   readonly drainMs: number
 }
@@ -28,5 +31,7 @@ export const defaultServerSettings: ServerSettings = {
   runningTurns: 32,
   followersPerUser: 200,
   keepAliveMs: 3_000,
+  headersMs: 30_000,
+  requestMs: 300_000,
   drainMs: 10_000,
 }

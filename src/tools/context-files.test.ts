@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { weather } from '../../test/support/cast.ts'
 import { hostingOn } from '../../test/support/hosting.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
@@ -8,6 +9,7 @@ import { parsePayload } from '../core/timeline/payload.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
+import { defineTool } from './define.ts'
 
 const runtimeOf = async (stage: Harness) => (await stage.workspaces.open(localScope, 'c1')).runtime
 
@@ -39,6 +41,34 @@ describe('what a turn leaves beside its files', () => {
       in: { tool_id: 'weather.today', params: { city: 'Rome' } },
       ret: { ok: true, error: null, ret: { city: 'Rome', sky: 'clear', degrees: 21 } },
     })
+  })
+
+  it('each call, also where one returned what cannot be written; and of a declared file nothing by which it is hosted', async () => {
+    const returning = (id: string, value: unknown) =>
+      defineTool({ id, description: 'Returns it.', params: z.object({}), run: () => value as never })
+    const cyclic: { me?: object } = {}
+    cyclic.me = cyclic
+    const declared = { artifact_type: 'files', files: [{ filename: 'a.txt', rn: 'ef:secret', key: 'secret', hosted_uri: 's3://secret' }] }
+    const stage = createHarness({
+      tools: [returning('test.cyclic', cyclic), returning('test.declared', declared), weather()],
+      replies: [
+        calls('react.search_files'),
+        calls('test.cyclic'),
+        calls('test.declared'),
+        calls('weather.today', { city: 'Rome' }),
+        answers('Done.'),
+      ],
+    })
+    await stage.say('Go.')
+    const paths = (await (await runtimeOf(stage)).list('tool_calls')).files.map(({ path }) => path)
+    const records = await Promise.all(paths.map((path) => readJson(stage, path)))
+    expect(records.map((record) => (record as { in: object; ret: object }).ret)).toMatchObject([
+      { ok: true },
+      { ok: false, error: { code: 'result_unfit' } },
+      { ok: true, ret: { files: [{ filename: 'a.txt' }] } },
+      { ok: true, ret: { city: 'Rome' } },
+    ])
+    expect(JSON.stringify(records)).not.toContain('secret')
   })
 
   it('nothing, when nobody has', async () => {

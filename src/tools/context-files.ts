@@ -1,6 +1,8 @@
+import type { Json } from '../core/json.ts'
 import { toPayload } from '../core/timeline/payload.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Workspace } from '../ports/workspace.ts'
+import { declaresFiles, withoutDeclaredHandles } from './artifacts/declared.ts'
 import type { Outcome } from './tool.ts'
 
 /** One call as it really was: with what its parameters referred to, and what the tool gave back. */
@@ -44,10 +46,17 @@ export async function flushContext(
   const write = (path: string, value: unknown, replacer?: Replacer) => runtime.write(path, Buffer.from(JSON.stringify(value, replacer)))
   await write('timeline.json', toPayload(timeline), withoutHandles)
   await write('sources_pool.json', { sources: timeline.sources.rows, next_sid: timeline.sources.next_sid })
-  for (const { callId, toolId, description, params, outcome } of calls) {
+  for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(recordOf(call)))
+}
+
+/** What a tool returned may be anything: one that cannot be written down must not cost the others theirs. */
+function recordOf({ toolId, description, params, outcome }: CallRecord): string {
+  const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, bytesAsText)
+  try {
     const { ok, error, output } = outcome
-    const record = { description, in: { tool_id: toolId, params }, ret: { ok, error: error ?? null, ret: output ?? null } }
-    await write(`tool_calls/${callId}.json`, record, bytesAsText)
+    return text({ ok, error: error ?? null, ret: declaresFiles(output) ? withoutDeclaredHandles(output as Json) : (output ?? null) })
+  } catch {
+    return text({ ok: false, error: { code: 'result_unfit', message: 'What the tool returned cannot be written as JSON.' }, ret: null })
   }
 }
 

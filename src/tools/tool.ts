@@ -57,6 +57,8 @@ export interface Call {
   /** The conversation's files on this machine; opened when first asked for. */
   workspace(): Promise<Workspace>
   readonly blobs: Pick<BlobStore, 'get' | 'put'>
+  /** Tells the owner of the agent what the model must not read: the words of a broken service, with the places they name. */
+  onProblem?(problem: { readonly where: string; readonly error: unknown }): void
 }
 
 /** The store, for one conversation and for reading. */

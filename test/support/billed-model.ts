@@ -16,16 +16,19 @@ export interface Billing {
   readonly sends?: (request: ModelRequest) => ModelRequest
   /** What the provider tells of its bill; all of it by default. */
   readonly tells?: 'nothing'
+  /** What is written lives for an hour, and the bill says so. */
+  readonly long?: true
 }
 
 /** A script whose bills are those of a provider with a cache. */
-export function billedModel(
-  replies: readonly Reply[],
-  { cache, clock, name = 'scripted', sends = (same) => same, tells }: Billing,
-): ScriptedModel {
-  const model = scriptedModel(replies, { name, window: 1e9 })
+export function billedModel(replies: readonly Reply[], billing: Billing): ScriptedModel {
+  return billed(scriptedModel(replies, { name: billing.name ?? 'scripted', window: 1e9 }), billing)
+}
+
+/** The same for a script that is there already. */
+export function billed(model: ScriptedModel, { cache, clock, sends = (same) => same, tells, long }: Billing): ScriptedModel {
   return {
-    name,
+    name: model.name,
     window: model.window,
     requests: model.requests,
     get left() {
@@ -37,7 +40,7 @@ export function billedModel(
       const known =
         tells === 'nothing'
           ? { uncached: uncached + cacheRead + cacheWrite, cacheRead: 0, cacheWrite: 0 }
-          : { uncached, cacheRead, cacheWrite }
+          : { uncached, cacheRead, cacheWrite, ...(long && { cacheWriteLong: cacheWrite }) }
       for await (const event of model.stream(request, signal)) {
         yield event.type === 'finish' && event.usage ? { ...event, usage: { ...event.usage, ...known } } : event
       }

@@ -92,6 +92,18 @@ describe('what is sent', () => {
       expect(bodyOf(provider).max_tokens).toBe(128_000)
     }))
 
+  it.each(everyProvider)('half a letter, which %s would refuse for ever, is sent as a letter that says so', (name) =>
+    serving(name, ['Hi.'], async (model, provider) => {
+      const emoji = '😀'
+      await ask(model, requestOf([text(`cut ${emoji[0]}`), text(`${emoji[1]} off ${emoji}`)], { system: `You are ${emoji[0]}.` }))
+      const raw = provider.requests[0]?.raw ?? ''
+      expect(raw).not.toMatch(/\\ud[89a-f]/i)
+      expect(raw).toContain('cut \ufffd')
+      expect(raw).toContain(`\ufffd off ${emoji}`)
+      expect(raw).toContain('You are \ufffd.')
+    }),
+  )
+
   it('a picture that the model can not see is a line that says so, and keeps its mark', () =>
     serving(
       'anthropic',

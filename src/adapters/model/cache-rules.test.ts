@@ -7,6 +7,7 @@ it('says of a model by name how its provider caches, and of a stranger nothing',
     minimumTokens: 1_024,
     lookBackParts: 20,
     ttlSeconds: 300,
+    longTtlSeconds: 3_600,
     maxMarks: 4,
   })
   expect(cacheRulesOf('anthropic/claude-haiku-4-5-20251001')?.minimumTokens).toBe(4_096)

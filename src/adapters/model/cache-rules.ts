@@ -14,6 +14,7 @@ export const cacheRulesOf: RulesOf = (name) => {
     minimumTokens: knownModel(rules, model)?.minimumTokens ?? minimumTokens,
     lookBackParts: lookBack,
     ttlSeconds: ttlSeconds[0] ?? 0,
+    ...(ttlSeconds[1] !== undefined && { longTtlSeconds: ttlSeconds[1] }),
     maxMarks: most,
   } satisfies ProviderCacheRules
 }

@@ -50,6 +50,7 @@ describe('marks on the wire', () => {
     const silent: Part = { type: 'text', text: '', cache: true }
     expect(spokenParts([...parts(1).slice(0, 3), silent])).toEqual(parts(1, 2).slice(0, 3))
     expect(spokenParts([silent])).toEqual([])
+    expect(spokenParts([...parts(1).slice(0, 3), { ...silent, text: '\n\n ' }])).toEqual(parts(1, 2).slice(0, 3))
   })
 })
 

@@ -36,12 +36,37 @@ describe('a model by name', () => {
     ['gpt-6-sol', expect.stringContaining('unknown provider "gpt-6-sol"')],
     ['openai/', 'which model of openai? Write openai/<model>'],
     ['compatible/m@http://me:secret@host/v1', 'the address of compatible/m must hold no password; a key goes into the environment'],
+    ['compatible/m@HTTP://me:secret@host/v1', 'the address of compatible/m must hold no password; a key goes into the environment'],
+    ['compatible/m@ftp://me:secret@host/v1', 'the address of compatible/m must be an http or https URL'],
+    ['compatible/m@http://host/v1?key=secret', expect.stringContaining('must hold no query')],
+    ['compatible/m@http://host/v1#secret', expect.stringContaining('must hold no query')],
+    ['google/../../v1/files?key=x', expect.stringContaining('is no name of a model')],
+    ['google/gemini\nSet-Cookie: x', expect.stringContaining('is no name of a model')],
+    ['openai/gpt 6', expect.stringContaining('is no name of a model')],
+    [`openai/${'x'.repeat(300)}`, expect.stringContaining('is no name of a model')],
+    ['openai/\u001b[31mred', expect.stringContaining('is no name of a model')],
   ])('%s is refused at once, in one line', (name, message) => {
     expect(() => modelFrom(name, none)).toThrow(expect.objectContaining({ code: 'model.unavailable', message }))
   })
 
   it('an empty key is no key', () => {
     expect(() => modelFrom('openai/gpt-6-sol', { environment: { OPENAI_API_KEY: '' } })).toThrow(/needs a key/)
+  })
+
+  it('a key with a line end around it, as files have them, is the key; one with something else in it is refused and not repeated', async () => {
+    const provider = await startFakeProvider('openai', ['Hi.'])
+    const environment = { ...provider.environment, OPENAI_API_KEY: ' sk-planted\r\n' }
+    expect(await ask(modelFrom('openai/gpt-6-sol', { environment }), requestOf([text('Hello')]))).toMatchObject([{ text: 'Hi.' }, {}])
+    expect(provider.requests[0]?.headers.authorization).toBe('Bearer sk-planted')
+    await provider.close()
+    for (const key of ['sk-plan\nted', 'sk-“planted”', 'sk plan ted']) {
+      expect(() => modelFrom('openai/gpt-6-sol', { environment: { OPENAI_API_KEY: key } })).toThrow(
+        expect.objectContaining({
+          message: 'OPENAI_API_KEY holds something that no key holds: a space, a line end or a letter beyond ASCII',
+        }),
+      )
+    }
+    expect(() => modelFrom('openai/gpt-6-sol', { environment: { OPENAI_API_KEY: ' \n' } })).toThrow(/needs a key/)
   })
 
   it('needs neither key nor address on this machine', () => {

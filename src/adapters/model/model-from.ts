@@ -48,7 +48,7 @@ function namedModel(wanted: string, options: NamedModelOptions): Model {
   const name = `${provider}/${model}` // an address may hold what nobody should read
   const entry: Provider = providers[provider]
   const environment = options.environment ?? process.env
-  const key = options.key ?? entry.key.variables.map((variable) => environment[variable]).find((value) => value)
+  const key = keyOf(entry, environment, options.key)
   const address = checkedAddress(inName ?? options.address ?? environment[entry.address.variable] ?? entry.address.usual, name)
   if (entry.key.required && !key) {
     const variable = entry.key.variables[0]
@@ -99,7 +99,23 @@ function checkedAddress(address: string | undefined, name: string): string | und
   if (url.username !== '' || url.password !== '') {
     throw new Failure('model.unavailable', `the address of ${name} must hold no password; a key goes into the environment`)
   }
+  if (url.search !== '' || url.hash !== '') {
+    throw new Failure(
+      'model.unavailable',
+      `the address of ${name} must hold no query: paths are put behind it, and a key goes into the environment`,
+    )
+  }
   return address
+}
+
+/** Without the line end that files put behind it. What can not be sent is refused here: the error of a header repeats what it held. */
+function keyOf({ key: { variables } }: Provider, environment: Readonly<Record<string, string | undefined>>, given: string | undefined) {
+  const held = given === undefined ? variables.map((variable) => [variable, environment[variable]] as const) : [['the key', given] as const]
+  const [name, key] = held.map(([variable, value]) => [variable, value?.trim()] as const).find(([, value]) => value) ?? []
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
+    throw new Failure('model.unavailable', `${name} holds something that no key holds: a space, a line end or a letter beyond ASCII`)
+  }
+  return key
 }
 
 const missingPackage = (packageName: string) => (error: unknown) => {

@@ -23,12 +23,12 @@ export function markOptions({ form, ttlSeconds: [usual] }: MarkRules, optionsNam
 
 const inHours = (seconds: number) => `${seconds / 3_600}h`
 
-/** A part that says nothing is refused by some providers; its mark goes to the part before it, which ends at the same place. */
+/** A part that says nothing, or only spaces, is refused by some providers; its mark goes to the part before it, which ends at the same place. */
 export function spokenParts(parts: readonly Part[]): readonly Part[] {
   const spoken: Part[] = []
   for (const part of parts) {
     const last = spoken.at(-1)
-    if (part.type !== 'text' || part.text !== '') spoken.push(part)
+    if (part.type !== 'text' || part.text.trim() !== '') spoken.push(part)
     else if (part.cache && last) spoken[spoken.length - 1] = { ...last, cache: true }
   }
   return spoken
@@ -50,12 +50,12 @@ export async function promptFor(system: string, parts: readonly Part[], writing:
     }),
   )
   const user = { role: 'user' as const, content }
-  if (system === '') return [user]
-  return [{ role: 'system', content: system, ...(writing.mark && { providerOptions: writing.mark }) }, user]
+  if (system.trim() === '') return [user]
+  return [{ role: 'system', content: system.toWellFormed(), ...(writing.mark && { providerOptions: writing.mark }) }, user]
 }
 
 async function partFor(part: Part, { rules, read }: Writing): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
-  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() } // half a letter is refused, with every request that holds it
   const shown = part.type === 'image' ? rules.images : rules.documents
   if (!shown.includes(part.media_type)) return { type: 'text', text: insteadOf(part) }
   const data = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64') // the same bytes, once they are stored

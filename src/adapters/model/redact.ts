@@ -23,5 +23,5 @@ export function redacted(text: string, known: readonly string[]): string {
 export function nameOnly(value: unknown, known: readonly string[]): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const name = String(value)
-  return /^[\w.:/-]{1,64}$/.test(name) && redacted(name, known) === name ? name : undefined
+  return /^[\w.:@/-]{1,128}$/.test(name) && redacted(name, known) === name ? name : undefined
 }

@@ -1,6 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, it } from 'vitest'
 import { ask, requestOf, text } from '../../../test/support/models.ts'
 import { modelFrom } from './model-from.ts'
@@ -47,6 +48,16 @@ describe('what an error means', () => {
       { name: 'AI_JSONParseError', message: 'JSON parsing failed: Text: the maximum context is overloaded' },
       { kind: 'malformed_response', message: 'The provider sent something that is not in its own format.' },
     ],
+    [
+      'a first word that the AI SDK can not read',
+      new Error('Expected a normalized Anthropic stream error'),
+      { kind: 'malformed_response', retryable: true },
+    ],
+    ['a stream that says it took too long', { type: 'timeout_error', message: 'Request timed out' }, { kind: 'timeout', retryable: true }],
+    ['a status that stands in the stream', { code: 429, type: 'rate', message: 'Too many' }, { kind: 'rate_limited', retryable: true }],
+    ['a server that dies in the stream', { code: 500, type: 'InternalServerError', message: 'x' }, { kind: 'unknown', retryable: true }],
+    ['a status in words', { code: '503', message: 'loading' }, { kind: 'overloaded', retryable: true }],
+    ['a number that is no status', { code: 7, message: 'x' }, { kind: 'unknown', retryable: false }],
     ['something unreadable', answer(200, 'Failed to process successful response'), { kind: 'malformed_response', retryable: true }],
     [
       'a part that can not be sent',
@@ -83,6 +94,16 @@ describe('errors inside a stream that began well', () => {
     }
     expect(await failing('context_length_exceeded')).toMatchObject([{ error: { kind: 'context_overflow' } }])
     expect(await failing('rate_limit_exceeded')).toMatchObject([{ error: { kind: 'rate_limited', retryable: true } }])
+  })
+
+  it('a server of chat completions: its engine dies', async () => {
+    const chunk = { id: 'c', created: 1, model: 'm', choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] }
+    const settings = sse(chunk, { error: { message: 'EngineCore encountered an issue', type: 'InternalServerError', code: 500 } })
+    const model = createOpenAICompatible({ name: 'compatible', baseURL: 'http://127.0.0.1:1/v1', ...settings }).chatModel('qwen3')
+    expect(await ask(modelFrom(model), requestOf([text('x')]))).toMatchObject([
+      { text: 'Hi' },
+      { type: 'error', error: { kind: 'unknown', retryable: true, stage: 'after_output' } },
+    ])
   })
 
   it('google: unavailable', async () => {

@@ -69,21 +69,23 @@ function messageOf(kind: ServiceErrorKind, { message }: ErrorFacts, secrets: rea
 }
 
 const malformed = /JSONParse|TypeValidation|EmptyResponseBody|InvalidResponseData|NoContentGenerated/
+/** What the SDK for Anthropic says of a first piece that it can not read. */
+const unreadable = /^Expected a normalized \w+ stream error$/
 const ours = /UnsupportedFunctionality|InvalidArgument|InvalidPrompt|NoSuchModel/
 const late = /TIMEOUT|ETIMEDOUT/
 const filtered = /content[_ ]?(?:filter|policy|management)|safety system/i
 const badKey = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
 /** By status and code first, by words only where providers give nothing better. */
-function judge({ name, message, status, type, code, network }: ErrorFacts): Verdict {
+function judge({ name, message, type, code, status = statusIn(code), network }: ErrorFacts): Verdict {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
-  if (malformed.test(name)) return passing('malformed_response') // its words hold what was sent, which may say anything
+  if (malformed.test(name) || unreadable.test(message)) return passing('malformed_response') // its words hold what was sent, which may say anything
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return fatal('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKey.test(words)) return fatal('authentication')
   if (status === 429) return /insufficient_quota/.test(words) ? fatal('rate_limited') : passing('rate_limited')
   if (status === 413) return fatal('context_overflow')
   if (status === 529 || status === 503 || /overloaded/i.test(String(type))) return passing('overloaded')
-  if (status === 408 || status === 504) return passing('timeout')
+  if (status === 408 || status === 504 || /^timeout/i.test(String(type))) return passing('timeout')
   if (status !== undefined && status >= 500) return passing('unknown')
   if (filtered.test(words)) return fatal('content_filter')
   if (status !== undefined && status >= 400) return fatal('invalid_request')
@@ -91,6 +93,12 @@ function judge({ name, message, status, type, code, network }: ErrorFacts): Verd
   if (status !== undefined) return passing('malformed_response') // it said that all was well
   if (ours.test(name)) return fatal('invalid_request')
   return fatal('unknown')
+}
+
+/** In a stream that began well, the status of what went wrong later can only be told in its words. */
+function statusIn(code: unknown): number | undefined {
+  const status = typeof code === 'number' || (typeof code === 'string' && /^\d{3}$/.test(code)) ? Number(code) : 0
+  return status >= 400 && status < 600 ? status : undefined
 }
 
 const overflowCode = (type: unknown, code: unknown) =>

@@ -3,6 +3,7 @@ import { Failure } from '../../core/failure.ts'
 import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { SdkModel } from './ai-sdk.ts'
 import { olderPrompt } from './older-prompt.ts'
+import { nameOnly } from './redact.ts'
 import { type Caller, plainError, serviceError, type Verdict } from './service-error.ts'
 import { type Alarm, type Interruption, patiently, type Waiting } from './stall.ts'
 import { usageFrom } from './usage.ts'
@@ -103,7 +104,7 @@ function ending(
 ): ModelEvent | undefined {
   const finishReason = reasonOf(part)
   if (finishReason === undefined || (finishReason === 'content_filter' && !said)) return undefined
-  const usage = usageFrom(part.usage, speaking.longWrites)
+  const usage = usageFrom(part.usage, speaking.longWrites, said)
   return {
     type: 'finish',
     finishReason,
@@ -138,7 +139,7 @@ function verdictOf({ finishReason: { unified } }: Pick<FinishPart, 'finishReason
 }
 
 /** A dated version answers for the model that was asked; another model is named, because another price holds. */
-function answeredBy({ name, provider, modelId }: Speaking, answered: string | undefined): string {
-  const other = answered !== undefined && answered !== '' && !answered.startsWith(modelId) && /^[\w.:@/-]{1,128}$/.test(answered)
-  return other ? `${provider}/${answered}` : name
+function answeredBy({ name, provider, modelId, secrets }: Speaking, answered: string | undefined): string {
+  const other = nameOnly(answered, secrets)
+  return other === undefined || other.startsWith(modelId) ? name : `${provider}/${other}`
 }

@@ -110,6 +110,16 @@ const bills: Readonly<Record<string, readonly (readonly [what: string, wire: obj
       { uncached: 26, cacheRead: 0, cacheWrite: 0, output: 298, reasoning: 0 },
     ],
     ['no bill at all is not a bill over nothing', undefined, undefined],
+    ['an empty bill neither', {}, undefined],
+    ['a prompt of no tokens neither', { prompt_tokens: 0, completion_tokens: 9, total_tokens: 9 }, undefined],
+    ['an answer of no tokens that said something neither', { prompt_tokens: 26, completion_tokens: 0, total_tokens: 26 }, undefined],
+    ['a bill that nobody can owe', { prompt_tokens: 1e300, completion_tokens: 5, total_tokens: 1e300 }, undefined],
+    ['a bill over less than nothing', { prompt_tokens: -26, completion_tokens: 5, total_tokens: -21 }, undefined],
+    [
+      'more from the cache than there was: what is left is nothing',
+      { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, prompt_tokens_details: { cached_tokens: 140 } },
+      { uncached: 0, cacheRead: 140, cacheWrite: 0, output: 5, reasoning: 0 },
+    ],
   ],
 }
 

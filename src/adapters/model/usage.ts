@@ -4,13 +4,17 @@ import type { ModelUsage } from '../../core/model-event.ts'
 
 /**
  * The provider's bill in buckets that do not overlap. On the wire they do: Anthropic counts cached tokens beside the input, OpenAI
- * and Google within it, Google counts thoughts beside the output and the others within it. Undefined when it sent no bill.
+ * and Google within it, Google counts thoughts beside the output and the others within it. Undefined when it sent no bill, or one that
+ * can not be true: whoever reckons estimates then, and never takes it for nothing.
  */
 export function usageFrom(
   { inputTokens, outputTokens, raw }: LanguageModelV4Usage,
   longWrites: readonly string[] | undefined,
+  said: boolean,
 ): ModelUsage | undefined {
-  if (inputTokens.total === undefined && inputTokens.noCache === undefined && outputTokens.total === undefined) return undefined
+  const reported = [inputTokens.total, inputTokens.cacheRead, inputTokens.cacheWrite, outputTokens.total, outputTokens.reasoning]
+  if (reported.some(isAbsurd) || nothingOf(inputTokens.total ?? inputTokens.noCache)) return undefined
+  if (said && nothingOf(outputTokens.total)) return undefined
   const cacheRead = tokens(inputTokens.cacheRead)
   const cacheWrite = tokens(inputTokens.cacheWrite)
   const output = tokens(outputTokens.total)
@@ -24,6 +28,12 @@ export function usageFrom(
     reasoning: Math.min(output, tokens(outputTokens.reasoning)),
   }
 }
+
+/** More than all that was ever written, in one call. */
+const mostTokens = 1_000_000_000
+
+const isAbsurd = (value: number | undefined) => value !== undefined && !(value >= 0 && value <= mostTokens)
+const nothingOf = (value: number | undefined) => value === undefined || value === 0
 
 /** What a provider reports may be anything. */
 const tokens = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0)

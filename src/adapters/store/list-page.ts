@@ -22,7 +22,7 @@ export function readCursor(text: string | undefined): Cursor | undefined {
   const value = parseJson(Buffer.from(text, 'base64url').toString())
   if (isObject(value) && typeof value.activity === 'string' && typeof value.id === 'string')
     return { activity: value.activity, id: value.id }
-  throw new Failure('store.failed', 'not a cursor of this list: start again without one')
+  throw new Failure('cursor.invalid', 'not a cursor of this list: start again without one')
 }
 
 export const cursorOf = (head: ConversationHead): Cursor => ({ activity: head.lastActivityAt ?? '', id: head.conversationId })

@@ -36,6 +36,8 @@ export interface Lineage {
   filesOf(commit: string): Promise<Version>
   /** The same without the sizes, which git would have to look up one by one. */
   hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
+  /** Whoever made a commit knows what it has: it need not be asked for. */
+  remember(commit: string, hashes: ReadonlyMap<string, string>): void
   readObjects(hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
 }
 
@@ -55,6 +57,7 @@ export function openLineage(options: {
   const { folder, refs, program } = options
   const git = createGit({ repository: folder, ...(program !== undefined && { program }) })
   let prepared: Promise<void> | undefined
+  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined // a commit never changes
 
   return {
     folder,
@@ -72,7 +75,11 @@ export function openLineage(options: {
       const entries = recordsOf(await git(['ls-tree', '-r', '-l', '-z', '--full-tree', commit, 'files/']))
       return new Map(entries.flatMap(entryOf).sort(([a], [b]) => (a < b ? -1 : 1)))
     },
+    remember: (commit, hashes) => {
+      latest = { commit, hashes }
+    },
     async hashesOf(commit) {
+      if (latest?.commit === commit) return latest.hashes
       const entries = recordsOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit, 'files/']))
       return new Map(entries.flatMap(hashOf))
     },

@@ -37,14 +37,16 @@ export async function publishGit(turnId: string, parts: GitPublishParts): Promis
     readState(lineage, index),
   ])
   if (!checkedOut && empty) return record.skipped('workspace_not_materialized')
-  const { made, fresh } = await readMade(state, files, turnId)
+  const { made: present, fresh } = await readMade(state, files, turnId)
   for (let attempt = 0; ; attempt++, seen = lookAtHead(lineage)) {
     const { head, before } = await seen
-    const next = nextLineage(before, made, checkedOut)
+    const next = nextLineage(before, present, checkedOut)
     if (head === undefined && next.size === 0) return record.skipped('empty_workspace')
     const changes = changesBetween(before, next)
-    const commit = changes.size === 0 && head !== undefined ? head : await snapshot(lineage, turnId, { parent: head, changes, fresh })
-    if (await moved(parts, turnId, { commit, head })) {
+    const made = changes.size === 0 && head !== undefined ? head : snapshot(lineage, turnId, { parent: head, changes, fresh })
+    if (await moved(parts, turnId, { commit: Promise.resolve(made), head })) {
+      const commit = await made
+      lineage.remember(commit, next)
       const facts = { commit_sha: commit, lineage_ref: lineage.refs.branch, version_ref: lineage.refs.version(turnId) }
       const own = commit !== head || (await isOwn(lineage, commit, turnId)) // again, after a crash: it is there already
       return own ? record.committed(facts) : record.unchanged(facts)
@@ -77,27 +79,30 @@ async function isOwn(lineage: Lineage, commit: string, turnId: string): Promise<
 }
 
 interface Move {
-  readonly commit: string
+  /** Perhaps still being made: whoever moves the refs is ready when it is. */
+  readonly commit: Promise<string>
   readonly head: string | undefined
 }
 
 /** At the origin first, where there is one: what others can see is what counts. False when the branch is no longer where it was seen. */
 async function moved({ lineage, origin }: GitPublishParts, turnId: string, { commit, head }: Move): Promise<boolean> {
   const { refs } = lineage
-  if (origin && !(await origin.push(turnId, commit, head))) return false
-  const nothing = '0'.repeat(40)
-  const lines = [
-    'start',
-    `update ${refs.branch} ${commit} ${head ?? nothing}`,
-    `update ${refs.version(turnId)} ${commit}`,
-    `delete ${importRef(turnId)}`,
-    'prepare',
-    'commit',
-  ]
+  if (origin && !(await origin.push(turnId, await commit, head))) return false
+  const input = commit.then((made) =>
+    [
+      'start',
+      `update ${refs.branch} ${made} ${head ?? '0'.repeat(40)}`,
+      `update ${refs.version(turnId)} ${made}`,
+      `delete ${importRef(turnId)}`,
+      'prepare',
+      'commit\n',
+    ].join('\n'),
+  )
   try {
-    await lineage.git(['update-ref', '--stdin'], { input: `${lines.join('\n')}\n` })
+    await lineage.git(['update-ref', '--stdin'], { input })
     return true
   } catch (error) {
+    await commit // when there is none, that is why
     if ((await lineage.commitOf(refs.branch)) === head) throw error // nobody was faster: it is something else
     return false
   }

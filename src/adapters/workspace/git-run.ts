@@ -3,7 +3,8 @@ import { Failure } from '../../core/failure.ts'
 import { withoutPlaces } from '../../core/path/places.ts'
 
 export interface GitCall {
-  readonly input?: string | Uint8Array
+  /** May be given when it is known: git is there by then. */
+  readonly input?: string | Uint8Array | Promise<string | Uint8Array>
   /** For one that looks at files of a turn: never with a config or a repository that lies there. */
   readonly workTree?: string
   readonly index?: string
@@ -85,7 +86,16 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
         else reject(failure(args, signal === null ? complaint : `it was stopped after ${timeoutMs} ms`))
       })
       child.stdin.on('error', () => {}) // it ended before it had read everything: how it ended says why
-      child.stdin.end(input)
+      if (!(input instanceof Promise)) child.stdin.end(input)
+      else {
+        input.then(
+          (known) => child.stdin.end(known),
+          (error: unknown) => {
+            child.kill('SIGKILL')
+            reject(error)
+          },
+        )
+      }
     })
   }
 }

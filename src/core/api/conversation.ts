@@ -14,10 +14,18 @@ export const ConversationSummary = z.object({
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
-export const NewConversation = z.strictObject({ id: ConversationId.optional(), title: z.string().trim().min(1).max(200).optional() })
+/** One line, for people: nothing that moves a cursor or ends a header. */
+const Title = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}*$/u, 'one line, without control characters')
+
+export const NewConversation = z.strictObject({ id: ConversationId.optional(), title: Title.optional() })
 export type NewConversation = z.infer<typeof NewConversation>
 
-export const ConversationChange = z.strictObject({ title: z.string().trim().min(1).max(200) })
+export const ConversationChange = z.strictObject({ title: Title })
 export type ConversationChange = z.infer<typeof ConversationChange>
 
 export const ConversationQuery = z.strictObject({
@@ -33,6 +41,6 @@ export type ConversationList = z.infer<typeof ConversationList>
 export const ForkRequest = z.strictObject({
   id: ConversationId.optional(),
   /** The last turn to take along; all of them when not said. */
-  at_turn: z.string().optional(),
+  at_turn: z.string().max(200).optional(),
 })
 export type ForkRequest = z.infer<typeof ForkRequest>

@@ -32,7 +32,7 @@ export const StopAccepted = z.object({ stopped: z.boolean() })
 export type StopAccepted = z.infer<typeof StopAccepted>
 
 export const FeedbackBody = z.strictObject({
-  turn_id: z.string().min(1),
+  turn_id: z.string().min(1).max(200),
   reaction: z.enum(['ok', 'not_ok', 'neutral']).optional(),
   text: z.string().max(10_000).optional(),
 })

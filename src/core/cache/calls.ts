@@ -47,9 +47,9 @@ function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
   return walk
 }
 
-/** Blocks follow their response at once; a title may stand between. */
+/** Blocks follow their response at once; a title may stand between, or what a summary folds away. */
 function madeAfter(journal: readonly JournalEntry[], index: number): readonly Block[] {
   const next = journal[index + 1]?.change
-  const after = next?.type === 'title.set' ? journal[index + 2]?.change : next
+  const after = next?.type === 'title.set' || next?.type === 'blocks.hidden' ? journal[index + 2]?.change : next
   return after === undefined || after.type === 'event.accepted' ? [] : blocksIn(after)
 }

@@ -9,6 +9,8 @@ export interface Kept {
   readonly sent: Sent
   /** Tokens that it said it had read or written. */
   readonly cached: number
+  /** It was written to live longer than is usual. */
+  readonly long: boolean
   /** Everything that was changed since. */
   readonly since: readonly Change[]
 }
@@ -24,7 +26,8 @@ export function causeOfLoss(kept: Kept, now: Sent, rules: ProviderCacheRules, lo
   if (then.system && prompt.system && then.system.tools !== prompt.system.tools) return missOf('tool text changed', lost)
   if (then.system && prompt.system && then.system.hash !== prompt.system.hash) return missOf('system text changed', lost)
   const seconds = (now.at - before.at) / 1000
-  if (seconds >= rules.ttlSeconds) return missOf('ttl gap', lost, { seconds, ttl: rules.ttlSeconds })
+  const ttl = kept.long ? (rules.longTtlSeconds ?? rules.ttlSeconds) : rules.ttlSeconds
+  if (seconds >= ttl) return missOf('ttl gap', lost, { seconds, ttl })
   const lastPoint = then.points?.at(-1) ?? before.count - 1
   const position = firstDifference(before, now, rules.kind === 'prefix' ? before.count - 1 : lastPoint)
   if (position !== undefined) return editOf(kept, now, position, lost)

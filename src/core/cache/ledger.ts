@@ -58,11 +58,15 @@ export function cacheLedger(
     rows.push({ seq: call.seq, ...rowOf(sent, before, rulesOf(model)) })
     const { usage } = sent.response
     if (!usage) continue
-    last = { sent, cached: usage.cache_read + usage.cache_write, since: [] }
+    last = { sent, cached: usage.cache_read + usage.cache_write, long: livesLong(usage, kept.get(model)), since: [] }
     kept.set(model, last)
   }
   return { rows, ...summed(rows) }
 }
+
+/** By the latest that was written; a call that only read leaves it as it was. */
+const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: Kept | undefined) =>
+  cache_write === 0 ? before?.long === true : cache_write_long > 0
 
 function rowOf(sent: Sent, before: Kept | undefined, rules: ProviderCacheRules | undefined): Omit<CacheRow, 'seq'> {
   const { response, prompt } = sent

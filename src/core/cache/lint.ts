@@ -1,5 +1,6 @@
 import type { CacheLedger, CacheRow } from './ledger.ts'
 import type { MissCause } from './miss.ts'
+import { type SuspectRule, suspectsIn } from './suspects.ts'
 
 /** Something that costs a cache, or soon will. */
 export interface Finding {
@@ -10,9 +11,7 @@ export interface Finding {
 }
 
 export type LintRule =
-  | 'date in system text'
-  | 'time in system text'
-  | 'id in system text'
+  | SuspectRule
   | 'unstable text'
   | 'unstable tool order'
   | 'changing tools'
@@ -26,43 +25,10 @@ export interface StandingText {
   readonly text: string
 }
 
-interface Suspect {
-  readonly rule: LintRule
-  readonly pattern: RegExp
-  readonly advice: string
-}
-
-const months = 'January|February|March|April|May|June|July|August|September|October|November|December'
-const announced = 'what changes belongs into the announce, which is never cached'
-
-const suspects: readonly Suspect[] = [
-  { rule: 'date in system text', pattern: /\b(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}\b/, advice: announced },
-  {
-    rule: 'date in system text',
-    pattern: new RegExp(`\\b(?:\\d{1,2}\\.? )?(?:${months})(?: \\d{1,2},?)? (?:19|20)\\d\\d\\b`, 'i'),
-    advice: announced,
-  },
-  { rule: 'time in system text', pattern: /\b(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?\b/, advice: announced },
-  { rule: 'time in system text', pattern: /\b1[5-9]\d{8}(?:\d{3})?\b/, advice: announced },
-  {
-    rule: 'id in system text',
-    pattern: /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/i,
-    advice: 'an id of a user, a session or a request makes a text of its own for each: leave it out',
-  },
-  {
-    rule: 'id in system text',
-    pattern: /\b(?:(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}|turn_\d{6,}\w*)\b/i,
-    advice: 'an id of a user, a session or a request makes a text of its own for each: leave it out',
-  },
-]
-
-/** What in texts that should never change looks as if it did. Each suspicion once per text. */
+/** What in texts that should never change looks as if it did. Each rule once per text. */
 export function lintTexts(texts: readonly StandingText[]): readonly Finding[] {
   return texts.flatMap(({ where, text }) =>
-    suspects.flatMap(({ rule, pattern, advice }) => {
-      const found = pattern.exec(text)
-      return found ? [{ rule, where, words: `"${around(text, found.index, found[0].length)}": ${advice}` }] : []
-    }),
+    suspectsIn(text).map(({ rule, at, length, advice }) => ({ rule, where, words: `"${around(text, at, length)}": ${advice}` })),
   )
 }
 

@@ -8,6 +8,8 @@ export interface ProviderCacheRules {
   readonly lookBackParts: number
   /** How long something is kept after its last use. */
   readonly ttlSeconds: number
+  /** The same for what was written to live longer, where there is such a thing. */
+  readonly longTtlSeconds?: number
   /** In one request, the system text's included. */
   readonly maxMarks: number
 }

@@ -1,6 +1,6 @@
 import type { Format } from './format.ts'
 import type { Frame } from './frame.ts'
-import { createNarrator, type Narration } from './narration.ts'
+import { createNarrator, type Narration, turnOf } from './narration.ts'
 import type { SourcesAtOpening } from './sources-at-opening.ts'
 
 /** The AG-UI protocol: one run per turn, and the stream ends with it. */
@@ -83,8 +83,10 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Sourc
   return {
     first: () => [],
     framesOf(event) {
-      const opened = started || event.type !== 'lane.delta' ? [] : start(event.turn_id) // joined in the middle of a turn
-      const said = [...opened, ...narrate(event).flatMap(say)]
+      const narrated = narrate(event)
+      const joined = !started && narrated.length > 0 && narrated[0]?.kind !== 'turn.start' // in the middle of a turn
+      const opened = joined ? start(turnOf(event)) : []
+      const said = [...opened, ...narrated.flatMap(say)]
       return said.map((data, index): Frame => {
         const last = index === said.length - 1
         return { data, ...(last && event.type === 'entry' && { id: event.seq }) }

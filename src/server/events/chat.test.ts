@@ -105,3 +105,30 @@ it('lets out what the filter allows, and only answers when the filter is broken'
   )
   expect(new Set(broken.map(({ type, delta }) => delta?.marker ?? type))).toEqual(new Set(['answer', 'chat.complete']))
 })
+
+it('loop 17.100: every envelope is whole, and the pieces of a lane are numbered without a gap', async () => {
+  const replies = [
+    { text: calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }), chunks: 7 },
+    { text: answers('Clear in Rome.'), chunks: 3 },
+  ]
+  const all = envelopes((await createHarness({ replies, tools: [weather()] }).say('Rome?')).events)
+  for (const said of all)
+    expect(Object.keys(said)).toEqual(expect.arrayContaining(['type', 'timestamp', 'ts', 'service', 'conversation', 'event']))
+  const lanes = Map.groupBy(
+    all.filter(({ delta }) => delta),
+    ({ conversation, event, delta, extra }) =>
+      JSON.stringify([conversation.turn_id, event.agent, delta?.marker, extra?.format, extra?.artifact_name]),
+  )
+  expect(lanes.size).toBeGreaterThan(2)
+  for (const pieces of lanes.values()) {
+    const rounds = pieces.map(({ delta }) => delta?.index ?? -1)
+    expect(rounds.every((index, at) => index === 0 || index === (rounds[at - 1] ?? -1) + 1)).toBe(true) // 0 begins the lane anew
+  }
+})
+
+it('loop 17.103: a turn that broke is told without a word of why', async () => {
+  const { events } = await createHarness({ replies: ['nothing', 'of', 'use', 'at all'] }).say('Rome?')
+  const errors = envelopes(events).filter(({ type }) => type === 'chat.error')
+  expect(errors).toMatchObject([{ route: 'chat_error', event: { status: 'error' }, data: { error_type: 'protocol_violation' } }])
+  expect(JSON.stringify(errors)).not.toMatch(/\bat .*:\d+|Error:|\.ts/)
+})

@@ -4,7 +4,7 @@ import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { citable } from '../../core/sources/eligible.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import type { Change } from '../../core/timeline/change.ts'
+import { blocksIn, type Change } from '../../core/timeline/change.ts'
 
 /** A turn as a simple story, for protocols that know messages, tools and the end of a run, and nothing else. */
 export type Narration =
@@ -109,4 +109,12 @@ function resultOf({ call_id: callId, path, text }: Block): readonly Narration[] 
   if (callId === undefined || text === undefined || !path?.startsWith('tc:')) return []
   const value = parseJson(text)
   return [{ kind: 'result', callId, text, failed: isObject(value) && value.ok === false }]
+}
+
+/** Whose story an event belongs to. Only entries that belong to none have no turn. */
+export function turnOf(event: TurnEvent): string {
+  if (event.type !== 'entry') return event.turn_id
+  const { change } = event
+  if ('turn_id' in change && typeof change.turn_id === 'string') return change.turn_id
+  return blocksIn(change)[0]?.turn_id ?? ''
 }

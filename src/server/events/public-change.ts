@@ -1,5 +1,6 @@
 import type { Block, Meta } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
+import type { Bundle } from '../../core/timeline/bundle.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 
 /** Where bytes are kept is nobody's business outside; `rn` is what a client asks for them by. */
@@ -28,4 +29,14 @@ export function publicBlock(block: Block): Block {
   if (meta === undefined || !Object.keys(meta).some((key) => withheld.has(key))) return block
   const shown: Meta = Object.fromEntries(Object.entries(meta).filter(([key]) => !withheld.has(key)))
   return { ...block, meta: shown }
+}
+
+/** A conversation to take along. What the handles point to stays here, so they would be of no use elsewhere either. */
+export function publicBundle(bundle: Bundle): Bundle {
+  return {
+    ...bundle,
+    timeline: { ...bundle.timeline, blocks: bundle.timeline.blocks.map(publicBlock) },
+    turn_logs: bundle.turn_logs.map((log) => ({ ...log, blocks: log.blocks.map(publicBlock) })),
+    archive: bundle.archive.map(publicBlock),
+  }
 }

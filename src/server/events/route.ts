@@ -1,27 +1,24 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { Context } from 'hono'
-import type { EventFormat } from '../../core/api/event.ts'
-import type { SourceRow } from '../../core/sources/source.ts'
-import { type App, createApp, keyOf, type Passed, type ServerParts } from '../context.ts'
+import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
 import type { Followers } from '../limits/followers.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems } from '../routes/describe.ts'
-import { createAgUiFormat } from './ag-ui.ts'
-import { createChatFormat } from './chat.ts'
-import type { Format } from './format.ts'
-import { createNativeFormat } from './native.ts'
+import { formatOf } from './format-of.ts'
 import { eventStream } from './sse.ts'
-import { createUiMessageFormat } from './ui-message.ts'
 
 const Query = z.strictObject({
   as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
   /** Entries after this one; `Last-Event-ID` says the same and wins, because a browser sends it by itself. */
-  after: z.coerce.number().int().nonnegative().optional(),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'the seq of an entry')
+    .transform(Number)
+    .optional(),
 })
 
 /** Replays what is durable after the cursor, then stays. Closing the tab ends this, not the turn. */
 export function eventRoutes(parts: ServerParts, followers: Followers): App {
-  const { agent, settings, now, shutdown } = parts
+  const { agent, settings, now, shutdown, log } = parts
   return createApp().openapi(route, async (c) => {
     const key = keyOf(c)
     const { as, after } = c.req.valid('query')
@@ -38,6 +35,7 @@ export function eventRoutes(parts: ServerParts, followers: Followers): App {
         format,
         keepAliveMs: settings.keepAliveMs,
         shutdown,
+        onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
         onEnd() {
           leave()
           left.abort()
@@ -60,22 +58,6 @@ const route = createRoute({
     ...problems(400, 401, 404, 429),
   },
 })
-
-async function formatOf(
-  as: EventFormat,
-  c: Context<Passed>,
-  { now }: ServerParts,
-  sourcesOf: () => Promise<readonly SourceRow[]>,
-): Promise<Format> {
-  if (as === 'native') return createNativeFormat()
-  const conversationId = c.req.param('id') ?? ''
-  const sources = await sourcesOf()
-  const known = { conversationId, sources, resourceUrl: (rn: string) => `/v1/resources/${encodeURIComponent(rn)}` }
-  if (as === 'ag-ui') return createAgUiFormat(known)
-  if (as === 'ui-message') return createUiMessageFormat(known)
-  const context = { requestId: c.get('requestId'), conversationId, scope: c.get('caller').scope }
-  return createChatFormat({ context, sources, now })
-}
 
 /** A browser that never heard an id sends none; anything else must be one of ours. */
 function cursor(header: string | undefined): number | undefined {

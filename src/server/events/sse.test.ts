@@ -104,17 +104,35 @@ describe('an event stream', () => {
     await stream.ended
   })
 
+  it('waits for a slow client while it tells of the past, however long that is', async () => {
+    const past = Array.from({ length: 1_000 }, (_, index) => titled(index + 1))
+    const stream = open(past, { longestBacklog: 10, opening: { ...opening, lastSeq: 1_000 } })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const text = await stream.until('title 1000')
+    expect(text).not.toContain('resync')
+    expect(text.match(/^id: \d+$/gm)).toHaveLength(1_000)
+  })
+
   it('breaks off when the events do: half a story is not told as a whole one', async () => {
     async function* broken(): AsyncGenerator<TurnEvent> {
       yield titled(1)
       throw new Error('disk gone')
     }
-    const response = eventStream(broken(), { opening, format: createNativeFormat(), onEnd: () => {} })
-    await expect(response.text()).rejects.toThrow('disk gone')
+    const errors: unknown[] = []
+    const response = eventStream(broken(), {
+      opening,
+      format: createNativeFormat(),
+      onError: (error) => errors.push(error),
+      onEnd: () => {},
+    })
+    const text = await response.text()
+    expect(text).toContain('event: resync')
+    expect(text).not.toContain('disk gone') // for the log, not for the client
+    expect(String(errors[0])).toContain('disk gone')
   })
 })
 
-it('writes a frame on one line, whatever the text holds', () => {
+it('loop 17.101: writes a frame on one line, whatever the text holds', () => {
   const text = frameText({ id: 1, event: 'entry', data: { text: 'a\u2028b\u2029c\u0085d\ne\r' } })
   expect(text).toBe('id: 1\nevent: entry\ndata: {"text":"a\\u2028b\\u2029c\\u0085d\\ne\\r"}\n\n')
 })

@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../core/event.ts'
-import { createBacklog } from './backlog.ts'
+import { createBacklog, longestBacklog } from './backlog.ts'
 import type { Format, Opening } from './format.ts'
 import { type Frame, frameBytes, keepAlive } from './frame.ts'
 
@@ -10,11 +10,18 @@ export interface StreamOptions {
   readonly longestBacklog?: number
   /** Fires when the server goes down: the follower is told and let go. */
   readonly shutdown?: AbortSignal
+  /** The events broke off. The client is not told why: it sees the end, and comes again. */
+  readonly onError?: (error: unknown) => void
   /** To end what the events come from. Called once, however the stream ends. */
   readonly onEnd: () => void
 }
 
 const sentAtOnce = 64 * 1024
+
+/** What follows a write so closely belongs to the same burst. */
+const burstMs = 2
+
+const thisTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
  * A response that tells events for as long as the client listens:
@@ -28,8 +35,9 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
   const { format, opening, keepAliveMs = 3_000, shutdown } = options
   const backlog = createBacklog(options.longestBacklog)
   let ending: 'resync' | 'shutdown' | 'over' | undefined
-  let failure: unknown
   let wake: (() => void) | undefined
+  let onTaken: (() => void) | undefined
+  let sentAt = 0
   let over = false
 
   const rouse = () => {
@@ -39,6 +47,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
   const end = (why: NonNullable<typeof ending>) => {
     ending ??= why
     rouse()
+    onTaken?.()
   }
   const goDown = () => end('shutdown')
   const leave = () => {
@@ -47,6 +56,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
     shutdown?.removeEventListener('abort', goDown)
     options.onEnd()
     rouse()
+    onTaken?.()
   }
 
   async function listen(): Promise<void> {
@@ -55,14 +65,23 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
         if (over || ending) return
         if (!backlog.push(event)) return end('resync')
         rouse()
+        while (isPast(event) && backlog.size >= room && !over && !ending) await taken()
         if (format.endsWith?.(event)) return end('over')
       }
       end('over')
     } catch (error) {
-      failure = error
-      end('over')
+      options.onError?.(error)
+      end('resync')
     }
   }
+
+  /** The past does not grow while a client takes its time: it is read as fast as the client reads. */
+  const isPast = (event: TurnEvent) => event.type === 'entry' && event.seq < opening.lastSeq
+  const room = (options.longestBacklog ?? longestBacklog) / 2
+  const taken = () =>
+    new Promise<void>((resolve) => {
+      onTaken = resolve
+    })
 
   /** Until there is something to say, or nothing was said for long. */
   const something = () =>
@@ -80,19 +99,21 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
         if (shutdown?.aborted) end('shutdown')
         else shutdown?.addEventListener('abort', goDown, { once: true })
         controller.enqueue(bytesOf(format.first(opening)))
-        void listen() // what it throws is kept and told below
+        void listen() // throws nothing
       },
       async pull(controller) {
         if (backlog.size === 0 && !ending) await something()
+        if (performance.now() - sentAt < burstMs) await thisTick() // the first word goes out at once, a burst in one write
         if (over) return
+        sentAt = performance.now()
         const frames = backlog.take().flatMap(format.framesOf)
+        onTaken?.()
         if (frames.length > 0) controller.enqueue(bytesOf(frames))
         else if (!ending) controller.enqueue(keepAlive)
         if (!ending || backlog.size > 0) return
         const last = format.last(ending)
         if (last.length > 0) controller.enqueue(bytesOf(last))
-        if (failure === undefined) controller.close()
-        else controller.error(failure)
+        controller.close()
         leave()
       },
       cancel: leave,
@@ -104,6 +125,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
       'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
+      'transfer-encoding': 'chunked', // or the adapter waits whether it ends at once
       ...format.headers,
     },
   })

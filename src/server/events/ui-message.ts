@@ -1,7 +1,7 @@
 import { parseJson } from '../../core/json.ts'
 import type { Format } from './format.ts'
 import type { Frame } from './frame.ts'
-import { createNarrator, type Narration } from './narration.ts'
+import { createNarrator, type Narration, turnOf } from './narration.ts'
 import type { SourcesAtOpening } from './sources-at-opening.ts'
 
 /** The UI message stream of the AI SDK: one assistant message per turn, and the stream ends with it. */
@@ -62,8 +62,10 @@ export function createUiMessageFormat({ sources, resourceUrl }: SourcesAtOpening
     headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
     first: () => [],
     framesOf(event) {
-      const opened = started || event.type !== 'lane.delta' ? [] : start(event.turn_id) // joined in the middle of a turn
-      return [...opened, ...narrate(event).flatMap(say)].map((data): Frame => ({ data }))
+      const narrated = narrate(event)
+      const joined = !started && narrated.length > 0 && narrated[0]?.kind !== 'turn.start' // in the middle of a turn
+      const opened = joined ? start(turnOf(event)) : []
+      return [...opened, ...narrated.flatMap(say)].map((data): Frame => ({ data }))
     },
     endsWith: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
     last: (why) => (why === 'over' ? [done] : [{ data: { type: 'error', errorText: 'The stream was interrupted.' } }, done]),

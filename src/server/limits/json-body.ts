@@ -17,3 +17,11 @@ export function jsonDepth(text: string): number {
   }
   return deepest
 }
+
+/** No string in it holds half a character: stores would keep something else than was sent. Not for values that may nest without end. */
+export function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  return Object.entries(value).every(([key, item]) => key.isWellFormed() && isWellFormed(item))
+}

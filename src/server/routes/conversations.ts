@@ -11,6 +11,7 @@ import {
 } from '../../core/api/conversation.ts'
 import { conversationKey, keysOf, readConversationKey } from '../../core/scope.ts'
 import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
+import { publicBundle } from '../events/public-change.ts'
 import { json, noContent, problems, withBody } from './describe.ts'
 
 const id = z.object({ id: z.string() })
@@ -115,7 +116,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         responses: { 200: json(z.object({ format: z.literal('daybook.bundle') }), 'the bundle'), ...problems(401, 404) },
       }),
       async (c) => {
-        const bundle = await archive.exportBundle(keyOf(c))
+        const bundle = publicBundle(await archive.exportBundle(keyOf(c)))
         c.header('content-disposition', `attachment; filename="${bundle.conversation_id}.json"`)
         return c.json(bundle, 200)
       },

@@ -20,6 +20,7 @@ const reasons = {
   403: 'refused',
   404: 'there is no such thing, or it is somebody else’s',
   409: 'it is taken, or somebody is at work on it',
+  412: 'it is not what you have',
   413: 'too large',
   415: 'of a type this route does not take',
   416: 'there is no such range',

@@ -3,7 +3,14 @@ import { PromptView } from '../../core/api/prompt.ts'
 import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
 import { json, problems } from './describe.ts'
 
-const ofRound = z.object({ id: z.string(), turn: z.string().max(200), iteration: z.coerce.number().int().min(0).max(100_000) })
+const ofRound = z.object({
+  id: z.string(),
+  turn: z.string().max(200),
+  iteration: z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number),
+})
 
 /** For whoever debugs an agent. */
 export function promptRoutes({ agent: { archive } }: ServerParts): App {

@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import { type App, createApp, type Passed, type ServerParts } from '../context.ts'
 import { filePolicy } from '../headers.ts'
 import { RequestProblem } from '../problem.ts'
+import { namesTag } from './conditions.ts'
 import { problems } from './describe.ts'
 import { rangeOf } from './range.ts'
 
@@ -17,9 +18,11 @@ export function resourceRoutes({ agent: { archive } }: ServerParts): App {
     if (!file) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
     const tag = `"${file.blob.sha256}"`
     headers(c, { mime: file.mime, filename: file.filename, tag, download: c.req.valid('query').download !== undefined })
-    if (c.req.header('if-none-match') === tag) return c.body(null, 304)
+    const { 'if-match': wanted, 'if-none-match': known, 'if-range': whole } = c.req.header()
+    if (wanted !== undefined && !namesTag(wanted, tag)) throw new RequestProblem(412, 'resource.changed', 'The file is another one now.')
+    if (namesTag(known, tag)) return c.body(null, 304)
     const bytes = await file.read()
-    const range = rangeOf(c.req.header('range'), bytes.byteLength)
+    const range = whole !== undefined && whole !== tag ? 'all' : rangeOf(c.req.header('range'), bytes.byteLength)
     if (range === 'all') return c.body(Uint8Array.from(bytes), 200, { 'content-length': String(bytes.byteLength) })
     if (range === 'none') {
       const size = { 'content-range': `bytes */${bytes.byteLength}` }
@@ -42,7 +45,7 @@ const route = createRoute({
     200: { description: 'the file', content: { 'application/octet-stream': { schema: z.string() } } },
     206: { description: 'a part of it', content: { 'application/octet-stream': { schema: z.string() } } },
     304: { description: 'it is what you have' },
-    ...problems(401, 404, 416),
+    ...problems(401, 404, 412, 416),
   },
 })
 
@@ -60,7 +63,7 @@ function headers(c: Context<Passed>, file: { mime: string; filename: string; tag
 /** In both forms of RFC 6266; the plain one holds only what no reader can misread. */
 function disposition(kind: 'inline' | 'attachment', filename: string): string {
   const plain = filename.replace(/[^\w. -]/g, '_')
-  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename).replace(/['()*]/g, percent)}`
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed()).replace(/['()*]/g, percent)}`
 }
 
 const percent = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`

@@ -3,7 +3,7 @@ import { type App, createApp, type ServerParts } from '../context.ts'
 import { RequestProblem } from '../problem.ts'
 import { json } from './describe.ts'
 
-/** For whoever keeps the server running. Nobody needs a token for these, and nothing of anybody's is in them. */
+/** For whoever keeps the server running. Nothing of anybody's is in them; the numbers need a token where there are tokens. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
   return createApp()
     .openapi(

@@ -8,6 +8,7 @@ import { type App, createApp, keyOf, type Passed, type ServerParts } from '../co
 import type { TurnGate } from '../limits/turn-gate.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
 import { json, noContent, problems } from './describe.ts'
+import { readForm, type SubmissionForm } from './submission-form.ts'
 
 const id = z.object({ id: z.string() })
 const statuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const
@@ -28,13 +29,12 @@ export function turnRoutes({ agent, newId }: ServerParts, gate: TurnGate): App {
       if (await agent.steer(key, said.text, { mode, eventId })) return c.json(accepted(key, 'steer_accepted', null, eventId), 202)
       if (said.text.trim() === '') return c.json(accepted(key, 'already_accepted', null, eventId), 202) // nothing runs: there is nothing to stop
     }
-    const pass = gate.enter(c.get('caller').scope, key)
+    const leave = gate.enter(key)
     try {
       const told: Accepted = await agent.submit(key, said.text, { attachments: said.attachments, eventId })
-      if (told.how === 'turn') pass.keep()
       return c.json(accepted(key, statuses[told.how], told.turnId ?? null, eventId), 202)
     } finally {
-      pass.leave()
+      leave()
     }
   })
   return app
@@ -105,25 +105,9 @@ interface ReadSubmission {
 
 async function readSubmission(c: Context<Passed>): Promise<ReadSubmission> {
   const type = (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
-  if (type === 'application/json') return fromJson(await readJson(c))
+  if (type === 'application/json') return fromJson(await c.req.json())
   if (type === 'multipart/form-data') return fromForm(await readForm(c))
   throw new RequestProblem(415, 'request.unsupported', 'Send application/json or multipart/form-data.')
-}
-
-async function readJson(c: Context<Passed>): Promise<unknown> {
-  try {
-    return await c.req.json()
-  } catch {
-    throw invalidRequest([{ message: 'the body is not JSON' }])
-  }
-}
-
-async function readForm(c: Context<Passed>): Promise<FormData> {
-  try {
-    return await c.req.formData()
-  } catch {
-    throw invalidRequest([{ message: 'the body is not multipart/form-data' }])
-  }
 }
 
 function fromJson(body: unknown): ReadSubmission {
@@ -140,20 +124,11 @@ function fromJson(body: unknown): ReadSubmission {
   return checked({ text, mode, attachments: files })
 }
 
-const fields = new Set(['text', 'mode', 'files'])
-const mostFiles = 20
-
-async function fromForm(form: FormData): Promise<ReadSubmission> {
-  const stranger = [...form.keys()].find((name) => !fields.has(name))
-  if (stranger !== undefined) throw invalidRequest([{ path: [stranger], message: 'there are text, mode and files' }])
-  const [text, mode] = [form.get('text') ?? '', form.get('mode') ?? undefined]
+async function fromForm({ text = '', mode, files }: SubmissionForm): Promise<ReadSubmission> {
   const parsed = TurnSubmission.safeParse({ text, ...(mode !== undefined && { mode }) })
   if (!parsed.success) throw invalidRequest(parsed.error.issues)
-  const given = form.getAll('files')
-  if (given.length > mostFiles) throw invalidRequest([{ path: ['files'], message: `at most ${mostFiles}` }])
   const attachments = await Promise.all(
-    given.map(async (file) => {
-      if (typeof file === 'string') throw invalidRequest([{ path: ['files'], message: 'must be files' }])
+    files.map(async (file) => {
       return { name: file.name, content: new Uint8Array(await file.arrayBuffer()), ...(file.type !== '' && { mime: file.type }) }
     }),
   )

@@ -14,11 +14,26 @@ function citationList(value: unknown): readonly number[] {
   return ascending(citations.flatMap((citation) => (isObject(citation) && Array.isArray(citation.sids) ? citation.sids : [])))
 }
 
-/** Only as it is usually written: `citations:` at the left edge, and `sids: [1, 2]` or a list of dashes below. */
+/** Only as it is usually written: `citations:` at the left edge, and `sids: [1, 2]` or a list of dashes below. Line by line: it may be long. */
 function yamlCitations(text: string): readonly number[] {
-  const section = /^citations:[^\n]*\n((?:[ \t-][^\n]*\n?|\n)*)/m.exec(text)?.[1] ?? ''
-  const lists = [...section.matchAll(/sids:\s*(?:\[([^\]\n]*)\]|((?:\n\s*-\s*\d+)+))/g)]
-  return ascending(lists.flatMap(([, flow = '', block = '']) => [...`${flow} ${block}`.matchAll(/\d+/g)].map(([sid]) => Number(sid))))
+  const sids: number[] = []
+  let [inside, listing] = [false, false]
+  for (const line of text.split('\n')) {
+    if (!inside || !/^(?:[ \t-]|\r?$)/.test(line)) {
+      inside = line.startsWith('citations:')
+      listing = false
+      continue
+    }
+    const item = listing ? /^\s*-\s*(\d+)\s*$/.exec(line)?.[1] : undefined
+    if (item !== undefined) sids.push(Number(item))
+    else if (line.trim() !== '') {
+      const [, list] = /\bsids:([^\n]*)/.exec(line) ?? []
+      const flow = /^\s*\[([^\]]*)\]/.exec(list ?? '')?.[1] ?? ''
+      for (const [sid] of flow.matchAll(/\d+/g)) sids.push(Number(sid))
+      listing = list?.trim() === ''
+    }
+  }
+  return ascending(sids)
 }
 
 const ascending = (sids: readonly unknown[]) => [...new Set(sids.filter(isSid))].sort((a, b) => a - b)

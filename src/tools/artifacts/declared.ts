@@ -25,11 +25,16 @@ const mostFiles = 200
 export const declaresFiles = (output: Json | undefined): boolean => rowsOf(output) !== undefined
 
 export function declaredFiles(output: Json | undefined, place: Place, timeline: Timeline): readonly DeclaredFile[] {
-  return (rowsOf(output) ?? [])
+  const files = (rowsOf(output) ?? [])
     .filter(isObject)
     .slice(0, mostFiles)
     .map((row) => readRow(row, place, timeline))
+  const said = new Set<string>()
+  return files.filter((file) => file.kind !== 'made' || (!said.has(file.digest.artifact_path) && said.add(file.digest.artifact_path)))
 }
+
+/** How many it declares beyond what is looked at. */
+export const declaredBeyond = (output: Json | undefined): number => Math.max(0, (rowsOf(output)?.length ?? 0) - mostFiles)
 
 /** At the top, or one level deeper. */
 function rowsOf(output: unknown): readonly unknown[] | undefined {

@@ -73,6 +73,29 @@ const made =
     succeeded({ artifacts: [{ digest: fileOf(call, name), mime, ...(bytes && { bytes }), ...more }] })
 
 describe('what a tool has made', () => {
+  it.each([
+    ['UTF-16', Buffer.from('\ufeffeins\n', 'utf16le')],
+    ['UTF-8 with a mark', Buffer.from('\ufeffeins\n')],
+  ])('is shown as text and kept to the byte: %s', async (_, bytes) => {
+    const { store, results, turnId } = await perform(async (call) => {
+      await (await call.workspace()).files.write(`${call.place.turnId}/outputs/a.txt`, bytes)
+      return { ok: true, ret: { artifact_type: 'files', files: [{ path: 'outputs/a.txt', visibility: 'internal' }] } }
+    })
+    expect(results.map(({ text }) => text)).toContain('eins\n')
+    const records = { byPath: (path: string) => store.findByPath('c1', path) } as Call['records']
+    const kept = await historyOf({ records, blobs: store.blobs }).bytes(`fi:${turnId}.outputs/a.txt`)
+    expect(Buffer.from(kept ?? []).equals(bytes)).toBe(true)
+  })
+
+  it('is handed over once, however often it is declared; and what is beyond all measure is said not to be', async () => {
+    const { hosted, stage } = await perform(async (call) => {
+      await (await call.workspace()).files.write(`${call.place.turnId}/outputs/a.txt`, Buffer.from('a'))
+      return { ok: true, ret: { artifact_type: 'files', files: Array.from({ length: 300 }, () => ({ path: 'outputs/a.txt' })) } }
+    })
+    expect(hosted).toHaveLength(1)
+    expect(await codesOf(stage)).toEqual(['delivery_failed.file_hosting'])
+  })
+
   it('tools 18.19: a file is hosted once; its handles stand in meta, and in no digest and no text', async () => {
     const { results, hosted, hosting, digests, stage } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }))
     expect(hosted).toHaveLength(1)

@@ -6,7 +6,7 @@ import { eligibleMime } from '../../core/sources/eligible.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Hosted, Hosting } from '../../ports/hosting.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
-import { type DeclaredFile, declaredFiles, withoutDeclaredHandles } from './declared.ts'
+import { type DeclaredFile, declaredBeyond, declaredFiles, withoutDeclaredHandles } from './declared.ts'
 import { examine, explain } from './examine.ts'
 import { type Payload, payloadOf } from './payload.ts'
 
@@ -45,17 +45,27 @@ const mostBytes = 100 * 1024 * 1024
 export async function deliver(place: Place, toolId: string, outcome: Outcome, to: Delivery): Promise<Delivered> {
   const { artifacts = [], ...rest } = outcome
   const declared = declaredFiles(outcome.output, place, to.timeline)
-  const made = await Promise.all(artifacts.map((artifact) => deliverOne(artifact, place, toolId, to)))
-  const found = await Promise.all(declared.map((file) => deliverDeclared(file, place, toolId, to)))
-  const all = [...made, ...found]
+  const all: Handled[] = []
+  for (const artifact of artifacts) all.push(await deliverOne(artifact, place, toolId, to)) // one at a time: each may be as large as it gets
+  for (const file of declared) all.push(await deliverDeclared(file, place, toolId, to))
   return {
     ...rest,
     ...(declared.length > 0 && rest.output !== undefined && { output: withoutDeclaredHandles(rest.output) }),
-    notices: [...(outcome.notices ?? []), ...all.flatMap(({ notices }) => notices)],
+    notices: [...(outcome.notices ?? []), ...all.flatMap(({ notices }) => notices), ...tooMany(declaredBeyond(outcome.output))],
     sources: [...(outcome.sources ?? []), ...all.flatMap(({ sources }) => sources)],
     delivered: all.flatMap(({ artifact }) => artifact ?? []),
   }
 }
+
+const tooMany = (files: number): readonly Notice[] =>
+  files === 0
+    ? []
+    : [
+        {
+          code: 'delivery_failed.file_hosting',
+          message: `${files} more files were declared than are handed over at once. Do not say that they were delivered.`,
+        },
+      ]
 
 interface Handled {
   readonly artifact?: DeliveredArtifact

@@ -83,6 +83,11 @@ describe('a file that a tool says it has made', () => {
     expect(entry?.read(100_000)?.length).toBe(100_000)
   })
 
+  it('is a workbook that is looked through once, however many tags it opens and never closes', () => {
+    const bytes = zipOf({ 'xl/workbook.xml': '<sheet '.repeat(500_000) })
+    expect(examine('a.xlsx', bytes).problem).toBe('xlsx_no_visible_sheets')
+  })
+
   it('may hold anything: no bytes at all make it fall over', () => {
     for (let seed = 0; seed < 300; seed++) {
       const bytes = Buffer.from(zipOf({ 'xl/workbook.xml': '<sheet name="A"/>' }))

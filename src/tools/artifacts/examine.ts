@@ -76,7 +76,7 @@ function workbook(bytes: Uint8Array): ArtifactProblem | undefined {
   const entry = zipEntries(bytes)?.find(({ name }) => name === 'xl/workbook.xml')
   const xml = entry?.read(mostWorkbookBytes)?.toString('utf8')
   if (xml === undefined) return 'xlsx_open_failed'
-  const sheets = xml.match(/<(?:\w+:)?sheet\s[^>]*>/g) ?? []
+  const sheets = xml.match(/<(?:\w{1,64}:)?sheet\s[^<>]*>/g) ?? [] // no tag reaches into the next: hostile workbooks have very many
   return sheets.some((sheet) => !/\sstate="(?:hidden|veryHidden)"/.test(sheet)) ? undefined : 'xlsx_no_visible_sheets'
 }
 

@@ -1,5 +1,6 @@
 import type { BlobRef, Meta } from '../../core/block/index.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+import { decoded } from '../decode.ts'
 import { isTextMime } from '../mime.ts'
 import type { MadeArtifact } from '../tool.ts'
 
@@ -31,8 +32,11 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
     return made.bytes === undefined ? { text: made.text } : { text: made.text, meta: { partial: true, ...(await keep()) } }
   if (bytes === undefined) return {}
   const text = isTextMime(made.mime) ? decoded(bytes) : undefined
-  if (text !== undefined && bytes.length <= longestText) return { text }
-  if (text !== undefined) return { text: `${cutBytes(bytes)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
+  if (text !== undefined) {
+    const written = Buffer.from(text)
+    if (written.length > longestText) return { text: `${cutBytes(written)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
+    return written.equals(bytes) ? { text } : { text, meta: await keep() } // a mark, or another charset: the bytes are more than the text
+  }
   if (!isVisual(made.mime)) return { meta: await keep() }
   if (bytes.length <= mostVisibleBytes) return { blob: await blobs.put(bytes) }
   return {
@@ -47,17 +51,6 @@ async function notePayload(note: string, path: string, keep: () => Promise<Meta>
 }
 
 const isVisual = (mime: string) => mime === 'application/pdf' || /^image\/(?:png|jpeg|gif|webp)$/.test(mime)
-
-const strict = new TextDecoder('utf-8', { fatal: true })
-
-/** The text that bytes are; undefined when they are none. */
-export function decoded(bytes: Uint8Array): string | undefined {
-  try {
-    return strict.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
 
 /** Never half a character. */
 function cutBytes(bytes: Uint8Array): string {

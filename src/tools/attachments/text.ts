@@ -1,16 +1,10 @@
-import { says } from './bytes.ts'
+import { decoded, charsetOf as markedCharset } from '../decode.ts'
 import { extensionOf } from './name.ts'
 
 /** How a text is written; undefined when the bytes are no text: not in UTF-8, nor in UTF-16 with its mark, or with a NUL in it. */
 export function charsetOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | undefined {
-  const charset = says(bytes, 0, '\xff\xfe') ? 'utf-16le' : says(bytes, 0, '\xfe\xff') ? 'utf-16be' : 'utf-8'
-  if (charset === 'utf-8' && bytes.includes(0)) return undefined
-  try {
-    const text = new TextDecoder(charset, { fatal: true }).decode(bytes)
-    return text.includes('\0') ? undefined : charset
-  } catch {
-    return undefined // not that charset: it is what was asked
-  }
+  const text = decoded(bytes)
+  return text === undefined || text.includes('\0') ? undefined : markedCharset(bytes)
 }
 
 const byExtension: ReadonlyMap<string, string> = new Map([

@@ -14,6 +14,19 @@ async function stage() {
 }
 
 describe('react.checkout', () => {
+  it('lays what is named twice where it was named last', async () => {
+    const { run, files } = await stage()
+    await run(checkoutTool, { mode: 'replace', paths: ['fi:turn_o.files/app', 'fi:turn_p.files/app', 'fi:turn_o.files/app'] })
+    expect(await files()).toEqual({ 'app/a.ts': 'a', 'app/b.ts': 'b' })
+  })
+
+  it('refuses more paths than it takes at once: none of them is left out in silence', async () => {
+    const { run, files } = await stage()
+    const paths = ['fi:turn_o.files/app', ...Array.from({ length: 50 }, (_, n) => `fi:turn_p.files/docs/${n}`)]
+    expect(await run(checkoutTool, { paths })).toMatchObject({ ok: false, error: { code: 'protocol_violation.checkout_invalid_paths' } })
+    expect(await files()).toEqual({})
+  })
+
   it('makes files/ exactly what the sources are, later ones over earlier ones, and writes down from where', async () => {
     const { run, files } = await stage()
     const { ok, output, after } = await run(checkoutTool, { mode: 'replace', paths: ['fi:turn_o.files/app', 'fi:turn_p.files/app/a.ts'] })

@@ -69,7 +69,12 @@ function readRequest({ mode = 'replace', paths, version }: Given, currentTurn: s
   if (given.length === 0) {
     return refuse('protocol_violation.checkout_missing_paths', 'react.checkout needs paths: fi:<turn>.files/<scope> of earlier turns.')
   }
-  const read = [...new Set(given)].slice(0, MOST_PATHS).map((path) => readSource(path, currentTurn))
+  const distinct = [...new Set(given.toReversed())].toReversed() // what is named twice lies where it was named last
+  if (distinct.length > MOST_PATHS) {
+    const message = `At most ${MOST_PATHS} paths can be checked out at once, not ${distinct.length}: name their folders. Nothing changed.`
+    return refuse('protocol_violation.checkout_invalid_paths', message)
+  }
+  const read = distinct.map((path) => readSource(path, currentTurn))
   const invalid = read.filter((each) => 'reason' in each)
   const sources = read.filter((each) => 'turnId' in each)
   if (invalid.length === 0) return { ok: true, mode: version === undefined ? mode : 'replace', sources }

@@ -56,6 +56,7 @@ export function createMatcher(options: {
   async function start(): Promise<Worker> {
     const workerData = { nameRegex, pattern, contextLines, longestLine: LONGEST_LINE, longestPreview: LONGEST_PREVIEW }
     const started = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
+    started.on('error', () => {}) // out of memory while nobody waits for it: whoever asks next is not answered in time
     await once(started, 'online') // how long that takes says nothing of the pattern
     return started
   }
@@ -81,6 +82,6 @@ export function createMatcher(options: {
   return {
     names: async (paths) => (nameRegex === undefined ? paths.map(() => true) : ask({ paths }, 'the names')),
     lines: (text, most, of) => ask({ text, most }, of),
-    close: () => void running?.then((worker) => worker.terminate()),
+    close: () => void running?.then((worker) => worker.terminate()).catch(() => {}), // one that never started need not end
   }
 }

@@ -22,6 +22,13 @@ const stage = () =>
   ])
 
 describe('react.pull', () => {
+  it('says which paths it did not even look at when there are too many', async () => {
+    const { run } = await stage()
+    const paths = [...Array.from({ length: 50 }, (_, n) => `fi:turn_o.files/none/${n}`), 'fi:turn_o.files/app/a.ts']
+    const { output } = await run(pullTool, { paths })
+    expect(output).toMatchObject({ invalid: [{ path: 'fi:turn_o.files/app/a.ts', reason: 'too_many_paths_in_one_call' }] })
+  })
+
   it('brings one file: where it is, what it is, how large', async () => {
     const { run, read } = await stage()
     const { ok, output } = await run(pullTool, { paths: ['fi:turn_o.files/app/a.ts'] })

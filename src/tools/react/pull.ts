@@ -10,6 +10,7 @@ import { failed, succeeded } from '../outcome.ts'
 import { treeOf } from './file-tree.ts'
 
 const MOST_PATHS = 50
+const MOST_TOLD = 50
 
 const params = z.object({
   paths: z
@@ -42,9 +43,11 @@ export const pullTool = defineTool({
     'to continue work on earlier files use react.checkout: pulled files can not be changed',
   ],
   async run({ paths }, call) {
-    const given = [...new Set(typeof paths === 'string' ? [paths] : paths)].slice(0, MOST_PATHS)
+    const requested = [...new Set(typeof paths === 'string' ? [paths] : paths)]
+    const given = requested.slice(0, MOST_PATHS)
     const read = given.map(readRef)
-    const invalid: Refused[] = read.filter((each) => 'reason' in each)
+    const beyond = requested.slice(MOST_PATHS, MOST_PATHS + MOST_TOLD).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
+    const invalid: Refused[] = [...read.filter((each) => 'reason' in each), ...beyond]
     const wanted = unique(read.filter((each) => 'ref' in each))
     const workspace = wanted.length > 0 ? await call.workspace() : undefined
     const history = historyOf(call)

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { toolStage } from '../../../test/support/tool-stage.ts'
-import { artifactContent, artifactDigest, type Draft, type Meta, notice } from '../../core/block/index.ts'
+import { artifactContent, artifactDigest, attachmentBlocks, type Draft, type Meta, notice } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { call, header, place, result, rounds } from '../../testing/blocks.ts'
+import { call, header, minute, place, result, rounds } from '../../testing/blocks.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 import type { Outcome } from '../tool.ts'
@@ -378,7 +378,10 @@ describe('reading knowledge and skills', () => {
     }
     const tool = createReadTool({ knowledge: { read: (path) => (pages[path] ?? (async () => undefined))() as never } })
     const stage = await toolStage([header()])
-    const outcome = await stage.run(tool, { paths: Object.keys(pages) })
+    const problems: unknown[] = []
+    const call = { ...stage.call, onProblem: (problem: unknown) => problems.push(problem) }
+    const outcome = await tool.run({ paths: Object.keys(pages) }, call)
+    expect(problems).toMatchObject([{ where: 'knowledge', error: { message: 'down' } }])
     expect(rowsOf(outcome)).toMatchObject([
       { path: 'ks:a', kind: 'knowledge.space', tokens: 15_000 },
       { path: 'ks:b', mime: 'image/png' },
@@ -411,5 +414,24 @@ describe('reading knowledge and skills', () => {
     expect(outcome.notices).toMatchObject([{ code: 'read_paths_missing', missing: [], missing_skills: ['sk:public.unknown'] }])
     const again = await toolStage([header(), { ...(block as Draft), text: 'an older edition' }], { sources })
     expect(rowsOf(await again.run(tool, { paths: ['sk:charts'] }))).toMatchObject([{ status: 'exists_in_visible_context' }])
+  })
+})
+
+describe('text that is not in UTF-8', () => {
+  const sent = 'Zeile eins\nZeile zwei – ü\n'
+  const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16()
+  it.each([
+    ['UTF-16, the small end first', Buffer.from(`\ufeff${sent}`, 'utf16le')],
+    ['UTF-16, the big end first', swapped(Buffer.from(`\ufeff${sent}`, 'utf16le'))],
+    ['UTF-8 with a mark', Buffer.from(`\ufeff${sent}`)],
+  ])('is read as what it says when a user sent it: %s', async (_, bytes) => {
+    const stage = await toolStage(async (blobs) =>
+      attachmentBlocks('t1', minute(0), { name: 'a.txt', mime: 'text/plain', size_bytes: bytes.length, blob: await blobs.put(bytes) }),
+    )
+    const outcome = await stage.run(createReadTool(), { paths: ['fi:t1.user.attachments/a.txt'] })
+    expect(contentOf(outcome).map(({ text }) => text)).toEqual([sent])
+    await stage.workspace.files.write('t1/files/b.txt', bytes)
+    const own = await stage.run(createReadTool(), { paths: ['fi:t1.files/b.txt'] })
+    expect(contentOf(own).map(({ text }) => text)).toEqual([sent])
   })
 })

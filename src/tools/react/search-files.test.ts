@@ -9,7 +9,7 @@ import { createCustomWorkspaces } from '../../adapters/workspace/custom.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { localScope } from '../../core/scope.ts'
 import { createReadTool } from './read.ts'
-import { searchFilesTool } from './search-files.ts'
+import { createSearchFilesTool, searchFilesTool } from './search-files.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-search-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -40,6 +40,20 @@ async function stage(files: Record<string, string>, scratch: Record<string, stri
   const paths = async (params: object = {}) => (await search(params)).found.hits.map(({ path }) => path)
   return { ...made, place, search, paths }
 }
+
+it('stops when its time is over, and says so', async () => {
+  const { run } = await stage({ 'turn_c/files/a': 'two', 'turn_c/files/b': 'two' })
+  const { output } = await run(createSearchFilesTool({ mostMs: -1 }), { pattern: 'two' })
+  expect(output).toMatchObject({ hits: [], scan_truncated: true, time_limit_reached: true })
+})
+
+it('reads text in UTF-16 as text', async () => {
+  const { search, place } = await stage({ 'turn_c/files/a.txt': '' })
+  writeFileSync(place('turn_c/files/a.txt'), Buffer.from('\ufeffeins\nzwei', 'utf16le'))
+  expect((await search({ pattern: '^zwei$' })).found.hits).toMatchObject([
+    { path: 'turn_c/files/a.txt', matches: [{ line: 2, preview: expect.stringContaining('zwei') }] },
+  ])
+})
 
 const project = { 'turn_c/files/app/main.ts': 'one\ntwo\nthree two\n', 'turn_c/outputs/log.txt': 'two', 'turn_o/files/app/old.ts': 'two' }
 

@@ -6,6 +6,7 @@ import { splitPhysical, toLogical } from '../../core/path/physical.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
 import type { FileInfo, Files } from '../../ports/files.ts'
+import { charsetOf } from '../decode.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call } from '../tool.ts'
@@ -35,34 +36,41 @@ interface Root {
   readonly folder: string
 }
 
-export const searchFilesTool = defineTool({
-  id: 'react.search_files',
-  description: 'Find local files by name or content. Nothing is loaded: read what you need with react.read and the logical_path of a hit.',
-  params,
-  strategy: 'exploration',
-  repeatable: true,
-  returns: 'paths, sizes, logical paths, matching lines',
-  constraints: ['only what is here: files of earlier turns must be pulled or checked out first'],
-  async run(given, call) {
-    const root = readRoot(given.root, call)
-    if (!root) return invalidRoot(given.root ?? '')
-    const problem = [given.name_regex, given.pattern].map(regexProblem).find((each) => each !== undefined)
-    if (problem !== undefined) return invalidRegex(problem)
-    const workspace = await call.workspace()
-    const files = root.place === 'outdir' ? workspace.files : workspace.scratch
-    const matcher = createMatcher(given)
-    try {
-      const listing = await files.list(root.folder, { limit: MOST_SCANNED })
-      return succeeded({ output: await search(files, root, listing, given, matcher, call) })
-    } catch (error) {
-      if (error instanceof TooSlow) return invalidRegex(error.message)
-      if (error instanceof Failure && error.code === 'file.unsafe') return invalidRoot(given.root ?? '')
-      throw error
-    } finally {
-      matcher.close()
-    }
-  },
-})
+/** For all files together: however many there are, the turn goes on. */
+const MOST_MS = 20_000
+
+export const createSearchFilesTool = ({ mostMs = MOST_MS }: { readonly mostMs?: number } = {}) =>
+  defineTool({
+    id: 'react.search_files',
+    description:
+      'Find local files by name or content. Nothing is loaded: read what you need with react.read and the logical_path of a hit.',
+    params,
+    strategy: 'exploration',
+    repeatable: true,
+    returns: 'paths, sizes, logical paths, matching lines',
+    constraints: ['only what is here: files of earlier turns must be pulled or checked out first'],
+    async run(given, call) {
+      const root = readRoot(given.root, call)
+      if (!root) return invalidRoot(given.root ?? '')
+      const problem = [given.name_regex, given.pattern].map(regexProblem).find((each) => each !== undefined)
+      if (problem !== undefined) return invalidRegex(problem)
+      const workspace = await call.workspace()
+      const files = root.place === 'outdir' ? workspace.files : workspace.scratch
+      const matcher = createMatcher(given)
+      try {
+        const listing = await files.list(root.folder, { limit: MOST_SCANNED })
+        return succeeded({ output: await search(files, root, listing, given, matcher, call, performance.now() + mostMs) })
+      } catch (error) {
+        if (error instanceof TooSlow) return invalidRegex(error.message)
+        if (error instanceof Failure && error.code === 'file.unsafe') return invalidRoot(given.root ?? '')
+        throw error
+      } finally {
+        matcher.close()
+      }
+    },
+  })
+
+export const searchFilesTool = createSearchFilesTool()
 
 async function search(
   files: Files,
@@ -71,15 +79,20 @@ async function search(
   given: Given,
   matcher: Matcher,
   call: Call,
+  until: number,
 ): Promise<Json> {
   const relative = (path: string) => (root.folder === '' ? path : path.slice(root.folder.length + 1))
   const named = await matcher.names(listing.files.map(({ path }) => relative(path)))
   const turns = knownTurns(call.timeline)
   const hits: JsonObject[] = []
   const readItems: JsonObject[] = []
-  let [matches, filesTruncated, matchesTruncated] = [0, false, false]
+  let [matches, filesTruncated, matchesTruncated, late] = [0, false, false, false]
   for (const info of listing.files.filter((_, index) => named[index])) {
     call.signal.throwIfAborted()
+    if (given.pattern !== undefined && performance.now() > until) {
+      late = true
+      break
+    }
     if (hits.length >= given.max_files) {
       filesTruncated = true
       break
@@ -109,6 +122,7 @@ async function search(
     ...(listing.truncated && { scan_truncated: true, max_scanned_reached: true }),
     ...(matchesTruncated && { matches_truncated: true }),
     ...(filesTruncated && { files_truncated: true }),
+    ...(late && { scan_truncated: true, time_limit_reached: true }),
   }
 }
 
@@ -121,7 +135,9 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
   try {
     const bytes = size > 16 * MOST_BYTES ? undefined : await files.read(path)
     const part = bytes?.subarray(0, maxBytes)
-    return part === undefined || part.subarray(0, 8_192).includes(0) ? undefined : new TextDecoder().decode(part)
+    if (part === undefined) return undefined
+    const charset = charsetOf(part)
+    return charset === 'utf-8' && part.subarray(0, 8_192).includes(0) ? undefined : new TextDecoder(charset).decode(part)
   } catch (error) {
     if (error instanceof Failure && error.code === 'file.unsafe') return undefined
     throw error

@@ -31,7 +31,7 @@ function fileOf({ artifact_path, physical_path, turn_id }: SourceRow): FilePath 
   const logical =
     artifact_path ?? (physical_path === undefined ? undefined : toLogical(physical_path, new Set(turn_id === undefined ? [] : [turn_id])))
   const parsed = logical === undefined ? undefined : parsePath(logical)
-  return parsed?.space === 'fi' && parsed.kind === 'file' ? parsed : undefined
+  return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.conversation === undefined ? parsed : undefined
 }
 
 const textOf = (path: string, rows: readonly SourceRow[], each: number | undefined): Found => ({

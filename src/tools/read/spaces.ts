@@ -31,10 +31,22 @@ export interface Skill {
   readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
 }
 
+const failed = Symbol('failed')
+
+/** What went wrong is between it and its owner; the model reads that it did, and the other paths are read. */
+async function attempt<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof failed> {
+  try {
+    return await read()
+  } catch (error) {
+    call.onProblem?.({ where, error })
+    return failed
+  }
+}
+
 export async function findKnowledge(path: string, knowledge: Knowledge | undefined, call: Call): Promise<Found> {
   if (!knowledge) return missing(path, 'knowledge_resolver_missing')
-  const item = await knowledge.read(path, call).catch(() => 'failed' as const) // what went wrong is between it and its owner; the model reads that it did
-  if (item === 'failed') return missing(path, 'knowledge_resolver_error')
+  const item = await attempt('knowledge', () => knowledge.read(path, call), call)
+  if (item === failed) return missing(path, 'knowledge_resolver_error')
   if (item === undefined) return missing(path, 'knowledge_path_missing')
   if (item.storageMissing) return missing(path, 'knowledge_storage_missing')
   const { text, bytes, mime = text === undefined ? 'application/octet-stream' : 'text/markdown' } = item
@@ -48,8 +60,8 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
 
 /** A skill's citations are renumbered to the pool's: its sources enter it with the read. */
 export async function findSkill(path: string, skills: Skills | undefined, call: Call): Promise<Found> {
-  const skill = await skills?.read(path, call)
-  if (!skill) return missing(path, 'skill_missing')
+  const skill = await attempt('skills', async () => skills?.read(path, call), call)
+  if (!skill || skill === failed) return missing(path, 'skill_missing')
   const { sources = [] } = skill
   const text = sources.length === 0 ? skill.text : rewriteSids(skill.text, mergeSources(call.timeline.sources, sources).renumbered)
   return {

@@ -67,6 +67,42 @@ async function bound(params: Record<string, unknown>, id = 'shop.send') {
 }
 
 describe('references in parameters', () => {
+  it('nothing of another conversation stands in their place, whatever has the same address here', async () => {
+    for (const address of [
+      'so:conv_other.sources_pool[1]',
+      'tc:conv_other.t1.r1.result',
+      'fi:conv_other.t1.files/a.md',
+      'ar:conv_other.t1.user.prompt',
+    ]) {
+      expect((await bound({ data: `ref:${address}` })).codes).toEqual(['ref_not_visible'])
+      expect((await bound({ data: [`ref:conv:${address}`] })).codes).toEqual(['ref_not_visible'])
+    }
+  })
+
+  it('a file that is referred to very often is read once, and no call is given more than there is room for', async () => {
+    const large = Buffer.alloc(8 * 1024 * 1024, 'x')
+    const stage = await toolStage(file('large.txt', 'the beginning'))
+    await stage.workspace.files.write('t1/files/large.txt', large)
+    let reads = 0
+    const files = {
+      ...stage.workspace.files,
+      read(...path: Parameters<typeof stage.workspace.files.read>) {
+        reads++
+        return stage.workspace.files.read(...path)
+      },
+    }
+    const call = { ...stage.call, workspace: async () => ({ ...stage.workspace, files }) }
+    const tool = defineTool({ id: 'shop.send', description: '', params: z.looseObject({}), run: () => 'sent' })
+    const send = (times: number) =>
+      withBoundReferences(tool).run({ data: Array.from({ length: times }, () => 'ref:fi:t1.files/large.txt') }, call)
+    expect(await send(4)).toMatchObject({ ok: true })
+    const refused = await send(5_000)
+    expect(refused).toMatchObject({ ok: false, error: { code: 'protocol_violation.param_ref_not_visible' } })
+    expect(JSON.stringify(refused)).toContain('refs_too_large')
+    expect(JSON.stringify(refused).length).toBeLessThan(20_000)
+    expect(reads).toBe(2)
+  })
+
   it('what is visible stands in their place, as deep as they are', async () => {
     const { given, notices } = await bound({
       text: 'ref:tc:t1.r1.result',

@@ -7,7 +7,7 @@ import type { Timeline } from '../../core/timeline/timeline.ts'
 import { failed } from '../outcome.ts'
 import type { Call, Outcome, Tool } from '../tool.ts'
 import { referenceIn } from './find.ts'
-import { type Content, type ReferenceProblem, resolveReference } from './resolve.ts'
+import { type BoundReference, type Content, type ReferenceProblem, resolveReference, sizeOf } from './resolve.ts'
 
 /** The same tool, given what its parameters refer to. Ask for it only when `hasReference` says so. */
 export function withBoundReferences(tool: Tool): Tool {
@@ -32,31 +32,51 @@ interface Unbound {
   readonly suggested_ref?: string
 }
 
+/** A call is given no more than this by reference, however often it refers. */
+const mostBytes = 32 * 1024 * 1024
+
 function createBinder(tool: Tool, call: Call) {
   const unbound: Unbound[] = []
   const notices: Notice[] = []
+  const found = new Map<string, BoundReference>()
+  let given = 0
+
+  /** Each address is looked up once. One after the other, so that nothing is in memory that will not be given. */
+  async function resolve(address: string): Promise<BoundReference> {
+    const known = found.get(address) ?? (await resolveReference(address, call))
+    found.set(address, known)
+    if (!known.ok) return known
+    given += sizeOf(known.content)
+    return given > mostBytes ? { ok: false, path: known.path, problem: 'refs_too_large' } : known
+  }
 
   async function bind(value: unknown, at: readonly string[]): Promise<unknown> {
     const address = isOpen(tool.id, at) ? referenceIn(value) : undefined
     if (address !== undefined) return bindOne(address, at)
-    if (Array.isArray(value)) return Promise.all(value.map((item, index) => bind(item, [...at, String(index)])))
+    if (Array.isArray(value)) {
+      const items: unknown[] = []
+      for (const [index, item] of value.entries()) items.push(await bind(item, [...at, String(index)]))
+      return items
+    }
     if (!isObject(value)) return value
-    const entries = Object.entries(value).map(async ([key, inner]) => [key, await bind(inner, [...at, key])] as const)
-    return Object.fromEntries(await Promise.all(entries))
+    const entries: [string, unknown][] = []
+    for (const [key, inner] of Object.entries(value)) entries.push([key, await bind(inner, [...at, key])])
+    return Object.fromEntries(entries)
   }
 
   async function bindOne(address: string, at: readonly string[]): Promise<unknown> {
     const param = at.join('.')
-    const found = await resolveReference(address, call)
-    const problem = found.ok ? misplaced(found.content, at, tool.id) : found.problem
-    if (!found.ok || problem !== undefined) {
+    const first = !found.has(address)
+    const bound = await resolve(address)
+    const problem = bound.ok ? misplaced(bound.content, at, tool.id) : bound.problem
+    if (!bound.ok || problem !== undefined) {
       const near = problem === 'ref_not_visible' ? nearest(address, call.timeline) : undefined
-      unbound.push({ code: problem as ReferenceProblem, param, ref: found.path, ...(near !== undefined && { suggested_ref: near }) })
+      unbound.push({ code: problem as ReferenceProblem, param, ref: bound.path, ...(near !== undefined && { suggested_ref: near }) })
       return undefined
     }
-    if (found.shorthand) notices.push(normalized(`ref:${address}`, `ref:${found.path}`))
-    if (found.missing.length > 0) notices.push(missingSources(found.missing))
-    return givenAs(found.content, at.length === 1 ? typeOf(tool, param) : 'any')
+    if (first && bound.shorthand) notices.push(normalized(`ref:${address}`, `ref:${bound.path}`))
+    if (first && bound.missing.length > 0) notices.push(missingSources(bound.missing))
+    return givenAs(bound.content, at.length === 1 ? typeOf(tool, param) : 'any')
   }
 
   return { bind, notices, refusal: () => (unbound.length === 0 ? undefined : notVisible(tool.id, unbound)) }
@@ -94,17 +114,21 @@ const advice: { readonly [P in ReferenceProblem]: string } = {
   ref_not_visible: 'is not visible now: bring it back with react.read, then call again',
   ref_internal_not_visible: 'is internal: write its content again as an external artifact and refer to that',
   fi_ref_not_materialized: 'is not in the workspace: react.pull it first, then call again',
+  refs_too_large: 'makes it more than 32 MiB that the call refers to: refer to less at once',
   ref_file_unsafe: 'is a link, a special file or too large: refer to a regular file',
   sources_list_requires_so_ref: 'is no source: give ref:so:sources_pool[…]',
   renderer_content_ref_not_text: 'is not text: the content of a document must be',
 }
 
-function notVisible(toolId: string, unbound: readonly Unbound[]): Notice {
+const mostTold = 20
+
+function notVisible(toolId: string, all: readonly Unbound[]): Notice {
+  const unbound = all.slice(0, mostTold)
   const told = unbound.map(
     ({ param, ref, code, suggested_ref }) => `${param}: ${ref} ${advice[code]}${suggested_ref ? ` (did you mean ${suggested_ref}?)` : ''}`,
   )
   return violation('param_ref_not_visible', {
-    what: `The call of "${toolId}" refers to what it cannot have. ${told.join('; ')}.`,
+    what: `The call of "${toolId}" refers to what it cannot have. ${told.join('; ')}${all.length > mostTold ? `; and ${all.length - mostTold} more` : ''}.`,
     next: 'Send the call again with references that can be bound, or with the content itself.',
     extra: { tool_id: toolId, violations: unbound },
   })

@@ -2,14 +2,14 @@ import { type Block, isHidden, readDigest } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { parseJson } from '../../core/json.ts'
 import { filePath } from '../../core/path/build.ts'
-import { canonicalPath, parsePath } from '../../core/path/logical.ts'
+import { canonicalPath, type LogicalPath, parsePath } from '../../core/path/logical.ts'
 import { toLogical, toPhysical } from '../../core/path/physical.ts'
 import { selectSources } from '../../core/sources/select.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import { findArtifact, isWhole } from '../../core/timeline/artifacts.ts'
 import { blocksAtPath, digestsOf, type Timeline } from '../../core/timeline/timeline.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
-import { decoded } from '../artifacts/payload.ts'
+import { decoded } from '../decode.ts'
 import { isTextMime, mimeOf } from '../mime.ts'
 import type { Call } from '../tool.ts'
 
@@ -19,6 +19,7 @@ export type ReferenceProblem =
   | 'ref_internal_not_visible'
   | 'fi_ref_not_materialized'
   | 'ref_file_unsafe'
+  | 'refs_too_large'
   | 'sources_list_requires_so_ref'
   | 'renderer_content_ref_not_text'
 
@@ -39,11 +40,18 @@ export type Content =
 
 const mostBytes = 10 * 1024 * 1024
 
+/** What it takes in memory, about. */
+export function sizeOf(content: Content): number {
+  if (content.kind === 'bytes') return content.bytes.length
+  if (content.kind === 'text') return content.text.length
+  return content.rows.reduce((sum, { text = '', content: page = '' }) => sum + text.length + page.length, 0)
+}
+
 /** What an address of the model leads to, if it can see it now. */
 export async function resolveReference(address: string, call: Call): Promise<BoundReference> {
   const { path, shorthand } = addressed(address, call)
   const parsed = path === undefined ? undefined : parsePath(path)
-  if (path === undefined || parsed === undefined) return refused(address, 'ref_not_visible')
+  if (path === undefined || parsed === undefined || isElsewhere(parsed)) return refused(address, 'ref_not_visible')
   if (parsed.space === 'so') {
     const { rows, missing } = selectSources(call.timeline.sources, parsed.sids)
     return rows.length === 0 ? refused(path, 'ref_not_visible') : { ok: true, path, content: { kind: 'rows', rows }, shorthand, missing }
@@ -53,6 +61,8 @@ export async function resolveReference(address: string, call: Call): Promise<Bou
   const content = parsed.space === 'fi' && parsed.kind === 'file' ? await fileAt(path, call) : textAt(call.timeline, path)
   return typeof content === 'string' ? refused(path, content) : { ok: true, path, content, shorthand, missing: [] }
 }
+
+const isElsewhere = (path: LogicalPath) => 'conversation' in path && path.conversation !== undefined
 
 const refused = (path: string, problem: ReferenceProblem): BoundReference => ({ ok: false, path, problem })
 

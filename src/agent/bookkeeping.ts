@@ -1,0 +1,32 @@
+import type { JournalEntry } from '../core/cache/calls.ts'
+import { type CacheLedger, cacheLedger } from '../core/cache/ledger.ts'
+import type { RulesOf } from '../core/cache/rules.ts'
+import { type CostLedger, costLedger } from '../core/cost/ledger.ts'
+import type { ChargeOf } from '../core/cost/price.ts'
+import type { TokenCounter } from '../core/tokens.ts'
+import type { ConversationStore } from '../ports/store.ts'
+
+/** What providers charge and how they cache. Without it tokens are still counted. */
+export interface Bookkeeping {
+  readonly chargeOf: ChargeOf
+  readonly rulesOf: RulesOf
+}
+
+export const nothingKnown: Bookkeeping = { chargeOf: () => undefined, rulesOf: () => undefined }
+
+/** What a conversation has cost, and what the provider's cache did for it. */
+export interface Books {
+  readonly cost: CostLedger
+  readonly cache: CacheLedger
+}
+
+export async function booksOf(
+  store: Pick<ConversationStore, 'readJournal'>,
+  conversationId: string,
+  { chargeOf, rulesOf }: Bookkeeping,
+  count: TokenCounter,
+): Promise<Books> {
+  const journal: JournalEntry[] = []
+  for await (const entry of store.readJournal(conversationId, { after: 0 })) journal.push(entry)
+  return { cost: costLedger(journal, { chargeOf, count }), cache: cacheLedger(journal, { rulesOf, count }) }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+
+const Tokens = z.object({
+  uncached: z.number(),
+  cache_read: z.number(),
+  cache_write: z.number(),
+  output: z.number(),
+  reasoning: z.number(),
+})
+
+/** Money in whole billionths of the currency; at least so much when `unpriced` is not 0. */
+const Sum = z.object({ tokens: Tokens, money: z.number(), calls: z.int(), unpriced: z.int() })
+export type LedgerSum = z.infer<typeof Sum>
+
+const Buckets = z.object({ read: z.number(), write: z.number(), uncached: z.number() })
+
+/** What a conversation has cost, and what the provider's cache did for it. */
+export const LedgerView = z.object({
+  total: Sum,
+  turns: z.record(z.string(), Sum),
+  roles: z.record(z.string(), Sum),
+  models: z.record(z.string(), Sum),
+  /** By block id; `system`, `tail`, `gate` and `compaction` for what is no block. */
+  blocks: z.record(z.string(), Sum),
+  cache: z.object({
+    hit_rate: z.number(),
+    billed: Buckets,
+    /** Every decision: what should have been read, what was, and why it was not. */
+    rows: z.array(
+      z.object({
+        seq: z.int(),
+        turn_id: z.string(),
+        iteration: z.int(),
+        ts: z.string(),
+        model: z.string(),
+        predicted: Buckets.nullable(),
+        billed: Buckets.nullable(),
+        miss: z.object({ cause: z.string(), tokens: z.number(), words: z.string(), block: z.string().nullable() }).nullable(),
+      }),
+    ),
+  }),
+})
+export type LedgerView = z.infer<typeof LedgerView>

@@ -1,0 +1,86 @@
+/**
+ * What in a text looks as if it were another one tomorrow, or for another user: dates, times, ids. Version numbers, ports, prices,
+ * opening hours and examples look like them and are not: what stands before or behind them tells.
+ */
+export type SuspectRule = 'date in system text' | 'time in system text' | 'id in system text'
+
+export interface Suspected {
+  readonly rule: SuspectRule
+  readonly at: number
+  readonly length: number
+  readonly advice: string
+}
+
+interface Suspect {
+  readonly rule: SuspectRule
+  readonly pattern: RegExp
+  /** Right before it, or right behind it: then it is something else. */
+  readonly unlessAfter?: RegExp
+  readonly unlessBefore?: RegExp
+}
+
+const advices: { readonly [R in SuspectRule]: string } = {
+  'date in system text': 'what changes belongs into the announce, which is never cached',
+  'time in system text': 'what changes belongs into the announce, which is never cached',
+  'id in system text': 'an id of a user, a session or a request makes a text of its own for each: leave it out',
+}
+
+const months =
+  'Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?'
+const weekdays = 'Mon|Tues|Wednes|Thurs|Fri|Satur|Sun'
+const year = '(?:19|20)\\d\\d'
+const fixed =
+  /(?:\b(?:version|release[ds]?|api|v|since|cut-?off|founded|copyright|e\.g\.|like|such as|example|for instance|format)|©)[\s:=,("'`]*$/i
+const money = /[$€£¥]\s?$/
+const range = /\b\d{1,2}:\d\d\s*(?:-|–|to|and|until)\s*$/
+const rangeGoesOn = /^\s*(?:-|–|to|and|until)\s*\d{1,2}:\d\d/
+
+const date = (pattern: string): Suspect => ({ rule: 'date in system text', pattern: new RegExp(pattern, 'gi'), unlessAfter: fixed })
+const time = (pattern: string): Suspect => ({
+  rule: 'time in system text',
+  pattern: new RegExp(pattern, 'gi'),
+  unlessAfter: new RegExp(`${fixed.source}|${range.source}`, 'i'),
+  unlessBefore: rangeGoesOn,
+})
+const id = (pattern: RegExp): Suspect => ({ rule: 'id in system text', pattern })
+
+const suspects: readonly Suspect[] = [
+  date(`\\b${year}([-/.])\\d{1,2}\\1\\d{1,2}\\b`),
+  date(`(?<![\\d.])\\d{1,2}([/.])\\d{1,2}\\1${year}\\b(?!\\.\\d)`),
+  date(`\\b(?:\\d{1,2}(?:\\.|st|nd|rd|th)? (?:of )?)?(?:${months})\\.?(?: \\d{1,2}(?:st|nd|rd|th)?,?)? ${year}\\b`),
+  date(`\\b(?:today|now|currently)\\b[^.\\n]{0,20}\\b(?:${weekdays})day\\b`),
+  time('(?<![\\w.:/-])(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d)?\\b(?!:)'),
+  time('(?<![\\w.:/-])\\d:[0-5]\\d(?::[0-5]\\d| ?[ap]\\.?m\\b)'),
+  time(`\\b${year}[01]\\d[0-3]\\dT?[0-2]\\d[0-5]\\d[0-5]\\dZ?\\b`),
+  {
+    rule: 'time in system text',
+    pattern: /(?<![\d.,])1[5-9]\d{8}(?:\d{3})?\b/g,
+    unlessAfter: money,
+    unlessBefore: /^(?:[.,]\d|\s?(?:[$€£¥%]|[A-Z]{3}\b|dollars|euros|tokens|bytes))/,
+  },
+  id(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi),
+  id(/\b(?:(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{16,}|turn_\d{6,}\w*)\b/gi),
+  id(/\b0[0-7][0-9A-HJKMNP-TV-Z]{24}\b/g),
+  id(
+    /\b(?:user|usr|session|sess|request|req|conversation|conv|thread|run|trace|tenant|customer|cus|org)[_-](?=[a-z]*\d[a-z]*\d)[a-z0-9]{8,}\b/gi,
+  ),
+]
+
+/** The first of each rule. */
+export function suspectsIn(text: string): readonly Suspected[] {
+  const found = new Map<SuspectRule, Suspected>()
+  for (const suspect of suspects) {
+    if (found.has(suspect.rule)) continue
+    const match = [...text.matchAll(suspect.pattern)].find(({ 0: words, index }) => !excused(text, index, words.length, suspect))
+    if (match) found.set(suspect.rule, { rule: suspect.rule, at: match.index, length: match[0].length, advice: advices[suspect.rule] })
+  }
+  return [...found.values()]
+}
+
+/** As far as anyone looks back for a reason. */
+const AROUND = 24
+
+function excused(text: string, at: number, length: number, { unlessAfter, unlessBefore }: Suspect): boolean {
+  const [before, behind] = [text.slice(Math.max(0, at - AROUND), at), text.slice(at + length, at + length + AROUND)]
+  return unlessAfter?.test(before) === true || unlessBefore?.test(behind) === true
+}

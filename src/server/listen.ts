@@ -1,0 +1,85 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { App } from './context.ts'
+import { dataPolicy, strictHeaders } from './headers.ts'
+import type { Log } from './log.ts'
+import { problemOf, type RequestCode, RequestProblem } from './problem.ts'
+
+export interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  /** How long the head of a request may take, and all of it. */
+  readonly headersMs: number
+  readonly requestMs: number
+  readonly log: Log
+}
+
+/** Serves the app. What never becomes a request of it is told what is wrong in the same form as everything else. */
+export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, requestMs, log }: ListenOptions): Promise<Server> {
+  const { getRequestListener, RequestError } = await import('@hono/node-server')
+  const answer = getRequestListener(app.fetch, {
+    hostname: host,
+    overrideGlobalObjects: false, // whoever runs this in their own process keeps their own `Response`
+    errorHandler(error) {
+      if (error instanceof RequestError) return responseTo(broken)
+      log('error', 'request.failed', { error })
+      return responseTo(error)
+    },
+  })
+  const answering = new WeakMap<Duplex, ServerResponse>()
+  const server = createServer(
+    {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(headersMs, 30_000) / 2,
+      requireHostHeader: false, // refused where everything else is
+    },
+    (request, response) => {
+      answering.set(request.socket, response)
+      void answer(request, response)
+    },
+  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const half = answering.get(socket)?.headersSent === true && answering.get(socket)?.writableEnded !== true
+    if (!socket.writable || half || error.code === 'ECONNRESET') return void socket.destroy() // words would end up inside an answer
+    socket.end(bytesOf(reasons[error.code ?? ''] ?? broken))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  return server
+}
+
+const refusal = (status: number, code: RequestCode, title: string) => new RequestProblem(status, code, title)
+
+const broken = refusal(400, 'request.broken', 'This is not HTTP as it should be.')
+const reasons: Readonly<Record<string, RequestProblem>> = {
+  HPE_HEADER_OVERFLOW: refusal(431, 'request.too_large', 'The head of the request is too large.'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal(413, 'request.too_large', 'The request is too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'request.too_slow', 'The request took too long to arrive.'),
+}
+
+const headers = {
+  ...strictHeaders,
+  'content-type': 'application/problem+json',
+  'content-security-policy': dataPolicy,
+  'cache-control': 'no-store',
+  connection: 'close',
+}
+
+function responseTo(error: unknown): Response {
+  const problem = problemOf(error)
+  return new Response(JSON.stringify(problem), { status: problem.status, headers })
+}
+
+function bytesOf(error: RequestProblem): string {
+  const body = JSON.stringify(problemOf(error))
+  const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) }).map(
+    ([name, value]) => `${name}: ${value}`,
+  )
+  return [`HTTP/1.1 ${error.status} `, ...lines, '', body].join('\r\n')
+}

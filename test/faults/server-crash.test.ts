@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, expect, it } from 'vitest'
+import { createClient } from '../../src/client/client.ts'
+import { type ConversationView, emptyView } from '../../src/client/view/conversation-view.ts'
+import { foldEvent } from '../../src/client/view/view.ts'
+import { steps } from '../support/step-model.ts'
+
+const folders: string[] = []
+const children: ChildProcess[] = []
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-serve-'))
+  folders.push(folder)
+  return folder
+}
+
+interface How {
+  readonly port?: number
+  readonly drainMs?: number
+  readonly delayMs?: number
+}
+
+async function start(folder: string, { port = 0, drainMs = 10_000, delayMs = 5 }: How = {}) {
+  const script = join(import.meta.dirname, '../support/serve-child.ts')
+  const child = spawn(process.execPath, [script, folder, String(port), String(drainMs), String(delayMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  const exited = once(child, 'exit') as Promise<[number | null, string | null]>
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [, url] = /^listening (.*)$/.exec(line) ?? []
+    if (url !== undefined) return { child, exited, url, port: Number(new URL(url).port) }
+  }
+  throw new Error('the server never listened')
+}
+
+/** Follows for as long as it takes, whatever becomes of the server. */
+function watch(url: string) {
+  const leave = new AbortController()
+  const lines: string[] = []
+  const seqs: number[] = []
+  let view = emptyView
+  const waiting: { done: (view: ConversationView) => boolean; go: () => void }[] = []
+  const over = (async () => {
+    const onConnection = (state: 'open' | 'lost') => void lines.push(state)
+    for await (const event of createClient({ baseUrl: url }).follow('c1', { signal: leave.signal, onConnection })) {
+      if (event.type === 'entry') seqs.push(event.seq)
+      view = foldEvent(view, event)
+      for (const { done, go } of waiting) if (done(view)) go()
+    }
+  })()
+  return {
+    seqs,
+    lines,
+    until: (done: (view: ConversationView) => boolean) =>
+      new Promise<ConversationView>((resolve) => {
+        if (done(view)) resolve(view)
+        else waiting.push({ done, go: () => resolve(view) })
+      }),
+    async leave() {
+      leave.abort()
+      await over
+    },
+  }
+}
+
+const midway = ({ turns }: ConversationView) => turns[0]?.steps.some((step) => step.kind === 'tool' && step.status !== 'running') === true
+const answered = ({ turns }: ConversationView) => turns[0]?.endedAt !== undefined
+
+async function ask(url: string): Promise<void> {
+  const client = createClient({ baseUrl: url })
+  await client.conversations.create({ id: 'c1', title: 'Work' })
+  await client.submit('c1', { text: 'Do all of it.' })
+}
+
+it('a follower survives the death of its server, and the turn goes on to its answer', async () => {
+  const folder = newFolder()
+  const first = await start(folder)
+  await ask(first.url)
+  const follower = watch(first.url)
+  await follower.until(midway)
+  first.child.kill('SIGKILL')
+  await first.exited
+  const before = follower.seqs.length
+  await start(folder, { port: first.port })
+  const view = await follower.until(answered)
+  await follower.leave()
+  expect(view.turns).toMatchObject([{ exitReason: 'complete', answers: [{ text: `All ${steps} steps are done.` }] }])
+  expect(view.turns[0]?.steps.filter(({ kind }) => kind === 'tool')).toHaveLength(steps)
+  expect(follower.seqs).toEqual(follower.seqs.map((_, index) => index + 1))
+  expect(follower.seqs.length).toBeGreaterThan(before)
+  expect(follower.lines.slice(0, 2)).toEqual(['open', 'lost'])
+  const asked = readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')
+  expect(new Set(asked).size).toBe(steps + 1)
+  expect(asked.length).toBeLessThanOrEqual(steps + 2) // only the question that was under way may be asked again
+}, 60_000)
+
+it('told to go down, a server lets a running turn finish', async () => {
+  const folder = newFolder()
+  const first = await start(folder)
+  await ask(first.url)
+  const follower = watch(first.url)
+  await follower.until(midway)
+  first.child.kill('SIGTERM')
+  expect(await first.exited).toEqual([0, null])
+  const asked = readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')
+  expect(asked).toHaveLength(steps + 1) // it has heard the answer
+  await start(folder, { port: first.port })
+  const view = await follower.until(answered)
+  await follower.leave()
+  expect(view.turns[0]?.answers.at(-1)?.text).toBe(`All ${steps} steps are done.`)
+  expect(readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')).toEqual(asked)
+}, 60_000)
+
+it('when its time is up, a turn stays open and the next process takes it up', async () => {
+  const folder = newFolder()
+  const first = await start(folder, { drainMs: 20, delayMs: 40 })
+  await ask(first.url)
+  const follower = watch(first.url)
+  await follower.until(midway)
+  first.child.kill('SIGTERM')
+  expect(await first.exited).toEqual([0, null])
+  expect(readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n').length).toBeLessThan(steps + 1)
+  await start(folder, { port: first.port })
+  const view = await follower.until(answered)
+  await follower.leave()
+  expect(view.turns).toMatchObject([{ exitReason: 'complete', answers: [{ text: `All ${steps} steps are done.` }] }])
+  expect(follower.seqs).toEqual(follower.seqs.map((_, index) => index + 1))
+}, 60_000)

@@ -1,0 +1,117 @@
+import { type Attempt, get, json, post } from './attempt.ts'
+
+const missing = 'conversation.missing'
+const theirs = '/v1/conversations/plans'
+
+/** What belongs to somebody else. It is told as if it were not there. */
+export const others: readonly Attempt[] = [
+  get('a conversation', theirs, 404, missing),
+  get('a timeline', `${theirs}/timeline`, 404, missing),
+  get('an event stream', `${theirs}/events`, 404, missing),
+  get('an event stream as the AI SDK reads it', `${theirs}/events?as=ui-message`, 404, missing),
+  get('a turn log', ({ ann }) => `${theirs}/turns/${ann.turn}/log`, 404, missing),
+  get('a turn log by way of an own conversation', ({ ann }) => `/v1/conversations/mine/turns/${ann.turn}/log`, 404, 'turn.missing'),
+  get('sources', `${theirs}/sources`, 404, missing),
+  get('files', `${theirs}/files`, 404, missing),
+  get('an export', `${theirs}/export`, 404, missing),
+  get('a prompt', ({ ann }) => `${theirs}/rounds/${ann.turn}/0/prompt`, 404, missing),
+  get('a prompt by way of an own conversation', ({ ann }) => `/v1/conversations/mine/rounds/${ann.turn}/0/prompt`, 404, 'turn.missing'),
+  get('a ledger', `${theirs}/ledger`, 404, missing),
+  post('a fork', `${theirs}/fork`, '{}', 404, missing),
+  post('a fork at their turn', '/v1/conversations/mine/fork', '{"at_turn":"turn_0_000000"}', 422, 'change.invalid'),
+  post('a question', `${theirs}/turns`, '{"text":"what is in here?"}', 404, missing),
+  post('a steer', `${theirs}/turns`, '{"text":"stop that","mode":"steer"}', 404, missing),
+  post('a question by AG-UI', `${theirs}/ag-ui`, agUi('what is in here?'), 404, missing),
+  post('a question by the AI SDK', `${theirs}/ui-message`, uiMessage('what is in here?'), 404, missing),
+  { what: 'a stop', ask: () => ({ method: 'POST', path: `${theirs}/stop` }), status: 404, code: missing },
+  post('feedback', `${theirs}/feedback`, '{"turn_id":"turn_1","reaction":"ok"}', 404, missing),
+  { what: 'a new title', ask: () => ({ method: 'PATCH', path: theirs, headers: json, body: '{"title":"x"}' }), status: 404, code: missing },
+  { what: 'a deletion', ask: () => ({ method: 'DELETE', path: theirs }), status: 404, code: missing },
+  get('a list', '/v1/conversations', 200),
+  get('a search for their words', '/v1/conversations?search=MARZIPAN', 200),
+  get('a search for everything', '/v1/conversations?search=%25', 200),
+  { ...get('a page behind their cursor', ({ ann }) => `/v1/conversations?cursor=${encodeURIComponent(ann.cursor)}`, 200), mode: 'bearer' },
+  get('a store key as a name', '/v1/conversations/acme%2Fmain%2Fann%2Fplans', 404, missing),
+  get('a store key that was encoded twice', '/v1/conversations/acme%252Fmain%252Fann%252Fplans', 404, missing),
+  get('a file by its resource name', ({ ann }) => `/v1/resources/${encodeURIComponent(ann.rn)}`, 404, 'resource.missing'),
+  get('a file by its key', ({ ann }) => `/v1/resources/${encodeURIComponent(ann.key)}`, 404, 'resource.missing'),
+  get('a file by its address', ({ ann }) => `/v1/resources/${encodeURIComponent(ann.uri)}`, 404, 'resource.missing'),
+  get('a file by its hash', ({ ann }) => `/v1/resources/${ann.sha256}`, 404, 'resource.missing'),
+  {
+    what: 'whether a file is what somebody thinks it is',
+    ask: ({ ann }) => ({ path: `/v1/resources/${encodeURIComponent(ann.rn)}`, headers: { 'if-none-match': `"${ann.sha256}"` } }),
+    status: 404,
+    code: 'resource.missing',
+  },
+  {
+    what: 'a part of a file',
+    ask: ({ ann }) => ({ path: `/v1/resources/${encodeURIComponent(ann.rn)}`, headers: { range: 'bytes=0-3' } }),
+    status: 404,
+    code: 'resource.missing',
+  },
+  {
+    what: 'a file of another user of the same tenant',
+    mode: 'bearer',
+    ask: ({ ann, tokenOf }) => ({
+      path: `/v1/resources/${encodeURIComponent(ann.rn)}`,
+      headers: bearing(tokenOf({ tenant: 'acme', sub: 'bob' })),
+    }),
+    status: 404,
+    code: 'resource.missing',
+  },
+  {
+    what: 'a conversation of another user of the same tenant',
+    mode: 'bearer',
+    ask: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme', sub: 'bob' })) }),
+    status: 404,
+    code: missing,
+  },
+  {
+    what: 'a conversation of the same user in another project',
+    mode: 'bearer',
+    ask: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme', project: 'side', sub: 'ann' })) }),
+    status: 404,
+    code: missing,
+  },
+  {
+    what: 'a scope whose names run into each other',
+    mode: 'bearer',
+    ask: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme/main', project: 'ann', sub: 'plans' })) }),
+    status: 404,
+    code: missing,
+  },
+  {
+    what: 'bytes that somebody else keeps, named by their hash in a bundle',
+    ask: ({ ann }) => ({
+      method: 'POST',
+      path: '/v1/conversations/import?as=stolen',
+      headers: json,
+      body: JSON.stringify({
+        version: 1,
+        blocks: [{ type: 'user.attachment', mime: 'text/plain', blob: { sha256: ann.sha256, size: 16 } }],
+      }),
+    }),
+    status: 422,
+    code: 'bundle.invalid',
+  },
+  post('a bundle that is put into their place', '/v1/conversations/import?as=acme%2Fmain%2Fann%2Fplans', '{}', 400, 'request.invalid'),
+  post('a fork that is put into their place', '/v1/conversations/mine/fork', '{"id":"acme/main/ann/plans"}', 400, 'request.invalid'),
+  {
+    what: 'another tenant in a header',
+    mode: 'bearer',
+    ask: ({ token }) => ({ path: theirs, headers: { ...bearing(token), 'x-tenant': 'acme', 'x-user': 'ann', 'x-forwarded-user': 'ann' } }),
+    status: 404,
+    code: missing,
+  },
+]
+
+export const bearing = (token: string) => ({ authorization: `Bearer ${token}` })
+
+export function agUi(text: string): string {
+  const messages = [{ id: 'm1', role: 'user', content: text }]
+  return JSON.stringify({ threadId: 't', runId: 'r', state: {}, messages, tools: [], context: [], forwardedProps: {} })
+}
+
+export function uiMessage(text: string): string {
+  return JSON.stringify({ id: 'c', trigger: 'submit-message', messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text }] }] })
+}
