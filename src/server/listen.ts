@@ -1,9 +1,11 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { getRequestListener as RequestListener } from '@hono/node-server'
 import type { App } from './context.ts'
 import { dataPolicy, strictHeaders } from './headers.ts'
 import type { Log } from './log.ts'
 import { problemOf, type RequestCode, RequestProblem } from './problem.ts'
+import { isEventStream, sendStream } from './send-stream.ts'
 
 export interface ListenOptions {
   readonly host: string
@@ -14,10 +16,19 @@ export interface ListenOptions {
   readonly log: Log
 }
 
+type FetchCallback = Parameters<typeof RequestListener>[0]
+
 /** Serves the app. What never becomes a request of it is told what is wrong in the same form as everything else. */
 export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, requestMs, log }: ListenOptions): Promise<Server> {
   const { getRequestListener, RequestError } = await import('@hono/node-server')
-  const answer = getRequestListener(app.fetch, {
+  const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
+  const told: FetchCallback = async (request, env) => {
+    const response = await app.fetch(request, env)
+    if (!('outgoing' in env) || !isEventStream(response)) return response
+    void sendStream(response, env.outgoing as ServerResponse) // what goes wrong ends the connection
+    return RESPONSE_ALREADY_SENT
+  }
+  const answer = getRequestListener(told, {
     hostname: host,
     overrideGlobalObjects: false, // whoever runs this in their own process keeps their own `Response`
     errorHandler(error) {
