@@ -69,7 +69,7 @@ it('says in one line what the disk refused', async () => {
   })
   expect(await daybook('--data', join(folder, 'in.json'), 'list')).toMatchObject({
     exitCode: 1,
-    text: expect.stringMatching(/^EEXIST: .*$/),
+    text: expect.stringMatching(/^store\.failed: conversations can not be kept in .*\(EEXIST.*\): choose another folder with --data$/),
   })
 })
 
