@@ -160,7 +160,8 @@ export async function openArchive(
     workspaces: await openWorkspaces(settings, store.blobs),
     made: { settings: behaviour(settings) },
     bookkeeping,
-    announce: () => {}, // nobody follows
+    announce: () => {},
+    dismiss: () => {}, // nobody follows
     enterRunning: async () => false, // nothing runs
   })
   return { archive, close: () => store.close() }
