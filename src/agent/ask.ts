@@ -45,7 +45,7 @@ export async function ask(turn: Turn, progress: Progress, place: Place, model: M
     for (let attempt = 0; ; attempt++) {
       const asked = await askOnce(turn, place, decisionPrompt(turn, progress, place.ts, wrapUp), model, { attempt, phase })
       const { error } = asked.heard
-      if (asked.interrupted || !error || asked.heard.shown) return asked
+      if (asked.interrupted || !error || asked.heard.shown()) return asked
       if (isOverflow(error)) {
         squeezes = await makeRoom(turn, squeezes)
         if (squeezes > mostOverflows && !signal.aborted) return asked

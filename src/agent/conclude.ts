@@ -37,7 +37,7 @@ export async function conclude(
   exit: Exit = { reason: progress.wrapUp ? 'steer' : decision.action, deferrable: true },
 ): Promise<Step> {
   const previous = progress.attempts.at(-1)?.text
-  if (!asked.heard.answer && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer, asked.attempt)
+  if (!asked.heard.answer() && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer, asked.attempt)
   const repeated = previous !== undefined && isEquivalent(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once

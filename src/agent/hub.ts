@@ -27,7 +27,7 @@ export interface Hub {
 
 /** Who watches a conversation live. What nobody watches need not be said until somebody does. */
 export interface Audience {
-  readonly present: boolean
+  isPresent(): boolean
   /** Before anybody begins to watch, `catchUp` says what was left unsaid. The latest counts, until what it speaks of is entered. */
   whenJoined(catchUp: () => void): void
 }
@@ -105,9 +105,7 @@ export function createHub(onError: (error: unknown) => void): Hub {
       }
     },
     audience: (conversationId) => ({
-      get present() {
-        return (listeners.get(conversationId)?.live ?? 0) > 0
-      },
+      isPresent: () => (listeners.get(conversationId)?.live ?? 0) > 0,
       whenJoined(catchUp) {
         const stage = stages.get(conversationId)
         if (stage) stage.catchUp = catchUp

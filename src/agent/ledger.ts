@@ -25,7 +25,7 @@ export function openLedger(
   store: Pick<ConversationStore, 'append'>,
   emit: (event: EntryEvent) => void,
 ): Ledger {
-  let { timeline, lastSeq } = start
+  const self = { timeline: start.timeline, lastSeq: start.lastSeq, commit }
   let broken: { readonly error: unknown } | undefined
   let writing = false
   const waiting: (() => void)[] = []
@@ -35,7 +35,7 @@ export function openLedger(
     writing = true
     try {
       if (broken) throw broken.error
-      const wanted = typeof changes === 'function' ? changes(timeline) : changes // a fault in here leaves the journal whole
+      const wanted = typeof changes === 'function' ? changes(self.timeline) : changes // a fault in here leaves the journal whole
       if (wanted.length > 0) takeIn(await store.append(claim, wanted).catch(breakOff))
     } finally {
       writing = false
@@ -51,24 +51,18 @@ export function openLedger(
 
   function takeIn(entries: readonly Entry[]): void {
     for (const { seq, change } of entries) {
-      timeline = applyChange(timeline, change)
-      lastSeq = seq
+      self.timeline = applyChange(self.timeline, change)
+      self.lastSeq = seq
       emit({ type: 'entry', seq, change })
     }
   }
 
-  return {
-    get timeline() {
-      return timeline
-    },
-    get lastSeq() {
-      return lastSeq
-    },
-    commit(changes) {
-      if (!writing) return write(changes)
-      return new Promise((resolve) => waiting.push(() => resolve(write(changes))))
-    },
+  function commit(changes: Changes): Promise<void> {
+    if (!writing) return write(changes)
+    return new Promise((resolve) => waiting.push(() => resolve(write(changes))))
   }
+
+  return self
 }
 
 /** The store was asked to enter something that is no change, and entered nothing: that is our fault, and the journal is whole. */

@@ -1,10 +1,11 @@
 import type { Notice } from '../core/block/index.ts'
+import { plainChannels } from '../core/decision/plain-channels.ts'
 import { gatherChannels, type ReceivedChannel } from '../core/decision/response.ts'
 import type { Watch } from '../core/decision/watch.ts'
 import type { LaneEvent } from '../core/event.ts'
 import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
 import type { Channel, ChannelEvent } from '../core/stream/channel.ts'
-import { createChannelParser } from '../core/stream/channel-parser.ts'
+import { type ChannelParser, createChannelParser } from '../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
 import { hearOut } from './hear-out.ts'
 import type { Audience } from './hub.ts'
@@ -23,10 +24,10 @@ export interface Heard {
   /** What the adapter threw, if that is why. It may hold anything, so it is entered nowhere. */
   readonly thrown?: unknown
   /** A lane has shown something to the user: the call is not repeated behind their back. */
-  readonly shown: boolean
+  shown(): boolean
   /** More than thoughts: something they may take for done. */
-  readonly spoken: boolean
-  readonly answer: DeliveredAnswer | undefined
+  spoken(): boolean
+  answer(): DeliveredAnswer | undefined
   /** The rule it broke from its first words on: the rest was not waited for. */
   readonly violation?: Notice
 }
@@ -44,74 +45,86 @@ export interface Listening {
 
 /**
  * Listens to a stream to its end. Never throws: whatever the model or the provider does is in what was heard. While nobody watches,
- * pieces are only kept and then read at once: how a text was cut makes no difference to what it says.
+ * pieces are only kept and then read at once: how a text was cut makes no difference to what it says. One that is plain is not even
+ * parsed, unless somebody asks what was shown of it.
  */
 export async function listen(
   speak: () => AsyncIterable<ModelEvent>,
   stop: Pick<AbortController, 'abort' | 'signal'>,
   listening: Listening,
 ): Promise<Heard> {
-  const { audience, watch } = listening
-  const parser = createChannelParser(listening.channels)
+  const { audience, watch, channels } = listening
   const showing = createShowing(listening.createLanes, listening.emit)
   const heard: ChannelEvent[] = []
+  let parser: ChannelParser | undefined
   let raw = ''
   let taken = 0
+  let over = false
   let violation: Notice | undefined
   let ending: Pick<Heard, 'finish' | 'error' | 'thrown'> = {}
 
-  const take = (events: readonly ChannelEvent[]) => {
-    if (!watch.begun) violation ??= watch.step(events, parser, raw)
+  const take = (events: readonly ChannelEvent[], seen: ChannelParser) => {
+    if (!watch.begun) violation ??= watch.step(events, seen, raw)
     if (violation) return // nothing of it is read, so nothing of it is shown, however it was cut
     for (const event of events) heard.push(event)
     showing.take(events)
   }
+  /** What has come since it was last read, and, when it is over, the end of it. */
   const read = (latest = '') => {
     const text = taken + latest.length === raw.length ? latest : raw.slice(taken)
     taken = raw.length
-    take(parser.push(text))
+    parser ??= createChannelParser(channels)
+    take(parser.push(text), parser)
+    if (over) take(parser.end(), parser)
+  }
+  const show = () => {
+    read()
+    showing.catchUp()
   }
 
   const hear = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') {
       raw += event.text
-      if (audience.present) {
+      if (audience.isPresent()) {
         read(event.text)
         showing.catchUp()
-      } else if (!watch.begun) read(event.text)
+      } else if (!watch.begun && !watch.beginsWell(raw)) read(event.text)
       if (violation) stop.abort(new DOMException('The response broke the protocol.', 'AbortError'))
     } else if (event.type === 'finish') ending = { finish: { reason: event.finishReason, usage: event.usage, modelName: event.modelName } }
     else if (event.type === 'error') ending = { error: event.error }
     return violation === undefined
   }
 
-  audience.whenJoined(() => {
-    read()
-    showing.catchUp()
-  })
+  audience.whenJoined(show)
   const broke = await hearOut(speak, { stop: stop.signal, graceMs: listening.graceMs, take: hear })
   if (broke && !violation) ending = { error: thrownError(broke.thrown, raw !== ''), thrown: broke.thrown }
-  read()
-  take(parser.end())
+  over = true
   showing.end(ending.finish ? (ending.finish.reason === 'length' ? 'aborted' : 'whole') : 'cut')
-  if (audience.present) showing.catchUp()
+  const plain = parser ? undefined : plainChannels(raw, channels)
+  if (!plain) read()
+  if (audience.isPresent()) show()
   return {
     raw,
-    channels: gatherChannels(heard),
-    preamble: parser.preamble,
+    channels: plain ?? gatherChannels(heard),
+    preamble: preambleOf(parser),
     ...ending,
     ...(violation && { violation }),
-    get shown() {
-      return showing.shown
+    shown() {
+      read()
+      return showing.shown()
     },
-    get spoken() {
-      return showing.spoken
+    spoken() {
+      read()
+      return showing.spoken()
     },
-    get answer() {
-      return showing.answer
+    answer() {
+      read()
+      return showing.answer()
     },
   }
 }
+
+const preambleOf = (parser: ChannelParser | undefined) => parser?.preamble ?? ''
 
 const ADAPTER = 'model'
 

@@ -80,10 +80,10 @@ function understand(
   const options = delivered === undefined ? {} : { delivered }
   const readable = readDecision(response, options)
   if (readable.ok) return { decision: readable.decision, said: readable.warnings }
-  const reading = heard.spoken ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
+  const reading = heard.spoken() ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
   if (reading.ok) return { decision: reading.decision, said: reading.warnings }
   const saved = salvage({
-    delivered: heard.answer?.text,
+    delivered: heard.answer()?.text,
     violation: reading.violation,
     cut: response.finishReason === 'length',
     newEvents: hasNews(turn.ledger.timeline, turn.turnId),

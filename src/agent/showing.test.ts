@@ -22,7 +22,7 @@ function shownOf(response: string, looks: (piece: number) => boolean) {
   }
   showing.take(parser.end())
   showing.end('whole')
-  const { answer, shown, spoken } = showing
+  const [answer, shown, spoken] = [showing.answer(), showing.shown(), showing.spoken()]
   const lanes = Object.groupBy(deltas, ({ artifactName, marker }) => artifactName ?? marker)
   const texts = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
   return { answer, shown, spoken, texts }
@@ -50,6 +50,6 @@ describe('what a person may watch', () => {
     )
     showing.take(createChannelParser(decisionChannels).push(answers('Done.')))
     showing.end('whole')
-    expect(() => showing.answer).toThrow('nobody asked')
+    expect(() => showing.answer()).toThrow('nobody asked')
   })
 })

@@ -14,9 +14,9 @@ export interface Showing {
   /** Shows what was read and not shown. */
   catchUp(): void
   /** These ask for it, too. */
-  readonly shown: boolean
-  readonly spoken: boolean
-  readonly answer: DeliveredAnswer | undefined
+  shown(): boolean
+  spoken(): boolean
+  answer(): DeliveredAnswer | undefined
 }
 
 export function createShowing(createLanes: () => Lanes, emit: (delta: LaneEvent['delta']) => void): Showing {
@@ -52,16 +52,14 @@ export function createShowing(createLanes: () => Lanes, emit: (delta: LaneEvent[
       ending = how
     },
     catchUp: () => void caughtUp(),
-    get shown() {
+    shown() {
       caughtUp()
       return shown
     },
-    get spoken() {
+    spoken() {
       caughtUp()
       return spoken
     },
-    get answer() {
-      return caughtUp().answer()
-    },
+    answer: () => caughtUp().answer(),
   }
 }

@@ -45,7 +45,7 @@ export function promptDiffers(
 type Where = Pick<PromptDivergence, 'block' | 'byte' | 'recorded' | 'present'>
 
 function blockDiffers({ prints, slice }: PresentPrompt, { shown }: PromptRecord, before: RecordedPrompt): Where | undefined {
-  if (!shown || (shownCount(shown) === prints.count && prints.chain(prints.count) === shown.chain)) return undefined
+  if (!shown || (shownCount(shown) === prints.count() && prints.chain(prints.count()) === shown.chain)) return undefined
   const then = withShown(before, shown)
   const hashes = prints.blocks(0)
   const position = then.hashes.findIndex((hash, index) => hash !== undefined && hash !== hashes[index])

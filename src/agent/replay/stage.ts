@@ -118,7 +118,7 @@ const outside = (): never => {
   throw new Failure('store.closed', 'a replay has no world outside its record')
 }
 const nothingOutside = {
-  audience: { present: false, whenJoined: () => {} },
+  audience: { isPresent: () => false, whenJoined: () => {} },
   hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),
   emit: () => {},
   onProblem: () => {},

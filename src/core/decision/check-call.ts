@@ -25,18 +25,18 @@ export interface CallIssue {
  * Does the call fit its tool? What the tool has no name for is dropped with a warning; what it needs and lacks stops the call.
  * `seen` is asked only then: did the user see a part of the response?
  */
-export function checkCall(decision: CallDecision, tools: Tools, seen: { readonly spoken: boolean } = unseen): CheckedCall {
+export function checkCall(decision: CallDecision, tools: Tools, seen: { spoken(): boolean } = unseen): CheckedCall {
   const { toolId, code } = decision
   const signature = tools.find(toolId)
-  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, seen.spoken))
-  if (signature.onlyInCode) return refuse(notInReact(toolId, seen.spoken))
-  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, seen.spoken))
+  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, seen.spoken()))
+  if (signature.onlyInCode) return refuse(notInReact(toolId, seen.spoken()))
+  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, seen.spoken()))
   const params = asParams(decision.params, signature)
-  if (params === undefined) return refuse(badParams(decision, signature, seen.spoken))
+  if (params === undefined) return refuse(badParams(decision, signature, seen.spoken()))
 
   const order = judgeOrder(signature, decision.paramKeys)
   const broken = issuesOf(params, signature, order)
-  if (broken.length > 0) return refuse(brokenCall(signature, broken, order, seen.spoken))
+  if (broken.length > 0) return refuse(brokenCall(signature, broken, order, seen.spoken()))
 
   const { kept, dropped } = sortOut(params, signature)
   const warnings: Notice[] = []
@@ -46,7 +46,7 @@ export function checkCall(decision: CallDecision, tools: Tools, seen: { readonly
   return { ok: true, params: kept, signature, warnings }
 }
 
-const unseen = { spoken: false }
+const unseen = { spoken: () => false }
 
 /** What stops the call: its contract, its order, its required parameters. */
 function issuesOf(params: JsonObject, signature: ToolSignature, order: OrderProblem | undefined): readonly CallIssue[] {

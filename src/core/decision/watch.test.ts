@@ -43,4 +43,14 @@ describe('the watch', () => {
       offset: 0,
     })
   })
+
+  it('a response that begins as it should needs no parser to tell, wherever it is cut', () => {
+    const watch = createWatch()
+    expect(['<', '<channel:thin', '<channel:thinking'].map((raw) => [watch.beginsWell(raw), watch.begun])).toEqual(
+      Array(3).fill([true, false]),
+    )
+    expect([watch.beginsWell('<channel:thinking>I'), watch.begun]).toEqual([true, true])
+    for (const raw of [' <channel:thinking>', '<channel:action>', '<Channel:thinking>', 'Well'])
+      expect(createWatch().beginsWell(raw)).toBe(false)
+  })
 })

@@ -4,6 +4,8 @@ import { firstChannelViolation, leadingCloseTag, preambleViolation } from './ope
 
 /** Looks at a response while it is written, so that one that begins wrongly can be stopped before it is paid for. */
 export interface Watch {
+  /** Before any parser is asked: all that was written is how a response should begin, or the beginning of that. */
+  beginsWell(raw: string): boolean
   /** After each piece: what the parser made of it, what it has seen so far, and all that was written. The first violation, once. */
   step(
     events: readonly ChannelEvent[],
@@ -14,27 +16,31 @@ export interface Watch {
   readonly begun: boolean
 }
 
+const opening = '<channel:thinking>'
+
 export function createWatch(): Watch {
-  let begun = false
+  const self = { begun: false, beginsWell, step }
   let looked = 0
 
-  return {
-    get begun() {
-      return begun
-    },
-    step(events, { preamble, strayTags }, raw) {
-      if (begun) return undefined
-      const grown = preamble.slice(looked)
-      looked = preamble.length
-      if (grown.trim() !== '') {
-        begun = true
-        return preambleViolation(preamble)
-      }
-      const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
-      const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
-      if (first === undefined) return undefined
-      begun = true
-      return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
-    },
+  function beginsWell(raw: string): boolean {
+    self.begun ||= raw.startsWith(opening)
+    return self.begun || opening.startsWith(raw)
   }
+
+  function step(...[events, { preamble, strayTags }, raw]: Parameters<Watch['step']>): Notice | undefined {
+    if (self.begun) return undefined
+    const grown = preamble.slice(looked)
+    looked = preamble.length
+    if (grown.trim() !== '') {
+      self.begun = true
+      return preambleViolation(preamble)
+    }
+    const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
+    const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
+    if (first === undefined) return undefined
+    self.begun = true
+    return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
+  }
+
+  return self
 }

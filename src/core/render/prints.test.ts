@@ -50,7 +50,7 @@ describe('what is printed of a prompt', () => {
           const fresh = createRenderer()
           const [one, other] = [render(old, timeline, `t${turn}`), render(fresh, timeline, `t${turn}`)]
           expect(one).toEqual(other)
-          const { count } = fresh.prints(timeline)
+          const count = fresh.prints(timeline).count()
           expect(old.prints(timeline).blocks(0)).toEqual(fresh.prints(timeline).blocks(0))
           expect(old.prints(timeline).chain(count)).toBe(fresh.prints(timeline).chain(count))
         }
@@ -73,7 +73,7 @@ describe('what is printed of a prompt', () => {
           before = printer.print(prints, before, { texts: false })
           known = [...known.slice(0, before.from), ...before.hashes]
           expect(known).toEqual(prints.blocks(0))
-          expect(shownCount(before)).toBe(prints.count)
+          expect(shownCount(before)).toBe(prints.count())
         }
       }),
       { numRuns: 60 },

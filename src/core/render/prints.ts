@@ -7,7 +7,7 @@ import type { Shown } from './slice.ts'
  */
 export interface Prints {
   /** How many blocks are shown. */
-  readonly count: number
+  count(): number
   block(position: number): number
   /** Of the first `count` blocks together. */
   chain(count: number): number
@@ -30,9 +30,7 @@ export function createPrints(lines: readonly Pick<Shown, 'parts'>[]): Prints {
     }
   }
   return {
-    get count() {
-      return lines.length
-    },
+    count: () => lines.length,
     block(position) {
       takeIn()
       return own[position] as number

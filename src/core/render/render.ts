@@ -44,7 +44,7 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   let last: Layout | undefined
 
   function layoutOf(timeline: Timeline): Layout {
-    const grown = last !== undefined && last.spine === timeline.spine && last.size <= timeline.size
+    const grown = last !== undefined && last.spine === timeline.spine && last.size() <= timeline.size
     if (grown) last?.extend(timeline)
     else last = createLayout(createWalk(timeline, settings, last))
     return last as Layout // set on either way
@@ -81,7 +81,7 @@ interface Layout {
   readonly lines: readonly Line[]
   readonly prints: Prints
   readonly spine: Spine
-  readonly size: number
+  size(): number
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
   glance(turnId: string | undefined): Slice
@@ -163,9 +163,7 @@ function createLayout(walk: Walk): Layout {
     lines: walk.lines,
     prints: createPrints(walk.lines),
     spine: walk.spine,
-    get size() {
-      return walk.size
-    },
+    size: () => walk.size,
     extend(timeline) {
       walk.extend(timeline)
       layOut()

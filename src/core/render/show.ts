@@ -64,7 +64,6 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   let lastSummary: string | undefined
   let lastStub = false
   let folding = false // still among the summary and what it preserved
-  let size = 0
   let copy: Slice | undefined // whoever looks again before anything is new gets the same
 
   function take(block: Block, timeline: Timeline) {
@@ -128,29 +127,25 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function extend(timeline: Timeline) {
-    for (; size < timeline.size; size++) take(timeline.spine.blocks[size] as Block, timeline)
+    for (; self.size < timeline.size; self.size++) take(timeline.spine.blocks[self.size] as Block, timeline)
   }
 
   const headerOf = (turnId: string | undefined) => (turnId === undefined ? undefined : headers.get(turnId))
 
+  function slice(turnId: string | undefined): Slice {
+    const turnStart = headerOf(turnId)
+    if (copy?.shown.length !== shown.length || copy.turnStart !== turnStart) {
+      copy = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
+    }
+    return copy
+  }
+
+  const glance = (turnId: string | undefined): Slice => ({ shown, turnStart: headerOf(turnId), roundEnds })
+
+  const self = { spine: start.spine, size: 0, lines: shown, extend, slice, glance }
   extend(start)
   known.clear() // what follows is new
-  return {
-    spine: start.spine,
-    get size() {
-      return size
-    },
-    lines: shown,
-    extend,
-    slice(turnId) {
-      const turnStart = headerOf(turnId)
-      if (copy?.shown.length !== shown.length || copy.turnStart !== turnStart) {
-        copy = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
-      }
-      return copy
-    },
-    glance: (turnId) => ({ shown, turnStart: headerOf(turnId), roundEnds }),
-  }
+  return self
 }
 
 const nothing = { text: '', stub: false }

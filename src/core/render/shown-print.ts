@@ -13,8 +13,8 @@ export function createPrinter(): Printer {
   return {
     print(prints, before, { texts }) {
       const from = before ? commonWith(before, prints, last) : 0
-      const chain = prints.chain(prints.count)
-      last = { prints, count: prints.count, chain }
+      const chain = prints.chain(prints.count())
+      last = { prints, count: prints.count(), chain }
       return { from, hashes: prints.blocks(from), chain, ...(texts && { texts: prints.texts(from) }) }
     },
   }
@@ -28,9 +28,9 @@ function commonWith(
   last: { readonly prints: Prints; readonly count: number; readonly chain: number } | undefined,
 ): number {
   const count = shownCount(before)
-  if (count <= prints.count && prints.chain(count) === before.chain) return count
+  if (count <= prints.count() && prints.chain(count) === before.chain) return count
   if (last?.chain !== before.chain) return 0 // another process made it: what it showed one by one is not known here
   let common = 0
-  while (common < Math.min(last.count, prints.count) && last.prints.block(common) === prints.block(common)) common++
+  while (common < Math.min(last.count, prints.count()) && last.prints.block(common) === prints.block(common)) common++
   return common
 }

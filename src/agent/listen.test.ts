@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { decisionChannels } from '../core/decision/channels.ts'
+import { createWatch } from '../core/decision/watch.ts'
+import type { LaneEvent } from '../core/event.ts'
+import type { ModelEvent } from '../core/model-event.ts'
+import { createLanes } from '../core/stream/lanes.ts'
+import { unchanged } from '../core/stream/lanes-delta.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
+import { listen } from './listen.ts'
+
+async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
+  for (let at = 0; at < text.length; at += 7) yield { type: 'text.delta', text: text.slice(at, at + 7) }
+  const usage = { uncached: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
+  yield { type: 'finish', finishReason: 'stop', modelName: 'm', usage }
+}
+
+/** What was heard and shown of a response that somebody watches from the beginning, joins when it is over, or only asks about. */
+async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string) {
+  const deltas: LaneEvent['delta'][] = []
+  let join = () => {}
+  const heard = await listen(() => inPieces(response), new AbortController(), {
+    graceMs: 1_000,
+    channels: decisionChannels,
+    createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: unchanged, mimeOf: () => 'text/plain' }),
+    watch: createWatch(),
+    audience: {
+      isPresent: () => who === 'watcher',
+      whenJoined: (catchUp) => {
+        join = catchUp
+      },
+    },
+    emit: (delta) => void deltas.push(delta),
+  })
+  if (who === 'nobody') expect(deltas).toEqual([])
+  if (who === 'latecomer') for (let time = 0; time < 2; time++) join()
+  const { raw, channels, preamble, finish, violation } = heard
+  const asked = [heard.shown(), heard.spoken(), heard.answer()]
+  const lanes = Object.groupBy(deltas, ({ artifactName, marker }) => artifactName ?? marker)
+  const shown = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
+  return { raw, channels, preamble, finish, violation, asked, shown }
+}
+
+describe('listening', () => {
+  it.each([
+    calls('sum.add', { a: 1, b: 2 }, { notes: 'I add.' }),
+    calls('sum.add', { text: '`<b>`' }),
+    answers('Rome was founded by two brothers.', { followups: ['By whom?'] }),
+    answers('Use `</channel:answer>`.'),
+    '<channel:thinking>I only think',
+    '<channel:thin',
+    'No channel at all.',
+    '',
+  ])('hears and shows the same whether somebody watches, joins when it is over, or only asks: %s', async (response) => {
+    const watched = await heardBy('watcher', response)
+    expect(await heardBy('latecomer', response)).toEqual(watched)
+    expect(await heardBy('nobody', response)).toEqual(watched)
+  })
+})
