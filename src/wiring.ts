@@ -65,7 +65,15 @@ function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): 
 
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */
 export async function openStore(settings: Pick<Settings, 'data'>): Promise<ConversationStore> {
-  await mkdir(settings.data, { recursive: true, mode: 0o700 })
+  await mkdir(settings.data, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+    throw new Failure(
+      'store.failed',
+      `conversations can not be kept in ${settings.data} (${error.message}): choose another folder with --data`,
+      {
+        cause: error,
+      },
+    )
+  })
   const { createSqliteStore } = await import('./adapters/store/sqlite.ts') // most agents are made without it
   const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
   return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
@@ -152,7 +160,8 @@ export async function openArchive(
     workspaces: await openWorkspaces(settings, store.blobs),
     made: { settings: behaviour(settings) },
     bookkeeping,
-    announce: () => {}, // nobody follows
+    announce: () => {},
+    dismiss: () => {}, // nobody follows
     enterRunning: async () => false, // nothing runs
   })
   return { archive, close: () => store.close() }

@@ -255,6 +255,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       made: parts,
       bookkeeping: parts.bookkeeping ?? nothingKnown,
       announce: (conversation, event) => hub.publish(conversation, event),
+      dismiss: (conversation) => hub.dismiss(conversation),
       async enterRunning(conversation, change) {
         const running = await conversations.find(conversation)
         await running?.enter(change)

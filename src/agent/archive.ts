@@ -53,12 +53,14 @@ export interface ArchiveParts {
   readonly bookkeeping: Bookkeeping
   /** Tells whoever follows the conversation. */
   announce(key: string, event: EntryEvent): void
+  /** Lets whoever follows the conversation go: it is gone. */
+  dismiss(key: string): void
   /** Enters a change through the turn that is running here. False when none is. */
   enterRunning(key: string, change: Change): Promise<boolean>
 }
 
 export function createArchive(parts: ArchiveParts): Archive {
-  const { store, clock, owner, hosting, workspaces, made, bookkeeping, announce, enterRunning } = parts
+  const { store, clock, owner, hosting, workspaces, made, bookkeeping, announce, dismiss, enterRunning } = parts
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
@@ -108,6 +110,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       const { timeline } = await visible(key)
       if (timeline.openTurn) await enterAlone(key, []) // busy while somebody is at work on it
       if (!(await store.delete(key))) throw missing(key)
+      dismiss(key)
       await hosting?.forget(scope, name)
       await workspaces?.forget(scope, name)
     },

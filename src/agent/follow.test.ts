@@ -98,6 +98,20 @@ describe('whoever follows', () => {
     expect(laneText(events, 'answer')).toBe('Done.')
   })
 
+  it('is let go when the conversation is deleted', async () => {
+    const stage = createHarness({ replies: [answers('One.')] })
+    await stage.say('First.')
+    const count = (await stage.journal()).length
+    const told: TurnEvent[] = []
+    const deleted = Promise.withResolvers<void>()
+    for await (const event of stage.agent.follow(conversation)) {
+      told.push(event)
+      if (told.length === count) setTimeout(() => stage.agent.archive.delete(conversation).then(deleted.resolve, deleted.reject), 5)
+    }
+    await deleted.promise
+    expect(seqs(told)).toEqual(upTo(count))
+  })
+
   it('is told nothing twice when the journal is ahead of the news', async () => {
     const hub = createHub(() => {})
     const heard = { type: 'response.received', turn_id: 't1', ts: 't', iteration: 0, call_id: 'a', raw: '', finish_reason: 'stop' } as const

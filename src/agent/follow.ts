@@ -19,12 +19,12 @@ export interface FollowOptions {
  *
  * The past is read before anybody listens, at the reader's pace. Then listening begins, and what was entered meanwhile is read, so
  * nothing falls between the two. What was read is not told again; neither is what was live and has been entered since. Whoever joins in
- * the middle of an answer is told its beginning. It ends when nothing more can happen, once everything was told.
+ * the middle of an answer is told its beginning. It ends when nothing more can happen (the agent or the conversation is no more), once everything was told.
  */
 export async function* follow(
   conversationId: string,
   { after = 0, signal }: FollowOptions,
-  hub: Pick<Hub, 'subscribe' | 'inFlight'>,
+  hub: Pick<Hub, 'subscribe' | 'inFlight' | 'whenDismissed'>,
   store: Pick<ConversationStore, 'readJournal'>,
   over: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
@@ -45,6 +45,7 @@ export async function* follow(
   for (const told of hub.inFlight(conversationId)) queue.push(told)
   const unsubscribe = hub.subscribe(conversationId, queue.push)
   const end = () => queue.close()
+  const stay = hub.whenDismissed(conversationId, end)
   for (const each of [over, signal]) {
     if (each?.aborted) end()
     else each?.addEventListener('abort', end, { once: true })
@@ -57,6 +58,7 @@ export async function* follow(
     }
   } finally {
     unsubscribe()
+    stay()
     for (const each of [over, signal]) each?.removeEventListener('abort', end)
   }
 }

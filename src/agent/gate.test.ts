@@ -23,6 +23,13 @@ describe('the gate', () => {
     expect(gate[0]?.path).toBe(`ar:${gate[0]?.turn_id}.stage.gate`)
   })
 
+  it('leaves the title that a person gave', async () => {
+    const stage = stageOf([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.')])
+    await stage.agent.archive.create('c1', 'My trip')
+    await stage.say('How is the weather in Rome?')
+    expect((await stage.timeline()).title).toBe('My trip')
+  })
+
   it('reads the timeline without sources and announce', async () => {
     const stage = stageOf([output('{}'), answers('Clear.')])
     await stage.say('How is the weather in Rome?')

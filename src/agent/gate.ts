@@ -29,7 +29,7 @@ export async function giveTitle(turn: Turn): Promise<void> {
   ]
   await turn.ledger.commit((timeline) => [
     response,
-    ...(title === undefined ? [] : [{ type: 'title.set' as const, ts, title }]),
+    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // what a person called it stays
     ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: enter(timeline, drafts) }]),
   ])
 }

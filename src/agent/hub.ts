@@ -14,6 +14,10 @@ export interface Hub {
   publish(conversationId: string, event: TurnEvent): void
   /** Returns how to stop listening. To entries only: then nothing is said live for this listener's sake. */
   subscribe(conversationId: string, listener: (told: Told) => void, to?: 'everything' | 'entries'): () => void
+  /** The conversation is gone: nothing more can happen in it. */
+  dismiss(conversationId: string): void
+  /** Calls back at that moment. Returns how to stop waiting for it. */
+  whenDismissed(conversationId: string, leave: () => void): () => void
   audience(conversationId: string): Audience
   /** What has been said live and is not entered yet: whoever joins in the middle of an answer begins with it. */
   inFlight(conversationId: string): readonly Told[]
@@ -43,6 +47,7 @@ interface Listeners {
 export function createHub(onError: (error: unknown) => void): Hub {
   const stages = new Map<string, Stage>()
   const listeners = new Map<string, Listeners>()
+  const leaving = new Map<string, Set<() => void>>()
 
   /** Where the event stands; what it makes obsolete is no longer in flight. */
   function place(conversationId: string, event: TurnEvent): Told {
@@ -86,6 +91,17 @@ export function createHub(onError: (error: unknown) => void): Hub {
         if (!present.all.delete(listener)) return
         if (to === 'everything') present.live--
         if (present.all.size === 0 && listeners.get(conversationId) === present) listeners.delete(conversationId)
+      }
+    },
+    dismiss(conversationId) {
+      for (const leave of leaving.get(conversationId) ?? []) leave()
+    },
+    whenDismissed(conversationId, leave) {
+      const all = leaving.get(conversationId) ?? new Set()
+      leaving.set(conversationId, all.add(leave))
+      return () => {
+        all.delete(leave)
+        if (all.size === 0 && leaving.get(conversationId) === all) leaving.delete(conversationId)
       }
     },
     audience: (conversationId) => ({

@@ -9,6 +9,7 @@ import { conversationName, positiveInteger, withExamples } from './options.ts'
 import { plainLine } from './plain-text.ts'
 import { withProgress } from './progress.ts'
 import { printLine } from './terminal.ts'
+import { reasonOf } from './unreadable.ts'
 
 /** What can be done with conversations from a terminal without running an agent. */
 export function conversationCommands(context: CommandContext): readonly Command[] {
@@ -124,7 +125,7 @@ function deleteCommand({ terminal, withShelf }: CommandContext): Command {
 
 async function readJsonFile(file: string, name: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Failure('bundle.invalid', `cannot read ${name}: ${error.code ?? error.message}`, { cause: error })
+    throw new Failure('bundle.invalid', `cannot read ${name}: ${reasonOf(error)}`, { cause: error })
   })
   const value = parseJson(text)
   if (value === undefined) throw new Failure('bundle.invalid', `${name} is not JSON`)

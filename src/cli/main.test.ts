@@ -55,7 +55,9 @@ it('says in one line what is wrong, and what to do, and exits with 1', async () 
     text: 'conversation.missing: there is no conversation nobody; daybook list shows what there is',
   })
   expect((await daybook('import', join(folder, 'bad.json'))).text).toMatch(/^bundle\.invalid: .*bad\.json is not JSON$/)
-  expect((await daybook('import', join(folder, 'absent.json'))).text).toMatch(/^bundle\.invalid: cannot read .*absent\.json: ENOENT$/)
+  expect((await daybook('import', join(folder, 'absent.json'))).text).toMatch(
+    /^bundle\.invalid: cannot read .*absent\.json: there is no such file$/,
+  )
 })
 
 it('says in one line what the disk refused', async () => {
@@ -67,7 +69,7 @@ it('says in one line what the disk refused', async () => {
   })
   expect(await daybook('--data', join(folder, 'in.json'), 'list')).toMatchObject({
     exitCode: 1,
-    text: expect.stringMatching(/^EEXIST: .*$/),
+    text: expect.stringMatching(/^store\.failed: conversations can not be kept in .*\(EEXIST.*\): choose another folder with --data$/),
   })
 })
 
@@ -96,4 +98,11 @@ it('imports nothing twice: the name is taken', async () => {
     exitCode: 1,
     text: expect.stringContaining('conversation.exists'),
   })
+})
+
+it('drops no word in silence: what a command does not take is refused', async () => {
+  const { exitCode, text } = await daybook('run', 'what', 'is', 'this')
+  expect(exitCode).toBe(2)
+  expect(text).toMatch(/^error: too many arguments for 'run'/)
+  expect((await daybook('list')).text).toBe('no conversations')
 })

@@ -57,7 +57,7 @@ export async function main(args: readonly string[], terminal: Terminal = process
     upgradeCommand(context),
     completionCommand(terminal, program),
   ]
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program))
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false)) // `run what is this` is no `run what`
 
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -75,7 +76,7 @@ it('reads nothing halfway: a file that is not there is named before anything is 
   const model = says(answers('never'))
   expect(await line.run('run', 'x', '--attach', 'absent.pdf')).toMatchObject({
     exitCode: 1,
-    text: 'attachment.rejected: cannot read absent.pdf: ENOENT; nothing was sent',
+    text: 'attachment.rejected: cannot read absent.pdf: there is no such file; nothing was sent',
   })
   expect(model.requests).toEqual([])
 })
@@ -110,4 +111,16 @@ it('says in one line that a model can not be used', async () => {
   const { exitCode, text } = await line.run('run', 'x')
   expect(exitCode).toBe(1)
   expect(text).toMatch(/^model\.unavailable: [^\n]+$/)
+})
+
+it.each([
+  ['.', 'it is a folder'],
+  ['/dev/zero', 'it is a pipe or a device'],
+  ['pipe', 'it is a pipe or a device'],
+])('refuses to attach %s at once, in words', async (name, words) => {
+  execFileSync('mkfifo', [join(line.folder, 'pipe')])
+  const { exitCode, text } = await line.run('run', 'What is it?', '--attach', name)
+  expect(exitCode).toBe(1)
+  expect(text).toContain(`attachment.rejected: cannot read ${name}: ${words}`)
+  expect(text.split('\n')).toHaveLength(1)
 })

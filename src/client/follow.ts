@@ -9,10 +9,13 @@ export interface FollowOptions {
   readonly signal?: AbortSignal
   /** Told when the line breaks and when it is there again. */
   readonly onConnection?: (state: 'open' | 'lost') => void
+  /** A line that is silent for so long is taken for dead and mended. The server says something every 3 seconds, if only that it is there. */
+  readonly silenceMs?: number
 }
 
 const firstPauseMs = 250
 const longestPauseMs = 10_000
+const longestSilenceMs = 30_000
 
 /**
  * Everything after an entry, then everything that happens, for as long as one likes: a broken line is mended, and nothing is told twice
@@ -21,19 +24,20 @@ const longestPauseMs = 10_000
 export async function* follow(
   request: Request,
   path: string,
-  { after = 0, signal, onConnection = () => {} }: FollowOptions = {},
+  { after = 0, signal, onConnection = () => {}, silenceMs = longestSilenceMs }: FollowOptions = {},
 ): AsyncGenerator<TurnEvent> {
   let last = after
   let failures = 0
   while (!signal?.aborted) {
+    const watch = watchForSilence(silenceMs, signal)
     try {
       const response = await request(path, {
         query: { as: 'native', after: last },
         headers: { accept: 'text/event-stream' },
-        ...(signal && { signal }),
+        signal: watch.signal,
       })
       onConnection('open')
-      for await (const { data } of serverSentEvents(piecesOf(response))) {
+      for await (const { data } of serverSentEvents(piecesOf(response, watch))) {
         failures = 0
         const frame = JSON.parse(data) as NativeFrame // our own server's words
         if (frame.type === 'resync' || frame.type === 'server_shutdown') break
@@ -44,6 +48,8 @@ export async function* follow(
     } catch (error) {
       if (signal?.aborted) return
       if (error instanceof RequestRefused && !isPassing(error.status)) throw error
+    } finally {
+      watch.end()
     }
     if (signal?.aborted) return
     onConnection('lost')
@@ -53,17 +59,50 @@ export async function* follow(
 
 const isPassing = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500
 
-async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
+async function* piecesOf({ body }: Response, watch: Watch): AsyncGenerator<Uint8Array> {
   if (!body) return
   const reader = body.getReader()
   try {
     for (;;) {
+      watch.listen()
       const { done, value } = await reader.read()
+      watch.rest() // whoever takes long over a piece is not kept waiting by the server
       if (done) return
       yield value
     }
   } finally {
     await reader.cancel().catch(() => {}) // it is over either way
+  }
+}
+
+interface Watch {
+  /** Aborts after too long a silence, and when the caller's does. */
+  readonly signal: AbortSignal
+  listen(): void
+  rest(): void
+  end(): void
+}
+
+/** A cable that was pulled, or a laptop that slept, closes no connection: only silence tells. Listens from the request on. */
+function watchForSilence(silenceMs: number, outer: AbortSignal | undefined): Watch {
+  const silence = new AbortController()
+  const leave = () => silence.abort(outer?.reason)
+  outer?.addEventListener('abort', leave, { once: true })
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const rest = () => clearTimeout(timer)
+  const listen = () => {
+    rest()
+    timer = setTimeout(() => silence.abort(new Error('the line is silent')), silenceMs)
+  }
+  listen()
+  return {
+    signal: silence.signal,
+    listen,
+    rest,
+    end() {
+      rest()
+      outer?.removeEventListener('abort', leave)
+    },
   }
 }
 

@@ -1,60 +1,56 @@
 /** The markdown that answers are written in, as elements. Text stays text: nothing in it becomes markup that it does not spell out here. */
 
-const inline = /(\*\*(.+?)\*\*|\*([^*\s][^*]*)\*|`([^`]+)`|\[([^\]]*)\]\((https?:\/\/[^\s)]+)(?: "[^"]*")?\))/g
+// Lengths are bounded and labels hold no brackets: whoever writes an answer can not keep the page busy with it.
+const inline =
+  /(\*\*(.{1,2000}?)\*\*|\*([^*\s][^*]{0,2000})\*|`([^`]{1,4000})`|\[([^\][]{0,500})\]\((https?:\/\/[^\s)]{1,2000})(?: "[^"]{0,500}")?\))/g
+const deepestQuote = 12
 
-export function markdown(text) {
+export function markdown(text, depth = 0) {
   const blocks = []
-  const lines = text.split('\n')
-  while (lines.length > 0) blocks.push(...takeBlock(lines))
+  const lines = text.split('\n').reverse() // taken from the end: an array is slow to lose its first
+  while (lines.length > 0) blocks.push(...takeBlock(lines, depth))
   return blocks
 }
 
-function takeBlock(lines) {
-  const line = lines[0]
+function takeBlock(lines, depth) {
+  const line = lines.at(-1)
   if (line.trim() === '') {
-    lines.shift()
+    lines.pop()
     return []
   }
   const fence = /^(```+|~~~+)/.exec(line)
   if (fence) return [code(lines, fence[1])]
   const heading = /^(#{1,6})\s+(.*)$/.exec(line)
   if (heading) {
-    lines.shift()
-    return [element(`h${Math.min(5, heading[1].length + 2)}`, ...words(heading[2]))]
+    lines.pop()
+    return [element(`h${Math.min(5, heading[1].length + 2)}`, words(heading[2]))]
   }
-  if (/^\s*>/.test(line))
-    return [element('blockquote', ...markdown(takeWhile(lines, /^\s*>/, (each) => each.replace(/^\s*> ?/, '')).join('\n')))]
-  if (/^\s*[-*+]\s/.test(line))
-    return [
-      list(
-        'ul',
-        takeWhile(lines, /^\s*[-*+]\s/, (each) => each.replace(/^\s*[-*+]\s+/, '')),
-      ),
-    ]
-  if (/^\s*\d+[.)]\s/.test(line))
-    return [
-      list(
-        'ol',
-        takeWhile(lines, /^\s*\d+[.)]\s/, (each) => each.replace(/^\s*\d+[.)]\s+/, '')),
-      ),
-    ]
-  if (line.includes('|') && /^\s*\|?[\s:|-]+\|[\s:|-]*$/.test(lines[1] ?? '')) return [table(lines)]
+  if (/^\s*>/.test(line) && depth < deepestQuote) {
+    const quoted = takeWhile(lines, /^\s*>/, (each) => each.replace(/^\s*> ?/, ''))
+    return [element('blockquote', markdown(quoted.join('\n'), depth + 1))]
+  }
+  if (/^\s*[-*+]\s/.test(line)) return [list('ul', lines, /^\s*[-*+]\s+/)]
+  if (/^\s*\d+[.)]\s/.test(line)) return [list('ol', lines, /^\s*\d+[.)]\s+/)]
+  if (line.includes('|') && isRule(lines.at(-2) ?? '')) return [table(lines)]
   const paragraph = takeWhile(lines, /^(?!\s*$|```|~~~|#{1,6}\s|\s*>)/, (each) => each)
-  return [element('p', ...words(paragraph.length > 0 ? paragraph.join('\n') : lines.shift()))]
+  return [element('p', words(paragraph.length > 0 ? paragraph.join('\n') : lines.pop()))]
 }
+
+/** The line under the head of a table. */
+const isRule = (line) => /^[\s:|-]+$/.test(line) && line.includes('|') && line.includes('-')
 
 function takeWhile(lines, shape, change) {
   const taken = []
-  while (lines.length > 0 && shape.test(lines[0])) taken.push(change(lines.shift()))
+  while (lines.length > 0 && shape.test(lines.at(-1))) taken.push(change(lines.pop()))
   return taken
 }
 
 function code(lines, fence) {
-  lines.shift()
+  lines.pop()
   const held = []
-  while (lines.length > 0 && !lines[0].startsWith(fence)) held.push(lines.shift())
-  lines.shift()
-  return element('pre', held.join('\n'))
+  while (lines.length > 0 && !lines.at(-1).startsWith(fence)) held.push(lines.pop())
+  lines.pop()
+  return element('pre', [held.join('\n')])
 }
 
 function table(lines) {
@@ -64,14 +60,24 @@ function table(lines) {
       .replace(/^\||\|$/g, '')
       .split('|')
       .map((cell) => cell.trim())
-  const head = cells(lines.shift())
-  lines.shift()
+  const head = cells(lines.pop())
+  lines.pop()
   const rows = takeWhile(lines, /\|/, cells)
-  const row = (tag) => (values) => element('tr', ...values.map((value) => element(tag, ...words(value))))
-  return element('table', element('thead', row('th')(head)), element('tbody', ...rows.map(row('td'))))
+  const row = (tag) => (values) =>
+    element(
+      'tr',
+      values.map((value) => element(tag, words(value))),
+    )
+  return element('table', [element('thead', [row('th')(head)]), element('tbody', rows.map(row('td')))])
 }
 
-const list = (tag, items) => element(tag, ...items.map((item) => element('li', ...words(item))))
+function list(tag, lines, mark) {
+  const items = takeWhile(lines, mark, (each) => each.replace(mark, ''))
+  return element(
+    tag,
+    items.map((item) => element('li', words(item))),
+  )
+}
 
 function words(text) {
   const found = []
@@ -79,17 +85,18 @@ function words(text) {
   for (const match of text.matchAll(inline)) {
     found.push(text.slice(at, match.index))
     const [whole, , strong, emphasis, literal, label, url] = match
-    if (strong !== undefined) found.push(element('strong', ...words(strong)))
-    else if (emphasis !== undefined) found.push(element('em', emphasis))
-    else if (literal !== undefined) found.push(element('code', literal))
-    else found.push(Object.assign(element('a', label || url), { href: url, rel: 'noreferrer', target: '_blank' }))
+    if (strong !== undefined) found.push(element('strong', words(strong)))
+    else if (emphasis !== undefined) found.push(element('em', [emphasis]))
+    else if (literal !== undefined) found.push(element('code', [literal]))
+    else found.push(Object.assign(element('a', [label || url]), { href: url, rel: 'noreferrer', target: '_blank' }))
     at = match.index + whole.length
   }
   return [...found, text.slice(at)].filter((part) => part !== '')
 }
 
-function element(tag, ...children) {
+/** One by one: there is a limit to how many can be handed over at once. */
+function element(tag, children) {
   const made = document.createElement(tag)
-  made.append(...children)
+  for (const child of children) made.append(child)
   return made
 }

@@ -21,7 +21,13 @@ async function api(path, options = {}) {
 
 const json = (body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-async function listConversations() {
+const tell = ({ message }) => {
+  problem.textContent = message
+}
+
+const listConversations = () => showConversations().catch(tell)
+
+async function showConversations() {
   const { conversations } = await api('/conversations?limit=50')
   const items = conversations.map(({ id, title }) => {
     const button = make('button', '', title ?? id)
@@ -138,8 +144,25 @@ const heard = {
   'conv.status': ({ data }) => setBusy(data.state === 'in_progress'),
 }
 
+/** A browser does not try again when it was refused. What is gone is left; anything else may pass. */
+async function afterRefusal(id) {
+  line.textContent = 'The connection is lost.'
+  const response = await fetch(`/v1/conversations/${id}`).catch(() => undefined)
+  if (id !== conversation) return
+  if (response?.status === 404) {
+    leave()
+    problem.textContent = 'That conversation is not there any more.'
+  } else if (response && !response.ok && response.status < 500 && response.status !== 429) {
+    problem.textContent = `The server answered ${response.status}.`
+  } else {
+    line.textContent = 'The connection is lost; trying again …'
+    setTimeout(() => id === conversation && open(id, find('title').textContent), 3000)
+  }
+}
+
 function open(id, title) {
   stream?.close()
+  problem.textContent = ''
   conversation = id
   shown = new Map()
   turns.replaceChildren()
@@ -148,8 +171,10 @@ function open(id, title) {
   history.replaceState(null, '', `#${id}`)
   void listConversations()
   stream = new EventSource(`/v1/conversations/${id}/events?as=chat`)
-  stream.onerror = () => {
-    line.textContent = 'The connection is lost; trying again …'
+  stream.onerror = ({ target }) => {
+    if (target !== stream) return
+    if (target.readyState === EventSource.CLOSED) void afterRefusal(id)
+    else line.textContent = 'The connection is lost; trying again …'
   }
   stream.onopen = () => {
     line.textContent = ''
@@ -173,6 +198,19 @@ function open(id, title) {
   stream.addEventListener('resync', () => open(id, title))
 }
 
+function leave() {
+  stream?.close()
+  conversation = undefined
+  shown = new Map()
+  turns.replaceChildren()
+  setBusy(false)
+  problem.textContent = ''
+  find('title').textContent = 'Ask something'
+  history.replaceState(null, '', '/')
+  text.focus()
+  void listConversations()
+}
+
 function showChosen() {
   find('chosen').replaceChildren(...[...files.files].map(({ name }) => make('li', '', name)))
 }
@@ -192,7 +230,7 @@ async function send(mode) {
     files.value = ''
     showChosen()
   } catch (error) {
-    problem.textContent = error.message
+    tell(error)
   }
 }
 
@@ -206,19 +244,8 @@ text.onkeydown = (event) => {
   void send(busy && (event.ctrlKey || event.metaKey) ? 'steer' : 'followup')
 }
 files.onchange = showChosen
-find('stop').onclick = () =>
-  api(`/conversations/${conversation}/stop`, { method: 'POST' }).catch(({ message }) => (problem.textContent = message))
-find('new').onclick = () => {
-  stream?.close()
-  conversation = undefined
-  shown = new Map()
-  turns.replaceChildren()
-  setBusy(false)
-  find('title').textContent = 'Ask something'
-  history.replaceState(null, '', '/')
-  text.focus()
-  void listConversations()
-}
+find('stop').onclick = () => api(`/conversations/${conversation}/stop`, { method: 'POST' }).catch(tell)
+find('new').onclick = leave
 
 const named = location.hash.slice(1)
 if (/^[\w-]{1,128}$/.test(named)) open(named)

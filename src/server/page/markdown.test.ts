@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+
+interface Made {
+  readonly tag: string
+  readonly children: (Made | string)[]
+  readonly href?: string
+}
+
+/** As much of a document as the page's markdown asks for: it makes elements and appends, and has no way to parse HTML. */
+const made = (tag: string) => {
+  const children: (Made | string)[] = []
+  return { tag, children, append: (child: Made | string) => void children.push(child) }
+}
+
+let markdown: (text: string) => readonly Made[]
+beforeAll(async () => {
+  vi.stubGlobal('document', { createElement: made })
+  markdown = (await import(new URL('./markdown.js', import.meta.url).href)).markdown // it is the browser's, and has no types
+})
+afterAll(() => vi.unstubAllGlobals())
+
+const drawn = (part: Made | string): string =>
+  typeof part === 'string' ? part : `<${part.tag}${part.href ? ` ${part.href}` : ''}>${part.children.map(drawn).join('')}</>`
+const shown = (text: string) => markdown(text).map(drawn).join('')
+
+it('draws what answers are made of', () => {
+  expect(shown('# Title\n\nSome **bold *x*** and `code`.')).toContain('<h3>Title</><p>Some <strong>')
+  expect(shown('- a\n- b\n\n1. c')).toBe('<ul><li>a</><li>b</></><ol><li>c</></>')
+  expect(shown('| a | b |\n|---|:-:|\n| 1 | 2 |')).toBe('<table><thead><tr><th>a</><th>b</></></><tbody><tr><td>1</><td>2</></></></>')
+  expect(shown('> one\n> > two')).toBe('<blockquote><p>one</><blockquote><p>two</></></>')
+  expect(shown('```js\n<b>\n```\nafter')).toBe('<pre><b></><p>after</>')
+  expect(shown('[here](https://a.example/x "t")')).toBe('<p><a https://a.example/x>here</></>')
+})
+
+it.each([
+  '[a](javascript:alert(1))',
+  '[a](JavaScript:alert(1))',
+  '[a]( javascript:alert(1))',
+  '[a](java\tscript:alert(1))',
+  '[a](data:text/html,<script>alert(1)</script>)',
+  '[a](vbscript:x)',
+  '[a](//elsewhere.example)',
+  '[a](https:javascript:alert(1))',
+  '<img src=x onerror=alert(1)>',
+  '<script>alert(1)</script>',
+  '![a](javascript:alert(1))',
+])('leaves %s as text', (text) => {
+  expect(shown(text)).toBe(`<p>${text}</>`)
+})
+
+it.each([
+  ['brackets', '['.repeat(200_000)],
+  ['stars', '*a'.repeat(200_000)],
+  ['quotes in quotes', `${'>'.repeat(20_000)}x`],
+  ['bars under a bar', `a|b\n${'|'.repeat(200_000)}x`],
+  ['lines', 'x\n\n'.repeat(100_000)],
+  ['links that never end', '[a](https://x'.repeat(20_000)],
+])('is done with a flood of %s', (_name, text) => {
+  expect(markdown(text).length).toBeGreaterThan(0)
+})

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, it } from 'vitest'
+
+it('prints an address in a checkout, and the address answers', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'daybook-start-'))
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, DAYBOOK_DATA: data, DAYBOOK_PORT: '0' }
+  const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true }) // a group of its own: npm and its child
+  const ended = new Promise((resolve) => npm.once('close', resolve))
+  try {
+    let url: string | undefined
+    for await (const line of createInterface({ input: npm.stdout })) {
+      url = /^daybook is at (http:\S+)$/.exec(line)?.[1]
+      if (url !== undefined) break
+    }
+    expect(await (await fetch(`${url}/`)).text()).toContain('<title>Daybook</title>')
+    expect(await (await fetch(`${url}/health`)).json()).toMatchObject({ status: 'ok' })
+  } finally {
+    if (npm.pid !== undefined) process.kill(-npm.pid, 'SIGTERM')
+    await ended
+    rmSync(data, { recursive: true, force: true })
+  }
+}, 60_000)
