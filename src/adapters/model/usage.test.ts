@@ -2,11 +2,14 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { describe, expect, it } from 'vitest'
 import { ask, requestOf, text } from '../../../test/support/models.ts'
 import type { ModelUsage } from '../../core/model-event.ts'
 import type { SdkModel } from './ai-sdk.ts'
 import { modelFrom } from './model-from.ts'
+import { type ProviderRules, providerRules, type RulesName } from './provider-rules.ts'
+import { usageFrom } from './usage.ts'
 
 /** Bills as the providers write them, with fields that we do not read. */
 const bills: Readonly<Record<string, readonly (readonly [what: string, wire: object | undefined, expected: ModelUsage | undefined])[]>> = {
@@ -133,6 +136,42 @@ describe.each(Object.keys(bills))('the bill of %s', (name) => {
     )
   })
 })
+
+/** The loop never asks for a whole answer; a bill that comes with one reads the same. */
+describe.each(Object.keys(bills))('the bill of %s, with a whole answer', (name) => {
+  it.each((bills[name] ?? []).filter(([, wire, expected]) => wire && expected))('%s', async (_, wire, expected) => {
+    const model = (wholly[name] as (usage: object) => Whole)(wire as object)
+    const rules: ProviderRules = providerRules[name as RulesName]
+    const { usage } = await model.doGenerate({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] })
+    expect(usageFrom(usage, rules.longWrites, true)).toEqual(expected)
+  })
+})
+
+type Whole = Pick<LanguageModelV4, 'doGenerate'>
+
+const whole = (body: object) => async () => Response.json(body)
+
+const wholly: Readonly<Record<string, (usage: object) => Whole>> = {
+  anthropic: (usage) => {
+    const content = [{ type: 'text', text: 'Hi' }]
+    const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-sonnet-5-5', content, stop_reason: 'end_turn', usage }
+    return createAnthropic({ apiKey: 'k', fetch: whole(message) }).languageModel('claude-sonnet-5-5')
+  },
+  openai: (usage) => {
+    const content = [{ type: 'output_text', text: 'Hi', annotations: [] }]
+    const output = [{ type: 'message', role: 'assistant', id: 'm', content }]
+    return createOpenAI({ apiKey: 'k', fetch: whole({ id: 'r', created_at: 1, model: 'gpt-6-sol', output, usage }) }).responses('gpt-6-sol')
+  },
+  google: (usageMetadata) => {
+    const candidates = [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }]
+    return createGoogle({ apiKey: 'k', fetch: whole({ candidates, usageMetadata }) }).languageModel('gemini-3.8-flash')
+  },
+  compatible: (usage) => {
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
+    const fetch = whole({ id: 'c', created: 1, model: 'qwen3', choices, usage })
+    return createOpenAICompatible({ name: 'compatible', baseURL: 'http://127.0.0.1:1/v1', fetch }).chatModel('qwen3')
+  },
+}
 
 const answering = (frames: readonly unknown[]) => async () =>
   new Response(frames.map((frame) => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n\n`).join(''), {
