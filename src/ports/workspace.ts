@@ -18,7 +18,7 @@ export interface Workspaces {
 /**
  *   <workspace>/out/timeline.json, sources_pool.json, logs/     `runtime`, nothing the model can name
  *   <workspace>/out/workdir/<turn>/files outputs attachments    `files`, OUT_DIR
- *   <workspace>/work/                                           `scratch`
+ *   <workspace>/work                                            `scratch`
  *
  * What a conversation has below `files/` is its lineage. Its first folders are scopes, one per project; a file at the top is a scope of its
  * own. A turn begins with none of it here, and leaves a version behind: the lineage before it, with every scope that the turn checked out

@@ -7,8 +7,7 @@ import type { TurnGate } from '../limits/turn-gate.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems, withBody } from '../routes/describe.ts'
 import { answerTo } from './answer-to.ts'
-import { formatOf } from './format-of.ts'
-import { eventStream } from './sse.ts'
+import { tell } from './tell.ts'
 
 /** For clients that know nothing of turns: they say something and read the answer from the same connection. */
 export function chatRoutes(parts: ServerParts, followers: Followers, gate: TurnGate): App {
@@ -27,32 +26,21 @@ async function answer(
   followers: Followers,
   gate: TurnGate,
 ): Promise<Response> {
-  const { agent, settings, now, newId, shutdown, log } = parts
+  const { agent, newId } = parts
   const key = keyOf(c)
   const text = said(messages)
   const { lastSeq } = await agent.archive.head(key)
   const leaveGate = gate.enter(key)
-  const left = new AbortController()
-  let leave = () => {}
   try {
-    leave = followers.enter(c.get('caller').scope)
-    const format = await formatOf(as, c, parts, () => agent.archive.sources(key))
     const eventId = newId()
-    await agent.submit(key, text, { eventId })
-    return eventStream(answerTo(agent.follow(key, { after: lastSeq, signal: left.signal }), eventId), {
-      opening: { conversationId: c.req.param('id') ?? '', lastSeq, ts: now() },
-      format,
-      keepAliveMs: settings.keepAliveMs,
-      shutdown,
-      onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
-      onEnd() {
-        leave()
-        left.abort()
+    return await tell(c, parts, followers, {
+      as,
+      lastSeq,
+      async events(signal) {
+        await agent.submit(key, text, { eventId })
+        return answerTo(agent.follow(key, { after: lastSeq, signal }), eventId)
       },
     })
-  } catch (error) {
-    leave()
-    throw error
   } finally {
     leaveGate()
   }

@@ -3,8 +3,7 @@ import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
 import type { Followers } from '../limits/followers.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems } from '../routes/describe.ts'
-import { formatOf } from './format-of.ts'
-import { eventStream } from './sse.ts'
+import { tell } from './tell.ts'
 
 const Query = z.strictObject({
   as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
@@ -18,33 +17,14 @@ const Query = z.strictObject({
 
 /** Replays what is durable after the cursor, then stays. Closing the tab ends this, not the turn. */
 export function eventRoutes(parts: ServerParts, followers: Followers): App {
-  const { agent, settings, now, shutdown, log } = parts
+  const { agent } = parts
   return createApp().openapi(route, async (c) => {
     const key = keyOf(c)
     const { as, after } = c.req.valid('query')
     const { lastSeq } = await agent.archive.head(key)
     const from = cursor(c.req.header('last-event-id')) ?? after ?? 0
     if (from > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
-    const leave = followers.enter(c.get('caller').scope)
-    const left = new AbortController()
-    const opening = { conversationId: c.req.param('id'), lastSeq, ts: now() }
-    try {
-      const format = await formatOf(as, c, parts, () => agent.archive.sources(key))
-      return eventStream(agent.follow(key, { after: from, signal: left.signal }), {
-        opening,
-        format,
-        keepAliveMs: settings.keepAliveMs,
-        shutdown,
-        onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
-        onEnd() {
-          leave()
-          left.abort()
-        },
-      })
-    } catch (error) {
-      leave()
-      throw error
-    }
+    return tell(c, parts, followers, { as, lastSeq, events: (signal) => agent.follow(key, { after: from, signal }) })
   }) as App
 }
 
