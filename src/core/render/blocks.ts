@@ -1,5 +1,5 @@
 import type { Block, BlockType } from '../block/index.ts'
-import { readDigest } from '../block/index.ts'
+import { isBlockType, readDigest } from '../block/index.ts'
 import { toPhysical } from '../path/physical.ts'
 import { unsafeReason } from '../path/safety.ts'
 import { binaryParts } from './binary.ts'
@@ -63,6 +63,9 @@ export const renderBlock: { readonly [T in BlockType]: Renderer } = {
   'turn.feedback': renderFeedback,
   'system.message': (block, { caps }) => said(block, (text) => `[SYSTEM MESSAGE]\n${clipped(text, caps.systemMessage)}`),
 }
+
+/** Whatever a block of this type says. Types that nobody knows are kept for whoever wrote them. */
+export const showsNothing = (type: string): boolean => !isBlockType(type) || renderBlock[type] === nothing
 
 type TextCap = 'userText' | 'attachmentText' | 'stageText' | 'completion' | 'planHistory' | 'checkpoint'
 

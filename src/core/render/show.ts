@@ -1,11 +1,11 @@
 import { type Block, callOf, isHidden } from '../block/envelope.ts'
-import { isBlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
+import { type BlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
-import { roundKey } from '../timeline/rounds.ts'
+import { createRoundKeys } from '../timeline/rounds.ts'
 import type { Spine } from '../timeline/spine.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 import { createAttachments } from './attachments.ts'
-import { renderBlock } from './blocks.ts'
+import { renderBlock, showsNothing } from './blocks.ts'
 import { caps } from './caps.ts'
 import type { RenderSettings, ShowContext } from './context.ts'
 import { replacementOf } from './hidden.ts'
@@ -61,33 +61,51 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   const tools = new Map<string, string>()
   const plans = new Map<string, string>()
   const attachments = createAttachments(limits)
+  const keyOf = createRoundKeys()
+  const plain: ShowContext = { caps: limits, callId: undefined, toolId: undefined, continues: false, repeats: false, attached: undefined }
   let lastSummary: string | undefined
   let lastStub = false
   let folding = false // still among the summary and what it preserved
   let copy: Slice | undefined // whoever looks again before anything is new gets the same
+  let lent: Slice = { shown, turnStart: undefined, roundEnds }
 
   function take(block: Block, timeline: Timeline) {
-    const call = block.type === 'react.tool.call' ? readToolCall(block) : undefined
+    const { type, turn_id } = block
+    folding = type === 'conv.range.summary' || (folding && isPreserved(block))
+    const hidden = isHidden(block)
+    if (!hidden && showsNothing(type)) return
+    const call = type === 'react.tool.call' ? readToolCall(block) : undefined
     if (call) tools.set(call.tool_call_id, call.tool_id)
-    folding = block.type === 'conv.range.summary' || (folding && isPreserved(block))
-    const context = contextOf(block)
-    const replaced = isHidden(block) ? (replacementOf(block, timeline, context) ?? nothing) : undefined
+    const callId = callOf(block) ?? callInPath(block.path)
+    const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
+    const summary = hidden ? undefined : summaryOf(block, callId, toolId)
+    const plan = type === 'react.plan' ? readPlan(block) : undefined
+    const context: ShowContext = {
+      caps: limits,
+      callId,
+      toolId,
+      continues: summary !== undefined && summary === lastSummary,
+      repeats: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
+      attached: hidden ? undefined : attachments.admit(block, toolId),
+    }
+    const replaced = hidden ? (replacementOf(block, timeline, context) ?? nothing) : undefined
     const parts = replaced ? replacedParts(replaced.text) : partsIn(block, context)
     if (parts.length === 0) return
-    if (block.type === 'turn.header') {
-      if (headers.has(block.turn_id)) return // a turn is headed once
-      headers.set(block.turn_id, shown.length)
-    } else if (!headers.has(block.turn_id) && !folding && block.type !== 'system.message') {
+    if (type === 'turn.header') {
+      if (headers.has(turn_id)) return // a turn is headed once
+      headers.set(turn_id, shown.length)
+    } else if (!headers.has(turn_id) && !folding && type !== 'system.message') {
       const header = syntheticHeader(block)
-      headers.set(block.turn_id, shown.length)
-      const plain = contextOf(header)
-      push({ block: header, parts: partsIn(header, plain), context: plain, joined: false })
+      headers.set(turn_id, shown.length)
+      push(header, partsIn(header, plain), plain, false)
     }
     const stub = replaced?.stub === true
-    push({ block, parts, context, joined: context.continues || (stub && lastStub) })
-    lastSummary = replaced ? undefined : summaryOf(block, context.callId, context.toolId)
+    push(block, parts, context, context.continues || (stub && lastStub))
+    lastSummary = summary
     lastStub = stub
-    remember(block, context)
+    if (hidden) return
+    if (plan) plans.set(plan.plan_id, planStates(plan))
+    if (typeof context.attached === 'number') attachments.count(block, context.attached)
   }
 
   function partsIn(block: Block, context: ShowContext): readonly Part[] {
@@ -95,35 +113,13 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     return line && sameContext(line.context, context) ? line.parts : partsOf(block, context)
   }
 
-  function push({ block, parts, context, joined }: Omit<Line, 'round'>) {
-    const round = folding ? undefined : roundKey(block) // what a summary preserved was made in no round that can be seen
+  function push(block: Block, parts: readonly Part[], context: ShowContext, joined: boolean) {
+    const round = folding ? undefined : keyOf(block) // what a summary preserved was made in no round that can be seen
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
     const number = roundNumbers.get(round) ?? roundEnds.length
     if (number === roundEnds.length) roundNumbers.set(round, number)
     for (let later = number; later < Math.max(number + 1, roundEnds.length); later++) roundEnds[later] = position
-  }
-
-  function contextOf(block: Block): ShowContext {
-    const callId = callOf(block) ?? callInPath(block.path)
-    const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
-    const summary = isHidden(block) ? undefined : summaryOf(block, callId, toolId)
-    const plan = block.type === 'react.plan' ? readPlan(block) : undefined
-    return {
-      caps: limits,
-      callId,
-      toolId,
-      continues: summary !== undefined && summary === lastSummary,
-      repeats: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
-      attached: isHidden(block) ? undefined : attachments.admit(block, toolId),
-    }
-  }
-
-  function remember(block: Block, { attached }: ShowContext) {
-    if (isHidden(block)) return
-    const plan = block.type === 'react.plan' ? readPlan(block) : undefined
-    if (plan) plans.set(plan.plan_id, planStates(plan))
-    if (typeof attached === 'number') attachments.count(block, attached)
   }
 
   function extend(timeline: Timeline) {
@@ -140,7 +136,11 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     return copy
   }
 
-  const glance = (turnId: string | undefined): Slice => ({ shown, turnStart: headerOf(turnId), roundEnds })
+  function glance(turnId: string | undefined): Slice {
+    const turnStart = headerOf(turnId)
+    if (lent.turnStart !== turnStart) lent = { shown, turnStart, roundEnds }
+    return lent
+  }
 
   const self = { spine: start.spine, size: 0, lines: shown, extend, slice, glance }
   extend(start)
@@ -185,12 +185,9 @@ function sameContext(a: ShowContext, b: ShowContext): boolean {
 }
 
 function partsOf(block: Block, context: ShowContext): readonly Part[] {
-  if (!isBlockType(block.type)) return [] // kept for whoever wrote it, shown to nobody
-  return renderBlock[block.type](block, context).map(scrubbed)
+  const parts = renderBlock[block.type as BlockType](block, context) // a type that nobody knows shows nothing, and is not asked
+  return parts.some(holdsBase64) ? parts.map(scrubbed) : parts
 }
 
-function scrubbed(part: Part): Part {
-  if (part.type !== 'text') return part
-  const text = scrubBase64(part.text)
-  return text === part.text ? part : textPart(text)
-}
+const holdsBase64 = (part: Part) => part.type === 'text' && scrubBase64(part.text) !== part.text
+const scrubbed = (part: Part) => (part.type === 'text' ? textPart(scrubBase64(part.text)) : part)

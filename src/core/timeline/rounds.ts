@@ -29,6 +29,23 @@ export function roundKey(block: Block): string | undefined {
   return closing.has(block.type) ? `${block.turn_id}#end` : undefined
 }
 
+/** The same for blocks one after the other: those of one decision share one string, which is told at a glance. */
+export function createRoundKeys(): (block: Block) => string | undefined {
+  let turnId: string | undefined
+  let iteration: number | undefined
+  let key: string | undefined
+  return (block) => {
+    const decision = block.meta?.iteration
+    if (typeof decision !== 'number') return roundKey(block)
+    if (decision !== iteration || block.turn_id !== turnId) {
+      turnId = block.turn_id
+      iteration = decision
+      key = roundKey(block)
+    }
+    return key
+  }
+}
+
 /** In order of first occurrence. */
 export function roundsOf(blocks: readonly Block[]): readonly Round[] {
   const rounds = new Map<string, { turnId: string; start: number; end: number }>()
