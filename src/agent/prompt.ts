@@ -29,29 +29,27 @@ export function decisionPrompt(turn: Turn, progress: Progress, now: string, wrap
   const announce = announceText(turn, progress, timeline, now, wrapUp)
   const points = (slice: Slice) => pointsOf(turn, progress, slice).marks
   const prompt = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
-  const slice = () => renderer.slice(timeline, turn.turnId)
   const around = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
   const known = meter.known(timeline, renderer.glance(timeline, turn.turnId))
   return {
     parts: prompt.parts,
     record: recordOf(turn, prompt, timeline, `${sources}${announce}`),
     tokens: known === undefined ? undefined : known + around(),
-    countTokens: () => meter.tokens(timeline, slice()) + around(),
+    countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turn.turnId)) + around(),
   }
 }
 
 function recordOf(turn: Turn, { marks, points, segments }: Prompt, timeline: Timeline, tail: string): PromptRecord {
   const texts = turn.settings.recordPrompts
+  const { printer, renderer } = turn.view
   return {
     model: turn.models.decision.name,
     marks,
     points,
     segments,
     system: turn.systemPrint,
-    tail: { size: tail.length, ...(texts && { text: tail }) },
-    shown: turn.view.printer.print(turn.view.renderer.prints(timeline), timeline.lastResponse?.prompt?.shown, {
-      texts: turn.settings.recordPrompts,
-    }),
+    tail: texts ? { size: tail.length, text: tail } : { size: tail.length },
+    shown: printer.print(renderer.prints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
     cache_ttl_seconds: turn.settings.expiry.ttlSeconds,
   }
 }
@@ -61,29 +59,28 @@ export function pointsOf(turn: Turn, { hid }: Pick<Progress, 'hid'>, slice: Slic
 }
 
 function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: string, wrapUp: true | undefined): string {
-  const { budget, iteration } = progress
-  const bonus = bonusOf(budget)
+  const { budget, iteration, events, workspace } = progress
   return composeAnnounce({
     budget: {
       iteration,
       max: maxRoundsOf(budget),
-      ...(bonus > 0 && { bonus }),
+      bonus: bonusOf(budget),
       elapsedSeconds: (Date.parse(now) - budget.startedAt) / 1000,
-      ...(wrapUp && { wrapUp }),
+      wrapUp,
     },
     plans: openPlans(timeline),
     now: { utc: now, timezone: turn.settings.timezone },
-    ...(turn.news.feedbacks.length > 0 && { feedbacks: turn.news.feedbacks }),
-    ...(progress.events.length > 0 && { events: progress.events }),
-    ...(progress.workspace && { workspace: progress.workspace }),
-    ...constraintsOf(progress, wrapUp),
+    feedbacks: turn.news.feedbacks,
+    events,
+    workspace,
+    constraints: constraintsOf(progress, wrapUp),
   })
 }
 
-function constraintsOf(progress: Progress, wrapUp: true | undefined): { readonly constraints?: readonly string[] } {
-  if (wrapUp) return { constraints: ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.'] }
-  if (!progress.wrapUp) return {}
+function constraintsOf(progress: Progress, wrapUp: true | undefined): readonly string[] | undefined {
+  if (wrapUp) return ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.']
+  if (!progress.wrapUp) return undefined
   const { rounds, tools } = progress.wrapUp
   const left = rounds === 1 ? '1 round' : `${rounds} rounds`
-  return { constraints: [`The user asked you to wrap up: ${left} left, only ${tools.join(', ')}; then answer.`] }
+  return [`The user asked you to wrap up: ${left} left, only ${tools.join(', ')}; then answer.`]
 }

@@ -1,6 +1,6 @@
 import type { Plan } from '../block/plan.ts'
 import { type Caps, caps } from '../render/caps.ts'
-import { clipped, oneLine } from '../render/text.ts'
+import { clipped, lines, oneLine } from '../render/text.ts'
 import { type Budget, budgetSection, iterationTitle } from './budget.ts'
 import { type AnnouncedFeedback, feedbackSection, type LiveEvent, liveEventsSection } from './events.ts'
 import { plansSection } from './plans.ts'
@@ -15,35 +15,28 @@ export interface Announce {
   readonly contextCaps?: readonly string[]
   readonly runtimeLimits?: readonly string[]
   readonly events?: readonly LiveEvent[]
-  readonly workspace?: Workspace
+  readonly workspace?: Workspace | undefined
   readonly feedbacks?: readonly AnnouncedFeedback[]
-  readonly constraints?: readonly string[]
+  readonly constraints?: readonly string[] | undefined
   /** Whatever else a host has to say, in its own words. */
   readonly extra?: readonly string[]
 }
 
-/** A section: a heading and its lines. Empty ones are left out, except the budget and the plans. */
-export type Section = readonly [heading: string, ...lines: readonly string[]]
+/** A heading and its lines, in one text. Empty ones are left out, except the budget and the plans. */
+export type Section = string
 
 export function composeAnnounce(value: Announce, limits: Caps = caps): string {
-  const sections: readonly (Section | undefined)[] = [
-    budgetSection(value.budget),
-    listSection('[CONTEXT CAPS]', value.contextCaps, limits),
-    listSection('[RUNTIME LIMITS]', value.runtimeLimits, limits),
-    value.now && timeSection(value.now, limits),
-    plansSection(value.plans, limits),
-    liveEventsSection(value.events ?? [], limits),
-    value.workspace && workspaceSection(value.workspace, limits),
-    feedbackSection(value.feedbacks ?? [], limits),
-    listSection('[CONSTRAINTS]', value.constraints, limits),
-  ]
-  let text = box(iterationTitle(value.budget))
-  for (const section of sections) {
-    if (section === undefined) continue
-    text += '\n'
-    for (const line of section) text += `\n${line}`
-  }
-  for (const extra of value.extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clipped(extra, limits.announceExtra)}`
+  const { contextCaps, runtimeLimits, now, events, workspace, feedbacks, constraints, extra } = value
+  let text = `${box(iterationTitle(value.budget))}\n\n${budgetSection(value.budget)}`
+  if (contextCaps?.length) text += `\n\n${listSection('[CONTEXT CAPS]', contextCaps, limits)}`
+  if (runtimeLimits?.length) text += `\n\n${listSection('[RUNTIME LIMITS]', runtimeLimits, limits)}`
+  if (now) text += `\n\n${timeSection(now, limits)}`
+  text += `\n\n${plansSection(value.plans, limits)}`
+  if (events?.length) text += `\n\n${liveEventsSection(events, limits)}`
+  if (workspace) text += `\n\n${workspaceSection(workspace, limits)}`
+  if (feedbacks?.length) text += `\n\n${feedbackSection(feedbacks, limits)}`
+  if (constraints?.length) text += `\n\n${listSection('[CONSTRAINTS]', constraints, limits)}`
+  for (const words of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clipped(words, limits.announceExtra)}`
   return text
 }
 
@@ -55,18 +48,15 @@ function box(title: string): string {
   return `╔${edge}╗\n║${` ${title}`.padEnd(width)}║\n╚${edge}╝`
 }
 
-function listSection(heading: string, said: readonly string[] | undefined, limits: Caps): Section | undefined {
-  if (said === undefined || said.length === 0) return undefined
+function listSection(heading: string, said: readonly string[], limits: Caps): Section {
   const more = said.length - limits.announceLines
   const shown = said.slice(0, limits.announceLines).map((line) => `  - ${oneLine(line, limits.announceLine)}`)
-  return [heading, ...shown, ...(more > 0 ? [`  - … ${more} more`] : [])]
+  return lines(heading, ...shown, more > 0 ? `  - … ${more} more` : undefined)
 }
 
 function timeSection({ utc, timezone }: { readonly utc: string; readonly timezone: string }, limits: Caps): Section {
-  return [
-    '[AUTHORITATIVE TEMPORAL CONTEXT (GROUND TRUTH)]',
-    `  user_timezone: ${oneLine(timezone, limits.id)}`,
-    `  current_utc_timestamp: ${oneLine(utc, limits.id)}`,
-    `  current_utc_date: ${utc.slice(0, 10)}`,
-  ]
+  return `[AUTHORITATIVE TEMPORAL CONTEXT (GROUND TRUTH)]
+  user_timezone: ${oneLine(timezone, limits.id)}
+  current_utc_timestamp: ${oneLine(utc, limits.id)}
+  current_utc_date: ${utc.slice(0, 10)}`
 }

@@ -5,11 +5,11 @@ export interface Budget {
   readonly iteration: number
   /** Base and bonus together. */
   readonly max: number
-  /** Present when live events earned the turn more rounds. */
+  /** Above 0 when live events earned the turn more rounds. */
   readonly bonus?: number
   readonly elapsedSeconds: number
   /** The call after the last round: an answer, no tools. */
-  readonly wrapUp?: boolean
+  readonly wrapUp?: boolean | undefined
 }
 
 export function iterationTitle(budget: Budget): string {
@@ -22,19 +22,15 @@ export function budgetSection(budget: Budget): Section {
   const { max, bonus = 0, elapsedSeconds } = budget
   const current = shownIteration(budget)
   const granted = bonus > 0 ? `  (base ${max - bonus} + ${bonus} bonus from live reactive events)` : ''
-  return [
-    '[BUDGET]',
-    `  iterations  ${bar(current, max)}  ${max - current} remaining${granted}`,
-    `  time_elapsed_in_turn   ${duration(elapsedSeconds)}`,
-  ]
+  return `[BUDGET]
+  iterations  ${bar(current, max)}  ${max - current} remaining${granted}
+  time_elapsed_in_turn   ${duration(elapsedSeconds)}`
 }
 
 const shownIteration = ({ iteration, max }: Budget) => Math.max(0, Math.min(iteration + 1, max))
 
-function bar(used: number, max: number): string {
-  const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
-  return '█'.repeat(filled) + '░'.repeat(10 - filled)
-}
+const bars = Array.from({ length: 11 }, (_, filled) => '█'.repeat(filled) + '░'.repeat(10 - filled))
+const bar = (used: number, max: number) => bars[max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)] as string // never more than all is used
 
 /** `42s`, `3m07s`, `2h05m`. */
 function duration(seconds: number): string {

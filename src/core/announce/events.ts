@@ -1,6 +1,6 @@
 import type { Reaction } from '../block/turn.ts'
 import type { Caps } from '../render/caps.ts'
-import { oneLine } from '../render/text.ts'
+import { lines, oneLine } from '../render/text.ts'
 import type { Section } from './announce.ts'
 
 /** Something that reached the turn while it was running. */
@@ -14,14 +14,13 @@ export interface LiveEvent {
 const eventText = 120
 
 /** The last few, oldest first. */
-export function liveEventsSection(events: readonly LiveEvent[], limits: Caps): Section | undefined {
-  if (events.length === 0) return undefined
+export function liveEventsSection(events: readonly LiveEvent[], limits: Caps): Section {
   const shown = events.slice(-limits.liveEvents).map(({ kind, ts, text, path }) => {
     const words = text.trim() === '' ? (kind === 'steer' ? '(empty stop control)' : '(empty)') : oneLine(text, eventText)
     const where = path === undefined ? '' : ` | ${oneLine(path, limits.id)}`
     return `  - ${oneLine(kind, 40)} | ts=${oneLine(ts, 40)}${where} | ${words}`
   })
-  return ['[LIVE TURN EVENTS]', ...shown]
+  return lines('[LIVE TURN EVENTS]', ...shown)
 }
 
 export interface AnnouncedFeedback {
@@ -35,8 +34,7 @@ export interface AnnouncedFeedback {
   readonly incorporated?: boolean
 }
 
-export function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits: Caps): Section | undefined {
-  if (feedbacks.length === 0) return undefined
+export function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits: Caps): Section {
   const more = feedbacks.length - limits.feedbacks
   const shown = feedbacks.slice(-limits.feedbacks).map((feedback) => {
     const { turnId, turnTs, ts, reaction, text, incorporated } = feedback
@@ -50,5 +48,5 @@ export function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits:
     return `  - ${facts.join(' | ')}${incorporated ? '  (incorporated into turn timeline)' : ''}`
   })
   const heading = feedbacks.every(({ origin }) => origin === 'user') ? '[NEW USER FEEDBACKS]' : '[NEW FEEDBACKS]'
-  return [heading, ...(more > 0 ? [`  - … ${more} older`] : []), ...shown]
+  return lines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
 }

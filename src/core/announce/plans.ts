@@ -2,7 +2,7 @@ import type { Plan } from '../block/plan.ts'
 import { latestPlanPath } from '../path/build.ts'
 import type { Caps } from '../render/caps.ts'
 import { stepMark } from '../render/plan.ts'
-import { oneLine } from '../render/text.ts'
+import { lines, oneLine } from '../render/text.ts'
 import type { Section } from './announce.ts'
 
 /** The newest open plans, oldest first. Only the current one can be acknowledged. */
@@ -11,10 +11,11 @@ export function plansSection(plans: readonly Plan[], limits: Caps): Section {
   const open = plans.filter(isOpen).sort(byAge).slice(-limits.openPlans)
   if (open.length === 0) return noPlans
   const current = open.filter((plan) => plan.current === true).at(-1)
-  return ['[OPEN PLANS]', `  - plans: ${open.length} visible`, ...open.flatMap((plan) => planLines(plan, plan === current, limits))]
+  const shown = open.flatMap((plan) => planLines(plan, plan === current, limits))
+  return lines('[OPEN PLANS]', `  - plans: ${open.length} visible`, ...shown)
 }
 
-const noPlans: Section = ['[OPEN PLANS]', '  - plans: none']
+const noPlans: Section = '[OPEN PLANS]\n  - plans: none'
 
 /** Neither closed, nor replaced, nor through with all its steps. */
 function isOpen(plan: Plan): boolean {

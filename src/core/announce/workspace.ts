@@ -1,5 +1,5 @@
 import type { Caps } from '../render/caps.ts'
-import { oneLine } from '../render/text.ts'
+import { lines, oneLine } from '../render/text.ts'
 import type { Section } from './announce.ts'
 
 export interface Scope {
@@ -29,28 +29,28 @@ export interface Workspace {
 export function workspaceSection(workspace: Workspace, limits: Caps): Section {
   const { implementation, currentTurnRoot, turnRoots = [], editable, checkedOutFrom, checkoutMode, git } = workspace
   const fact = (name: string, value: string | undefined) =>
-    value === undefined ? [] : [`  ${name}: ${oneLine(value, limits.announceLine)}`]
+    value === undefined ? undefined : `  ${name}: ${oneLine(value, limits.announceLine)}`
   const roots = turnRoots.slice(-limits.turnRoots)
-  return [
+  return lines(
     '[WORKSPACE]',
-    ...fact('implementation', implementation),
-    ...fact('current_turn_root', currentTurnRoot),
-    ...(roots.length === 0 ? [] : ['  local turn roots:']),
+    fact('implementation', implementation),
+    fact('current_turn_root', currentTurnRoot),
+    roots.length === 0 ? undefined : '  local turn roots:',
     ...roots.map((root) => `    - ${oneLine(root, limits.announceLine)} (${root === currentTurnRoot ? 'current' : 'read-only'})`),
     ...scopes('current editable workspace', editable, limits),
-    ...fact('checked_out_from', checkedOutFrom),
-    ...fact('checkout_mode', checkoutMode),
+    fact('checked_out_from', checkedOutFrom),
+    fact('checkout_mode', checkoutMode),
     ...(git
       ? [
           '  repo_mode: sparse git repo',
-          ...fact('repo_status', git.status),
+          fact('repo_status', git.status),
           ...scopes('ls workspace', git.lineage, limits),
-          ...fact('current_turn_publish', git.currentTurnPublish),
-          ...fact('last_published_turn', git.lastPublishedTurn),
-          ...fact('publish_error', git.publishError),
+          fact('current_turn_publish', git.currentTurnPublish),
+          fact('last_published_turn', git.lastPublishedTurn),
+          fact('publish_error', git.publishError),
         ]
       : []),
-  ]
+  )
 }
 
 function scopes(name: string, listed: readonly Scope[] | undefined, limits: Caps): readonly string[] {
