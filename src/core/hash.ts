@@ -23,7 +23,7 @@ export function hashAfter(before: number, next: number): number {
 }
 
 /** 32 bits of it, for the many that stand in a row. */
-export const shortHash = (hash: number): number => hash % 0x1_0000_0000
+export const shortHash = (hash: number): number => hash >>> 0
 
 /** Every bit of the input moves every bit of the output. */
 function stirred(value: number): number {

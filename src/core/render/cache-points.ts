@@ -49,7 +49,7 @@ export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnSoFar =
   // A tail at or before the previous turn's end marks nothing that the latter does not: its slot is the one that is free. Else the
   // earliest point gives way, never the last that is frozen.
   const ofTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
-  return { prevTurn, preTail, tail, userInput, marks: distinctAscending([prevTurn, preTail, ofTail, userInput]).slice(-mostMarks) }
+  return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, preTail, ofTail, userInput) }
 }
 
 /** A fourth mark is the system message's. */
@@ -97,13 +97,14 @@ function inputAfter(slice: Slice, point: number): number | undefined {
 
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
-function distinctAscending(positions: readonly (number | undefined)[]): readonly number[] {
-  const sorted: number[] = [] // four at most
+/** The last of them, ascending, each once. They nearly always come in order. */
+function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
+  const sorted: number[] = []
   for (const position of positions) {
     if (position === undefined || sorted.includes(position)) continue
     let at = sorted.length
-    while (at > 0 && (sorted[at - 1] as number) > position) at--
-    sorted.splice(at, 0, position)
+    for (; at > 0 && (sorted[at - 1] as number) > position; at--) sorted[at] = sorted[at - 1] as number
+    sorted[at] = position
   }
-  return sorted
+  return sorted.slice(-mostMarks)
 }

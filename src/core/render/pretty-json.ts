@@ -23,5 +23,13 @@ function scalar(value: unknown): string | undefined {
 }
 
 /** Names and short words need no escape, and that is told faster than it is done. */
-const quoted = (text: string) => (text.length < 32 && simple.test(text) ? `"${text}"` : JSON.stringify(text))
-const simple = /^[\w .:/-]*$/
+const quoted = (text: string) => (text.length < 32 && isPlain(text) ? `"${text}"` : JSON.stringify(text))
+
+/** Printable ASCII without quotes and backslashes. */
+function isPlain(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 32 || code > 126 || code === 34 || code === 92) return false
+  }
+  return true
+}

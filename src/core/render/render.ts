@@ -61,11 +61,13 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
       if (sources !== undefined && sources !== '') tails.push(textPart(`${sources}\n\n`))
       if (announce !== undefined && announce !== '') tails.push(textPart(`${announce}\n\n`))
       const { parts, marks, segments } = layout.parts(wanted, tails)
-      for (const index of marks) parts[index] = { ...(parts[index] as Part), cache: true }
+      for (const index of marks) parts[index] = marked(parts[index] as Part)
       return { parts, marks, stableParts: parts.length - tails.length, points: wanted, segments }
     },
   }
 }
+
+const marked = (part: Part): Part => (part.type === 'text' ? { type: 'text', text: part.text, cache: true } : { ...part, cache: true })
 
 /** The last few of the points that exist, ascending, each once. Nearly always that is what was given. */
 function admitted(points: readonly number[], layout: Pick<Layout, 'has'>): readonly number[] {
@@ -105,7 +107,7 @@ interface Laid {
  */
 function createLayout(walk: Walk): Layout {
   const closed: Part[] = []
-  const lastPart = new Map<number, number>()
+  const lastPart: number[] = [] // by position; -1 inside a run
   const chained: number[] = [] // hashes of the closed parts, up to each
   let openChained: readonly number[] | undefined
   let open: Line[] = []
@@ -115,21 +117,20 @@ function createLayout(walk: Walk): Layout {
   function layOut() {
     for (; laid < walk.lines.length; laid++) {
       const line = walk.lines[laid] as Line
-      const before = open.at(-1)
+      const before = open[open.length - 1]
       if (before && !sameRun(before, line)) close()
       open.push(line)
+      lastPart.push(-1)
       openParts = undefined
       openChained = undefined
     }
   }
 
   function close() {
-    closed.push(...(openParts ?? coalesced(open)))
-    if (openChained) chained.push(...openChained)
-    lastPart.set(laid - 1, closed.length - 1)
+    for (const part of openParts ?? coalesced(open)) closed.push(part)
+    for (const hash of openChained ?? []) chained.push(hash)
+    lastPart[laid - 1] = closed.length - 1
     open = []
-    openParts = undefined
-    openChained = undefined
   }
 
   /** Marks only ever sit on the ends of runs; a point inside one ends the part there. */
@@ -174,12 +175,8 @@ function createLayout(walk: Walk): Layout {
     parts(ends, tails) {
       openParts ??= coalesced(open)
       const final = closed.length + openParts.length - 1
-      const marks: number[] = []
-      for (const position of ends) {
-        const mark = position === walk.lines.length - 1 ? final : lastPart.get(position)
-        if (mark === undefined) return cutAt(ends, tails)
-        marks.push(mark)
-      }
+      const marks = ends.map((position) => (position === walk.lines.length - 1 ? final : (lastPart[position] as number)))
+      if (marks.includes(-1)) return cutAt(ends, tails)
       return { parts: closed.concat(openParts, tails), marks, segments: marks.map(segmentAt) }
     },
   }

@@ -13,9 +13,11 @@ export function createPrinter(): Printer {
   return {
     print(prints, before, { texts }) {
       const from = before ? commonWith(before, prints, last) : 0
-      const chain = prints.chain(prints.count())
-      last = { prints, count: prints.count(), chain }
-      return { from, hashes: prints.blocks(from), chain, ...(texts && { texts: prints.texts(from) }) }
+      const count = prints.count()
+      const chain = prints.chain(count)
+      last = { prints, count, chain }
+      const print = { from, hashes: prints.blocks(from), chain }
+      return texts ? { ...print, texts: prints.texts(from) } : print
     },
   }
 }

@@ -8,7 +8,8 @@ import { lines, oneLine } from './text.ts'
 
 /** The sids of a search result (a list of rows) or a fetch result (rows by URL); none for any other payload. */
 export function rowSids(payload: Json | undefined): readonly number[] {
-  const rows = Array.isArray(payload) ? payload : isObject(payload) ? Object.values(payload) : []
+  const rows = Array.isArray(payload) ? payload : isObject(payload) ? Object.values(payload) : undefined
+  if (rows === undefined) return none
   const sids: number[] = []
   for (const row of rows) {
     if (!isObject(row) || !isSid(row.sid)) return []
@@ -16,6 +17,8 @@ export function rowSids(payload: Json | undefined): readonly number[] {
   }
   return sids
 }
+
+const none: readonly number[] = []
 
 /** Rows are addressed by the sids that are really there, and stay valid JSON: what does not fit is left out by whole rows. */
 export function sourceRows(payload: Json, sids: readonly number[], limits: Caps): string {

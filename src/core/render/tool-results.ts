@@ -25,7 +25,8 @@ export function renderToolResult(block: Block, context: ShowContext): readonly P
   if (block.text === undefined) return [] // only anchors hosting handles
   const digest = readDigest(block)
   if (digest) return renderDigest(digest, context)
-  const payload = isPlainResult(block, context) ? undefined : readPayload(block)
+  if (isPlainResult(block, context)) return renderResult(block, undefined, context)
+  const payload = readPayload(block)
   if (block.meta?.render_role === 'summary') return renderSummaryText(block, payload, context)
   if (payload === undefined && isArtifactPath(block.path)) return renderArtifact(block, context)
   return renderResult(block, payload, context)
@@ -107,24 +108,27 @@ function artifactLine(digest: Digest, limits: Caps): string {
 
 function renderSummaryText(block: Block, payload: Json | undefined, context: ShowContext): readonly Part[] {
   const { caps } = context
-  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
+  const path = shownPath(block, caps)
   const problem = isObject(payload) ? errorOf(payload) : undefined
   const body =
     isObject(payload) && problem !== undefined ? undefined : clipped(scrubBase64(withoutHandles(block.text ?? '')), caps.toolResult, path)
   return [textPart(lines(heading('summary', context), statusLine(problem, caps), body))]
 }
 
-function place(block: Block, limits: Caps): string | undefined {
-  const physical = block.meta?.physical_path
+const shownPath = ({ path }: Block, limits: Caps) => (path === undefined ? undefined : oneLine(path, limits.path))
+
+/** Where it is, by its path as it is shown. */
+function place({ meta }: Block, path: string | undefined): string | undefined {
+  const physical = meta?.physical_path
   const local = typeof physical === 'string' && unsafeReason(physical) === undefined ? `\nphysical_path: ${physical}` : ''
-  return block.path === undefined ? undefined : `logical_path: ${oneLine(block.path, limits.path)}${local}`
+  return path === undefined ? undefined : `logical_path: ${path}${local}`
 }
 
 function renderArtifact(block: Block, context: ShowContext): readonly Part[] {
   const { caps, toolId } = context
-  const header = textPart(lines(heading('artifact', context), place(block, caps)))
+  const path = shownPath(block, caps)
+  const header = textPart(lines(heading('artifact', context), place(block, path)))
   const text = scrubBase64(block.text ?? '')
-  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const exempt = toolId === 'react.read' || path?.startsWith('so:') === true
   const content = exempt ? clipped(text, caps.readResult, path) : preview({ what: 'ARTIFACT', text, limit: caps.toolResult, path }, caps)
   return content === '' ? [header] : [header, textPart(content)]
@@ -133,33 +137,25 @@ function renderArtifact(block: Block, context: ShowContext): readonly Part[] {
 function renderBinary(block: Block, context: ShowContext): readonly Part[] {
   const { caps, attached } = context
   const below = `mime: ${oneLine(mimeOf(block), caps.mime)}\nshown below as attachment ${attached} of this round`
-  const header = lines(heading('artifact', context), place(block, caps), typeof attached === 'number' ? below : undefined)
+  const where = place(block, shownPath(block, caps))
+  const header = lines(heading('artifact', context), where, typeof attached === 'number' ? below : undefined)
   return [textPart(header), ...binaryParts(block, context)]
 }
 
 function renderResult(block: Block, payload: Json | undefined, context: ShowContext): readonly Part[] {
   const { caps, toolId } = context
-  if (isReadStatus(payload)) return [textPart(lines(heading('result', context), place(block, caps), readStatus(payload, caps)))]
+  const path = shownPath(block, caps)
+  if (isReadStatus(payload)) return [textPart(lines(heading('result', context), place(block, path), readStatus(payload, caps)))]
   const sids = rowSids(payload)
   if (payload !== undefined && sids.length > 0) {
     return [textPart(lines(heading('result', context), sourceRows(payload, sids, caps)))]
   }
   const text = scrubBase64(payload === undefined ? (block.text ?? '') : withoutHandles(block.text ?? ''))
-  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const exempt = toolId === 'react.read' || path?.startsWith('so:') === true
   const shown = exempt
     ? clipped(text, caps.readResult, path)
     : preview({ what: 'TOOL RESULT', text, limit: caps.toolResult, path, json: payload }, caps)
   const mime = mimeOf(block)
-  return [
-    textPart(
-      lines(
-        heading('result', context),
-        place(block, caps),
-        mime === '' ? undefined : `mime: ${oneLine(mime, caps.mime)}`,
-        'payload:',
-        shown,
-      ),
-    ),
-  ]
+  const kind = mime === '' ? undefined : `mime: ${oneLine(mime, caps.mime)}`
+  return [textPart(lines(heading('result', context), place(block, path), kind, 'payload:', shown))]
 }
