@@ -1,5 +1,6 @@
 import { composeAnnounce } from '../core/announce/announce.ts'
 import { bonusOf, maxRoundsOf } from '../core/budget.ts'
+import { instantOf } from '../core/instant.ts'
 import { openPlans } from '../core/plan/open.ts'
 import { type CachePoints, cachePoints } from '../core/render/cache-points.ts'
 import type { Part } from '../core/render/part.ts'
@@ -65,7 +66,7 @@ function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: s
       iteration,
       max: maxRoundsOf(budget),
       bonus: bonusOf(budget),
-      elapsedSeconds: (Date.parse(now) - budget.startedAt) / 1000,
+      elapsedSeconds: (instantOf(now) - budget.startedAt) / 1000,
       wrapUp,
     },
     plans: openPlans(timeline),

@@ -2,6 +2,7 @@ import { type Block, callOf, isHidden } from '../block/envelope.ts'
 import { readToolCall } from '../block/tool.ts'
 import { systemMessage } from '../block/turn.ts'
 import type { Estimator } from '../estimate/estimator.ts'
+import { instantOf } from '../instant.ts'
 import { systemMessagePath } from '../path/build.ts'
 import type { BlocksHidden, Change } from '../timeline/change.ts'
 import { enter } from '../timeline/enter.ts'
@@ -33,7 +34,7 @@ export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, t
   if (!isTtl(settings.ttlSeconds)) return { status: 'disabled', changes: [] }
   if (!timeline.cache) return { status: 'armed', changes: [] }
   const ttl = isTtl(timeline.cache.ttl_seconds) ? timeline.cache.ttl_seconds : settings.ttlSeconds
-  const idle = timeline.cache.touched_at === now ? 0 : (Date.parse(now) - Date.parse(timeline.cache.touched_at)) / 1000
+  const idle = timeline.cache.touched_at === now ? 0 : (instantOf(now) - Date.parse(timeline.cache.touched_at)) / 1000
   if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
   if (timeline.size === 0) return { status: 'empty', changes: [] }
 

@@ -2,23 +2,32 @@ import type { Part } from './part.ts'
 import type { Line } from './show.ts'
 import { textPart } from './text.ts'
 
+/** What a run is made of. */
+export type RunLine = Pick<Line, 'parts' | 'round' | 'joined'>
+
 /**
  * A round as one text part followed by its images and documents. A provider looks back a bounded number of parts for what it has
  * cached: a round of many results must not outrun it. The text ends with a blank line, so that parts put together read as blocks.
  */
-export function coalesced(run: readonly Line[]): readonly Part[] {
+export function coalesced(run: readonly RunLine[]): readonly Part[] {
   let text = ''
   const binaries: Part[] = []
-  for (const { parts, joined } of run) {
-    let said: string | undefined
-    for (const part of parts) {
-      if (part.type === 'text') said = said === undefined ? part.text : `${said}\n${part.text}`
-      else binaries.push(part)
-    }
-    const own = withoutClosingLines(said ?? '')
-    if (own !== '') text += text === '' ? own : `${joined ? '\n' : '\n\n'}${own}`
+  for (const line of run) {
+    const own = saidIn(line)
+    if (own !== '') text += text === '' ? own : gapBefore(line) + own
+    for (const part of line.parts) if (part.type !== 'text') binaries.push(part)
   }
-  return text === '' ? binaries : [textPart(`${text}\n\n`), ...binaries]
+  return text === '' ? binaries : [textPart(`${text}${runEnd}`), ...binaries]
+}
+
+export const gapBefore = ({ joined }: RunLine): string => (joined ? '\n' : '\n\n')
+export const runEnd = '\n\n'
+
+/** What a block adds to the text of its run. */
+export function saidIn({ parts }: RunLine): string {
+  let said: string | undefined
+  for (const part of parts) if (part.type === 'text') said = said === undefined ? part.text : `${said}\n${part.text}`
+  return withoutClosingLines(said ?? '')
 }
 
 /** What ends with empty lines would stand further from the next block than others do. */
@@ -29,4 +38,4 @@ function withoutClosingLines(text: string): string {
 }
 
 /** Consecutive blocks of one round are one run; what belongs to no round stands alone. */
-export const sameRun = (a: Line, b: Line): boolean => a.round !== undefined && a.round === b.round
+export const sameRun = (a: RunLine, b: RunLine): boolean => a.round !== undefined && a.round === b.round

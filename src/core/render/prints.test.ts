@@ -6,6 +6,9 @@ import { hashAfter, hashText, shortHash } from '../hash.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 import { cachePoints, defaultCachePolicy } from './cache-points.ts'
+import { coalesced, type RunLine, sameRun } from './coalesce.ts'
+import type { Part } from './part.ts'
+import { chainParts, createPrints } from './prints.ts'
 import { createRenderer, type Renderer } from './render.ts'
 import { createPrinter, shownCount } from './shown-print.ts'
 
@@ -30,6 +33,41 @@ describe('a hash', () => {
     const hashes = Array.from({ length: 10_000 }, (_, n) => hashText(`line ${n}`))
     expect(new Set(hashes).size).toBe(10_000)
     expect(new Set(hashes.map(shortHash)).size).toBeGreaterThan(9_998)
+  })
+})
+
+const text = fc.constantFrom('', '\n', 'words', 'more\nwords', 'closing lines\n\n').map((said): Part => ({ type: 'text', text: said }))
+const image = fc.constantFrom('a', 'b').map((sha256): Part => ({ type: 'image', media_type: 'image/png', blob: { sha256, size: 1 } }))
+const line = fc.record({
+  parts: fc.array(fc.oneof(text, image), { minLength: 1, maxLength: 3 }),
+  round: fc.constantFrom(undefined, 'r0', 'r1'),
+  joined: fc.boolean(),
+})
+
+/** The parts of all runs, as a prompt holds them. */
+function partsOf(lines: readonly RunLine[]): readonly Part[] {
+  const runs: RunLine[][] = []
+  lines.forEach((each, position) => {
+    const before = lines[position - 1]
+    if (before && sameRun(before, each)) runs.at(-1)?.push(each)
+    else runs.push([each])
+  })
+  return runs.flatMap(coalesced)
+}
+
+describe('the hash of what is sent', () => {
+  it('is that of the parts, wherever they end, and of each block that of the block', () => {
+    fc.assert(
+      fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
+        const grown: RunLine[] = []
+        const prints = createPrints(grown)
+        for (const each of lines) {
+          grown.push(each)
+          expect(prints.sent(grown.length - 1)).toBe(chainParts(0, partsOf(grown)).at(-1) ?? 0)
+          expect(prints.block(grown.length - 1)).toBe(hashText(prints.texts(grown.length - 1)[0] ?? ''))
+        }
+      }),
+    )
   })
 })
 

@@ -1,6 +1,6 @@
-import { hashAfter, hashText, shortHash } from '../hash.ts'
+import { beginReading, hashAfter, hashOf, hashText, type Reading, readOn, readOnBoth, shortHash } from '../hash.ts'
+import { gapBefore, type RunLine, runEnd, saidIn, sameRun } from './coalesce.ts'
 import type { Part } from './part.ts'
-import type { Shown } from './slice.ts'
 
 /**
  * What was shown, by hash: of each block, and of all blocks up to one. Each block is looked at once, so that a prompt costs what is new.
@@ -13,20 +13,28 @@ export interface Prints {
   chain(count: number): number
   /** In short, for each block from `from` on. */
   blocks(from: number): readonly number[]
+  /** Of everything that is sent up to and with the block at `position`, if its run ends there. */
+  sent(position: number): number
   /** The blocks as they are shown, from `from` on. */
   texts(from: number): readonly string[]
 }
 
 /** Of a list that only ever grows. */
-export function createPrints(lines: readonly Pick<Shown, 'parts'>[]): Prints {
+export function createPrints(lines: readonly RunLine[]): Prints {
   const own: number[] = []
   const chained = [0]
+  const sent: number[] = []
+  let run = beginRun(0)
 
   function takeIn(): void {
     for (let known = own.length; known < lines.length; known++) {
-      const hash = hashText(shownText((lines[known] as Pick<Shown, 'parts'>).parts))
+      const line = lines[known] as RunLine
+      const before = lines[known - 1]
+      if (before && !sameRun(before, line)) run = beginRun(sent[known - 1] as number)
+      const hash = takeInto(run, line)
       own.push(hash)
       chained.push(hashAfter(chained[known] as number, hash))
+      sent.push(sentWith(run))
     }
   }
   return {
@@ -43,8 +51,49 @@ export function createPrints(lines: readonly Pick<Shown, 'parts'>[]): Prints {
       takeIn()
       return own.slice(from).map(shortHash)
     },
+    sent(position) {
+      takeIn()
+      return sent[position] as number
+    },
     texts: (from) => lines.slice(from).map(({ parts }) => shownText(parts)),
   }
+}
+
+/** What one run of blocks is sent as: one text and the bytes behind it, as `coalesced` puts them. */
+interface Run {
+  /** The hash of everything that is sent before it. */
+  readonly before: number
+  readonly text: Reading
+  binaries: readonly Part[]
+}
+
+const noBinaries: readonly Part[] = []
+const beginRun = (before: number): Run => ({ before, text: beginReading(), binaries: noBinaries })
+
+/** Gives the block's own hash. What is hashed there is nearly always what the block adds to its run, so that both are read at once. */
+function takeInto(run: Run, line: RunLine): number {
+  const said = saidIn(line)
+  const shown = shownText(line.parts)
+  if (said !== '' && run.text.size > 0) readOn(run.text, gapBefore(line))
+  if (said === shown) {
+    const own = beginReading()
+    readOnBoth(own, run.text, said)
+    return hashOf(own)
+  }
+  readOn(run.text, said)
+  run.binaries = [...run.binaries, ...line.parts.filter(({ type }) => type !== 'text')]
+  return hashText(shown)
+}
+
+function sentWith({ before, text: { high, low, size }, binaries }: Run): number {
+  let sent = before
+  if (size > 0) {
+    const text = { high, low, size }
+    readOn(text, runEnd)
+    sent = hashAfter(before, hashOf(text))
+  }
+  for (const part of binaries) sent = hashAfter(sent, hashText(partText(part)))
+  return sent
 }
 
 /** The same for parts as they are sent: of everything up to and with each, after what came before them. */

@@ -108,8 +108,7 @@ interface Laid {
 function createLayout(walk: Walk): Layout {
   const closed: Part[] = []
   const lastPart: number[] = [] // by position; -1 inside a run
-  const chained: number[] = [] // hashes of the closed parts, up to each
-  let openChained: readonly number[] | undefined
+  const prints = createPrints(walk.lines)
   let open: Line[] = []
   let openParts: readonly Part[] | undefined
   let laid = 0
@@ -122,13 +121,11 @@ function createLayout(walk: Walk): Layout {
       open.push(line)
       lastPart.push(-1)
       openParts = undefined
-      openChained = undefined
     }
   }
 
   function close() {
     for (const part of openParts ?? coalesced(open)) closed.push(part)
-    for (const hash of openChained ?? []) chained.push(hash)
     lastPart[laid - 1] = closed.length - 1
     open = []
   }
@@ -151,18 +148,10 @@ function createLayout(walk: Walk): Layout {
     return { parts: [...parts, ...tails], marks, segments: marks.map((mark) => chain[mark] as number) }
   }
 
-  /** What is closed is looked at once; the open run may still grow. */
-  function segmentAt(mark: number): number {
-    if (chained.length < closed.length) chained.push(...chainParts(chained.at(-1) ?? 0, closed.slice(chained.length)))
-    if (mark < closed.length) return chained[mark] as number
-    openChained ??= chainParts(chained.at(-1) ?? 0, openParts ?? [])
-    return openChained[mark - closed.length] as number
-  }
-
   layOut()
   return {
     lines: walk.lines,
-    prints: createPrints(walk.lines),
+    prints,
     spine: walk.spine,
     size: () => walk.size,
     extend(timeline) {
@@ -177,7 +166,7 @@ function createLayout(walk: Walk): Layout {
       const final = closed.length + openParts.length - 1
       const marks = ends.map((position) => (position === walk.lines.length - 1 ? final : (lastPart[position] as number)))
       if (marks.includes(-1)) return cutAt(ends, tails)
-      return { parts: closed.concat(openParts, tails), marks, segments: marks.map(segmentAt) }
+      return { parts: closed.concat(openParts, tails), marks, segments: ends.map(prints.sent) }
     },
   }
 }
