@@ -31,10 +31,11 @@ export interface ExpiryPlan {
  * and for as long as that response's prompt was promised to be kept, so a changed setting counts from the next response on.
  */
 export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
+  const { cache } = timeline
   if (!isTtl(settings.ttlSeconds)) return { status: 'disabled', changes: [] }
-  if (!timeline.cache) return { status: 'armed', changes: [] }
-  const ttl = isTtl(timeline.cache.ttl_seconds) ? timeline.cache.ttl_seconds : settings.ttlSeconds
-  const idle = timeline.cache.touched_at === now ? 0 : (instantOf(now) - Date.parse(timeline.cache.touched_at)) / 1000
+  if (!cache) return { status: 'armed', changes: [] }
+  const ttl = isTtl(cache.ttl_seconds) ? cache.ttl_seconds : settings.ttlSeconds
+  const idle = cache.touched_at === now ? 0 : (instantOf(now) - Date.parse(cache.touched_at)) / 1000
   if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
   if (timeline.size === 0) return { status: 'empty', changes: [] }
 

@@ -44,10 +44,10 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   let last: Layout | undefined
 
   function layoutOf(timeline: Timeline): Layout {
-    const grown = last !== undefined && last.spine === timeline.spine && last.size() <= timeline.size
-    if (grown) last?.extend(timeline)
-    else last = createLayout(createWalk(timeline, settings, last))
-    return last as Layout // set on either way
+    const { spine, size } = timeline
+    if (last?.spine !== spine || last.size() > size) last = createLayout(createWalk(timeline, settings, last))
+    else if (last.size() < size) last.extend(timeline)
+    return last
   }
 
   return {

@@ -123,7 +123,8 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function extend(timeline: Timeline) {
-    for (; self.size < timeline.size; self.size++) take(timeline.spine.blocks[self.size] as Block, timeline)
+    const { spine, size } = timeline
+    for (; self.size < size; self.size++) take(spine.blocks[self.size] as Block, timeline)
   }
 
   const headerOf = (turnId: string | undefined) => (turnId === undefined ? undefined : headers.get(turnId))
