@@ -6,18 +6,21 @@ import { textPart } from './text.ts'
 export type RunLine = Pick<Line, 'parts' | 'round' | 'joined'>
 
 /**
- * A round as one text part followed by its images and documents. A provider looks back a bounded number of parts for what it has
+ * A round, from a line to before another, as one text part followed by its images and documents. A provider looks back a bounded number of parts for what it has
  * cached: a round of many results must not outrun it. The text ends with a blank line, so that parts put together read as blocks.
  */
-export function coalesced(run: readonly RunLine[]): readonly Part[] {
+export function coalesced(lines: readonly RunLine[], from = 0, end = lines.length): readonly Part[] {
   let text = ''
   const binaries: Part[] = []
-  for (const line of run) {
+  for (let position = from; position < end; position++) {
+    const line = lines[position] as RunLine
     const own = saidIn(line)
     if (own !== '') text += text === '' ? own : gapBefore(line) + own
     for (const part of line.parts) if (part.type !== 'text') binaries.push(part)
   }
-  return text === '' ? binaries : [textPart(`${text}${runEnd}`), ...binaries]
+  if (text === '') return binaries
+  const said = textPart(`${text}${runEnd}`)
+  return binaries.length === 0 ? [said] : [said, ...binaries]
 }
 
 export const gapBefore = ({ joined }: RunLine): string => (joined ? '\n' : '\n\n')

@@ -52,7 +52,7 @@ function partsOf(lines: readonly RunLine[]): readonly Part[] {
     if (before && sameRun(before, each)) runs.at(-1)?.push(each)
     else runs.push([each])
   })
-  return runs.flatMap(coalesced)
+  return runs.flatMap((run) => coalesced(run))
 }
 
 describe('the hash of what is sent', () => {

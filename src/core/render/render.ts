@@ -57,14 +57,18 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
       const wanted = admitted(points(layout.glance(currentTurnId)), layout)
-      const tails: Part[] = []
-      if (sources !== undefined && sources !== '') tails.push(textPart(`${sources}\n\n`))
-      if (announce !== undefined && announce !== '') tails.push(textPart(`${announce}\n\n`))
+      const tails = tailsOf(sources, announce)
       const { parts, marks, segments } = layout.parts(wanted, tails)
       for (const index of marks) parts[index] = marked(parts[index] as Part)
       return { parts, marks, stableParts: parts.length - tails.length, points: wanted, segments }
     },
   }
+}
+
+function tailsOf(sources = '', announce = ''): readonly Part[] {
+  const tail = (text: string) => textPart(`${text}\n\n`)
+  if (sources === '') return announce === '' ? [] : [tail(announce)]
+  return announce === '' ? [tail(sources)] : [tail(sources), tail(announce)]
 }
 
 const marked = (part: Part): Part => (part.type === 'text' ? { type: 'text', text: part.text, cache: true } : { ...part, cache: true })
@@ -109,25 +113,22 @@ function createLayout(walk: Walk): Layout {
   const closed: Part[] = []
   const lastPart: number[] = [] // by position; -1 inside a run
   const prints = createPrints(walk.lines)
-  let open: Line[] = []
+  let openFrom = 0 // position of the open run's first line
   let openParts: readonly Part[] | undefined
   let laid = 0
 
   function layOut() {
     for (; laid < walk.lines.length; laid++) {
-      const line = walk.lines[laid] as Line
-      const before = open[open.length - 1]
-      if (before && !sameRun(before, line)) close()
-      open.push(line)
+      if (laid > openFrom && !sameRun(walk.lines[laid - 1] as Line, walk.lines[laid] as Line)) close()
       lastPart.push(-1)
       openParts = undefined
     }
   }
 
   function close() {
-    for (const part of openParts ?? coalesced(open)) closed.push(part)
+    for (const part of openParts ?? coalesced(walk.lines, openFrom, laid)) closed.push(part)
     lastPart[laid - 1] = closed.length - 1
-    open = []
+    openFrom = laid
   }
 
   /** Marks only ever sit on the ends of runs; a point inside one ends the part there. */
@@ -135,13 +136,12 @@ function createLayout(walk: Walk): Layout {
     const cuts = new Set(ends)
     const parts: Part[] = []
     const marks: number[] = []
-    let run: Line[] = []
+    let from = 0
     walk.lines.forEach((line, position) => {
-      run.push(line)
       const next = walk.lines[position + 1]
       if (next && sameRun(line, next) && !cuts.has(position)) return
-      parts.push(...coalesced(run))
-      run = []
+      parts.push(...coalesced(walk.lines, from, position + 1))
+      from = position + 1
       if (cuts.has(position)) marks.push(parts.length - 1)
     })
     const chain = chainParts(0, parts)
@@ -162,7 +162,7 @@ function createLayout(walk: Walk): Layout {
     glance: walk.glance,
     has: (position) => Number.isInteger(position) && position >= 0 && position < walk.lines.length,
     parts(ends, tails) {
-      openParts ??= coalesced(open)
+      openParts ??= coalesced(walk.lines, openFrom)
       const final = closed.length + openParts.length - 1
       const marks = ends.map((position) => (position === walk.lines.length - 1 ? final : (lastPart[position] as number)))
       if (marks.includes(-1)) return cutAt(ends, tails)
