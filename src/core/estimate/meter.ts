@@ -1,5 +1,5 @@
 import type { Part } from '../render/part.ts'
-import type { Shown, Slice } from '../render/slice.ts'
+import type { Slice } from '../render/slice.ts'
 import type { Spine } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { partTokens } from './binary.ts'
@@ -23,44 +23,47 @@ export interface Meter {
 
 interface Reading {
   readonly spine: Spine
-  size: number
-  bounded: number
-  most: number
-  counted: number
-  exact: number
+  readonly size: number
+  readonly bounded: number
+  readonly most: number
+  readonly counted: number
+  readonly exact: number
 }
 
 export function createMeter(estimator: Estimator): Meter {
   let last: Reading | undefined
 
   /** Appending never changes what is shown already, so an older reading of the same spine still holds for what it saw. */
-  function readingOf({ spine, size }: Timeline): Reading {
-    if (last?.spine !== spine || last.size > size) last = { spine, size, bounded: 0, most: 0, counted: 0, exact: 0 }
-    last.size = size
-    return last
-  }
+  const readingOf = (timeline: Timeline): Reading =>
+    last && last.spine === timeline.spine && last.size <= timeline.size
+      ? { ...last, size: timeline.size }
+      : { spine: timeline.spine, size: timeline.size, bounded: 0, most: 0, counted: 0, exact: 0 }
 
-  function count(timeline: Timeline, { shown }: Slice): number {
+  function count(timeline: Timeline, slice: Slice): number {
     const reading = readingOf(timeline)
-    for (; reading.counted < shown.length; reading.counted++) reading.exact += estimator.parts((shown[reading.counted] as Shown).parts)
-    return reading.exact
+    const exact = sumFrom(slice, reading.counted, reading.exact, estimator.parts)
+    last = { ...reading, counted: slice.shown.length, exact }
+    return exact
   }
 
   return {
     exceeds(timeline, slice, limit) {
       const reading = readingOf(timeline)
-      const { shown } = slice
-      for (; reading.bounded < shown.length; reading.bounded++) reading.most += mostOf((shown[reading.bounded] as Shown).parts)
-      return reading.most > limit && count(timeline, slice) > limit
+      const most = sumFrom(slice, reading.bounded, reading.most, mostOf)
+      last = { ...reading, bounded: slice.shown.length, most }
+      return most > limit && count(timeline, slice) > limit
     },
     tokens: count,
-    known: ({ spine, size }, { shown }) =>
-      last?.spine === spine && last.size === size && last.counted === shown.length ? last.exact : undefined,
+    known: ({ spine, size }, slice) =>
+      last?.spine === spine && last.size === size && last.counted === slice.shown.length ? last.exact : undefined,
   }
 }
 
-function mostOf(parts: readonly Part[]): number {
-  let sum = 0
-  for (const part of parts) sum += part.type === 'text' ? mostTokens(part.text) : partTokens(part)
+function sumFrom(slice: Slice, from: number, start: number, measure: (parts: readonly Part[]) => number): number {
+  let sum = start
+  for (let position = from; position < slice.shown.length; position++) sum += measure(slice.shown[position]?.parts ?? [])
   return sum
 }
+
+const mostOf = (parts: readonly Part[]) => parts.reduce((sum, part) => sum + mostOfPart(part), 0)
+const mostOfPart = (part: Part) => (part.type === 'text' ? mostTokens(part.text) : partTokens(part))
