@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../core/timeline/change.ts'
-import { isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
+import { isKnownEvent, type Timeline, waitingFollowups } from '../core/timeline/timeline.ts'
 import { interrupts } from './fold.ts'
 import type { Ledger } from './ledger.ts'
 import { openPhase, type Phase } from './phase.ts'
@@ -100,8 +100,8 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
     },
     async rest() {
       let next: InboxEvent | undefined
-      await ledger.commit(({ inbox }) => {
-        next = inbox.find(({ kind }) => kind === 'followup')
+      await ledger.commit((timeline) => {
+        next = waitingFollowups(timeline)[0]
         closed = next === undefined
         return []
       })
