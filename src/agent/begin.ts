@@ -34,15 +34,19 @@ export async function begin(turn: Turn, opening: Opening): Promise<Progress> {
 /** A message that waited in the journal is taken in whatever happens to its files; a new one is taken as a whole, or not at all. */
 async function enterInput(turn: Turn, input: Input, ts: string): Promise<void> {
   const { ledger, turnId, settings } = turn
-  const waited = input.eventId !== undefined && isKnownEvent(ledger.timeline, input.eventId)
-  const named = uniquelyNamed(input.attachments, turnId, ledger.timeline)
-  const attachments = await (waited ? hostIfPossible : hostOrReject)(turn, named, ts)
+  const attachments = input.attachments.length === 0 ? input.attachments : await hosted(turn, input, ts)
   try {
     await ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, settings))
   } catch (error) {
     if (attachments.length > 0) await unhost(turn)
     throw error
   }
+}
+
+function hosted(turn: Turn, { attachments, eventId }: Input, ts: string): Promise<readonly Attachment[]> {
+  const { timeline } = turn.ledger
+  const waited = eventId !== undefined && isKnownEvent(timeline, eventId)
+  return (waited ? hostIfPossible : hostOrReject)(turn, uniquelyNamed(attachments, turn.turnId, timeline), ts)
 }
 
 function openingChanges(timeline: Timeline, turnId: string, ts: string, input: Input, { sources }: AgentSettings): readonly Change[] {
