@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../ports/clock.ts'
 
-/** Digits drawn at once and used up piece by piece: asking the system costs more than what it gives. */
-const POOL = 8_192
+/** Drawn at once and used up piece by piece: asking the system costs more than what it gives. */
+const POOL_BYTES = 4_096
+const POOL_DIGITS = 2 * POOL_BYTES
 
 /** The machine's own time and chance. */
 export function createSystemClock(): Clock {
   let pool = ''
-  let used = 0
+  let used = POOL_DIGITS
   let time = Number.NaN
   let text = ''
 
@@ -19,9 +20,9 @@ export function createSystemClock(): Clock {
       return text
     },
     randomHex(digits) {
-      if (digits > POOL) throw new RangeError(`${digits} digits of chance are more than anyone needs`)
-      if (used + digits > pool.length) {
-        pool = randomBytes(POOL / 2).toString('hex')
+      if (digits > POOL_DIGITS) throw new RangeError(`${digits} digits of chance are more than anyone needs`)
+      if (used + digits > POOL_DIGITS) {
+        pool = randomBytes(POOL_BYTES).toString('hex')
         used = 0
       }
       used += digits
