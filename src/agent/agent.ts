@@ -190,11 +190,13 @@ export function createAgentFrom(parts: AgentParts): Agent {
       let over = false
       // Until somebody looks, what was only live is not kept: it is in the entries in the end.
       let unsubscribe = hub.subscribe(submission.conversation, push, 'entries')
-      const result = submit(submission).finally(() => {
+      const result = submit(submission)
+      const end = (failure?: unknown) => {
         over = true
         unsubscribe()
-      })
-      result.then(() => queue.close(), queue.close) // whoever only watches is told of a failure, too
+        queue.close(failure) // whoever only watches is told of it, too
+      }
+      result.then(() => end(), end)
       return {
         result,
         [Symbol.asyncIterator]() {

@@ -120,14 +120,16 @@ function leftIn(timeline: Timeline): Opening | undefined {
  * becomes part of it.
  */
 async function work(household: Household, claim: Claim, saved: Saved, start: Start): Promise<Running> {
-  const { store, clock, hub } = household
+  const { store, clock, hub, models, toolbox, system, systemTokens, systemPrint, settings, hooks, hosting, onProblem } = household
+  const { blobs } = store
   const { conversationId } = claim
   const left = saved.timeline.openTurn?.turn_id
   const newTurn = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
   const turnId = left ?? newTurn()
   const answers = createAnswers()
-  const bill = createBill(household.settings.priceOf)
+  const bill = createBill(settings.priceOf)
   const abort = new AbortController()
+  const { signal } = abort
   const view = household.createView()
   const entered = Promise.withResolvers<void>()
   let current: Promise<TurnResult> | undefined
@@ -141,37 +143,42 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     hub.publish(conversationId, event)
     household.onEntry?.(conversationId, event)
   })
-  const inbox = createInbox(ledger, turnId, abort.signal)
-  const readBlob = ({ sha256 }: BlobRef) => store.blobs.get(sha256)
+  const inbox = createInbox(ledger, turnId, signal)
+  const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
+  const readBlob = ({ sha256 }: BlobRef) => blobs.get(sha256)
   const records = recordsOf(store, conversationId)
-  const place = createPlacer(store.blobs)
+  const place = createPlacer(blobs)
   const desk = deskOf(household.workspaces, conversationId)
   const audience = hub.audience(conversationId)
   const { scope } = readConversationKey(conversationId)
 
   async function turn(id: string, opening: Opening): Promise<TurnResult> {
     inbox.serve(id)
-    const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
-    const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
+    const news = { feedbacks: await readFeedback(ledger, clock.now(), settings) }
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
     const calls = household.workspaces && createCallLog()
-    const restore = (opened: Workspace) => restoreTurn(opened, id, ledger.timeline, historyOf({ records, blobs: store.blobs }))
-    const openDesk = desk.forTurn(id, id === left ? restore : undefined)
+    const restore = (opened: Workspace) => restoreTurn(opened, id, ledger.timeline, historyOf({ records, blobs }))
+    const takenUp = id === left
+    const openDesk = desk.forTurn(id, takenUp ? restore : undefined)
     const workspace = async () => {
       const opened = await openDesk()
-      await place(opened, ledger.timeline, id).catch((error: unknown) => household.onProblem({ where: 'attachments', error })) // tried again, and read from the journal meanwhile
+      await place(opened, ledger.timeline, id).catch((error: unknown) => onProblem({ where: 'attachments', error })) // tried again, and read from the journal meanwhile
       return opened
     }
-    const reach = { scope, audience, records, workspace, desk, takenUp: id === left, calls, blobs: store.blobs, readBlob }
-    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
-    if (id === left && household.settings.maxMoney !== undefined) recallBill(bill, (await entries()).changes, id)
-    const result = await runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
-      if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
+    if (takenUp && settings.maxMoney !== undefined) recallBill(bill, (await entries()).changes, id)
+    // biome-ignore format: what is the agent's, the conversation's and the turn's
+    const given: Turn = {
+      models, toolbox, system, systemTokens, systemPrint, settings, hooks, clock, blobs, hosting, onProblem,
+      conversationId, scope, ledger, inbox, view, bill, records, desk, readBlob, signal, emit, audience,
+      turnId: id, news, takenUp, calls, workspace, entries,
+    }
+    const result = await runTurn(given, opening).catch((error: unknown) => {
+      if (isSuperseded(error)) return cancelled(given) // another process goes on with it: the user need not know
       throw error
     })
     if (desk.isOpen(id) && result.exitReason !== 'cancelled') {
       const flushed = flushContext({ timeline: ledger.timeline, workspace }, calls?.take())
-      await flushed.catch((error: unknown) => household.onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
+      await flushed.catch((error: unknown) => onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
     }
     return result
   }
