@@ -38,6 +38,16 @@ export function hasBytes(changes: readonly Change[]): boolean {
   return false
 }
 
+/** Whether anything brings bytes along or refers to some. Asked of every append. */
+export function concernBytes(changes: readonly Change[]): boolean {
+  for (const change of changes) {
+    if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
+    for (const { base64, blob, meta } of blocksIn(change))
+      if (base64 !== undefined || blob !== undefined || meta?.keeps !== undefined) return true
+  }
+  return false
+}
+
 /** Hashes of the bytes that blocks and events refer to. */
 export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
   let found: Set<string> | undefined
