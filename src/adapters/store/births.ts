@@ -10,8 +10,7 @@ import { bare } from '../../core/timeline/frame.ts'
  * none of them was given before is for `checkNumbers` to say.
  */
 export function birthsOf(changes: readonly Change[], known: (id: string) => Block | undefined): readonly Block[] {
-  const ordinary = ascending(changes)
-  if (ordinary) return ordinary
+  if (ascend(changes)) return blocksInAll(changes)
   const fresh = new Map<string, Block>()
   for (const change of changes) {
     for (const block of birthsIn(change, (id) => known(id) ?? fresh.get(id))) fresh.set(block.id, block)
@@ -20,19 +19,29 @@ export function birthsOf(changes: readonly Change[], known: (id: string) => Bloc
 }
 
 /** The ordinary case: nothing is imported, and the blocks are numbered one after the other. */
-function ascending(changes: readonly Change[]): readonly Block[] | undefined {
-  const births: Block[] = []
+function ascend(changes: readonly Change[]): boolean {
   let last = -1
   for (const change of changes) {
-    if (change.type === 'timeline.imported') return undefined
-    for (const block of blocksIn(change)) {
-      const number = blockNumber(block.id)
-      if (number === undefined || number <= last) return undefined
+    if (change.type === 'timeline.imported') return false
+    for (const { id } of blocksIn(change)) {
+      const number = blockNumber(id)
+      if (number === undefined || number <= last) return false
       last = number
-      births.push(block)
     }
   }
-  return births
+  return true
+}
+
+/** Mostly one change brings them all. */
+function blocksInAll(changes: readonly Change[]): readonly Block[] {
+  let only: readonly Block[] | undefined
+  for (const change of changes) {
+    const blocks = blocksIn(change)
+    if (blocks.length === 0) continue
+    if (only) return changes.flatMap(blocksIn)
+    only = blocks
+  }
+  return only ?? []
 }
 
 function birthsIn(change: Change, known: (id: string) => Block | undefined): readonly Block[] {

@@ -40,7 +40,7 @@ export function log(conversation: Conversation, changes: readonly Change[]): rea
   const births = newBirths(conversation, changes)
   let seq = conversation.head.lastSeq
   const logged = changes.map((change): Entry => ({ seq: ++seq, change }))
-  const compacted = logged.findLast(({ change }) => startsFrame(change))
+  const compacted = logged.findLast(isCompaction)
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
   let ts = conversation.head.lastActivityAt ?? ''
   for (const entry of logged) {
@@ -52,6 +52,8 @@ export function log(conversation: Conversation, changes: readonly Change[]): rea
   conversation.nextBlock = numberAfter(births, conversation.nextBlock)
   return logged
 }
+
+const isCompaction = ({ change }: Entry) => startsFrame(change)
 
 /** Blocks as they were entered, by id. */
 export function bornIn(conversation: Conversation | undefined): ReadonlyMap<string, Block> {
