@@ -138,8 +138,8 @@ function median(starts: readonly number[], from: number, to: number): number {
 }
 
 /**
- * Against its own commits, timed where they happen. A thread that slept for the disk finds other things in the caches than it left
- * there: whatever it does next, commits too, takes longer than the same commits one after the other, which are told beside it.
+ * Against its own commits, timed where they happen. What a thread does after it slept for the disk takes longer than the same work
+ * without the sleep, and a commit between two halves of a round longer than one among commits; the latter is told beside it.
  */
 async function durableRound(): Promise<void> {
   await withSqlite(async (store) => {
