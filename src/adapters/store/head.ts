@@ -15,8 +15,14 @@ export function headAfter(head: Head, changes: readonly Change[]): Head {
 
 function advance(head: Head, change: Change): Head {
   const ts = changeTime(change)
-  const startedAt = head.startedAt ?? ts ?? null
-  const next: Head = { ...head, startedAt, lastActivityAt: ts ?? head.lastActivityAt, lastSeq: head.lastSeq + 1 }
+  const next: Head = {
+    title: head.title,
+    startedAt: head.startedAt ?? ts ?? null,
+    lastActivityAt: ts ?? head.lastActivityAt,
+    lastSeq: head.lastSeq + 1,
+    openTurn: head.openTurn,
+    waiting: head.waiting,
+  }
   switch (change.type) {
     case 'title.set':
       return { ...next, title: change.title.toWellFormed() }

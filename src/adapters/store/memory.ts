@@ -7,10 +7,10 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Claim, ConversationHead, ConversationStore } from '../../ports/store.ts'
 import { asBundle, exportBundle, openBundle } from './bundles.ts'
 import { isUnfinished } from './head.ts'
-import { checkChanges, hasBytes, type Incoming, referredTo, storeBytes } from './incoming.ts'
+import { checkChanges, concernBytes, hasBytes, type Incoming, referredTo, storeBytes } from './incoming.ts'
 import { checkClaim, checkFree, isAlive, leaseEnd } from './lease.ts'
 import { cursorOf, folded, inListOrder, pageOf, pageSize, readCursor } from './list-page.ts'
-import { bornIn, type Conversation, entriesOf, forget, log, newConversation, positionAfter, visibleNow } from './memory-conversation.ts'
+import { bornIn, type Conversation, forget, log, newConversation, positionAfter, visibleNow } from './memory-conversation.ts'
 import { createMutex } from './mutex.ts'
 import { checkName, exists, missing } from './name.ts'
 
@@ -107,11 +107,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       write(() => {
         const conversation = held(claim)
         const checked = checkChanges(changes)
-        if (!hasBytes(checked) && referredTo(checked).size === 0) return entriesOf(log(conversation, checked)) // mostly words
+        if (!concernBytes(checked)) return log(conversation, checked) // mostly words
         return receive(checked).then((incoming) => {
           const entries = log(held(claim), incoming.changes)
           count(incoming.changes, 1)
-          return entriesOf(entries)
+          return entries
         })
       }),
 
@@ -135,7 +135,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const next = conversation?.entries[positionAfter(conversation.entries, last)]
         if (!next) return
         last = next.seq
-        yield { seq: next.seq, change: next.change }
+        yield next
       }
     },
 
