@@ -46,6 +46,8 @@ type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 
 const nothing: readonly JsonEvent[] = []
+const starts = { object: 'object.start', array: 'array.start' } as const
+const ends = { object: 'object.end', array: 'array.end' } as const
 
 export function createJsonReader(): JsonReader {
   const root = createRootFinder()
@@ -68,7 +70,7 @@ export function createJsonReader(): JsonReader {
   let inKey = false
   let token = ''
   let quote = 0
-  let held: string[] = [] // what came after a quote of which it is not yet known whether it ends the string
+  let held = '' // what came after a quote of which it is not yet known whether it ends the string
 
   /** Most chunks hold one event: a list made for it is cheaper than a list that grows. */
   function tell(event: JsonEvent) {
@@ -85,7 +87,7 @@ export function createJsonReader(): JsonReader {
     const within = mode === 'value' || mode === 'token' || mode === 'colon' || (mode === 'string' && !inKey)
     self.problem = { code, offset: at, path: within ? valuePath() : (frame?.path ?? []) }
     mode = 'over'
-    for (const open of frames.reverse()) tell({ type: `${open.kind}.end`, path: open.path, aborted: true })
+    for (const open of frames.reverse()) tell({ type: ends[open.kind], path: open.path, aborted: true })
     frames.length = 0
     frame = undefined
   }
@@ -95,13 +97,13 @@ export function createJsonReader(): JsonReader {
     frame = { kind, path: valuePath(), index: 0 }
     frames.push(frame)
     mode = 'first'
-    tell({ type: `${kind}.start`, path: frame.path })
+    tell({ type: starts[kind], path: frame.path })
   }
 
   function close(at: number) {
     if (mode === 'next') note('trailing_comma')
     const { kind, path } = frame as Frame
-    tell({ type: `${kind}.end`, path, aborted: false })
+    tell({ type: ends[kind], path, aborted: false })
     frames.pop()
     frame = frames.at(-1)
     mode = frame === undefined ? 'over' : 'after'
@@ -197,7 +199,7 @@ export function createJsonReader(): JsonReader {
       settleQuote(verdict)
       return true
     }
-    held.push(start === 0 ? text : text.slice(start))
+    held += start === 0 ? text : text.slice(start)
     return false
   }
 
@@ -228,8 +230,8 @@ export function createJsonReader(): JsonReader {
 
   /** Goes back to what was held. Each stretch of text is weighed once and read once, so this stays linear. */
   function reread() {
-    const text = held.join('')
-    held = []
+    const text = held
+    held = ''
     read(text)
   }
 
@@ -247,19 +249,19 @@ export function createJsonReader(): JsonReader {
       if (mode === 'over' || chunk === '') return nothing
       if (mode !== 'quote') read(chunk)
       else if (weigh(chunk, 0)) {
-        held.push(chunk)
+        held += chunk
         reread()
       }
       return take()
     },
     end() {
       if (mode === 'over') return nothing
-      while (mode === 'quote' && closesLater.test(held.join(''))) {
+      while (mode === 'quote' && closesLater.test(held)) {
         settleQuote('inside')
         reread()
       }
-      const at = offset + held.reduce((length, part) => length + part.length, 0)
-      held = []
+      const at = offset + held.length
+      held = ''
       const inside = mode
       if (inside === 'quote')
         closeString(false) // a quote was written; nothing speaks against it
