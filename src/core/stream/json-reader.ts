@@ -37,6 +37,7 @@ export interface JsonReader {
 interface Frame {
   readonly kind: 'object' | 'array'
   readonly path: JsonPath
+  readonly outer: Frame | undefined
   index: number
 }
 
@@ -63,7 +64,6 @@ export function createJsonReader(): JsonReader {
   let mode: Mode = 'lead'
   let offset = 0 // of the first character of the text being read
   const span = { from: undefined as number | undefined, to: undefined as number | undefined }
-  const frames: Frame[] = []
   let frame: Frame | undefined
   let path: JsonPath = []
   let key = ''
@@ -80,32 +80,30 @@ export function createJsonReader(): JsonReader {
 
   function valuePath(): JsonPath {
     if (frame === undefined) return []
-    return [...frame.path, frame.kind === 'array' ? frame.index : key]
+    const step = frame.kind === 'array' ? frame.index : key
+    return frame.outer === undefined ? [step] : [...frame.path, step]
   }
 
   function fail(code: ReaderProblem['code'], at: number) {
     const within = mode === 'value' || mode === 'token' || mode === 'colon' || (mode === 'string' && !inKey)
     self.problem = { code, offset: at, path: within ? valuePath() : (frame?.path ?? []) }
     mode = 'over'
-    for (const open of frames.reverse()) tell({ type: ends[open.kind], path: open.path, aborted: true })
-    frames.length = 0
-    frame = undefined
+    for (; frame !== undefined; frame = frame.outer) tell({ type: ends[frame.kind], path: frame.path, aborted: true })
   }
 
   function open(kind: Frame['kind'], at: number) {
-    if (frames.length === deepestNesting) return fail('json.too_deep', at)
-    frame = { kind, path: valuePath(), index: 0 }
-    frames.push(frame)
+    const path = valuePath()
+    if (path.length === deepestNesting) return fail('json.too_deep', at)
+    frame = { kind, path, outer: frame, index: 0 }
     mode = 'first'
-    tell({ type: starts[kind], path: frame.path })
+    tell({ type: starts[kind], path })
   }
 
   function close(at: number) {
     if (mode === 'next') note('trailing_comma')
-    const { kind, path } = frame as Frame
+    const { kind, path, outer } = frame as Frame
     tell({ type: ends[kind], path, aborted: false })
-    frames.pop()
-    frame = frames.at(-1)
+    frame = outer
     mode = frame === undefined ? 'over' : 'after'
     if (frame === undefined) span.to = at + 1
   }
