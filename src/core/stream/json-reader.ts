@@ -1,4 +1,4 @@
-import { createClosingRule } from './json-closing-quote.ts'
+import { beginClosing, createClosingRule, stepClosing } from './json-closing-quote.ts'
 import {
   deepestNesting,
   isSpace,
@@ -9,7 +9,7 @@ import {
   type JsonRepair,
   readScalar,
 } from './json-event.ts'
-import { createRootFinder } from './json-root.ts'
+import { createRootFinder, isOpening, stepRoot } from './json-root.ts'
 import { createStringDecoder } from './json-string.ts'
 
 /** Why the reader gave up, and where. Offsets count UTF-16 units from the first character pushed. */
@@ -173,9 +173,9 @@ export function createJsonReader(): JsonReader {
   }
 
   function lead(code: number, at: number): boolean {
-    const began = root.step(code)
+    const began = stepRoot(root, code)
     if (began === undefined) {
-      if (root.opening() && !isSpace(code)) span.from = at
+      if (isOpening(root) && !isSpace(code)) span.from = at
       return true
     }
     open(began, at)
@@ -192,7 +192,7 @@ export function createJsonReader(): JsonReader {
   /** Reads from a possible closing quote up to the character that tells; without one, everything after the quote is held. */
   function weigh(text: string, start: number): boolean {
     for (let index = start; index < text.length; index++) {
-      const verdict = closing.step(text.charCodeAt(index))
+      const verdict = stepClosing(closing, text.charCodeAt(index))
       if (verdict === 'undecided') continue
       settleQuote(verdict)
       return true
@@ -208,7 +208,7 @@ export function createJsonReader(): JsonReader {
         index = decoder.read(text, index)
         if (index === text.length) break
         quote = text.charCodeAt(index)
-        closing.begin(inKey ? 'key' : (frame as Frame).kind)
+        beginClosing(closing, inKey ? 'key' : (frame as Frame).kind)
         mode = 'quote'
         index++
         if (!weigh(text, index)) break
