@@ -92,7 +92,7 @@ export interface Agent {
   readonly running: Iterable<string>
   /** Conversations, besides taking turns in them. */
   readonly archive: Archive
-  /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
+  /** Takes up every turn that was left behind, and begins one where a followup was; not where somebody else is at work. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
   /** When nothing is running any more, or the time is up. */
   rest(withinMs: number): Promise<void>

@@ -4,7 +4,7 @@ import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { readConversationKey } from '../core/scope.ts'
 import type { Change, InboxEvent, SystemPrint } from '../core/timeline/change.ts'
-import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
+import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
@@ -74,7 +74,7 @@ export interface Running {
 /** Why someone turns to a conversation that nobody is working on. */
 export type Start =
   | { readonly kind: 'asked'; readonly input: Input }
-  /** To take up the turn that was left behind. */
+  /** To take up the turn that was left behind, or to begin the one that a followup waits for. */
   | { readonly kind: 'left-behind' }
   /** Something that waits for the next turn, whenever that is. */
   | { readonly kind: 'told'; readonly event: NewEvent }
@@ -102,14 +102,22 @@ const giveBack = ({ store, onProblem }: Household, claim: Claim): Promise<void> 
   store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
 
 function isIdle(start: Start, timeline: Timeline): boolean {
-  if (start.kind === 'left-behind') return timeline.openTurn === undefined
+  if (leftIn(timeline)) return false
+  if (start.kind === 'left-behind') return true
   const eventId = start.kind === 'told' ? start.event.event_id : start.input.eventId
-  return eventId !== undefined && isKnownEvent(timeline, eventId) && timeline.openTurn === undefined
+  return eventId !== undefined && isKnownEvent(timeline, eventId)
+}
+
+/** What a process that died has left to do: its turn, else the one that the oldest followup waits for. */
+function leftIn(timeline: Timeline): Opening | undefined {
+  if (timeline.openTurn) return { kind: 'left-behind' }
+  const [oldest] = waitingFollowups(timeline)
+  return oldest && { kind: 'asked', input: inputOf(oldest) }
 }
 
 /**
- * A turn, and then one for each followup that no turn has taken in. A turn that was left behind comes first, whoever asks: what
- * they say becomes part of it.
+ * A turn, and then one for each followup that no turn has taken in. What was left behind comes first, whoever asks: what they say
+ * becomes part of it.
  */
 async function work(household: Household, claim: Claim, saved: Saved, start: Start): Promise<Running> {
   const { store, clock, hub } = household
@@ -199,15 +207,15 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     }
   }
 
-  const event =
-    left !== undefined && start.kind === 'asked' ? followup(start.input, clock) : start.kind === 'told' ? start.event : undefined
+  const leftover = leftIn(saved.timeline)
+  const event = leftover && start.kind === 'asked' ? followup(start.input, clock) : start.kind === 'told' ? start.event : undefined
   if (event) await inbox.accept(event)
-  const opening: Opening | undefined = left !== undefined ? { kind: 'left-behind' } : start.kind === 'asked' ? start : undefined
+  const opening: Opening | undefined = leftover ?? (start.kind === 'asked' ? start : undefined)
   hub.open(conversationId, ledger.lastSeq)
   const begun = opening && begin(turnId, opening)
   const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(begun?.told.promise)
   const over = workOff(begun)
-  if (opening?.kind !== 'asked') entered.resolve()
+  if (opening !== start) entered.resolve() // it waits in the journal by now
   over.then(entered.resolve, entered.reject)
   for (const promise of [first, over, entered.promise]) promise.catch(() => {})
   const enter = (change: Change) => ledger.commit(() => [change])
@@ -220,7 +228,7 @@ interface Begun {
   readonly told: PromiseWithResolvers<TurnResult>
 }
 
-/** Said to a conversation that is busy, or whose last turn was left behind: it is part of that turn, and waits in the journal meanwhile. */
+/** Said to a conversation that is busy, or where something was left behind: it is part of that turn, and waits in the journal meanwhile. */
 export function followup({ text, attachments, eventId }: Input, clock: Clock): NewEvent {
   const payload = attachments.length > 0 ? { payload: { attachments }, keeps: bytesOfAttachments(attachments) } : {}
   return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }

@@ -6,6 +6,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Claim, ConversationHead, ConversationStore } from '../../ports/store.ts'
 import { asBundle, exportBundle, openBundle } from './bundles.ts'
+import { isUnfinished } from './head.ts'
 import { checkChanges, hasBytes, type Incoming, referredTo, storeBytes } from './incoming.ts'
 import { checkClaim, checkFree, isAlive, leaseEnd } from './lease.ts'
 import { cursorOf, folded, inListOrder, pageOf, pageSize, readCursor } from './list-page.ts'
@@ -146,7 +147,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       const heads = [...conversations]
         .map(([conversationId, { head }]): ConversationHead => ({ conversationId, ...head }))
         .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
-        .filter(({ title, openTurn }) => folded(title ?? '').includes(wanted) && (query.open !== true || openTurn !== null))
+        .filter((head) => folded(head.title ?? '').includes(wanted) && (query.open !== true || isUnfinished(head)))
         .sort((a, b) => inListOrder(cursorOf(a), cursorOf(b)))
         .filter((head) => cursor === undefined || inListOrder(cursor, cursorOf(head)) < 0)
       return pageOf(heads.slice(0, size + 1), size)
@@ -194,7 +195,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         for (const [conversationId, conversation] of conversations) {
           const { head, lease } = conversation
           const idle = conversationsIdleSince !== undefined && (head.lastActivityAt ?? '') < conversationsIdleSince
-          if (idle && head.openTurn === null && !isAlive(lease, now)) {
+          if (idle && !isUnfinished(head) && !isAlive(lease, now)) {
             report.conversations += 1
             report.blobs += await remove(conversationId)
           } else if (historyBefore !== undefined) {
