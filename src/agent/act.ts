@@ -29,6 +29,7 @@ import { hasReference } from '../tools/references/find.ts'
 import { resultDrafts } from '../tools/results.ts'
 import type { Outcome, Tool } from '../tools/tool.ts'
 import type { Asked } from './ask.ts'
+import type { Phase } from './phase.ts'
 import type { Progress } from './progress.ts'
 import { pointsOf } from './prompt.ts'
 import { responseReceived, thoughts } from './response.ts'
@@ -44,35 +45,40 @@ export interface Action {
 
 type ToolRun = Pick<Action, 'tool' | 'params' | 'decision'>
 
-/** Two entries: the call before the tool runs, what came of it after. A call without a result means that the process died there. */
-export async function act(turn: Turn, progress: Progress, place: Place, asked: Asked, action: Action): Promise<Progress> {
-  const seen = turn.ledger.timeline
+/** The first entry of an action, before the tool runs. A call without a result means that the process died there. */
+export function enterCall(turn: Turn, place: Place, asked: Asked, action: Action, seen: Timeline): Promise<void> {
   const response = responseReceived(place, asked)
-  await turn.ledger.commit((timeline) => [
+  return turn.ledger.commit((timeline) => [
     response,
     { type: 'blocks.appended', blocks: enter(timeline, callDrafts(place, asked, action, seen)) },
   ])
-  return await perform(turn, progress, place, action, seen)
 }
 
 /** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
 export async function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
-  const { outcome, stopped } = await runTool(turn, progress, place, call, seen)
-  return stopped && turn.signal.aborted ? progress : await settle(turn, progress, place, call.tool.id, outcome)
+  const { tool, params, decision } = call
+  const { turnId: turn_id, iteration, callId: call_id } = place
+  const phase = turn.inbox.beginPhase()
+  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
+  const { outcome, stopped } = await runTool(turn, progress, place, call, seen, phase)
+  phase.end()
+  turn.calls?.add({ callId: call_id, toolId: tool.id, description: decision.notes, params, outcome })
+  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
+  return stopped && turn.signal.aborted ? progress : await settle(turn, progress, place, tool.id, outcome)
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
 function callDrafts(place: Place, { heard }: Asked, { decision, tool, params, warnings }: Action, timeline: Timeline): readonly Draft[] {
   const notes = decision.notes.trim()
   const acks = acksOfRound(timeline, { notes, toolId: tool.id }, place)
-  return [
-    ...thoughts(place, heard),
-    ...(notes === '' ? [] : [decisionNotes(place, notes, tool.id)]),
-    ...(acks ? ackDrafts(place, acks) : []),
-    ...(decision.code === undefined ? [] : [toolCode(place, decision.code)]),
-    toolCall(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }),
-    ...[...warnings, ...(acks?.warnings ?? [])].map((said) => notice(place, said)),
-  ]
+  const drafts: Draft[] = [...thoughts(place, heard)]
+  if (notes !== '') drafts.push(decisionNotes(place, notes, tool.id))
+  if (acks) drafts.push(...ackDrafts(place, acks))
+  if (decision.code !== undefined) drafts.push(toolCode(place, decision.code))
+  drafts.push(toolCall(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }))
+  for (const said of warnings) drafts.push(notice(place, said))
+  for (const said of acks?.warnings ?? []) drafts.push(notice(place, said))
+  return drafts
 }
 
 function ackDrafts({ turnId, ts, iteration }: Place, { plan, text }: Acks): readonly Draft[] {
@@ -81,16 +87,14 @@ function ackDrafts({ turnId, ts, iteration }: Place, { plan, text }: Acks): read
 }
 
 /** To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. */
-async function runTool(
+function runTool(
   turn: Turn,
   progress: Pick<Progress, 'hid'>,
   place: Place,
   { tool, params, decision }: ToolRun,
   seen: Timeline,
+  { signal }: Phase,
 ): Promise<Invoked> {
-  const { turnId: turn_id, iteration, callId: call_id } = place
-  const phase = turn.inbox.beginPhase()
-  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
   const slice = () => turn.view.renderer.slice(seen, turn.turnId)
   const call = {
     conversationId: turn.conversationId,
@@ -98,7 +102,7 @@ async function runTool(
     toolId: tool.id,
     idempotencyKey: `${turn.conversationId}/${place.turnId}/${place.callId}`,
     timeline: seen,
-    signal: phase.signal,
+    signal,
     sight: { slice, points: () => pointsOf(turn, progress, slice()), tokens: turn.view.estimator.text },
     clock: turn.clock,
     code: decision.code,
@@ -109,31 +113,27 @@ async function runTool(
     onProblem: turn.onProblem,
   }
   const ready = hasReference(params) ? withBoundReferences(tool) : tool
-  const invoked = await invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
-  phase.end()
-  turn.calls?.add({ callId: call_id, toolId: tool.id, description: decision.notes, params, outcome: invoked.outcome })
-  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
-  return invoked
+  return invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
 }
 
 /** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
 export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  const { ok, error, changes = [] } = await entered(turn, later, toolId, outcome)
-  const hid = progress.hid || changes.some(({ type }) => type === 'blocks.hidden')
+  let delivered: Delivered
+  try {
+    delivered = await enterOutcome(turn, later, toolId, outcome)
+  } catch (error) {
+    turn.onProblem({ where: `result of ${toolId}`, error })
+    delivered = await enterOutcome(turn, later, toolId, unfit) // a broken journal throws again
+  }
+  return afterCall(progress, toolId, delivered)
+}
+
+function afterCall(progress: Progress, toolId: string, { ok, error, changes }: Delivered): Progress {
+  const hid = progress.hid || changes?.some(({ type }) => type === 'blocks.hidden') === true
   const code = ok ? undefined : error?.code
   if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
-}
-
-/** What stands in the journal in the end. */
-async function entered(turn: Turn, place: Place, toolId: string, outcome: Outcome): Promise<Delivered> {
-  try {
-    return await enterOutcome(turn, place, toolId, outcome)
-  } catch (error) {
-    turn.onProblem({ where: `result of ${toolId}`, error })
-    return await enterOutcome(turn, place, toolId, unfit) // a broken journal throws again
-  }
 }
 
 /** Notices, results, sources. Only what has made files pays for them. */

@@ -31,7 +31,7 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
     return true
   }
   const speak = () => model.stream({ ...question, cacheKey: turn.conversationId, read: turn.readBlob }, phase.signal)
-  const broke = await hearOut(speak, { stop: phase.signal, graceMs: turn.settings.stopGraceMs, take })
+  const broke = await hearOut(speak, { phase, graceMs: turn.settings.stopGraceMs, take })
   phase.end()
   if (broke) finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other
   if (phase.signal.aborted) finish_reason = 'interrupted'

@@ -7,11 +7,11 @@ import { decisionChannels } from '../core/decision/channels.ts'
 import { createWatch } from '../core/decision/watch.ts'
 import type { ServiceError } from '../core/model-event.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
-import { createLanes } from '../core/stream/lanes.ts'
+import { createLanes, type Lanes } from '../core/stream/lanes.ts'
 import { mimeOf } from '../tools/mime.ts'
 import { squeeze } from './compact.ts'
-import type { Phase } from './inbox.ts'
 import { type Heard, listen } from './listen.ts'
+import type { Phase } from './phase.ts'
 import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
 import { isOverflow } from './service-failure.ts'
@@ -43,9 +43,12 @@ export async function ask(turn: Turn, progress: Progress, place: Place, model: M
   let squeezes = 0
   try {
     for (let attempt = 0; ; attempt++) {
-      const asked = await askOnce(turn, place, decisionPrompt(turn, progress, place.ts, wrapUp), model, { attempt, phase })
-      const { error } = asked.heard
-      if (asked.interrupted || !error || asked.heard.shown()) return asked
+      const prompt = decisionPrompt(turn, progress, place.ts, wrapUp)
+      const heard = await askOnce(turn, place, prompt, model, { attempt, phase })
+      const interrupted = signal.aborted && !heard.violation // a violation stops the phase itself
+      const asked = { heard, prompt, attempt, interrupted }
+      const { error } = heard
+      if (interrupted || !error || heard.shown()) return asked
       if (isOverflow(error)) {
         squeezes = await makeRoom(turn, squeezes)
         if (squeezes > mostOverflows && !signal.aborted) return asked
@@ -68,16 +71,14 @@ async function makeRoom(turn: Turn, before: number): Promise<number> {
   return mostOverflows + 1
 }
 
-async function askOnce(
+function askOnce(
   turn: Turn,
   place: Place,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
   { attempt, phase }: { readonly attempt: number; readonly phase: Phase },
-): Promise<Asked> {
+): Promise<Heard> {
   const { turnId: turn_id, iteration } = place
-  const sources = () => sourcesBySid(turn.ledger.timeline.sources)
-  const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
   turn.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
   const request = {
     role: 'decision' as const,
@@ -88,15 +89,20 @@ async function askOnce(
     cacheKey: turn.conversationId,
     read: turn.readBlob,
   }
-  const heard = await listen(() => turn.models.decision.stream(request, phase.signal), phase, {
+  return listen(() => turn.models.decision.stream(request, phase.signal), phase, {
     graceMs: turn.settings.stopGraceMs,
     channels: decisionChannels,
-    createLanes: () => createLanes({ iteration, executionId: place.callId, replacer, mimeOf }),
+    createLanes: () => lanesOf(turn, place),
     watch: createWatch(),
     audience: turn.audience,
     emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
   })
-  return { heard, prompt, attempt, interrupted: phase.signal.aborted && !heard.violation } // a violation stops the phase itself
+}
+
+function lanesOf({ ledger }: Turn, { iteration, callId: executionId }: Place): Lanes {
+  const sources = () => sourcesBySid(ledger.timeline.sources)
+  const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
+  return createLanes({ iteration, executionId, replacer, mimeOf })
 }
 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= longestWaitSeconds

@@ -1,9 +1,9 @@
 import type { ModelEvent } from '../core/model-event.ts'
-import { orLeftBehind } from '../tools/left-behind.ts'
+import type { Phase } from './phase.ts'
 
 export interface HearOptions {
   /** Tells the model to stop, as whoever asked may do and `take` does. */
-  readonly stop: AbortSignal
+  readonly phase: Pick<Phase, 'whenStopped'>
   /** How long it may take to stop. */
   readonly graceMs: number
   /** False: it wants no more. */
@@ -16,17 +16,27 @@ export interface HearOptions {
  */
 export function hearOut(
   speak: () => AsyncIterable<ModelEvent>,
-  { stop, graceMs, take }: HearOptions,
+  { phase, graceMs, take }: HearOptions,
 ): Promise<{ readonly thrown: unknown } | undefined> {
-  let left = false
-  const reading = async () => {
-    try {
-      for await (const event of speak()) if (left || !take(event)) break
-    } catch (thrown) {
-      return { thrown }
+  return new Promise((resolve) => {
+    let over = false
+    let leaving: NodeJS.Timeout | undefined
+    const end = (broke?: { readonly thrown: unknown }) => {
+      over = true
+      clearTimeout(leaving)
+      resolve(broke)
     }
-  }
-  return orLeftBehind(reading(), stop, graceMs, () => {
-    left = true
+    const read = async () => {
+      try {
+        for await (const event of speak()) if (over || !take(event)) break
+        end()
+      } catch (thrown) {
+        end({ thrown })
+      }
+    }
+    phase.whenStopped(() => {
+      if (!over) leaving = setTimeout(end, graceMs)
+    })
+    void read()
   })
 }

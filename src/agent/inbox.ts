@@ -2,6 +2,7 @@ import type { InboxEvent } from '../core/timeline/change.ts'
 import { isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import { interrupts } from './fold.ts'
 import type { Ledger } from './ledger.ts'
+import { openPhase, type Phase } from './phase.ts'
 
 /** What a user asks of a running turn from outside. */
 export type Steering = 'redirect' | 'wrap_up'
@@ -24,7 +25,7 @@ export interface Inbox {
   /** That turn is closed: until the next is served there is nothing to steer. */
   leave(): void
   /** The turn does something that a steer may interrupt. Call `end` when it is done. */
-  beginPhase(): Phase
+  beginPhase(): TurnPhase
   /** Resolves when the turn has something new to look at, or after `ms`. */
   pause(ms: number): Promise<void>
   /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
@@ -33,22 +34,19 @@ export interface Inbox {
   readonly closed: boolean
 }
 
-export interface Phase {
-  /** Fires when a steer comes in, or when the turn is cancelled. */
-  readonly signal: AbortSignal
-  /** Whoever does it may also stop it. */
-  abort(reason: unknown): void
+/** Phases lie one within another: whichever began last ends first. */
+export interface TurnPhase extends Phase {
   end(): void
 }
 
 /** `turns` fires when the turns themselves are cancelled. */
 export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSignal): Inbox {
-  const phases = new Set<AbortController>()
+  const phases: Phase[] = []
   const sleepers = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
   let left = false
-  const isSteered = () => ledger.timeline.inbox.some((event) => interrupts(event, turnId))
+  const isSteered = () => ledger.timeline.inbox.length > 0 && ledger.timeline.inbox.some((event) => interrupts(event, turnId))
 
   const abortAll = (reason: unknown) => {
     for (const phase of phases) phase.abort(reason)
@@ -84,11 +82,15 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
       return !late
     },
     beginPhase() {
-      const phase = new AbortController()
+      const phase = openPhase()
       if (turns.aborted) phase.abort(turns.reason)
       else if (isSteered()) phase.abort(steeredError())
-      phases.add(phase)
-      return { signal: phase.signal, abort: (reason) => phase.abort(reason), end: () => void phases.delete(phase) }
+      const outer = phases.length
+      phases.push(phase)
+      const end = () => {
+        phases.length = outer
+      }
+      return { ...phase, end }
     },
     pause(ms) {
       if (ms <= 0) return Promise.resolve()

@@ -36,17 +36,19 @@ export function openLedger(
     try {
       if (broken) throw broken.error
       const wanted = typeof changes === 'function' ? changes(self.timeline) : changes // a fault in here leaves the journal whole
-      if (wanted.length > 0) takeIn(await store.append(claim, wanted).catch(breakOff))
+      if (wanted.length === 0) return
+      let entries: readonly Entry[]
+      try {
+        entries = await store.append(claim, wanted)
+      } catch (error) {
+        if (!isRefused(error)) broken = { error } // the end of it; what it only refused to enter is our own fault
+        throw error
+      }
+      takeIn(entries)
     } finally {
       writing = false
       waiting.shift()?.()
     }
-  }
-
-  /** Once the store has failed, that is the end of it; what it only refused to enter is our own fault. */
-  function breakOff(error: unknown): never {
-    if (!isRefused(error)) broken = { error }
-    throw error
   }
 
   function takeIn(entries: readonly Entry[]): void {

@@ -7,6 +7,7 @@ import { createLanes } from '../core/stream/lanes.ts'
 import { unchanged } from '../core/stream/lanes-delta.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
 import { listen } from './listen.ts'
+import { openPhase } from './phase.ts'
 
 async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
   for (let at = 0; at < text.length; at += 7) yield { type: 'text.delta', text: text.slice(at, at + 7) }
@@ -18,7 +19,7 @@ async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
 async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string) {
   const deltas: LaneEvent['delta'][] = []
   let join = () => {}
-  const heard = await listen(() => inPieces(response), new AbortController(), {
+  const heard = await listen(() => inPieces(response), openPhase(), {
     graceMs: 1_000,
     channels: decisionChannels,
     createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: unchanged, mimeOf: () => 'text/plain' }),

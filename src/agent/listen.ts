@@ -4,12 +4,13 @@ import { gatherChannels, type ReceivedChannel } from '../core/decision/response.
 import type { Watch } from '../core/decision/watch.ts'
 import type { LaneEvent } from '../core/event.ts'
 import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core/model-event.ts'
-import type { Channel, ChannelEvent } from '../core/stream/channel.ts'
-import { type ChannelParser, createChannelParser } from '../core/stream/channel-parser.ts'
+import type { Channel } from '../core/stream/channel.ts'
+import { createChannelParser } from '../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
 import { hearOut } from './hear-out.ts'
 import type { Audience } from './hub.ts'
-import { createShowing } from './showing.ts'
+import type { Phase } from './phase.ts'
+import { createReader, type Reader } from './reader.ts'
 
 /** One answer of the model, cut into channels, with how it ended. */
 export interface Heard {
@@ -18,18 +19,18 @@ export interface Heard {
   readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
   /** Set when the model came to an end by itself or by the output limit. */
-  readonly finish?: { readonly reason: FinishReason; readonly usage: ModelUsage | undefined; readonly modelName: string }
+  readonly finish: { readonly reason: FinishReason; readonly usage: ModelUsage | undefined; readonly modelName: string } | undefined
   /** Set when it did not. */
-  readonly error?: ServiceError
+  readonly error: ServiceError | undefined
   /** What the adapter threw, if that is why. It may hold anything, so it is entered nowhere. */
-  readonly thrown?: unknown
+  readonly thrown: unknown
   /** A lane has shown something to the user: the call is not repeated behind their back. */
   shown(): boolean
   /** More than thoughts: something they may take for done. */
   spoken(): boolean
   answer(): DeliveredAnswer | undefined
   /** The rule it broke from its first words on: the rest was not waited for. */
-  readonly violation?: Notice
+  readonly violation: Notice | undefined
 }
 
 export interface Listening {
@@ -48,83 +49,63 @@ export interface Listening {
  * pieces are only kept and then read at once: how a text was cut makes no difference to what it says. One that is plain is not even
  * parsed, unless somebody asks what was shown of it.
  */
-export async function listen(
-  speak: () => AsyncIterable<ModelEvent>,
-  stop: Pick<AbortController, 'abort' | 'signal'>,
-  listening: Listening,
-): Promise<Heard> {
+export async function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, listening: Listening): Promise<Heard> {
   const { audience, watch, channels } = listening
-  const showing = createShowing(listening.createLanes, listening.emit)
-  const heard: ChannelEvent[] = []
-  let parser: ChannelParser | undefined
   let raw = ''
-  let taken = 0
-  let over = false
-  let violation: Notice | undefined
-  let ending: Pick<Heard, 'finish' | 'error' | 'thrown'> = {}
+  let finish: Heard['finish']
+  let error: Heard['error']
+  let thrown: unknown
+  let over: Parameters<Reader['end']>[0] | undefined
+  let reader: Reader | undefined
 
-  const take = (events: readonly ChannelEvent[], seen: ChannelParser) => {
-    if (!watch.begun) violation ??= watch.step(events, seen, raw)
-    if (violation) return // nothing of it is read, so nothing of it is shown, however it was cut
-    for (const event of events) heard.push(event)
-    showing.take(events)
+  /** Has read what has come so far, and, when it is over, the end of it. */
+  const upToNow = (latest?: string): Reader => {
+    reader ??= createReader(listening)
+    reader.readTo(raw, latest)
+    if (over) reader.end(over)
+    return reader
   }
-  /** What has come since it was last read, and, when it is over, the end of it. */
-  const read = (latest = '') => {
-    const text = taken + latest.length === raw.length ? latest : raw.slice(taken)
-    taken = raw.length
-    parser ??= createChannelParser(channels)
-    take(parser.push(text), parser)
-    if (over) take(parser.end(), parser)
-  }
-  const show = () => {
-    read()
-    showing.catchUp()
-  }
-
   const hear = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') {
       raw += event.text
-      if (audience.isPresent()) {
-        read(event.text)
-        showing.catchUp()
-      } else if (!watch.begun && !watch.beginsWell(raw)) read(event.text)
-      if (violation) stop.abort(new DOMException('The response broke the protocol.', 'AbortError'))
-    } else if (event.type === 'finish') ending = { finish: { reason: event.finishReason, usage: event.usage, modelName: event.modelName } }
-    else if (event.type === 'error') ending = { error: event.error }
-    return violation === undefined
+      if (audience.isPresent()) upToNow(event.text).showing.catchUp()
+      else if (!watch.begun && !watch.beginsWell(raw)) upToNow(event.text)
+    } else if (event.type === 'finish') {
+      finish = { reason: event.finishReason, usage: event.usage, modelName: event.modelName }
+      error = undefined
+    } else if (event.type === 'error') {
+      finish = undefined
+      error = event.error
+    }
+    if (reader?.violation === undefined) return true
+    phase.abort(new DOMException('The response broke the protocol.', 'AbortError'))
+    return false
   }
 
-  audience.whenJoined(show)
-  const broke = await hearOut(speak, { stop: stop.signal, graceMs: listening.graceMs, take: hear })
-  if (broke && !violation) ending = { error: thrownError(broke.thrown, raw !== ''), thrown: broke.thrown }
-  over = true
-  showing.end(ending.finish ? (ending.finish.reason === 'length' ? 'aborted' : 'whole') : 'cut')
-  const plain = parser ? undefined : plainChannels(raw, channels)
-  if (!plain) read()
-  if (audience.isPresent()) show()
+  audience.whenJoined(() => upToNow().showing.catchUp())
+  const broke = await hearOut(speak, { phase, graceMs: listening.graceMs, take: hear })
+  if (broke && !reader?.violation) {
+    finish = undefined
+    error = thrownError(broke.thrown, raw !== '')
+    thrown = broke.thrown
+  }
+  over = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
+  const plain = reader ? undefined : plainChannels(raw, channels)
+  const read = plain ? undefined : upToNow()
+  if (audience.isPresent()) upToNow().showing.catchUp()
   return {
     raw,
-    channels: plain ?? gatherChannels(heard),
-    preamble: preambleOf(parser),
-    ...ending,
-    ...(violation && { violation }),
-    shown() {
-      read()
-      return showing.shown()
-    },
-    spoken() {
-      read()
-      return showing.spoken()
-    },
-    answer() {
-      read()
-      return showing.answer()
-    },
+    channels: plain ?? upToNow().channels(),
+    preamble: read?.preamble ?? '',
+    finish,
+    error,
+    thrown,
+    violation: read?.violation,
+    shown: () => upToNow().showing.shown(),
+    spoken: () => upToNow().showing.spoken(),
+    answer: () => upToNow().showing.answer(),
   }
 }
-
-const preambleOf = (parser: ChannelParser | undefined) => parser?.preamble ?? ''
 
 const ADAPTER = 'model'
 

@@ -9,7 +9,7 @@ import { admit, budgetWrapUp, oneLess } from '../core/decision/wrap-up.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Tool } from '../tools/tool.ts'
-import { act } from './act.ts'
+import { enterCall, perform } from './act.ts'
 import { type Asked, ask } from './ask.ts'
 import { fitContext } from './compact.ts'
 import { conclude } from './conclude.ts'
@@ -29,14 +29,17 @@ export type Step = { readonly progress: Progress } | { readonly result: TurnResu
 /** One decision and what came of it. */
 export async function round(turn: Turn, before: Progress): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelled(turn) }
-  const told = await foldEvents(turn, turn.desk.isOpen(turn.turnId) ? await lookAround(turn, before) : before)
+  const informed = turn.desk.isOpen(turn.turnId) ? await lookAround(turn, before) : before
+  const told = turn.inbox.waiting.length > 0 ? await foldEvents(turn, informed) : informed
   if (told.stopped || told.wrapUp?.rounds === 0) return end(turn, told, stopped)
   const may = mayGoOn(turn, told)
   if (may === 'stop:unpriced') return end(turn, told, { exitReason: 'budget', ending: 'unpriced' })
   if (may !== 'go') return wrapUp(turn, told, may)
 
-  await expire(turn)
-  const progress = await fitContext(turn, told)
+  const expiring = expire(turn)
+  if (expiring) await expiring
+  const fitting = fitContext(turn, told)
+  const progress = fitting instanceof Promise ? await fitting : fitting
   if (turn.inbox.steered) return { progress } // it came while room was made: look at it before the model is asked
   const place = nextPlace(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
@@ -49,8 +52,9 @@ export async function round(turn: Turn, before: Progress): Promise<Step> {
 }
 
 function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
-  const { money, unpriced, last } = bill.of(turnId)
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
+  if (budget.maxMoney === undefined) return verdict(budget, now)
+  const { money, unpriced, last } = bill.of(turnId)
   return verdict({ ...budget, money, unpriced }, now, last)
 }
 
@@ -102,8 +106,11 @@ async function callTool(
   const checked = checkCall(decision, turn.toolbox.signatures, asked.heard)
   if (!checked.ok) return refuse(turn, progress, place, asked, [...warnings, checked.violation])
   const tool = turn.toolbox.find(decision.toolId) as Tool // the signature was found, and only tools have one that passes
-  const action = { decision, tool, params: checked.params, warnings: [...warnings, ...checked.warnings] }
-  const after = await act(turn, admitted, place, asked, action)
+  const { params } = checked
+  const said = warnings.length > 0 ? [...warnings, ...checked.warnings] : checked.warnings
+  const seen = turn.ledger.timeline
+  await enterCall(turn, place, asked, { decision, tool, params, warnings: said }, seen)
+  const after = await perform(turn, admitted, place, { decision, tool, params }, seen)
   return isExhausted(after.repairs) ? end(turn, after, gaveUp) : { progress: after }
 }
 

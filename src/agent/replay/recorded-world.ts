@@ -30,7 +30,7 @@ export function recordedInbox(inbox: Inbox, conductor: Conductor): Inbox {
         phase.end()
         for (const event of conductor.dueAfterAnswer()) inbox.accept(event).catch(() => {}) // the next commit fails by itself
       }
-      return { signal: phase.signal, abort: phase.abort, end }
+      return { ...phase, end }
     },
   }
 }
