@@ -14,6 +14,8 @@ export interface Invoked {
   readonly leftBehind: boolean
 }
 
+type Params = Parameters<Tool['run']>[0]
+
 /** How long a tool may take to stop once it was told to. */
 export const STOP_GRACE_MS = 5_000
 
@@ -23,7 +25,7 @@ export const STOP_GRACE_MS = 5_000
  */
 export function invoke(
   tool: Tool,
-  params: Readonly<Record<string, unknown>>,
+  params: Params,
   call: Call,
   { stopGraceMs = STOP_GRACE_MS }: { readonly stopGraceMs?: number } = {},
 ): Invoked | Promise<Invoked> {
@@ -31,9 +33,7 @@ export function invoke(
   return tool.timeoutMs === undefined ? run(tool, params, call, stopGraceMs) : runInTime(tool, params, call, stopGraceMs, tool.timeoutMs)
 }
 
-type Running = Parameters<typeof run>
-
-async function runInTime(...[tool, params, call, graceMs, ms]: [...Running, ms: number]): Promise<Invoked> {
+async function runInTime(tool: Tool, params: Params, call: Call, graceMs: number, ms: number): Promise<Invoked> {
   const { signal, cancel } = startDeadline(call.signal, ms)
   const invoked = await run(tool, params, { ...call, signal }, graceMs)
   cancel()
@@ -41,7 +41,7 @@ async function runInTime(...[tool, params, call, graceMs, ms]: [...Running, ms: 
 }
 
 /** Only a tool that is not done when it returns can be waited for, or left behind. */
-function run(tool: Tool, params: Readonly<Record<string, unknown>>, call: Call, graceMs: number): Invoked | Promise<Invoked> {
+function run(tool: Tool, params: Params, call: Call, graceMs: number): Invoked | Promise<Invoked> {
   try {
     const running = tool.run(params, call)
     return isThenable(running) ? waitFor(running, call.signal, graceMs) : ended(running, call.signal)
