@@ -1,3 +1,4 @@
+import { defined } from '../json.ts'
 import { interruptedPath, notesPath, thinkingPath } from '../path/build.ts'
 import type { Draft } from './envelope.ts'
 import { oncePerBlockOf } from './once.ts'
@@ -5,7 +6,6 @@ import type { Place } from './tool.ts'
 
 /** The words said with a decision, for the user to read. Not to be confused with a note, which is for agents. */
 export function decisionNotes(place: Place, text: string, toolId?: string): Draft<'react.notes'> {
-  const meta = { channel: 'timeline_text', tool_call_id: place.callId, iteration: place.iteration }
   return {
     type: 'react.notes',
     author: 'react',
@@ -15,7 +15,7 @@ export function decisionNotes(place: Place, text: string, toolId?: string): Draf
     path: notesPath(place.turnId, place.callId),
     call_id: place.callId,
     text,
-    meta: toolId === undefined ? meta : { ...meta, tool_id: toolId },
+    meta: defined({ channel: 'timeline_text', tool_call_id: place.callId, iteration: place.iteration, tool_id: toolId }),
   }
 }
 

@@ -3,14 +3,8 @@ import type { Channel } from '../stream/channel.ts'
 import { namesOf } from '../stream/channel-parser-tag.ts'
 import type { ReceivedChannel } from './response.ts'
 
-interface Tag {
-  readonly name: string
-  readonly open: string
-  readonly close: string
-}
-
 /** A channel's tags as they are to be written; only of names that mean this channel and no earlier one. */
-const tagsOf = oncePerBlock((channels: readonly Channel[]): readonly Tag[] => {
+const tagsOf = oncePerBlock((channels: readonly Channel[]) => {
   const names = namesOf(channels)
   return channels
     .filter(({ name }, index) => names.get(name.toLowerCase()) === index)
@@ -28,9 +22,10 @@ export function plainChannels(raw: string, channels: readonly Channel[]): readon
   const found: ReceivedChannel[] = []
   let at = 0
   while (at < raw.length) {
-    const tag = tagAt(raw, at, tags)
-    if (tag === undefined || isAmong(found, tag.name)) return undefined
-    const begins = at + tag.open.length
+    const from = at
+    const tag = tags.find(({ open }) => raw.startsWith(open, from))
+    if (tag === undefined || found.some(({ name }) => name === tag.name)) return undefined
+    const begins = from + tag.open.length
     const ends = raw.indexOf('<', begins)
     if (ends === -1 || !raw.startsWith(tag.close, ends)) return undefined
     found.push({ name: tag.name, instances: [raw.slice(begins, ends)], closed: 'tag' })
@@ -38,16 +33,6 @@ export function plainChannels(raw: string, channels: readonly Channel[]): readon
     while (at < raw.length && isBlank(raw.charCodeAt(at))) at++
   }
   return found.length === 0 ? undefined : found
-}
-
-function tagAt(raw: string, at: number, tags: readonly Tag[]): Tag | undefined {
-  for (const tag of tags) if (raw.startsWith(tag.open, at)) return tag
-  return undefined
-}
-
-function isAmong(found: readonly ReceivedChannel[], name: string): boolean {
-  for (const channel of found) if (channel.name === name) return true
-  return false
 }
 
 const isBlank = (code: number): boolean => code === 32 || (code >= 9 && code <= 13)
