@@ -146,7 +146,10 @@ export function duplicateKeys({ root, toolCall, params }: ActionKeys): Notice | 
   return warning('duplicate_keys', message, { keys })
 }
 
+const aHandful = 32
+
 function isRepeating(keys: readonly string[]): boolean {
+  if (keys.length > aHandful) return new Set(keys).size < keys.length
   for (let index = 1; index < keys.length; index++) if (keys.indexOf(keys[index] as string) !== index) return true
   return false
 }
