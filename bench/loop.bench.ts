@@ -13,6 +13,7 @@ import { createMemoryStore } from '../src/adapters/store/memory.ts'
 import { createSqliteStore } from '../src/adapters/store/sqlite.ts'
 import { type Agent, createAgentFrom } from '../src/agent/agent.ts'
 import type { ModelEvent } from '../src/core/model-event.ts'
+import type { Part } from '../src/core/render/part.ts'
 import type { Change } from '../src/core/timeline/change.ts'
 import type { Model, ModelRequest } from '../src/ports/model.ts'
 import type { ConversationStore } from '../src/ports/store.ts'
@@ -69,25 +70,26 @@ function eventsOf(text: string): readonly ModelEvent[] {
   ]
 }
 
-/** Parses and calls, and keeps nothing. */
+/** Parses, calls, and shows the model what came of it: a loop that does less is of no use to anybody. */
 async function byHand(model: Model): Promise<number> {
+  const { signal } = new AbortController()
+  const parts: Part[] = [{ type: 'text', text: 'Add up.' }]
   const request: ModelRequest = {
     role: 'decision',
     system: '',
-    parts: [],
+    parts,
     maxTokens: 1,
     temperature: 0,
     cacheKey: 'hand',
     read: async () => new Uint8Array(),
   }
-  const { signal } = new AbortController()
-  const history: unknown[] = []
   for (;;) {
     let raw = ''
     for await (const event of model.stream(request, signal)) if (event.type === 'text.delta') raw += event.text
     const action = JSON.parse(raw.slice(raw.indexOf('<channel:action>') + 16, raw.indexOf('</channel:action>')))
-    if (action.action !== 'call_tool') return history.length
-    history.push(action, await add.run(action.tool_call.params, {} as Call)) // the tool looks at nothing else
+    if (action.action !== 'call_tool') return parts.length
+    const outcome = await add.run(action.tool_call.params, {} as Call) // the tool looks at nothing else
+    parts.push({ type: 'text', text: raw }, { type: 'text', text: JSON.stringify(outcome) })
   }
 }
 

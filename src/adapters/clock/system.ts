@@ -1,13 +1,14 @@
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../ports/clock.ts'
 
 /** Drawn at once and used up piece by piece: asking the system costs more than what it gives. */
 const POOL_BYTES = 4_096
+const POOL_DIGITS = 2 * POOL_BYTES
 
 /** The machine's own time and chance. */
 export function createSystemClock(): Clock {
-  const pool = Buffer.allocUnsafe(POOL_BYTES)
-  let used = POOL_BYTES
+  let pool = ''
+  let used = POOL_DIGITS
   let time = Number.NaN
   let text = ''
 
@@ -19,14 +20,13 @@ export function createSystemClock(): Clock {
       return text
     },
     randomHex(digits) {
-      const bytes = Math.ceil(digits / 2)
-      if (bytes > POOL_BYTES) throw new RangeError(`${digits} digits of chance are more than anyone needs`)
-      if (used + bytes > POOL_BYTES) {
-        randomFillSync(pool)
+      if (digits > POOL_DIGITS) throw new RangeError(`${digits} digits of chance are more than anyone needs`)
+      if (used + digits > POOL_DIGITS) {
+        pool = randomBytes(POOL_BYTES).toString('hex')
         used = 0
       }
-      used += bytes
-      return pool.toString('hex', used - bytes, used).slice(0, digits)
+      used += digits
+      return pool.slice(used - digits, used)
     },
   }
 }
