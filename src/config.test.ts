@@ -44,8 +44,8 @@ it('names what it does not know, and what there is', () => {
 })
 
 it.each([
-  [{ DAYBOOK_PORT: 'many' }, 'port (DAYBOOK_PORT)'],
-  [{ DAYBOOK_PORT: '70000' }, 'port (DAYBOOK_PORT)'],
+  [{ DAYBOOK_PORT: 'many' }, 'port (DAYBOOK_PORT): must be a whole number from 0 to 65535'],
+  [{ DAYBOOK_PORT: '70000' }, 'port (DAYBOOK_PORT): must be a whole number from 0 to 65535'],
   [{ DAYBOOK_WORKSPACE: 'cvs' }, 'workspace (DAYBOOK_WORKSPACE)'],
   [{ DAYBOOK_BUDGET_MONEY: '-1' }, 'budget.money (DAYBOOK_BUDGET_MONEY)'],
   [{ DAYBOOK_SERVER: 'ftp://x' }, 'server (DAYBOOK_SERVER)'],

@@ -2,6 +2,7 @@ import { z } from 'zod'
 
 const number = (schema: z.ZodNumber) => z.preprocess((value) => (typeof value === 'string' ? Number(value) : value), schema)
 const text = z.string().min(1)
+const portRule = 'must be a whole number from 0 to 65535'
 
 /** Every setting, with what holds when nobody says otherwise. */
 export const Settings = z.strictObject({
@@ -11,7 +12,7 @@ export const Settings = z.strictObject({
   data: text,
   host: text,
   /** 0 takes any that is free. */
-  port: number(z.int().min(0).max(65_535)),
+  port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
   /** How versions of a conversation's files are kept: in the journal, or in git. */
   workspace: z.enum(['custom', 'git']),
   /** With git: another bare repository, by path or address, that all machines share. */

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createFileBlobs } from './adapters/blobs/file.ts'
@@ -12,6 +12,7 @@ import { createHosting } from './adapters/hosting/hosting.ts'
 import { cacheRulesOf } from './adapters/model/cache-rules.ts'
 import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
+import { makeFolder } from './adapters/store/make-folder.ts'
 import { createMemoryStore } from './adapters/store/memory.ts'
 import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
 import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
@@ -65,15 +66,13 @@ function modelsFrom(choice: AgentOptions['model'], options: NamedModelOptions): 
 
 /** The embedded store: one SQLite file and a folder of blobs, made when they are not there. */
 export async function openStore(settings: Pick<Settings, 'data'>): Promise<ConversationStore> {
-  await mkdir(settings.data, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-    throw new Failure(
-      'store.failed',
-      `conversations can not be kept in ${settings.data} (${error.message}): choose another folder with --data`,
-      {
-        cause: error,
-      },
-    )
-  })
+  try {
+    makeFolder(settings.data)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    const message = `conversations can not be kept in ${settings.data} (${reason}): choose another folder with --data`
+    throw new Failure('store.failed', message, { cause: error })
+  }
   const { createSqliteStore } = await import('./adapters/store/sqlite.ts') // most agents are made without it
   const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
   return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })

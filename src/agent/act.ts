@@ -94,7 +94,7 @@ function runTool(
   { tool, params, decision }: ToolRun,
   seen: Timeline,
   { signal }: Phase,
-): Promise<Invoked> {
+): Invoked | Promise<Invoked> {
   const slice = () => turn.view.renderer.slice(seen, turn.turnId)
   const call = {
     conversationId: turn.conversationId,

@@ -92,7 +92,7 @@ export interface Agent {
   readonly running: Iterable<string>
   /** Conversations, besides taking turns in them. */
   readonly archive: Archive
-  /** Takes up every turn that was left behind and that nobody else is working on. Returns what came of each. */
+  /** Takes up every turn that was left behind, and begins one where a followup was; not where somebody else is at work. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
   /** When nothing is running any more, or the time is up. */
   rest(withinMs: number): Promise<void>
@@ -190,11 +190,13 @@ export function createAgentFrom(parts: AgentParts): Agent {
       let over = false
       // Until somebody looks, what was only live is not kept: it is in the entries in the end.
       let unsubscribe = hub.subscribe(submission.conversation, push, 'entries')
-      const result = submit(submission).finally(() => {
+      const result = submit(submission)
+      const end = (failure?: unknown) => {
         over = true
         unsubscribe()
-      })
-      result.then(() => queue.close(), queue.close) // whoever only watches is told of a failure, too
+        queue.close(failure) // whoever only watches is told of it, too
+      }
+      result.then(() => end(), end)
       return {
         result,
         [Symbol.asyncIterator]() {

@@ -7,6 +7,7 @@ import { type Bundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { forkBundle } from '../core/timeline/fork.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
+import { waitingFollowups } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import { roughTokens } from '../core/tokens.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -76,6 +77,7 @@ export function createArchive(parts: ArchiveParts): Archive {
       lastActivityAt: timeline.lastTs ?? null,
       lastSeq,
       openTurn: timeline.openTurn?.turn_id ?? null,
+      waiting: waitingFollowups(timeline).map(({ event_id }) => event_id),
     }
   }
 

@@ -34,9 +34,7 @@ export async function begin(turn: Turn, opening: Opening): Promise<Progress> {
 /** A message that waited in the journal is taken in whatever happens to its files; a new one is taken as a whole, or not at all. */
 async function enterInput(turn: Turn, input: Input, ts: string): Promise<void> {
   const { ledger, turnId, settings } = turn
-  const waited = input.eventId !== undefined && isKnownEvent(ledger.timeline, input.eventId)
-  const named = uniquelyNamed(input.attachments, turnId, ledger.timeline)
-  const attachments = await (waited ? hostIfPossible : hostOrReject)(turn, named, ts)
+  const attachments = input.attachments.length === 0 ? input.attachments : await hosted(turn, input, ts)
   try {
     await ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, settings))
   } catch (error) {
@@ -45,24 +43,27 @@ async function enterInput(turn: Turn, input: Input, ts: string): Promise<void> {
   }
 }
 
-function openingChanges(timeline: Timeline, turnId: string, ts: string, input: Input, { sources }: AgentSettings): readonly Change[] {
-  const { attachments } = input
-  const drafts: readonly Draft[] = [
-    ...missingHeader(timeline, turnId, ts),
-    userPrompt(turnId, ts, input.text, input.eventId),
-    ...attachmentDrafts(attachments, turnId, ts),
-    ...(asksBack(timeline)
-      ? [stage('clarification.resolved', turnId, ts, '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.')]
-      : []),
-  ]
-  return [
-    ...(input.eventId === undefined ? [] : unheardOf(timeline, input.eventId, input.text, ts)),
-    { type: 'turn.opened', turn_id: turnId, ts },
-    ...(input.eventId === undefined ? [] : [{ type: 'event.folded' as const, ts, event_ids: [input.eventId], turn_id: turnId }]),
-    { type: 'blocks.appended', blocks: enter(timeline, drafts) },
-    ...attachedSources(attachments, { turnId, ts }, timeline, sources),
-  ]
+function hosted(turn: Turn, { attachments, eventId }: Input, ts: string): Promise<readonly Attachment[]> {
+  const { timeline } = turn.ledger
+  const waited = eventId !== undefined && isKnownEvent(timeline, eventId)
+  return (waited ? hostIfPossible : hostOrReject)(turn, uniquelyNamed(attachments, turn.turnId, timeline), ts)
 }
+
+function openingChanges(timeline: Timeline, turnId: string, ts: string, input: Input, { sources }: AgentSettings): readonly Change[] {
+  const { text, attachments, eventId } = input
+  const drafts: Draft[] = [...missingHeader(timeline, turnId, ts), userPrompt(turnId, ts, text, eventId)]
+  if (attachments.length > 0) drafts.push(...attachmentDrafts(attachments, turnId, ts))
+  if (asksBack(timeline)) drafts.push(stage('clarification.resolved', turnId, ts, questionsAnswered))
+
+  const changes: Change[] = eventId === undefined ? [] : [...unheardOf(timeline, eventId, text, ts)]
+  changes.push({ type: 'turn.opened', turn_id: turnId, ts })
+  if (eventId !== undefined) changes.push({ type: 'event.folded', ts, event_ids: [eventId], turn_id: turnId })
+  changes.push({ type: 'blocks.appended', blocks: enter(timeline, drafts) })
+  if (attachments.length > 0) changes.push(...attachedSources(attachments, { turnId, ts }, timeline, sources))
+  return changes
+}
+
+const questionsAnswered = '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.'
 
 /** What someone sent under a name of their own is known by it from now on, whether it had to wait or not. */
 function unheardOf(timeline: Timeline, eventId: string, text: string, ts: string): readonly Change[] {

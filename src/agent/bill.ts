@@ -18,11 +18,15 @@ export interface Spent {
 
 const nothing: Spent = { money: 0, unpriced: false, last: 0 }
 
+/** Where nobody has named prices. */
+const noBill: Bill = { take: () => {}, of: () => nothing }
+
 export function createBill(priceOf: PriceOf | undefined): Bill {
+  if (priceOf === undefined) return noBill
   const spent = new Map<string, Spent>()
   return {
     take(change) {
-      if (priceOf === undefined || change.type !== 'response.received' || isFree(change)) return
+      if (change.type !== 'response.received' || isFree(change)) return
       const before = spent.get(change.turn_id) ?? nothing
       const price = priceOf(usageOf(change), change.prompt?.model ?? '')
       spent.set(change.turn_id, {

@@ -37,7 +37,7 @@ export async function conclude(
   exit: Exit = { reason: progress.wrapUp ? 'steer' : decision.action, deferrable: true },
 ): Promise<Step> {
   const previous = progress.attempts.at(-1)?.text
-  if (!asked.heard.answer() && decision.answer !== previous) sayAnswer(turn, place.iteration, decision.answer, asked.attempt)
+  if (decision.answer !== previous) sayUnheard(turn, place, asked, decision.answer)
   const repeated = previous !== undefined && isEquivalent(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once
@@ -65,18 +65,25 @@ export async function conclude(
   return { progress: { ...progress, repairs: accepted(progress.repairs), attempts: [...progress.attempts, attempt] } }
 }
 
-function noticesOf(place: Place, timeline: Timeline, decision: FinalDecision, warnings: readonly Notice[]): readonly Draft[] {
-  const known = new Set(citedIn(decision.answer, timeline))
-  const unknown = extractSids(decision.answer).filter((sid) => !known.has(sid))
-  const missing =
-    unknown.length === 0
-      ? []
-      : [
-          warning('unknown_sources', `The answer cites sources that do not exist: ${unknown.join(', ')}. The citations were left out.`, {
-            sids: unknown,
-          }),
-        ]
-  return [...warnings, ...missing].map((said) => notice(place, said))
+/** Says what no lane has shown: to whoever watches now, and to whoever joins before it is entered. While nobody does, nothing is read for it. */
+function sayUnheard(turn: Turn, { iteration }: Place, { heard, attempt }: Asked, answer: string): void {
+  let said = false
+  const say = () => {
+    if (said) return
+    said = true
+    if (!heard.answer()) sayAnswer(turn, iteration, answer, attempt)
+  }
+  if (turn.audience.isPresent()) say()
+  else turn.audience.whenJoined(say)
+}
+
+function noticesOf(place: Place, timeline: Timeline, { answer }: FinalDecision, warnings: readonly Notice[]): readonly Draft[] {
+  const cited = extractSids(answer)
+  const known = citedIn(answer, timeline)
+  if (known.length === cited.length) return warnings.map((said) => notice(place, said))
+  const sids = cited.filter((sid) => !known.includes(sid))
+  const text = `The answer cites sources that do not exist: ${sids.join(', ')}. The citations were left out.`
+  return [...warnings, warning('unknown_sources', text, { sids })].map((said) => notice(place, said))
 }
 
 function attempted(place: Place, timeline: Timeline, { answer, truncated }: FinalDecision, { attempts }: Progress): readonly Draft[] {

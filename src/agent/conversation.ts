@@ -4,7 +4,7 @@ import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { readConversationKey } from '../core/scope.ts'
 import type { Change, InboxEvent, SystemPrint } from '../core/timeline/change.ts'
-import { emptyTimeline, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
+import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../core/timeline/timeline.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../ports/store.ts'
@@ -74,7 +74,7 @@ export interface Running {
 /** Why someone turns to a conversation that nobody is working on. */
 export type Start =
   | { readonly kind: 'asked'; readonly input: Input }
-  /** To take up the turn that was left behind. */
+  /** To take up the turn that was left behind, or to begin the one that a followup waits for. */
   | { readonly kind: 'left-behind' }
   /** Something that waits for the next turn, whenever that is. */
   | { readonly kind: 'told'; readonly event: NewEvent }
@@ -102,24 +102,34 @@ const giveBack = ({ store, onProblem }: Household, claim: Claim): Promise<void> 
   store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
 
 function isIdle(start: Start, timeline: Timeline): boolean {
-  if (start.kind === 'left-behind') return timeline.openTurn === undefined
+  if (leftIn(timeline)) return false
+  if (start.kind === 'left-behind') return true
   const eventId = start.kind === 'told' ? start.event.event_id : start.input.eventId
-  return eventId !== undefined && isKnownEvent(timeline, eventId) && timeline.openTurn === undefined
+  return eventId !== undefined && isKnownEvent(timeline, eventId)
+}
+
+/** What a process that died has left to do: its turn, else the one that the oldest followup waits for. */
+function leftIn(timeline: Timeline): Opening | undefined {
+  if (timeline.openTurn) return { kind: 'left-behind' }
+  const [oldest] = waitingFollowups(timeline)
+  return oldest && { kind: 'asked', input: inputOf(oldest) }
 }
 
 /**
- * A turn, and then one for each followup that no turn has taken in. A turn that was left behind comes first, whoever asks: what
- * they say becomes part of it.
+ * A turn, and then one for each followup that no turn has taken in. What was left behind comes first, whoever asks: what they say
+ * becomes part of it.
  */
 async function work(household: Household, claim: Claim, saved: Saved, start: Start): Promise<Running> {
-  const { store, clock, hub } = household
+  const { store, clock, hub, models, toolbox, system, systemTokens, systemPrint, settings, hooks, hosting, onProblem } = household
+  const { blobs } = store
   const { conversationId } = claim
   const left = saved.timeline.openTurn?.turn_id
   const newTurn = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
   const turnId = left ?? newTurn()
   const answers = createAnswers()
-  const bill = createBill(household.settings.priceOf)
+  const bill = createBill(settings.priceOf)
   const abort = new AbortController()
+  const { signal } = abort
   const view = household.createView()
   const entered = Promise.withResolvers<void>()
   let current: Promise<TurnResult> | undefined
@@ -133,37 +143,42 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     hub.publish(conversationId, event)
     household.onEntry?.(conversationId, event)
   })
-  const inbox = createInbox(ledger, turnId, abort.signal)
-  const readBlob = ({ sha256 }: BlobRef) => store.blobs.get(sha256)
+  const inbox = createInbox(ledger, turnId, signal)
+  const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
+  const readBlob = ({ sha256 }: BlobRef) => blobs.get(sha256)
   const records = recordsOf(store, conversationId)
-  const place = createPlacer(store.blobs)
+  const place = createPlacer(blobs)
   const desk = deskOf(household.workspaces, conversationId)
   const audience = hub.audience(conversationId)
   const { scope } = readConversationKey(conversationId)
 
   async function turn(id: string, opening: Opening): Promise<TurnResult> {
     inbox.serve(id)
-    const news = { feedbacks: await readFeedback(ledger, clock.now(), household.settings) }
-    const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
+    const news = { feedbacks: await readFeedback(ledger, clock.now(), settings) }
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
     const calls = household.workspaces && createCallLog()
-    const restore = (opened: Workspace) => restoreTurn(opened, id, ledger.timeline, historyOf({ records, blobs: store.blobs }))
-    const openDesk = desk.forTurn(id, id === left ? restore : undefined)
+    const restore = (opened: Workspace) => restoreTurn(opened, id, ledger.timeline, historyOf({ records, blobs }))
+    const takenUp = id === left
+    const openDesk = desk.forTurn(id, takenUp ? restore : undefined)
     const workspace = async () => {
       const opened = await openDesk()
-      await place(opened, ledger.timeline, id).catch((error: unknown) => household.onProblem({ where: 'attachments', error })) // tried again, and read from the journal meanwhile
+      await place(opened, ledger.timeline, id).catch((error: unknown) => onProblem({ where: 'attachments', error })) // tried again, and read from the journal meanwhile
       return opened
     }
-    const reach = { scope, audience, records, workspace, desk, takenUp: id === left, calls, blobs: store.blobs, readBlob }
-    const own = { conversationId, turnId: id, ledger, inbox, view, bill, news, signal: abort.signal, emit, entries, ...reach }
-    if (id === left && household.settings.maxMoney !== undefined) recallBill(bill, (await entries()).changes, id)
-    const result = await runTurn({ ...household, ...own }, opening).catch((error: unknown) => {
-      if (isSuperseded(error)) return cancelled(own) // another process goes on with it: the user need not know
+    if (takenUp && settings.maxMoney !== undefined) recallBill(bill, (await entries()).changes, id)
+    // biome-ignore format: what is the agent's, the conversation's and the turn's
+    const given: Turn = {
+      models, toolbox, system, systemTokens, systemPrint, settings, hooks, clock, blobs, hosting, onProblem,
+      conversationId, scope, ledger, inbox, view, bill, records, desk, readBlob, signal, emit, audience,
+      turnId: id, news, takenUp, calls, workspace, entries,
+    }
+    const result = await runTurn(given, opening).catch((error: unknown) => {
+      if (isSuperseded(error)) return cancelled(given) // another process goes on with it: the user need not know
       throw error
     })
     if (desk.isOpen(id) && result.exitReason !== 'cancelled') {
       const flushed = flushContext({ timeline: ledger.timeline, workspace }, calls?.take())
-      await flushed.catch((error: unknown) => household.onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
+      await flushed.catch((error: unknown) => onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
     }
     return result
   }
@@ -199,15 +214,15 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
     }
   }
 
-  const event =
-    left !== undefined && start.kind === 'asked' ? followup(start.input, clock) : start.kind === 'told' ? start.event : undefined
+  const leftover = leftIn(saved.timeline)
+  const event = leftover && start.kind === 'asked' ? followup(start.input, clock) : start.kind === 'told' ? start.event : undefined
   if (event) await inbox.accept(event)
-  const opening: Opening | undefined = left !== undefined ? { kind: 'left-behind' } : start.kind === 'asked' ? start : undefined
+  const opening: Opening | undefined = leftover ?? (start.kind === 'asked' ? start : undefined)
   hub.open(conversationId, ledger.lastSeq)
   const begun = opening && begin(turnId, opening)
   const first = event && start.kind === 'asked' ? answers.to(event.event_id) : Promise.resolve(begun?.told.promise)
   const over = workOff(begun)
-  if (opening?.kind !== 'asked') entered.resolve()
+  if (opening !== start) entered.resolve() // it waits in the journal by now
   over.then(entered.resolve, entered.reject)
   for (const promise of [first, over, entered.promise]) promise.catch(() => {})
   const enter = (change: Change) => ledger.commit(() => [change])
@@ -220,7 +235,7 @@ interface Begun {
   readonly told: PromiseWithResolvers<TurnResult>
 }
 
-/** Said to a conversation that is busy, or whose last turn was left behind: it is part of that turn, and waits in the journal meanwhile. */
+/** Said to a conversation that is busy, or where something was left behind: it is part of that turn, and waits in the journal meanwhile. */
 export function followup({ text, attachments, eventId }: Input, clock: Clock): NewEvent {
   const payload = attachments.length > 0 ? { payload: { attachments }, keeps: bytesOfAttachments(attachments) } : {}
   return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }

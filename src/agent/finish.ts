@@ -3,6 +3,7 @@ import { extractSids } from '../core/citations/sids.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
 import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
 import { contentTokens } from '../core/estimate/estimator.ts'
+import type { SourcePool } from '../core/sources/merge.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
@@ -124,15 +125,23 @@ export function cancelled({ turnId }: Pick<Turn, 'turnId'>): TurnResult {
 
 /** SIDs that the text cites and that exist: no other number ever leaves the house. */
 export function citedIn(text: string, { sources }: Timeline): readonly number[] {
-  const known = new Set(sources.rows.map(({ sid }) => sid))
-  return extractSids(text).filter((sid) => known.has(sid))
+  return existing(extractSids(text), sources)
+}
+
+function existing(sids: readonly number[], { rows }: SourcePool): readonly number[] {
+  if (sids.length === 0) return sids
+  const known = new Set(rows.map(({ sid }) => sid))
+  return sids.filter((sid) => known.has(sid))
 }
 
 const noSids: readonly number[] = []
 
 /** By its answers and by what it made; an artifact may name a source that does not exist. */
 function citedInTurn(timeline: Timeline, entered: readonly Block[], answer: string): readonly number[] {
-  const known = new Set(timeline.sources.rows.map(({ sid }) => sid))
-  const made = entered.flatMap(({ meta }) => meta?.sources_used ?? noSids)
-  return [...new Set([...made, ...extractSids(answer)])].filter((sid) => known.has(sid)).sort((a, b) => a - b)
+  const sids = new Set(extractSids(answer))
+  for (const { meta } of entered) for (const sid of meta?.sources_used ?? noSids) sids.add(sid)
+  return existing(
+    [...sids].sort((a, b) => a - b),
+    timeline.sources,
+  )
 }

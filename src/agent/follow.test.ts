@@ -84,6 +84,24 @@ describe('whoever follows', () => {
     expect(laneText(await later, 'answer')).toContain(story)
   })
 
+  it('between an answer and its entry is told the whole of it, once', async () => {
+    const [answered, entry] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const onBeforeCompletion = async () => {
+      answered.resolve()
+      await entry.promise
+      return []
+    }
+    const stage = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
+    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    await answered.promise
+    const [late, later] = [followed(stage), followed(stage)]
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    entry.resolve()
+    await run.result
+    expect(laneText(await late, 'answer')).toBe(story)
+    expect(laneText(await later, 'answer')).toBe(story)
+  })
+
   it('during a tool is told that it is running, and nothing of the answer that led there', async () => {
     const work = paused()
     const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })

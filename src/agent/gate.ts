@@ -1,5 +1,6 @@
 import { clarification, type Draft, stage } from '../core/block/index.ts'
 import { readPhrases } from '../core/decision/decision.ts'
+import { plainChannels } from '../core/decision/plain-channels.ts'
 import { isObject } from '../core/json.ts'
 import type { Channel } from '../core/stream/channel.ts'
 import { parseModelJson } from '../core/stream/json-parse.ts'
@@ -36,7 +37,7 @@ export async function giveTitle(turn: Turn): Promise<void> {
 
 /** From the output channel, else from any `"conversation_title": "…"` in sight. */
 export function readGate(raw: string): { readonly title: string | undefined; readonly questions: readonly string[] } {
-  const { channels } = cutIntoChannels(raw, gateChannels)
+  const channels = plainChannels(raw, gateChannels) ?? cutIntoChannels(raw, gateChannels).channels
   const parsed = parseModelJson(channels.find(({ name }) => name === 'output')?.instances.join('') ?? '')
   const said = parsed.ok && isObject(parsed.value) ? parsed.value : {}
   const named = typeof said.conversation_title === 'string' ? said.conversation_title : undefined

@@ -40,7 +40,7 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     return results
   }
   const drafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') =>
-    (await each(name, async (hooks) => checked(await hooks[name]?.()))).flat()
+    registered.length === 0 ? [] : (await each(name, async (hooks) => checked(await hooks[name]?.()))).flat()
 
   return {
     onBeforeCompaction: async (report) => void (await each('onBeforeCompaction', (hooks) => hooks.onBeforeCompaction?.(report))),

@@ -13,7 +13,7 @@ export interface Hub {
   close(conversationId: string): void
   publish(conversationId: string, event: TurnEvent): void
   /** Returns how to stop listening. To entries only: then nothing is said live for this listener's sake. */
-  subscribe(conversationId: string, listener: (told: Told) => void, to?: 'everything' | 'entries'): () => void
+  subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
   /** The conversation is gone: nothing more can happen in it. */
   dismiss(conversationId: string): void
   /** Calls back at that moment. Returns how to stop waiting for it. */
@@ -38,10 +38,12 @@ interface Stage {
   catchUp: (() => void) | undefined
 }
 
+type Listener = (told: Told) => void
+
+/** By what they listen to. */
 interface Listeners {
-  readonly all: Map<(told: Told) => void, 'everything' | 'entries'>
-  /** How many listen to more than entries. */
-  live: number
+  readonly everything: Set<Listener>
+  readonly entries: Set<Listener>
 }
 
 export function createHub(onError: (error: unknown) => void): Hub {
@@ -65,32 +67,35 @@ export function createHub(onError: (error: unknown) => void): Hub {
     return told
   }
 
+  function tell(all: ReadonlySet<Listener>, told: Told) {
+    for (const listener of all) {
+      try {
+        listener(told)
+      } catch (error) {
+        onError(error)
+      }
+    }
+  }
+
   return {
     open: (conversationId, seq) => void stages.set(conversationId, { seq, live: [], catchUp: undefined }),
     close: (conversationId) => void stages.delete(conversationId),
     publish(conversationId, event) {
       const told = place(conversationId, event)
       const present = listeners.get(conversationId)
-      if (present === undefined || (event.type !== 'entry' && present.live === 0)) return
-      for (const [listener, to] of present.all) {
-        if (event.type !== 'entry' && to === 'entries') continue
-        try {
-          listener(told)
-        } catch (error) {
-          onError(error)
-        }
-      }
+      if (present === undefined) return
+      if (present.everything.size > 0) tell(present.everything, told)
+      if (event.type === 'entry' && present.entries.size > 0) tell(present.entries, told)
     },
     subscribe(conversationId, listener, to = 'everything') {
       if (to === 'everything') stages.get(conversationId)?.catchUp?.()
-      const present = listeners.get(conversationId) ?? { all: new Map(), live: 0 }
+      const present = listeners.get(conversationId) ?? { everything: new Set(), entries: new Set() }
       listeners.set(conversationId, present)
-      present.all.set(listener, to)
-      if (to === 'everything') present.live++
+      present[to].add(listener)
       return () => {
-        if (!present.all.delete(listener)) return
-        if (to === 'everything') present.live--
-        if (present.all.size === 0 && listeners.get(conversationId) === present) listeners.delete(conversationId)
+        if (!present[to].delete(listener)) return
+        const isEmpty = present.everything.size === 0 && present.entries.size === 0
+        if (isEmpty && listeners.get(conversationId) === present) listeners.delete(conversationId)
       }
     },
     dismiss(conversationId) {
@@ -105,7 +110,7 @@ export function createHub(onError: (error: unknown) => void): Hub {
       }
     },
     audience: (conversationId) => ({
-      isPresent: () => (listeners.get(conversationId)?.live ?? 0) > 0,
+      isPresent: () => (listeners.get(conversationId)?.everything.size ?? 0) > 0,
       whenJoined(catchUp) {
         const stage = stages.get(conversationId)
         if (stage) stage.catchUp = catchUp

@@ -1,5 +1,5 @@
 import type { InboxEvent } from '../core/timeline/change.ts'
-import { isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
+import { isKnownEvent, type Timeline, waitingFollowups } from '../core/timeline/timeline.ts'
 import { interrupts } from './fold.ts'
 import type { Ledger } from './ledger.ts'
 import { openPhase, type Phase } from './phase.ts'
@@ -25,18 +25,13 @@ export interface Inbox {
   /** That turn is closed: until the next is served there is nothing to steer. */
   leave(): void
   /** The turn does something that a steer may interrupt. Call `end` when it is done. */
-  beginPhase(): TurnPhase
+  beginPhase(): Phase
   /** Resolves when the turn has something new to look at, or after `ms`. */
   pause(ms: number): Promise<void>
   /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
   rest(): Promise<InboxEvent | undefined>
   close(): void
   readonly closed: boolean
-}
-
-/** Phases lie one within another: whichever began last ends first. */
-export interface TurnPhase extends Phase {
-  end(): void
 }
 
 /** `turns` fires when the turns themselves are cancelled. */
@@ -82,15 +77,14 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
       return !late
     },
     beginPhase() {
-      const phase = openPhase()
+      const outer = phases.length // phases lie one within another: whichever began last ends first
+      const phase = openPhase(() => {
+        phases.length = outer
+      })
       if (turns.aborted) phase.abort(turns.reason)
       else if (isSteered()) phase.abort(steeredError())
-      const outer = phases.length
       phases.push(phase)
-      const end = () => {
-        phases.length = outer
-      }
-      return { ...phase, end }
+      return phase
     },
     pause(ms) {
       if (ms <= 0) return Promise.resolve()
@@ -106,8 +100,8 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
     },
     async rest() {
       let next: InboxEvent | undefined
-      await ledger.commit(({ inbox }) => {
-        next = inbox.find(({ kind }) => kind === 'followup')
+      await ledger.commit((timeline) => {
+        next = waitingFollowups(timeline)[0]
         closed = next === undefined
         return []
       })

@@ -1,6 +1,6 @@
 import type { ConversationStore } from '../ports/store.ts'
 
-/** Those whose last turn has no end: somebody is at it, or it was left behind. */
+/** Those whose last turn has no end, or where something that was said waits to become one: somebody is at it, or it was left behind. */
 export async function* openConversations(store: ConversationStore): AsyncGenerator<string> {
   let cursor: string | undefined
   do {

@@ -6,22 +6,25 @@ export interface Phase {
   abort(reason: unknown): void
   /** Calls back at that moment, or at once when it has come already. The latest counts. Cheaper than to listen to the signal. */
   whenStopped(act: () => void): void
+  /** It is done. */
+  end(): void
 }
 
-export function openPhase(): Phase {
+export function openPhase(end: () => void = () => {}): Phase {
   const stopping = new AbortController()
   const { signal } = stopping
-  let act = () => {}
+  let act: (() => void) | undefined
   return {
     signal,
     abort(reason) {
       if (signal.aborted) return
       stopping.abort(reason)
-      act()
+      act?.()
     },
     whenStopped(latest) {
       act = latest
-      if (signal.aborted) act()
+      if (signal.aborted) latest()
     },
+    end,
   }
 }

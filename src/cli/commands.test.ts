@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -134,6 +134,41 @@ it('forks at a turn and renames', async () => {
   expect(text).not.toContain('second')
   await line.run('rename', 'c2', 'Another\x1b[2J title')
   expect((await line.run('list', '--search', 'another')).text).toMatch(/c2 {2}Another␛\[2J title$/)
+})
+
+it('says what to do about a turn, a folder or a port that is not there', async () => {
+  says(answers('One.'))
+  await line.run('run', 'first', '--conversation', 'c1')
+  const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
+  expect(await line.run('fork', 'c1', '--turn', 'nope')).toMatchObject({
+    exitCode: 1,
+    text: `change.invalid: c1: there is no finished turn nope: name one that is, the latest is ${turn}`,
+  })
+  expect(await line.run('export', 'c1', '--out', 'absent/c1.json')).toMatchObject({
+    exitCode: 1,
+    text: 'cannot write absent/c1.json: its folder is not there; make it, or name another file with --out',
+  })
+  expect(await line.run('export', 'c1', '--out', '.')).toMatchObject({
+    exitCode: 1,
+    text: 'cannot write .: it is a folder; name a file in it with --out',
+  })
+  for (const port of ['abc', '70000', '-1', '1.5', '']) {
+    expect(await line.run('serve', `--port=${port}`)).toMatchObject({
+      exitCode: 2,
+      text: expect.stringContaining('must be a whole number from 0 to 65535; 0 takes any that is free'),
+    })
+  }
+})
+
+it.skipIf(!existsSync('/proc/self'))('refuses at once to keep conversations where no folder can be made', async () => {
+  for (const folder of ['/proc/daybook', '/proc/daybook/deep/down']) {
+    expect(await line.run('--data', folder, 'list')).toMatchObject({
+      exitCode: 1,
+      text: expect.stringMatching(
+        new RegExp(`^store\\.failed: conversations can not be kept in ${folder} \\([^\n]+\\): choose another folder with --data$`),
+      ),
+    })
+  }
 })
 
 it('prints every setting, where it comes from, and no secret', async () => {

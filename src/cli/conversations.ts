@@ -9,7 +9,7 @@ import { conversationName, positiveInteger, withExamples } from './options.ts'
 import { plainLine } from './plain-text.ts'
 import { withProgress } from './progress.ts'
 import { printLine } from './terminal.ts'
-import { reasonOf } from './unreadable.ts'
+import { reasonOf, reasonUnwritten } from './unreadable.ts'
 
 /** What can be done with conversations from a terminal without running an agent. */
 export function conversationCommands(context: CommandContext): readonly Command[] {
@@ -86,7 +86,7 @@ function exportCommand({ terminal, style, withShelf }: CommandContext): Command 
         const bundle = await withProgress(terminal, style, `exporting ${id}`, () => shelf.exportBundle(id))
         const text = `${JSON.stringify(bundle, null, 1)}\n`
         if (options.out === undefined) terminal.output.write(text)
-        else await writeFile(resolve(terminal.folder, options.out), text)
+        else await writeOut(resolve(terminal.folder, options.out), options.out, text)
       }),
     )
   return withExamples(command, [
@@ -121,6 +121,12 @@ function deleteCommand({ terminal, withShelf }: CommandContext): Command {
       }),
     )
   return withExamples(command, [['daybook export costs --out costs.json && daybook delete costs', '']])
+}
+
+async function writeOut(file: string, name: string, text: string): Promise<void> {
+  await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
+    throw new RangeError(`cannot write ${name}: ${reasonUnwritten(error)}`, { cause: error })
+  })
 }
 
 async function readJsonFile(file: string, name: string): Promise<unknown> {

@@ -65,7 +65,7 @@ it('says in one line what the disk refused', async () => {
   await daybook('import', join(folder, 'in.json'), '--as', 'dinner')
   expect(await daybook('export', 'dinner', '--out', join(folder, 'nowhere', 'out.json'))).toMatchObject({
     exitCode: 1,
-    text: expect.stringMatching(/^ENOENT: .*out\.json'$/),
+    text: expect.stringMatching(/^cannot write .*out\.json: its folder is not there; make it, or name another file with --out$/),
   })
   expect(await daybook('--data', join(folder, 'in.json'), 'list')).toMatchObject({
     exitCode: 1,

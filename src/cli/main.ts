@@ -20,8 +20,8 @@ import { upgradeCommand } from './upgrade.ts'
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /**
- * The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense. Whoever runs it
- * inside a program may give settings that come before everything else.
+ * The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense, above 128 a
+ * signal. Whoever runs it inside a program may give settings that come before everything else.
  */
 export async function main(args: readonly string[], terminal: Terminal = processTerminal(), given: Layer['values'] = {}): Promise<number> {
   let exitCode = 0

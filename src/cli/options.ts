@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { Settings } from '../config.ts'
 import { ConversationId } from '../core/api/conversation.ts'
 
 /** Readers of options, and the form of help. */
@@ -13,6 +14,12 @@ export function wholeNumber(text: string): number {
   const number = Number(text)
   if (text.trim() === '' || !Number.isSafeInteger(number) || number < 0) throw new InvalidArgumentError('must be a whole number')
   return number
+}
+
+export function portNumber(text: string): number {
+  const parsed = Settings.shape.port.safeParse(text.trim() === '' ? Number.NaN : text)
+  if (!parsed.success) throw new InvalidArgumentError('must be a whole number from 0 to 65535; 0 takes any that is free')
+  return parsed.data
 }
 
 export function folderName(text: string): string {

@@ -90,12 +90,26 @@ it('takes its prompt from the standard input', async () => {
   expect(JSON.stringify(model.requests)).toContain('is this heard?')
 })
 
-it('stops the turn when it is asked to end', async () => {
+it('stops the turn when it is asked to end, and exits as a program does that a signal ended', async () => {
+  says(...Array.from({ length: 2 }, () => ({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true }) as const))
+  for (const [signal, exitCode] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const running = line.start('run', 'hello')
+    await running.until('Never quite')
+    running.end(signal)
+    expect(await running.exitCode).toBe(exitCode)
+  }
+})
+
+it('tells whoever reads JSON of a stopped turn what came of it, too', async () => {
   says({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true })
-  const running = line.start('run', 'hello')
+  const running = line.start('run', 'hello', '--json')
   await running.until('Never quite')
   running.end()
-  expect(await running.exitCode).toBe(0)
+  expect(await running.exitCode).toBe(130)
+  expect(JSON.parse(running.text.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', exit_reason: 'steer' })
 })
 
 it('exits with 2 when it is not told what to ask, or where by no name', async () => {

@@ -7,7 +7,7 @@ import { attachedFiles } from './attached-files.ts'
 import type { CommandContext } from './context.ts'
 import { conversationName, several, withExamples } from './options.ts'
 import { openTalk, type Talk } from './talk.ts'
-import { printLine } from './terminal.ts'
+import { type EndSignal, exitCodeOf, printLine } from './terminal.ts'
 import { createTurnPrinter } from './turn-printer.ts'
 
 interface RunOptions {
@@ -16,7 +16,7 @@ interface RunOptions {
   readonly conversation?: string
 }
 
-/** One question, one answer. The exit code says whether it was answered. */
+/** One question, one answer. The exit code says whether it was answered, or which signal ended it. */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
     .description('ask one thing and print what comes of it')
@@ -41,12 +41,17 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
     terminal.errors.write(`${where}: ${error instanceof Error ? error.message : error}\n`)
   const talk = await openTalk(settings, { conversation, onProblem })
   const leave = new AbortController()
-  const forget = terminal.onEnd(() => void talk.line.stop().then((stopped) => stopped || leave.abort(), leave.abort))
+  let ended: EndSignal | undefined
+  const forget = terminal.onEnd((signal) => {
+    ended = signal
+    talk.line.stop().then((stopped) => stopped || leave.abort(), leave.abort)
+  })
   try {
     const print = json ? jsonPrinter(context) : turnPrinter(context)
     const turn = await Promise.race([ask(talk, text, files, print, leave.signal), talk.line.broken])
     if (json) printLine(terminal, JSON.stringify(resultOf(turn, talk.line.conversation)))
     else if (terminal.errors.isTTY) terminal.errors.write(`\ngo on: daybook run "…" --conversation ${talk.line.conversation}\n`)
+    if (ended) return exitCodeOf(ended)
     return turn && isGood(turn.exitReason) ? 0 : 1
   } finally {
     forget()

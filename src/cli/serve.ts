@@ -4,7 +4,7 @@ import type { Settings } from '../config.ts'
 import type { ServerSettings } from '../server/settings.ts'
 import { openAgent } from '../wiring.ts'
 import type { CommandContext } from './context.ts'
-import { withExamples } from './options.ts'
+import { portNumber, withExamples } from './options.ts'
 import { printLine } from './terminal.ts'
 
 const levels = ['info', 'warn', 'error', 'silent'] as const
@@ -14,8 +14,8 @@ export function serveCommand(context: CommandContext): Command {
   const command = new Command('serve')
     .description('the agent as a server, with a page to look at it; ends in order when it is asked to')
     .option('--host <address>', 'where to listen; other than this machine needs auth (or DAYBOOK_HOST)')
-    .option('--port <n>', '0 takes any that is free (or DAYBOOK_PORT)')
-    .action(async (flags: { host?: string; port?: string }) => serveUntilAsked(context, await context.settings(flags)))
+    .option('--port <n>', '0 takes any that is free (or DAYBOOK_PORT)', portNumber)
+    .action(async (flags: { host?: string; port?: number }) => serveUntilAsked(context, await context.settings(flags)))
   return withExamples(command, [
     ['daybook serve', 'on this machine, without tokens'],
     ['DAYBOOK_AUTH_SECRET=… daybook serve --host 0.0.0.0 --port 80', 'for others, who bring a token'],
@@ -36,7 +36,7 @@ async function serveUntilAsked({ terminal, style }: CommandContext, settings: Se
     onProblem: ({ where, error }) => log('error', where, { error }),
   })
   const asked = Promise.withResolvers<void>()
-  const forget = terminal.onEnd(asked.resolve)
+  const forget = terminal.onEnd(() => asked.resolve())
   try {
     const server = await serve({
       agent,

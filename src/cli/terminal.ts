@@ -1,3 +1,4 @@
+import { constants } from 'node:os'
 import type { Readable, Writable } from 'node:stream'
 
 /** What a command is run in: where words come from and go to, and who may ask it to end. */
@@ -10,10 +11,14 @@ export interface Terminal {
   /** The working folder. */
   readonly folder: string
   /** Calls back when the process is asked to end. Whoever listens ends in order; returns how to stop listening. */
-  onEnd(listener: () => void): () => void
+  onEnd(listener: (signal: EndSignal) => void): () => void
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+export type EndSignal = (typeof signals)[number]
+
+/** What shells expect of a program that a signal ended. */
+export const exitCodeOf = (signal: EndSignal): number => 128 + constants.signals[signal]
 
 export function processTerminal(): Terminal {
   return {
@@ -23,9 +28,10 @@ export function processTerminal(): Terminal {
     environment: process.env,
     folder: process.cwd(),
     onEnd(listener) {
-      for (const signal of signals) process.once(signal, listener) // once: asked again, it ends at once
+      const heard = (signal: NodeJS.Signals) => listener(signal as EndSignal) // one of those it listens to
+      for (const signal of signals) process.once(signal, heard) // once: asked again, it ends at once
       return () => {
-        for (const signal of signals) process.off(signal, listener)
+        for (const signal of signals) process.off(signal, heard)
       }
     },
   }

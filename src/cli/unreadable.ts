@@ -10,3 +10,16 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** Why a file cannot be read, in words. */
 export const reasonOf = (error: NodeJS.ErrnoException): string => reasons[error.code ?? ''] ?? error.message
+
+const unwritten: Readonly<Record<string, string>> = {
+  ENOENT: 'its folder is not there; make it, or name another file with --out',
+  EISDIR: 'it is a folder; name a file in it with --out',
+  ENOTDIR: 'a part of its path is a file, not a folder; name another with --out',
+  EACCES: 'you may not write there; name another file with --out',
+  EPERM: 'you may not write there; name another file with --out',
+  EROFS: 'nothing can be written there; name another file with --out',
+  ENOSPC: 'the disk is full; make room, or name a file on another with --out',
+}
+
+/** Why a file can not be written, and what to do. */
+export const reasonUnwritten = (error: NodeJS.ErrnoException): string => unwritten[error.code ?? ''] ?? error.message

@@ -24,6 +24,7 @@ export function keysOf(scope: Scope): { readonly plain: true } | { readonly pref
 
 /** The inverse of `conversationKey`; total, so that nothing ever falls into somebody else's scope. */
 export function readConversationKey(key: string): { readonly scope: Scope; readonly name: string } {
+  if (!key.includes('/')) return { scope: localScope, name: key }
   const parts = key.split('/').map(decode)
   const [tenant, project, user, name] = parts
   if (parts.length !== 4 || !tenant || !project || !user || !name) return { scope: localScope, name: key }

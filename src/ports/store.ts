@@ -89,7 +89,7 @@ export interface ListQuery {
   readonly prefix?: string
   /** Only conversations whose id has no slash. */
   readonly plain?: true
-  /** Only conversations with a turn that was never closed. */
+  /** Only conversations that someone has to go on with: a turn was never closed, or a followup waits to become one. */
   readonly open?: true
 }
 
@@ -100,6 +100,11 @@ export interface ConversationHead {
   readonly lastActivityAt: string | null
   readonly lastSeq: number
   readonly openTurn: string | null
+  /**
+   * Followups that were accepted and not folded since, by event id, oldest first. It tells where to look; what is to be done is said
+   * by the timeline, which also knows an id that was folded long ago when it is accepted again.
+   */
+  readonly waiting: readonly string[]
 }
 
 export interface ConversationPage {
@@ -109,7 +114,7 @@ export interface ConversationPage {
 
 /** What may be let go. Visible blocks and the sources pool of a conversation that stays are never touched. */
 export interface RetentionPolicy {
-  /** Conversations without activity since then are deleted, unless a turn is open or a lease is alive. */
+  /** Conversations without activity since then are deleted, unless a turn is open, a followup waits or a lease is alive. */
   readonly conversationsIdleSince?: string
   /** Entries older than this that only tell of compacted blocks are removed. */
   readonly historyBefore?: string

@@ -1,7 +1,8 @@
-import { describeIssues, type StandardIssue, type StandardSchemaV1 } from '../core/standard-schema.ts'
+import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
-import type { Call, Strategy, Tool } from './tool.ts'
+import { isThenable } from './thenable.ts'
+import type { Call, Outcome, Strategy, Tool } from './tool.ts'
 
 export interface ToolDefinition<Schema extends StandardSchemaV1> {
   /** `namespace.name`. */
@@ -42,13 +43,23 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     exec: definition.exec ?? false,
     returns: definition.returns,
     constraints: definition.constraints ?? [],
-    async run(params, call) {
+    run(params, call) {
       const judged = schema['~standard'].validate(params)
-      const checked = judged instanceof Promise ? await judged : judged
-      if (checked.issues) return failed('invalid_params', notAccepted(id, checked.issues))
-      return outcomeOf(await definition.run(checked.value as OutputOf<Schema>, call))
+      return judged instanceof Promise
+        ? judged.then((checked) => runChecked(definition, checked, call))
+        : runChecked(definition, judged, call)
     },
   }
+}
+
+function runChecked<Schema extends StandardSchemaV1>(
+  definition: ToolDefinition<Schema>,
+  checked: StandardResult<unknown>,
+  call: Call,
+): Outcome | Promise<Outcome> {
+  if (checked.issues) return failed('invalid_params', notAccepted(definition.id, checked.issues))
+  const returned = definition.run(checked.value as OutputOf<Schema>, call)
+  return isThenable(returned) ? Promise.resolve(returned).then(outcomeOf) : outcomeOf(returned)
 }
 
 const notAccepted = (id: string, issues: readonly StandardIssue[]) =>

@@ -2,6 +2,7 @@ import { isObject } from '../core/json.ts'
 import { presentable } from '../core/secrets.ts'
 import { orLeftBehind } from './left-behind.ts'
 import { failed } from './outcome.ts'
+import { isThenable } from './thenable.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
 /** How a call came to its end besides its outcome. */
@@ -13,6 +14,8 @@ export interface Invoked {
   readonly leftBehind: boolean
 }
 
+type Params = Parameters<Tool['run']>[0]
+
 /** How long a tool may take to stop once it was told to. */
 export const STOP_GRACE_MS = 5_000
 
@@ -20,20 +23,50 @@ export const STOP_GRACE_MS = 5_000
  * Runs a tool to an outcome, whatever it does: a throw is a failed call, a timeout is a failed call, and a tool that ignores its
  * signal is left behind. One that was told to stop before it began does not begin. Never throws.
  */
-export async function invoke(
+export function invoke(
   tool: Tool,
-  params: Readonly<Record<string, unknown>>,
+  params: Params,
   call: Call,
   { stopGraceMs = STOP_GRACE_MS }: { readonly stopGraceMs?: number } = {},
-): Promise<Invoked> {
+): Invoked | Promise<Invoked> {
   if (call.signal.aborted) return { outcome: notStarted, stopped: true, leftBehind: false }
-  const deadline = tool.timeoutMs === undefined ? undefined : startDeadline(call.signal, tool.timeoutMs)
-  const signal = deadline?.signal ?? call.signal
-  const running = settle(tool, params, deadline ? { ...call, signal } : call)
-  const invoked = await orLeftBehind(running, signal, stopGraceMs)
-  deadline?.cancel()
-  return invoked ?? { ...stoppedBy(signal), leftBehind: true }
+  return tool.timeoutMs === undefined ? run(tool, params, call, stopGraceMs) : runInTime(tool, params, call, stopGraceMs, tool.timeoutMs)
 }
+
+async function runInTime(tool: Tool, params: Params, call: Call, graceMs: number, ms: number): Promise<Invoked> {
+  const { signal, cancel } = startDeadline(call.signal, ms)
+  const invoked = await run(tool, params, { ...call, signal }, graceMs)
+  cancel()
+  return invoked
+}
+
+/** Only a tool that is not done when it returns can be waited for, or left behind. */
+function run(tool: Tool, params: Params, call: Call, graceMs: number): Invoked | Promise<Invoked> {
+  try {
+    const running = tool.run(params, call)
+    return isThenable(running) ? waitFor(running, call.signal, graceMs) : ended(running, call.signal)
+  } catch (error) {
+    return broke(error, call.signal)
+  }
+}
+
+async function waitFor(running: Promise<Outcome>, signal: AbortSignal, graceMs: number): Promise<Invoked> {
+  return (await orLeftBehind(settle(running, signal), signal, graceMs)) ?? { ...stoppedBy(signal), leftBehind: true }
+}
+
+async function settle(running: Promise<Outcome>, signal: AbortSignal): Promise<Invoked> {
+  try {
+    return ended(await running, signal)
+  } catch (error) {
+    return broke(error, signal)
+  }
+}
+
+const ended = (outcome: Outcome, signal: AbortSignal): Invoked =>
+  !outcome.ok && signal.aborted ? stoppedBy(signal) : { outcome, stopped: false, leftBehind: false }
+
+const broke = (error: unknown, signal: AbortSignal): Invoked =>
+  signal.aborted ? stoppedBy(signal) : { outcome: failed('tool_call_error', messageOf(error)), stopped: false, leftBehind: false }
 
 /** A signal that also fires when the time is up. */
 function startDeadline(from: AbortSignal, ms: number): { readonly signal: AbortSignal; cancel(): void } {
@@ -47,17 +80,6 @@ function startDeadline(from: AbortSignal, ms: number): { readonly signal: AbortS
       clearTimeout(timer)
       from.removeEventListener('abort', stop)
     },
-  }
-}
-
-async function settle(tool: Tool, params: Readonly<Record<string, unknown>>, call: Call): Promise<Invoked> {
-  try {
-    const outcome = await tool.run(params, call)
-    return call.signal.aborted && !outcome.ok ? stoppedBy(call.signal) : { outcome, stopped: false, leftBehind: false }
-  } catch (error) {
-    if (call.signal.aborted) return stoppedBy(call.signal)
-    const outcome = failed('tool_call_error', messageOf(error))
-    return { outcome, stopped: false, leftBehind: false }
   }
 }
 

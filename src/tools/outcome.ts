@@ -31,7 +31,7 @@ export function failed(code: string, message: string, more: Omit<Outcome, 'ok' |
 /** An envelope is unwrapped; an object without `ret` is its own answer; anything else is the answer. */
 export function outcomeOf(returned: Returned): Outcome {
   if (isOutcome(returned)) return returned
-  if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: (returned ?? null) as Json })
+  if (!isObject(returned) || typeof returned.ok !== 'boolean') return answered((returned ?? null) as Json)
   const { ok, error, ret } = returned
   const output = 'ret' in returned ? ((ret ?? null) as Json) : ok ? (returned as Json) : besides(returned)
   if (ok) return succeeded({ ...(output !== undefined && { output }) })
@@ -74,3 +74,11 @@ function unmanaged(value: unknown, depth = 0): unknown {
 }
 
 const marked = (outcome: Outcome): Outcome => Object.assign(Object.create(made), outcome)
+
+/** The same, for the outcome that nearly every call has. */
+function answered(output: Json): Outcome {
+  const outcome: { ok: boolean; output: Json } = Object.create(made)
+  outcome.ok = true
+  outcome.output = output
+  return outcome
+}

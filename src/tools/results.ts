@@ -19,9 +19,10 @@ import type { Delivered, DeliveredArtifact } from './artifacts/deliver.ts'
  * files it declared. Exec tools speak of their errors in a report of their own. Throws for what is no JSON.
  */
 export function resultDrafts(place: Place, outcome: Delivered, { exec = false }: { readonly exec?: boolean } = {}): readonly Draft[] {
+  const answer = answerDrafts(place, outcome)
+  if (isOnlyAnswer(outcome)) return answer
   const { notices = [], drafts = [], delivered = [], after = [] } = outcome
   const made = delivered.flatMap((artifact) => artifactDrafts(place, artifact))
-  const answer = answerDrafts(place, outcome)
   return [
     ...(exec ? notices : withError(outcome, notices)).map((said) =>
       notice(place, said, said.code.startsWith('protocol_') ? 'call' : 'result'),
@@ -31,6 +32,10 @@ export function resultDrafts(place: Place, outcome: Delivered, { exec = false }:
     ...after,
   ]
 }
+
+/** As most are: nothing to say about it, nothing made, nothing entered. */
+const isOnlyAnswer = ({ ok, notices, drafts, delivered, after }: Delivered) =>
+  ok && notices === undefined && drafts === undefined && delivered === undefined && after === undefined
 
 /** An answer that speaks of the files comes before them; the summary of a patch after. */
 const isReport = ({ output }: Delivered) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
@@ -55,12 +60,12 @@ function artifactDrafts(place: Place, { digest, mime, text, blob, note, meta }: 
   return [about, artifactContent(place, { path, mime, digest: whole, meta, ...(text !== undefined && { text }), ...(blob && { blob }) })]
 }
 
-function answerDrafts(place: Place, { ok, error, output, delivered = [] }: Delivered): readonly Draft[] {
+function answerDrafts(place: Place, { ok, error, output, delivered }: Delivered): readonly Draft[] {
   if (!ok)
     return [
       toolResult(place, { mime: 'application/json', text: scrubBase64(json({ ok: false, status: 'error', error, ...shown(output) })) }),
     ]
-  if (output === undefined) return delivered.length > 0 ? [] : [toolResult(place, { mime: 'application/json', text: '{"ok":true}' })]
+  if (output === undefined) return delivered?.length ? [] : [toolResult(place, { mime: 'application/json', text: '{"ok":true}' })]
   if (typeof output === 'string') return [toolResult(place, { mime: 'text/plain', text: scrubBase64(output) })]
   return [toolResult(place, { mime: 'application/json', text: scrubBase64(json(output)) })]
 }

@@ -30,7 +30,8 @@ export interface Tool {
   readonly exec: boolean
   readonly returns: string | undefined
   readonly constraints: readonly string[]
-  run(params: Readonly<Record<string, unknown>>, call: Call): Promise<Outcome>
+  /** A tool that is done when it returns makes nobody wait. */
+  run(params: Readonly<Record<string, unknown>>, call: Call): Outcome | Promise<Outcome>
 }
 
 export type Strategy = 'exploration' | 'exploitation' | 'neutral'

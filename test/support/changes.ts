@@ -13,6 +13,7 @@ const text = fc.oneof(
 const turn = fc.constantFrom('t1', 't2', 't3')
 const at = fc.nat({ max: 5_000 }).map(minute)
 const pick = fc.nat({ max: 1_000 })
+const eventKind = fc.constantFrom('followup' as const, 'followup' as const, 'steer' as const, 'feedback' as const, 'external' as const)
 
 const fields = fc.record(
   {
@@ -72,7 +73,7 @@ const happening = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), at, sid: fc.integer({ min: 1, max: 9 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('title' as const), at, title: text }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('event' as const), at, text, sequence: fc.nat({ max: 50 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('event' as const), of: eventKind, at, text, sequence: fc.nat({ max: 50 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fold' as const), at, sequence: fc.nat({ max: 50 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('feedback' as const), at }) },
 )
@@ -141,7 +142,7 @@ function toChanges(happenings: readonly Happening[]): readonly Change[] {
       case 'event':
         return {
           type: 'event.accepted',
-          event: { event_id: `e${what.sequence}`, sequence: what.sequence, kind: 'followup', ts: what.at, text: what.text },
+          event: { event_id: `e${what.sequence}`, sequence: what.sequence, kind: what.of, ts: what.at, text: what.text },
         }
       case 'fold':
         return { type: 'event.folded', ts: what.at, event_ids: [`e${what.sequence}`], turn_id: 't1' }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { expect } from 'vitest'
 import { main } from '../../src/cli/main.ts'
-import type { Terminal } from '../../src/cli/terminal.ts'
+import type { EndSignal, Terminal } from '../../src/cli/terminal.ts'
 import type { Layer } from '../../src/config.ts'
 
 /** The command line in a folder of its own, with everything it prints. */
@@ -26,7 +26,7 @@ export interface Running {
   type(line: string): void
   endOfInput(): void
   /** Asks it to end, as a signal would. */
-  end(): void
+  end(signal?: EndSignal): void
   /** Waits until it has printed this, after what was waited for before. Resolves to what was printed since. */
   until(words: string | RegExp): Promise<string>
 }
@@ -84,7 +84,7 @@ function fakeTerminal(folder: string, environment: Record<string, string>) {
         done()
       },
     })
-  const listeners = new Set<() => void>()
+  const listeners = new Set<(signal: EndSignal) => void>()
   const terminal = {
     input: new PassThrough(),
     output: into('all', 'output'),
@@ -96,8 +96,8 @@ function fakeTerminal(folder: string, environment: Record<string, string>) {
       return () => void listeners.delete(listener)
     },
   } satisfies Terminal
-  const end = () => {
-    for (const listener of [...listeners]) listener()
+  const end = (signal: EndSignal = 'SIGINT') => {
+    for (const listener of [...listeners]) listener(signal)
   }
   return { terminal, printed, end }
 }

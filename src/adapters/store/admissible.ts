@@ -6,7 +6,8 @@ import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts
 export function checkAdmissible(change: Change): void {
   checkTime(changeTime(change))
   for (const { ts } of blocksIn(change)) checkTime(ts)
-  if ('turn_id' in change && change.turn_id?.isWellFormed() === false) throw refused('a turn needs a name of well-formed text')
+  const { turn_id: turnId } = change as { readonly turn_id?: string | null } // whichever change names one
+  if (turnId?.isWellFormed() === false) throw refused('a turn needs a name of well-formed text')
   if (change.type === 'sources.merged') {
     if (change.next_sid > MAXIMUM_SID) throw refused('next_sid is beyond what a selector can name')
     if (!change.rows.every(({ sid }) => isSid(sid) && sid <= MAXIMUM_SID)) throw refused('a source needs a positive sid')

@@ -5,18 +5,17 @@ import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
 
 /**
- * The blocks that enter with each change. All of them, and each for the first time; only an import may repeat what is known, and then
+ * The blocks that enter with these changes. All of them, and each for the first time; only an import may repeat what is known, and then
  * it must repeat it truly. `known` gives a block as it was entered before these changes. Numbers that ascend are each given once; that
  * none of them was given before is for `checkNumbers` to say.
  */
-export function birthsOf(changes: readonly Change[], known: (id: string) => Block | undefined): readonly (readonly Block[])[] {
-  if (ascend(changes)) return changes.map(blocksIn)
+export function birthsOf(changes: readonly Change[], known: (id: string) => Block | undefined): readonly Block[] {
+  if (ascend(changes)) return blocksInAll(changes)
   const fresh = new Map<string, Block>()
-  return changes.map((change) => {
-    const births = birthsIn(change, (id) => known(id) ?? fresh.get(id))
-    for (const block of births) fresh.set(block.id, block)
-    return births
-  })
+  for (const change of changes) {
+    for (const block of birthsIn(change, (id) => known(id) ?? fresh.get(id))) fresh.set(block.id, block)
+  }
+  return [...fresh.values()]
 }
 
 /** The ordinary case: nothing is imported, and the blocks are numbered one after the other. */
@@ -31,6 +30,18 @@ function ascend(changes: readonly Change[]): boolean {
     }
   }
   return true
+}
+
+/** Mostly one change brings them all. */
+function blocksInAll(changes: readonly Change[]): readonly Block[] {
+  let only: readonly Block[] | undefined
+  for (const change of changes) {
+    const blocks = blocksIn(change)
+    if (blocks.length === 0) continue
+    if (only) return changes.flatMap(blocksIn)
+    only = blocks
+  }
+  return only ?? []
 }
 
 function birthsIn(change: Change, known: (id: string) => Block | undefined): readonly Block[] {

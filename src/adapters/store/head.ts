@@ -4,7 +4,10 @@ import type { ConversationHead } from '../../ports/store.ts'
 /** What a list shows of a conversation: facts of its timeline, kept beside it so that listing loads nothing. */
 export type Head = Omit<ConversationHead, 'conversationId'>
 
-export const emptyHead: Head = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null }
+export const emptyHead: Head = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
+
+/** Somebody has to go on with it. */
+export const isUnfinished = ({ openTurn, waiting }: Head): boolean => openTurn !== null || waiting.length > 0
 
 export function headAfter(head: Head, changes: readonly Change[]): Head {
   return changes.reduce(advance, head)
@@ -12,8 +15,14 @@ export function headAfter(head: Head, changes: readonly Change[]): Head {
 
 function advance(head: Head, change: Change): Head {
   const ts = changeTime(change)
-  const startedAt = head.startedAt ?? ts ?? null
-  const next: Head = { ...head, startedAt, lastActivityAt: ts ?? head.lastActivityAt, lastSeq: head.lastSeq + 1 }
+  const next: Head = {
+    title: head.title,
+    startedAt: head.startedAt ?? ts ?? null,
+    lastActivityAt: ts ?? head.lastActivityAt,
+    lastSeq: head.lastSeq + 1,
+    openTurn: head.openTurn,
+    waiting: head.waiting,
+  }
   switch (change.type) {
     case 'title.set':
       return { ...next, title: change.title.toWellFormed() }
@@ -21,6 +30,12 @@ function advance(head: Head, change: Change): Head {
       return { ...next, openTurn: change.turn_id }
     case 'turn.closed':
       return change.turn_id === head.openTurn ? { ...next, openTurn: null } : next
+    case 'event.accepted': {
+      const { event_id: id, kind } = change.event
+      return kind !== 'followup' || head.waiting.includes(id) ? next : { ...next, waiting: [...head.waiting, id] }
+    }
+    case 'event.folded':
+      return head.waiting.length === 0 ? next : { ...next, waiting: head.waiting.filter((id) => !change.event_ids.includes(id)) }
     case 'timeline.imported': {
       const { conversation_title: title, conversation_started_at: started, ts: last } = change.timeline
       return {
@@ -29,6 +44,7 @@ function advance(head: Head, change: Change): Head {
         lastActivityAt: last,
         lastSeq: next.lastSeq,
         openTurn: null,
+        waiting: [],
       }
     }
     default:

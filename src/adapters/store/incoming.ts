@@ -1,4 +1,4 @@
-import { type Block, blockId, blockNumber, bytesOf, isHidden } from '../../core/block/index.ts'
+import { type Block, blockNumber, bytesOf, isHidden } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
@@ -7,6 +7,7 @@ import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import { checkAdmissible } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
+import { isPlainWords } from './plain-words.ts'
 
 /** Changes as they will be logged, and the bytes that came with them, by hash. */
 export interface Incoming {
@@ -37,6 +38,16 @@ export function hasBytes(changes: readonly Change[]): boolean {
   return false
 }
 
+/** Whether anything brings bytes along or refers to some. Asked of every append. */
+export function concernBytes(changes: readonly Change[]): boolean {
+  for (const change of changes) {
+    if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
+    for (const { base64, blob, meta } of blocksIn(change))
+      if (base64 !== undefined || blob !== undefined || meta?.keeps !== undefined) return true
+  }
+  return false
+}
+
 /** Hashes of the bytes that blocks and events refer to. */
 export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
   let found: Set<string> | undefined
@@ -52,32 +63,39 @@ const none: ReadonlySet<string> = new Set()
 const carriesBytes = (block: Block) => block.base64 !== undefined
 
 function checkChange(given: Change): Change {
-  const change = parseChange(plainJson(given))
-  const whole = change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
-  checkAdmissible(whole)
-  const blocks = blocksIn(whole)
-  let spoken = false
-  for (const block of blocks) {
-    checkBlock(block)
-    if (!isHidden(block) && bare(block) !== block) spoken = true
-  }
-  return spoken
-    ? withBlocks(
-        whole,
-        blocks.map((block) => (isHidden(block) ? block : bare(block))),
-      )
-    : whole // so that revealing gives back what was entered
+  const words = isPlainWords(given)
+  const change = words ? given : parsed(given)
+  checkAdmissible(change)
+  for (const block of blocksIn(change)) checkBlock(block)
+  return words ? change : withoutUnhidden(change)
 }
 
-function checkBlock(block: Block): void {
-  const number = blockNumber(block.id)
-  if (number === undefined || blockId(number) !== block.id) {
-    throw new Failure('change.invalid', `block id ${JSON.stringify(block.id)} is not b_<n>: number new blocks with \`enter\``)
-  }
-  if (block.base64 !== undefined && Buffer.from(block.base64, 'base64').toString('base64') !== block.base64) {
-    throw new Failure('block.invalid', `block ${block.id} holds text in base64 that is not base64`, { details: { id: block.id } })
+function parsed(given: Change): Change {
+  const change = parseChange(plainJson(given))
+  return change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
+}
+
+/** Only what is hidden says so: then revealing gives back what was entered. */
+function withoutUnhidden(change: Change): Change {
+  const blocks = blocksIn(change)
+  const speaks = (block: Block) => !isHidden(block) && bare(block) !== block
+  return blocks.some(speaks)
+    ? withBlocks(
+        change,
+        blocks.map((block) => (isHidden(block) ? block : bare(block))),
+      )
+    : change
+}
+
+function checkBlock({ id, base64 }: Block): void {
+  if (!isBlockId(id)) throw new Failure('change.invalid', `block id ${JSON.stringify(id)} is not b_<n>: number new blocks with \`enter\``)
+  if (base64 !== undefined && Buffer.from(base64, 'base64').toString('base64') !== base64) {
+    throw new Failure('block.invalid', `block ${id} holds text in base64 that is not base64`, { details: { id } })
   }
 }
+
+/** As `blockId` writes them: no zeros in front. */
+const isBlockId = (id: string) => blockNumber(id) !== undefined && (id.length === 3 || id[2] !== '0')
 
 async function storeBlock(block: Block, blobs: BlobStore, stored: Map<string, Uint8Array>): Promise<Block> {
   const bytes = Buffer.from(block.base64 ?? '', 'base64')

@@ -12,7 +12,9 @@ import { type Dated, removableEntries } from './retention.ts'
 export interface Conversation {
   lease: Lease
   head: Head
-  entries: Dated[]
+  entries: Entry[]
+  /** Of each entry, beside it; one that has none of its own shares that of the entry before. */
+  times: string[]
   /** Blocks as they were entered, in that order, by the first so many entries: filled in when somebody looks. */
   readonly births: Map<string, Block>
   looked: number
@@ -26,6 +28,7 @@ export const newConversation = (): Conversation => ({
   lease: { epoch: 0, owner: null, expiresAt: null },
   head: emptyHead,
   entries: [],
+  times: [],
   births: new Map(),
   looked: 0,
   nextBlock: 0,
@@ -33,31 +36,31 @@ export const newConversation = (): Conversation => ({
 })
 
 /** All or nothing: what may fail comes before what changes. */
-export function log(conversation: Conversation, changes: readonly Change[]): readonly Dated[] {
+export function log(conversation: Conversation, changes: readonly Change[]): readonly Entry[] {
   const births = newBirths(conversation, changes)
   let seq = conversation.head.lastSeq
-  let ts = conversation.head.lastActivityAt ?? ''
-  const logged: Dated[] = []
-  for (const change of changes) {
-    ts = changeTime(change) ?? ts
-    logged.push({ seq: ++seq, ts, change })
-  }
-  const compacted = logged.findLast(({ change }) => startsFrame(change))
+  const logged = changes.map((change): Entry => ({ seq: ++seq, change }))
+  const compacted = logged.findLast(isCompaction)
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
-  for (const entry of logged) conversation.entries.push(entry)
+  let ts = conversation.head.lastActivityAt ?? ''
+  for (const entry of logged) {
+    ts = changeTime(entry.change) ?? ts
+    conversation.entries.push(entry)
+    conversation.times.push(ts)
+  }
   conversation.head = headAfter(conversation.head, changes)
-  for (const each of births) conversation.nextBlock = numberAfter(each, conversation.nextBlock)
+  conversation.nextBlock = numberAfter(births, conversation.nextBlock)
   return logged
 }
 
-export const entriesOf = (logged: readonly Dated[]): readonly Entry[] => logged.map(({ seq, change }) => ({ seq, change }))
+const isCompaction = ({ change }: Entry) => startsFrame(change)
 
 /** Blocks as they were entered, by id. */
 export function bornIn(conversation: Conversation | undefined): ReadonlyMap<string, Block> {
   if (!conversation) return new Map()
   const { births, entries } = conversation
   for (; conversation.looked < entries.length; conversation.looked++) {
-    for (const block of blocksIn((entries[conversation.looked] as Dated).change)) if (!births.has(block.id)) births.set(block.id, block)
+    for (const block of blocksIn((entries[conversation.looked] as Entry).change)) if (!births.has(block.id)) births.set(block.id, block)
   }
   return births
 }
@@ -69,12 +72,14 @@ export function visibleNow(conversation: Conversation): Timeline {
 
 /** Lets history go; gives the changes that went. */
 export function forget(conversation: Conversation, before: string): readonly Change[] {
-  const { entries, base, head } = conversation
+  const { entries, times, base, head } = conversation
   bornIn(conversation)
   const visible = new Set(blocksOf(visibleNow(conversation)).map(({ id }) => id))
-  const removable = new Set(removableEntries(entries, { before, frameSeq: base.seq, visible, openTurn: head.openTurn }))
+  const dated = entries.map((entry, n): Dated => ({ ...entry, ts: times[n] as string })) // each has one
+  const removable = new Set(removableEntries(dated, { before, frameSeq: base.seq, visible, openTurn: head.openTurn }))
   const gone = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
   conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
+  conversation.times = dated.filter(({ seq }) => !removable.has(seq)).map(({ ts }) => ts)
   conversation.looked = conversation.entries.length
   const left = new Set(conversation.entries.flatMap(({ change }) => blocksIn(change).map(({ id }) => id)))
   for (const { id } of gone.flatMap(blocksIn)) if (!left.has(id)) conversation.births.delete(id)
@@ -82,22 +87,22 @@ export function forget(conversation: Conversation, before: string): readonly Cha
 }
 
 /** Where the entries beyond `seq` begin. Numbers ascend, and have gaps where history was let go. */
-export function positionAfter(entries: readonly Dated[], seq: number): number {
+export function positionAfter(entries: readonly Entry[], seq: number): number {
   let low = 0
   let high = entries.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((entries[middle] as Dated).seq <= seq) low = middle + 1
+    if ((entries[middle] as Entry).seq <= seq) low = middle + 1
     else high = middle
   }
   return low
 }
 
-const replay = (start: Timeline, entries: readonly Dated[], until: number): Timeline =>
+const replay = (start: Timeline, entries: readonly Entry[], until: number): Timeline =>
   entries.filter(({ seq }) => seq <= until).reduce((timeline, { change }) => applyChange(timeline, change), start)
 
-function newBirths(conversation: Conversation, changes: readonly Change[]): readonly (readonly Block[])[] {
-  const fresh = birthsOf(changes, (id) => bornIn(conversation).get(id))
-  for (const births of fresh) checkNumbers(births, conversation.nextBlock)
-  return fresh
+function newBirths(conversation: Conversation, changes: readonly Change[]): readonly Block[] {
+  const births = birthsOf(changes, (id) => bornIn(conversation).get(id))
+  checkNumbers(births, conversation.nextBlock)
+  return births
 }

@@ -6,10 +6,11 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Claim, ConversationHead, ConversationStore } from '../../ports/store.ts'
 import { asBundle, exportBundle, openBundle } from './bundles.ts'
-import { checkChanges, hasBytes, type Incoming, referredTo, storeBytes } from './incoming.ts'
+import { isUnfinished } from './head.ts'
+import { checkChanges, concernBytes, hasBytes, type Incoming, referredTo, storeBytes } from './incoming.ts'
 import { checkClaim, checkFree, isAlive, leaseEnd } from './lease.ts'
 import { cursorOf, folded, inListOrder, pageOf, pageSize, readCursor } from './list-page.ts'
-import { bornIn, type Conversation, entriesOf, forget, log, newConversation, positionAfter, visibleNow } from './memory-conversation.ts'
+import { bornIn, type Conversation, forget, log, newConversation, positionAfter, visibleNow } from './memory-conversation.ts'
 import { createMutex } from './mutex.ts'
 import { checkName, exists, missing } from './name.ts'
 
@@ -106,11 +107,11 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       write(() => {
         const conversation = held(claim)
         const checked = checkChanges(changes)
-        if (!hasBytes(checked) && referredTo(checked).size === 0) return entriesOf(log(conversation, checked)) // mostly words
+        if (!concernBytes(checked)) return log(conversation, checked) // mostly words
         return receive(checked).then((incoming) => {
           const entries = log(held(claim), incoming.changes)
           count(incoming.changes, 1)
-          return entriesOf(entries)
+          return entries
         })
       }),
 
@@ -134,7 +135,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const next = conversation?.entries[positionAfter(conversation.entries, last)]
         if (!next) return
         last = next.seq
-        yield { seq: next.seq, change: next.change }
+        yield next
       }
     },
 
@@ -146,7 +147,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       const heads = [...conversations]
         .map(([conversationId, { head }]): ConversationHead => ({ conversationId, ...head }))
         .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
-        .filter(({ title, openTurn }) => folded(title ?? '').includes(wanted) && (query.open !== true || openTurn !== null))
+        .filter((head) => folded(head.title ?? '').includes(wanted) && (query.open !== true || isUnfinished(head)))
         .sort((a, b) => inListOrder(cursorOf(a), cursorOf(b)))
         .filter((head) => cursor === undefined || inListOrder(cursor, cursorOf(head)) < 0)
       return pageOf(heads.slice(0, size + 1), size)
@@ -194,7 +195,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         for (const [conversationId, conversation] of conversations) {
           const { head, lease } = conversation
           const idle = conversationsIdleSince !== undefined && (head.lastActivityAt ?? '') < conversationsIdleSince
-          if (idle && head.openTurn === null && !isAlive(lease, now)) {
+          if (idle && !isUnfinished(head) && !isAlive(lease, now)) {
             report.conversations += 1
             report.blobs += await remove(conversationId)
           } else if (historyBefore !== undefined) {

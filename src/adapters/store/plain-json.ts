@@ -13,13 +13,17 @@ export function plainJson(value: unknown): unknown {
   }
 }
 
-function isPlain(value: unknown): boolean {
-  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
-  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
-  if (typeof value !== 'object') return false
+const isPlain = (value: unknown): boolean => isPlainLeaf(value) || isPlainHolder(value)
+
+function isPlainLeaf(value: unknown): boolean {
+  if (typeof value === 'number') return isPlainNumber(value)
+  return typeof value === 'string' || typeof value === 'boolean' || value === null
+}
+
+function isPlainHolder(value: unknown): boolean {
   if (Array.isArray(value)) return isPlainList(value)
-  if (Object.getPrototypeOf(value) !== Object.prototype) return false
-  for (const key in value) if (!isPlain((value as Record<string, unknown>)[key])) return false // every object may be looked at by key
+  if (!isPlainObject(value)) return false
+  for (const key in value) if (!isPlain(value[key])) return false
   return true
 }
 
@@ -27,3 +31,10 @@ function isPlainList(list: readonly unknown[]): boolean {
   for (let n = 0; n < list.length; n++) if (!isPlain(list[n])) return false // holes too: they are undefined
   return true
 }
+
+/** One that was written down as `{…}`, or might have been. */
+export const isPlainObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+/** One that JSON can write, and that comes back as it was. */
+export const isPlainNumber = (value: unknown): boolean => Number.isFinite(value) && !Object.is(value, -0)

@@ -7,7 +7,7 @@ import { journals } from '../../../test/support/changes.ts'
 import { type Block, callOf } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
-import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOf, emptyTimeline, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { ConversationStore, Entry } from '../../ports/store.ts'
 import { minute } from '../../testing/blocks.ts'
 import { comparable, journalOf, owner, visible } from '../../testing/conformance/store-kit.ts'
@@ -107,6 +107,7 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
             lastActivityAt: timeline.lastTs ?? null,
             lastSeq: changes.length,
             openTurn: timeline.openTurn?.turn_id ?? null,
+            waiting: waitingIn(entries, timeline),
           })
         }),
         runs,
@@ -155,6 +156,13 @@ for (const [from, create] of Object.entries({ memory, sqlite })) {
       )
     })
   }
+}
+
+/** What the timeline lets wait. Only where an event was entered twice, a list may name more: it does not know all that was ever folded. */
+function waitingIn(entries: readonly Entry[], timeline: Timeline): unknown {
+  const ids = entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : []))
+  const waiting = waitingFollowups(timeline).map(({ event_id }) => event_id)
+  return new Set(ids).size === ids.length ? waiting : expect.arrayContaining(waiting)
 }
 
 const distinct = (blocks: readonly Block[], of: (block: Block) => string | undefined) => new Set(blocks.flatMap((block) => of(block) ?? []))

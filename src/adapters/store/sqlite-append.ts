@@ -57,7 +57,7 @@ export function createAppender({ database, conversations, journal, indexer, load
     const prepared = await prepare(changes, blobs, () => held(claim, conversations.peek(conversationId)))
     for (;;) {
       const ground = changes.some(startsFrame) ? await survey(conversationId, prepared.changes) : undefined
-      const births = birthsOf(prepared.changes, (id) => ground?.entered.get(id)).flat()
+      const births = birthsOf(prepared.changes, (id) => ground?.entered.get(id))
       const attempt = (row: ConversationRow) =>
         ground && row.last_seq !== ground.lastSeq ? undefined : log(row, prepared, births, ground?.frame) // or another append of ours came first
       const logged = await database.write(async () => {
@@ -104,7 +104,7 @@ export function createAppender({ database, conversations, journal, indexer, load
     for (const content of bytes.values()) await blobs.put(content)
     const inline = await prepare(changes, blobs, () => undefined)
     const prepared = { ...inline, needed: new Map([...inline.needed, ...bytes]) }
-    const births = asBundle(() => birthsOf(prepared.changes, () => undefined).flat())
+    const births = asBundle(() => birthsOf(prepared.changes, () => undefined))
     await database.write(async () => {
       if (conversations.find(conversationId)) throw exists(conversationId)
       await ensureBlobs(prepared, blobs)

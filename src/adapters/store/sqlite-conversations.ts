@@ -12,6 +12,8 @@ export interface ConversationRow {
   readonly started_at: string | null
   readonly last_activity_at: string
   readonly open_turn: string | null
+  /** Event ids as a JSON list; null when nothing waits. */
+  readonly waiting: string | null
   readonly last_seq: number
   /** Entries beyond it are not in the index yet. */
   readonly indexed_seq: number
@@ -34,7 +36,8 @@ export function createConversations(database: Database) {
     'UPDATE conversations SET epoch = ?, owner_id = ?, owner_host = ?, owner_pid = ?, lease_expires_at = ? WHERE id = ?',
   )
   const setHead = database.writing(
-    `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, last_seq = ?, indexed_seq = ?, next_block = ?
+    `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, last_seq = ?, indexed_seq = ?,
+     next_block = ?
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
   const lists = new Map<string, Statement<ConversationRow>>()
@@ -85,8 +88,8 @@ export function createConversations(database: Database) {
 
     /** Puts `next` in the place of `row`. False, and nothing happens, when the row is no longer what it was. */
     advance(row: ConversationRow, next: ConversationRow): boolean {
-      const { title, started_at, last_activity_at, open_turn, last_seq, indexed_seq, next_block } = next
-      const head = [title, started_at, last_activity_at, open_turn, last_seq, indexed_seq, next_block]
+      const { title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block } = next
+      const head = [title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block]
       return setHead.run(...head, row.key, row.epoch, row.owner_id, row.last_seq) === 1
     },
 
@@ -99,7 +102,7 @@ export function createConversations(database: Database) {
         ...(wanted === '' ? [] : ["instr(folded(coalesce(title, '')), ?) > 0"]),
         ...(query.prefix === undefined ? [] : ['substr(id, 1, length(?)) = ?']),
         ...(query.plain ? ["instr(id, '/') = 0"] : []),
-        ...(query.open ? ['open_turn IS NOT NULL'] : []),
+        ...(query.open ? ['(open_turn IS NOT NULL OR waiting IS NOT NULL)'] : []),
       ]
       const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
       const sql = `SELECT * FROM conversations ${where} ORDER BY last_activity_at DESC, id LIMIT ?`
@@ -138,8 +141,11 @@ export const withHead = (row: ConversationRow, head: Head): ConversationRow => (
   started_at: head.startedAt,
   last_activity_at: head.lastActivityAt ?? '',
   open_turn: head.openTurn,
+  waiting: head.waiting.length === 0 ? null : JSON.stringify(head.waiting),
   last_seq: head.lastSeq,
 })
+
+const nothing: readonly string[] = []
 
 export function headOf(row: ConversationRow): ConversationHead {
   return {
@@ -149,5 +155,6 @@ export function headOf(row: ConversationRow): ConversationHead {
     lastActivityAt: row.last_activity_at === '' ? null : row.last_activity_at,
     lastSeq: row.last_seq,
     openTurn: row.open_turn,
+    waiting: row.waiting === null ? nothing : (JSON.parse(row.waiting) as readonly string[]), // `withHead` or the migration wrote it
   }
 }

@@ -1,9 +1,10 @@
-import { closeSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../core/failure.ts'
 import { folded } from './list-page.ts'
+import { makeFolder } from './make-folder.ts'
 import { damaged } from './sqlite-failure.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './sqlite-schema.ts'
 
@@ -36,7 +37,7 @@ export function openConnections(file: string): Connections {
 
 /** Readable by its owner only; SQLite gives the files it makes beside it the same rights. */
 function makePrivate(file: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   closeSync(openSync(file, 'a', 0o600))
 }
 

@@ -2,9 +2,10 @@ import type { BlobRef } from '../../core/block/index.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { RetentionPolicy, RetentionReport } from '../../ports/store.ts'
+import { isUnfinished } from './head.ts'
 import { isAlive } from './lease.ts'
 import { type Dated, removableEntries } from './retention.ts'
-import { type ConversationRow, type Conversations, leaseOf } from './sqlite-conversations.ts'
+import { type ConversationRow, type Conversations, headOf, leaseOf } from './sqlite-conversations.ts'
 import type { Database } from './sqlite-database.ts'
 import { BEYOND, ENTRY, SEQ } from './sqlite-journal.ts'
 import { parseRow, type StoredRow } from './sqlite-rows.ts'
@@ -89,7 +90,7 @@ export function createRemover(database: Database, conversations: Conversations, 
       const isIdle = (row: ConversationRow) =>
         conversationsIdleSince !== undefined &&
         row.last_activity_at < conversationsIdleSince &&
-        row.open_turn === null &&
+        !isUnfinished(headOf(row)) &&
         !isAlive(leaseOf(row), now)
       const gone = await database.write(() => {
         const idle = every.all().filter(isIdle)

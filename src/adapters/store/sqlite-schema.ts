@@ -78,6 +78,25 @@ export const migrations: readonly string[] = [
   CREATE INDEX blob_refs_by_hash ON blob_refs (sha256);
   CREATE TABLE unreferenced_blobs (sha256 TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   `,
+  // Ids stay as they are written in the journal, quotes and escapes included: they are compared and listed, never decoded. A row that
+  // can not be read is its conversation's damage, told when that is loaded: it keeps nobody from the others.
+  `
+  ALTER TABLE conversations ADD COLUMN waiting TEXT;
+  WITH events (entry, type, body) AS MATERIALIZED (
+    SELECT entry, type, iif(json_valid(body), body, '{}') FROM journal WHERE type IN ('event.accepted', 'event.folded')
+  ), said (conversation, id, entry) AS (
+    SELECT entry >> 32, body -> '$.event.event_id', max(entry) FROM events
+    WHERE type = 'event.accepted' AND body ->> '$.event.kind' = 'followup' GROUP BY 1, 2
+  ), folded (conversation, id, entry) AS (
+    SELECT entry >> 32, body -> each.fullkey, max(entry) FROM events, json_each(body, '$.event_ids') AS each
+    WHERE events.type = 'event.folded' GROUP BY 1, 2
+  ), waiting (conversation, ids) AS (
+    SELECT said.conversation, '[' || group_concat(said.id, ',' ORDER BY said.entry) || ']'
+    FROM said LEFT JOIN folded USING (conversation, id)
+    WHERE folded.entry IS NULL OR folded.entry < said.entry GROUP BY 1
+  )
+  UPDATE conversations SET waiting = ids FROM waiting WHERE conversation = key;
+  `,
 ]
 
 export const SCHEMA_VERSION = migrations.length

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -29,6 +29,21 @@ it('keeps conversations from other users of the machine: every file is its owner
     ['daybook.db-wal', 0o600],
   ])
   await store.close()
+})
+
+it('makes the folders above its file, for its owner alone', async () => {
+  const top = mkdtempSync(join(root, 's-'))
+  const file = join(top, 'a', 'b', 'daybook.db')
+  await (await createSqliteStore({ file, blobs: createMemoryBlobs(), clock: createFixedClock() })).close()
+  expect([join(top, 'a'), join(top, 'a', 'b')].map((folder) => statSync(folder).mode & 0o777)).toEqual([0o700, 0o700])
+})
+
+it.skipIf(!existsSync('/proc/self'))('refuses at once a file where no folder can be made, or below another file', async () => {
+  writeFileSync(join(root, 'taken'), '')
+  for (const file of ['/proc/daybook/daybook.db', join(root, 'taken', 'daybook.db'), join(root, 'taken', 'a', 'daybook.db')]) {
+    const opening = createSqliteStore({ file, blobs: createMemoryBlobs(), clock: createFixedClock() })
+    await expect(opening).rejects.toMatchObject({ code: 'store.failed', message: expect.stringContaining(`${file} can not be opened: `) })
+  }
 })
 
 it('refuses an empty file beside a log that waits to be merged: the file was lost, and the log may be all that is left', async () => {

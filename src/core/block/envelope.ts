@@ -84,9 +84,15 @@ export function blockNumber(id: string): number | undefined {
 
 /** No meta and an empty one say the same; as entered, there is none. */
 export function withoutEmptyMeta(block: Block): Block {
-  if (block.meta === undefined || Object.keys(block.meta).length > 0) return block
+  if (block.meta === undefined || !saysNothing(block.meta)) return block
   const { meta: _nothing, ...rest } = block
   return rest
+}
+
+/** Asked of every block that enters: nothing is made for it. */
+export function saysNothing(meta: Meta): boolean {
+  for (const _key in meta) return false
+  return true
 }
 
 export const isHidden = (block: Block): boolean => block.meta?.hidden === true

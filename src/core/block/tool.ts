@@ -24,7 +24,7 @@ export interface ToolCall {
 
 export function toolCall(
   place: Place,
-  call: { readonly toolId: string; readonly params: { readonly [name: string]: Json }; readonly payload?: Json },
+  call: { readonly toolId: string; readonly params: { readonly [name: string]: Json } },
 ): Draft<'react.tool.call'> {
   const body = { tool_id: call.toolId, tool_call_id: place.callId, params: call.params, ts: place.ts }
   return {
@@ -37,7 +37,6 @@ export function toolCall(
     call_id: place.callId,
     tool_id: call.toolId,
     text: JSON.stringify(body),
-    ...(call.payload !== undefined && { payload: call.payload }),
     meta: { tool_call_id: place.callId, iteration: place.iteration, tool_id: call.toolId },
   }
 }
@@ -78,7 +77,7 @@ export function toolResult(
     path: toolPath(place.turnId, place.callId, 'result'),
     call_id: place.callId,
     text: result.text,
-    meta: { ...roundMeta(place), ...result.meta },
+    meta: result.meta ? { ...roundMeta(place), ...result.meta } : roundMeta(place),
   }
 }
 

@@ -5,6 +5,7 @@ export type CitedText = 'markdown' | 'html'
 
 /** The ids that a text cites, ascending. What stands in code, or only in `[[USAGE:…]]`, does not count. */
 export function extractSids(text: string, format: CitedText = 'markdown'): readonly number[] {
+  if (!mayCite(text)) return []
   const ids = new Set<number>()
   scanAll(text, format, (citation) => {
     if (citation.kind !== 'usage') for (const id of citation.ids) ids.add(id)
@@ -15,6 +16,7 @@ export function extractSids(text: string, format: CitedText = 'markdown'): reado
 
 /** Gives every cited id its new number. A citation of which nothing has a new number is taken out; one that keeps its numbers, its spelling. */
 export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number>, format: CitedText = 'markdown'): string {
+  if (!mayCite(text)) return text
   return scanAll(text, format, (citation) => {
     const ids = [...new Set(citation.ids.flatMap((id) => renumbered.get(id) ?? []))]
     if (ids.length === citation.ids.length && ids.every((id, index) => id === citation.ids[index])) return citation.text
@@ -24,6 +26,9 @@ export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number
     return `[[${citation.kind === 'usage' ? 'USAGE' : 'S'}:${list}]]`
   })
 }
+
+/** Most texts hold no character that a citation begins with. */
+const mayCite = (text: string): boolean => text.includes('[') || text.includes('<') || text.includes('\uff3b')
 
 function scanAll(text: string, format: CitedText, draw: (citation: Citation) => string): string {
   const fences = format === 'markdown'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keysLeniently, keysOfValid } from './action-keys.ts'
+import { keysLeniently, keysOfValid, keysRemembered } from './action-keys.ts'
 import { parseAction } from './parse-action.ts'
 
 /** JSON text of an object with the given entries in the given order, repetitions and all. */
@@ -21,6 +21,28 @@ describe('keys in the order of writing', () => {
       }),
       { numRuns: 1000 },
     )
+  })
+
+  it('are as the value remembers them, unless it may not', () => {
+    fc.assert(
+      fc.property(action, fc.constantFrom('', '```json\n'), (json, fence) => {
+        const whole = fence + json + (fence && '\n```')
+        const remembered = keysRemembered(JSON.parse(json), whole)
+        if (remembered) expect(remembered).toEqual(keysLeniently(whole))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it.each([
+    ['{"action":"call_tool","tool_call":{"tool_id":"web.read","params":{"url":"https://example.org","at":"12:30"}}}', true],
+    ['{"action" : "call_tool", "tool_call" :\n{"params" : {"list":[{"a":1},{"a":2}]}}}', true],
+    ['{"action":"call_tool","notes":"so: \\"a\\": b","tool_call":null}', false],
+    ['{"action":"call_tool","action" :"exit"}', false],
+    ['{"action":"call_tool","tool_call":{"params":{"b":1,"10":2}}}', false],
+    ['{"action":"call_tool","other":{"deep":[{"twice":1,"twice":2}]}}', false],
+  ])('of %s: remembered? %s', (json, remembers) => {
+    expect(keysRemembered(JSON.parse(json), json)).toEqual(remembers ? keysLeniently(json) : undefined)
   })
 
   it('are those of the action, its call and its parameters alone', () => {

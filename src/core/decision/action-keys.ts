@@ -1,4 +1,4 @@
-import { parseJson } from '../json.ts'
+import { isObject, parseJson } from '../json.ts'
 import { createJsonReader } from '../stream/json-reader.ts'
 
 /** Keys of an action in the order of writing, repeated ones included: a parsed object remembers neither. */
@@ -9,6 +9,46 @@ export interface ActionKeys {
 }
 
 export const noKeys: ActionKeys = { root: [], toolCall: [], params: [] }
+
+const noNames: readonly string[] = []
+
+/**
+ * Keys of a value as it remembers them, when that is how this valid text wrote them, and undefined when it may not be. As many keys
+ * as colons that can end one: none was repeated. None that is a number: they kept their order. Nearly always so.
+ */
+export function keysRemembered(value: { readonly [key: string]: unknown }, text: string): ActionKeys | undefined {
+  if (countKeys(value) !== countKeyEnds(text)) return undefined
+  const call = isObject(value.tool_call) ? value.tool_call : undefined
+  const root = Object.keys(value)
+  const toolCall = call ? Object.keys(call) : noNames
+  const params = isObject(call?.params) ? Object.keys(call.params) : noNames
+  return mayBeSorted(root) || mayBeSorted(toolCall) || mayBeSorted(params) ? undefined : { root, toolCall, params }
+}
+
+/** At every depth. */
+function countKeys(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) for (const item of value) count += countKeys(item)
+  else for (const key in value) count += 1 + countKeys((value as { readonly [key: string]: unknown })[key])
+  return count
+}
+
+/** Colons behind a quote or a blank. A few of them may stand inside strings, but every key has one. */
+function countKeyEnds(text: string): number {
+  let count = 0
+  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1)) {
+    const before = text.charCodeAt(colon - 1)
+    if (before === 0x22 || before <= 0x20) count++
+  }
+  return count
+}
+
+/** Keys that are numbers come first in an object, wherever they were written. */
+function mayBeSorted(keys: readonly string[]): boolean {
+  const first = keys[0]?.charCodeAt(0) ?? 0
+  return first >= 0x30 && first <= 0x39
+}
 
 /** Keys of JSON that needed forgiveness: whatever the reader made of it. */
 export function keysLeniently(text: string): ActionKeys {
@@ -23,8 +63,7 @@ export function keysLeniently(text: string): ActionKeys {
 }
 
 /**
- * The same for valid JSON, with or without a fence: it is asked of every action, and the reader would cost more than all the
- * rest of reading it. Strings are jumped over; braces, brackets and commas say where the next string is a key.
+ * The same for valid JSON, with or without a fence, where the reader would cost more than all the rest of reading it. Strings are jumped over; braces, brackets and commas say where the next string is a key.
  */
 export function keysOfValid(text: string): ActionKeys {
   const keys = collectKeys()

@@ -38,7 +38,7 @@ export function checkCall(decision: CallDecision, tools: Tools, seen: { spoken()
   const broken = issuesOf(params, signature, order)
   if (broken.length > 0) return refuse(brokenCall(signature, broken, order, seen.spoken()))
 
-  const { kept, dropped } = sortOut(params, signature)
+  const { kept, dropped } = isKeptWhole(params, signature) ? { kept: params, dropped: noIssues } : sortOut(params, signature)
   const warnings: Notice[] = []
   if (signature.id !== toolId) warnings.push(renamed(toolId, signature))
   if (order) warnings.push(softOrder(toolId, order))
@@ -59,6 +59,8 @@ function issuesOf(params: JsonObject, signature: ToolSignature, order: OrderProb
   }
   return issues
 }
+
+const noIssues: readonly CallIssue[] = []
 
 const refuse = (notice: Notice) => ({ ok: false as const, violation: notice })
 const own = (params: JsonObject, name: string): Json | undefined => (Object.hasOwn(params, name) ? params[name] : undefined)
@@ -84,16 +86,31 @@ function judgeRequired({ name, type, required }: Parameter, params: JsonObject, 
 function sortOut(params: JsonObject, { parameters }: ToolSignature): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
-  const names = Object.keys(params)
-  for (const name of names) {
-    const value = params[name] as Json
-    const known = parameters.find((parameter) => parameter.name === name)
+  for (const [name, value] of Object.entries(params)) {
+    const known = parameterOf(parameters, name)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: word(name) })
     else if (value === null) continue
-    else if (known.required || isReference(value) || fits(value, known.type)) kept.push([name, value])
+    else if (isTaken(value, known)) kept.push([name, value])
     else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: typeName(value) })
   }
-  return { kept: kept.length === names.length ? params : (Object.fromEntries(kept) as JsonObject), dropped }
+  return { kept: Object.fromEntries(kept), dropped }
+}
+
+/** Nothing to sort out: nearly always, so nothing is copied to find out. */
+function isKeptWhole(params: JsonObject, { parameters }: ToolSignature): boolean {
+  for (const name in params) {
+    const known = parameterOf(parameters, name)
+    const value = params[name] as Json
+    if (known === undefined || value === null || !isTaken(value, known)) return false
+  }
+  return true
+}
+
+const isTaken = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || fits(value, type)
+
+function parameterOf(parameters: readonly Parameter[], name: string): Parameter | undefined {
+  for (const parameter of parameters) if (parameter.name === name) return parameter
+  return undefined
 }
 
 function unknownTool(toolId: string, ids: readonly string[], shown: boolean): Notice {

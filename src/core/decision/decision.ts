@@ -47,7 +47,6 @@ const longestFollowup = 300
 export function readFields(
   value: Json,
 ): { readonly ok: true; readonly fields: ActionFields } | { readonly ok: false; readonly problem: string } {
-  const wrong = (problem: string) => ({ ok: false as const, problem })
   if (!isObject(value)) return wrong(`The action must be one JSON object, not ${typeName(value)}.`)
   const { action, notes = null, tool_call: call = null, final_answer: answer = null } = value
   if (typeof action !== 'string') return wrong(`"action" must be a string, not ${typeName(action)}.`)
@@ -67,6 +66,8 @@ export function readFields(
   }
 }
 
+const wrong = (problem: string) => ({ ok: false as const, problem })
+
 function readToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
   const params = (call.params ?? {}) as Json // parsed from JSON, like everything in it
@@ -74,9 +75,11 @@ function readToolCall(call: { readonly [key: string]: unknown }): ActionFields['
   return empty ? undefined : { toolId, params }
 }
 
+const noPhrases: readonly string[] = []
+
 /** Short phrases for the user: one string or a list of them; blank ones and repetitions dropped. */
 export function readPhrases(value: unknown): readonly string[] {
-  if (value === undefined || value === null) return []
+  if (value === undefined || value === null) return noPhrases
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
   const phrases = items.filter((item) => typeof item === 'string').map((item) => cut(item.trim(), longestFollowup))
   return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, mostFollowups)

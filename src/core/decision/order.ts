@@ -36,10 +36,15 @@ export function judgeOrder(signature: ToolSignature, written: readonly string[])
 function ascends({ parameters }: ToolSignature, written: readonly string[]): boolean {
   let last = 0
   for (const key of written) {
-    const place = parameters.findIndex(({ name }) => name === key)
+    const place = placeOf(key, parameters)
     if (place === -1) continue
     if (place < last) return false
     last = place
   }
   return true
+}
+
+function placeOf(key: string, parameters: ToolSignature['parameters']): number {
+  for (let place = 0; place < parameters.length; place++) if (parameters[place]?.name === key) return place
+  return -1
 }

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../json.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
-import { type ActionKeys, keysLeniently, keysOfValid, noKeys } from './action-keys.ts'
+import { type ActionKeys, keysLeniently, keysOfValid, keysRemembered, noKeys } from './action-keys.ts'
 
 export type ParsedAction =
   | { readonly ok: true; readonly value: Json; readonly repairs: readonly string[]; readonly keys: ActionKeys }
@@ -10,6 +10,8 @@ export type ParsedAction =
 export function parseAction(text: string): ParsedAction {
   const parsed = parseModelJson(text)
   if (!parsed.ok) return parsed
-  if (!isObject(parsed.value)) return { ...parsed, keys: noKeys }
-  return { ...parsed, keys: parsed.repairs.length === 0 ? keysOfValid(text) : keysLeniently(text) }
+  const { value, repairs } = parsed
+  if (!isObject(value)) return { ok: true, value, repairs, keys: noKeys }
+  const keys = repairs.length > 0 ? keysLeniently(text) : (keysRemembered(value, text) ?? keysOfValid(text))
+  return { ok: true, value, repairs, keys }
 }

@@ -134,23 +134,27 @@ export function repaired(repairs: readonly string[]): Notice {
 }
 
 /** Of two values under one name the last one counts, and the model should know. */
-export function duplicateKeys({ root, toolCall, params }: ActionKeys): readonly Notice[] {
+export function duplicateKeys({ root, toolCall, params }: ActionKeys): Notice | undefined {
+  if (!isRepeating(root) && !isRepeating(toolCall) && !isRepeating(params)) return undefined
   const repeated = [
     ...repeatedIn(root),
     ...repeatedIn(toolCall).map((key) => `tool_call.${key}`),
     ...repeatedIn(params).map((key) => `params.${key}`),
   ]
-  if (repeated.length === 0) return []
   const keys = repeated.slice(0, 8).map((key) => word(key))
-  return [
-    warning('duplicate_keys', `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`, {
-      keys,
-    }),
-  ]
+  const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`
+  return warning('duplicate_keys', message, { keys })
+}
+
+const aHandful = 32
+
+function isRepeating(keys: readonly string[]): boolean {
+  if (keys.length > aHandful) return new Set(keys).size < keys.length
+  for (let index = 1; index < keys.length; index++) if (keys.indexOf(keys[index] as string) !== index) return true
+  return false
 }
 
 function repeatedIn(keys: readonly string[]): readonly string[] {
-  if (keys.every((key, index) => keys.indexOf(key) === index)) return [] // a handful: nothing is made of them
   const once = new Set<string>()
   const again = new Set<string>()
   for (const key of keys) (once.has(key) ? again : once).add(key)

@@ -32,16 +32,17 @@ export type Reading =
 export function readDecision(response: Response, options: ReadingOptions = {}): Reading {
   const warnings: Notice[] = []
   const outcome = read(response, options, warnings)
-  if (response.finishReason !== 'error') return { ...outcome, warnings }
   // What was whole before the stream broke was received: it is not asked for again.
-  const whole = outcome.ok && response.channels.every(({ closed }) => closed !== 'cut')
-  return whole ? { ...outcome, warnings } : { ...refuse(notices.serviceInterrupted(response, options.shown === true)), warnings: [] }
+  if (response.finishReason === 'error' && !(outcome.ok && response.channels.every(({ closed }) => closed !== 'cut'))) {
+    return { ok: false, violation: notices.serviceInterrupted(response, options.shown === true), warnings: [] }
+  }
+  return outcome.ok ? { ok: true, decision: outcome.decision, warnings } : { ok: false, violation: outcome.violation, warnings }
 }
 
 type Outcome = { readonly ok: true; readonly decision: Decision } | { readonly ok: false; readonly violation: Notice }
 
 const accept = (decision: Decision): Outcome => ({ ok: true, decision })
-const refuse = (violation: Notice) => ({ ok: false as const, violation })
+const refuse = (violation: Notice): Outcome => ({ ok: false, violation })
 
 function read(response: Response, options: ReadingOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
@@ -57,7 +58,8 @@ function read(response: Response, options: ReadingOptions, warnings: Notice[]): 
   const checked = readFields(parsed.value)
   if (!checked.ok) return refuse(notices.schemaError(checked.problem, text, shown))
   if (parsed.repairs.length > 0) warnings.push(notices.repaired(parsed.repairs))
-  warnings.push(...notices.duplicateKeys(parsed.keys))
+  const repeated = notices.duplicateKeys(parsed.keys)
+  if (repeated) warnings.push(repeated)
   const { fields } = checked
   if (fields.action === 'call_tool') return readCall(response, fields, parsed.keys, shown)
   if (fields.action === 'complete' || fields.action === 'exit') return readFinal(response, fields.action, fields, options, warnings)

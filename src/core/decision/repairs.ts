@@ -32,7 +32,8 @@ const refusalsPerRepair = 3
 export const isExhausted = ({ inARow, inTurn }: Repairs, limits: RepairLimits = defaultRepairLimits): boolean =>
   inARow > limits.inARow || inTurn > limits.inTurn
 
-export const accepted = ({ inTurn }: Repairs): Repairs => ({ inARow: 0, inTurn })
+export const accepted = (repairs: Repairs): Repairs =>
+  repairs.inARow === 0 && repairs.refusal === undefined ? repairs : { inARow: 0, inTurn: repairs.inTurn }
 
 /** `remainingRounds` is what is left after this round. */
 export function rejected(

@@ -53,11 +53,18 @@ export function gatherChannels(events: readonly ChannelEvent[]): readonly Receiv
   return gathered
 }
 
-export const channelOf = (response: Response, name: string): ReceivedChannel | undefined =>
-  response.channels.find((channel) => channel.name === name)
+export function channelOf(response: Response, name: string): ReceivedChannel | undefined {
+  for (const channel of response.channels) if (channel.name === name) return channel
+  return undefined
+}
 
 /** Everything written in a channel; empty when it was never opened. */
-export const channelText = (response: Response, name: string): string => channelOf(response, name)?.instances.join('') ?? ''
+export function channelText(response: Response, name: string): string {
+  const instances = channelOf(response, name)?.instances ?? nothing
+  return instances.length === 1 ? (instances[0] as string) : instances.join('')
+}
+
+const nothing: readonly string[] = []
 
 /** The model did not stop by itself: it was cut off, by the output limit or by a filter. */
 export const wasCut = ({ finishReason }: Response): boolean => finishReason === 'length' || finishReason === 'content_filter'

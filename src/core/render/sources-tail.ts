@@ -24,26 +24,32 @@ export function createSourcesTail(): (pool: SourcePool, currentTurnId: string) =
 
 /** What the agent may cite and load, one short entry per source. Never stored, never cached: it changes whenever a source comes in. */
 export function sourcesTail({ rows }: SourcePool, options: SourcesTailOptions = {}): string {
-  const limits = options.caps ?? caps
-  const header = ` SOURCES POOL  (${rows.length} ${rows.length === 1 ? 'source' : 'sources'})  load: react.read(["so:sources_pool[1,3-5]"])`
-  const rule = '━'.repeat(Math.max(80, header.length))
-  const head = [rule, header, rule, '']
-  if (rows.length === 0) return [...head, '  (none)', '', rule].join('\n')
+  return rows.length === 0 ? noSources : tailOf(rows, options)
+}
 
+function tailOf(rows: readonly SourceRow[], options: SourcesTailOptions): string {
+  const limits = options.caps ?? caps
   const shown = chosen(rows, options, limits)
   const digits = Math.max(2, String(rows.at(-1)?.sid ?? 0).length)
   const visible = new Set(shown)
   const left = rows.filter((row) => !visible.has(row)).map(({ sid }) => sid)
-  return [
-    ...head,
+  return framed(rows.length, [
     ...shown.flatMap((row) => [entry(row, digits, limits), `        ${snippet(row, limits)}`, '']),
     ...(left.length === 0
       ? []
       : [oneLine(`… ${left.length} more, read so:sources_pool[${formatSelector(left)}]`, limits.announceLine), '']),
     ...footer,
-    rule,
-  ].join('\n')
+  ])
 }
+
+function framed(count: number, lines: readonly string[]): string {
+  const header = ` SOURCES POOL  (${count} ${count === 1 ? 'source' : 'sources'})  load: react.read(["so:sources_pool[1,3-5]"])`
+  const rule = '━'.repeat(Math.max(80, header.length))
+  return [rule, header, rule, '', ...lines, rule].join('\n')
+}
+
+/** What most turns read. */
+const noSources = framed(0, ['  (none)', ''])
 
 const footer = [
   '  load   react.read(["so:sources_pool[1,3-5]"])      cite   [[S:1]] [[S:1,3]] [[S:2-4]]',

@@ -1,6 +1,6 @@
 import type { Channel } from './channel.ts'
 import type { Names, Wanted } from './channel-parser-tag.ts'
-import { advanceCode, createCodeContext } from './code-context.ts'
+import { advanceCode, type CodeContext, createCodeContext } from './code-context.ts'
 
 /**
  * How a channel's body decides what is a tag and what is text about tags:
@@ -9,15 +9,27 @@ import { advanceCode, createCodeContext } from './code-context.ts'
  *   json   text when inside a string and between backticks
  *   text   text when in a fence or between backticks; also the words outside all channels
  */
+export type BodyKind = 'raw' | 'json' | 'text'
+
+/** The tags that may count in a body, by where in it they stand. */
+export interface BodyTags {
+  readonly all: Wanted
+  readonly ownClose: Wanted
+  readonly openOrOwnClose: Wanted
+}
+
+/** Where a text that arrives in pieces stands in a body. */
 export interface Body {
-  /** Text of the body goes by. */
-  pass(text: string, from: number, to: number): void
-  /** Tags that may count at this place. */
-  wanted(): Wanted
-  /** Why a wanted tag at this place may still be text. */
-  doubt(): Doubt
-  /** Looks for the backtick that would make a quotation of the tag before it. */
-  findBacktick(text: string, from: number, limit: number): Search
+  readonly kind: BodyKind
+  readonly tags: BodyTags
+  /** Of text only. */
+  readonly code: CodeContext | undefined
+  /** Of JSON only. */
+  inString: boolean
+  escaped: boolean
+  backticks: number
+  /** Of a raw body only. Its first line does not count: nothing was written yet. */
+  atLineStart: boolean
 }
 
 export type Doubt = 'none' | 'fenced' | 'backtick'
@@ -27,7 +39,7 @@ export type Search = { readonly kind: 'found' } | { readonly kind: 'absent' } | 
 
 const found: Search = { kind: 'found' }
 const absent: Search = { kind: 'absent' }
-const noNames: Names = new Map()
+export const noNames: Names = new Map()
 
 const newline = 10
 const quote = 34
@@ -36,90 +48,84 @@ const backtick = 96
 
 export const isRaw = (channel: Channel): boolean => channel.raw ?? channel.name.toLowerCase() === 'code'
 
-export function createBody(channel: Channel | undefined, all: Names, own: Names): Body {
-  if (channel === undefined) return createTextBody(all, noNames)
-  if (isRaw(channel)) return createRawBody(all, own)
-  return channel.format === 'json' ? createJsonBody(all, own) : createTextBody(all, own)
+export function kindOf(channel: Channel): BodyKind {
+  if (isRaw(channel)) return 'raw'
+  return channel.format === 'json' ? 'json' : 'text'
 }
 
-function createTextBody(all: Names, own: Names): Body {
-  const context = createCodeContext()
-  const every: Wanted = { open: all, close: all }
-  const ownClose: Wanted = { open: noNames, close: own }
-  // A line that ends the fence ends it for a tag on that line too: "```</channel:answer>" is what models write.
-  const isFenced = () => context.fence !== 0 && !context.closing
-  return {
-    pass: (text, from, to) => advanceCode(context, text, from, to),
-    wanted: () => (isFenced() ? ownClose : every),
-    doubt: () => (isFenced() ? 'fenced' : context.backticks % 2 === 1 ? 'backtick' : 'none'),
-    findBacktick: (text, from, limit) => {
-      const end = Math.min(limit, text.length)
-      for (let at = from; at < end; at++) {
-        const code = text.charCodeAt(at)
-        if (code === backtick) return found
-        if (code === newline) return absent
-      }
-      return end === limit ? absent : { kind: 'more', at: end }
-    },
-  }
+/** `own`: the names whose close tags end the body. */
+export function tagsOf(all: Names, own: Names): BodyTags {
+  return { all: { open: all, close: all }, ownClose: { open: noNames, close: own }, openOrOwnClose: { open: all, close: own } }
 }
 
-function createJsonBody(all: Names, own: Names): Body {
-  let inString = false
-  let escaped = false
-  let backticks = 0
-  const every: Wanted = { open: all, close: all }
-  const inStringWanted: Wanted = { open: all, close: own }
+export function createBody(kind: BodyKind, tags: BodyTags): Body {
+  const code = kind === 'text' ? createCodeContext() : undefined
+  return { kind, tags, code, inString: false, escaped: false, backticks: 0, atLineStart: false }
+}
 
-  function read(code: number): void {
-    if (code === backtick) backticks++ // escaped or not: JSON has no such escape, but models write it
-    if (escaped) escaped = false
-    else if (code === backslash) escaped = inString
-    else if (code === quote) {
-      inString = !inString
-      backticks = 0
+/** Text of the body goes by. */
+export function passText(body: Body, text: string, from: number, to: number): void {
+  if (body.code) advanceCode(body.code, text, from, to)
+  else if (body.kind === 'json') passJson(body, text, from, to)
+  else passRaw(body, text, from, to)
+}
+
+/** Tags that may count at this place. */
+export function wantedTags(body: Body): Wanted {
+  if (body.code) return isFenced(body.code) ? body.tags.ownClose : body.tags.all
+  if (body.kind === 'json') return body.inString ? body.tags.openOrOwnClose : body.tags.all
+  return body.atLineStart ? body.tags.openOrOwnClose : body.tags.ownClose
+}
+
+/** Why a wanted tag at this place may still be text. */
+export function doubtIn(body: Body): Doubt {
+  if (body.code && isFenced(body.code)) return 'fenced'
+  const backticks = body.code ? body.code.backticks : body.inString ? body.backticks : 0
+  return backticks % 2 === 1 ? 'backtick' : 'none'
+}
+
+/** Looks for the backtick that would make a quotation of the tag before it. */
+export function findBacktick(body: Body, text: string, from: number, limit: number): Search {
+  const end = Math.min(limit, text.length)
+  let at = from
+  while (at < end) {
+    const code = text.charCodeAt(at)
+    if (code === backtick) return found
+    if (code === (body.code ? newline : quote)) return absent
+    if (code === backslash && !body.code) {
+      if (at + 1 === end) break // what it escapes has not arrived, or is out of sight
+      if (text.charCodeAt(at + 1) !== backtick) at++
     }
+    at++
   }
+  return end === limit ? absent : { kind: 'more', at }
+}
 
-  return {
-    pass: (text, from, to) => {
-      for (let at = from; at < to; at++) {
-        const code = text.charCodeAt(at)
-        if (escaped || code === backslash || code === quote || code === backtick) read(code)
-      }
-    },
-    wanted: () => (inString ? inStringWanted : every),
-    doubt: () => (inString && backticks % 2 === 1 ? 'backtick' : 'none'),
-    findBacktick: (text, from, limit) => {
-      const end = Math.min(limit, text.length)
-      let at = from
-      while (at < end) {
-        const code = text.charCodeAt(at)
-        if (code === backtick) return found
-        if (code === quote) return absent
-        if (code === backslash && at + 1 === end) break // what it escapes has not arrived, or is out of sight
-        at += code === backslash && text.charCodeAt(at + 1) !== backtick ? 2 : 1
-      }
-      return end === limit ? absent : { kind: 'more', at }
-    },
+/** A line that ends the fence ends it for a tag on that line too: "```</channel:answer>" is what models write. */
+const isFenced = (code: CodeContext): boolean => code.fence !== 0 && !code.closing
+
+function passJson(body: Body, text: string, from: number, to: number): void {
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at)
+    if (body.escaped || code === backslash || code === quote || code === backtick) readJson(body, code)
   }
 }
 
-function createRawBody(all: Names, own: Names): Body {
-  let atLineStart = false // the body's first line does not count: nothing was written yet
-  const ownClose: Wanted = { open: noNames, close: own }
-  const lineStart: Wanted = { open: all, close: own }
-  return {
-    pass: (text, from, to) => {
-      for (let at = from; at < to; at++) {
-        const code = text.charCodeAt(at)
-        if (code === newline) atLineStart = true
-        else if (atLineStart && !isBlank(code)) atLineStart = false
-      }
-    },
-    wanted: () => (atLineStart ? lineStart : ownClose),
-    doubt: () => 'none',
-    findBacktick: () => absent,
+function readJson(body: Body, code: number): void {
+  if (code === backtick) body.backticks++ // escaped or not: JSON has no such escape, but models write it
+  if (body.escaped) body.escaped = false
+  else if (code === backslash) body.escaped = body.inString
+  else if (code === quote) {
+    body.inString = !body.inString
+    body.backticks = 0
+  }
+}
+
+function passRaw(body: Body, text: string, from: number, to: number): void {
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at)
+    if (code === newline) body.atLineStart = true
+    else if (body.atLineStart && !isBlank(code)) body.atLineStart = false
   }
 }
 

@@ -1,6 +1,6 @@
 import { oncePerBlock } from '../block/once.ts'
 import type { Channel, ChannelEvent } from './channel.ts'
-import { type Body, createBody } from './channel-parser-body.ts'
+import { type Body, createBody, doubtIn, findBacktick, kindOf, noNames, passText, tagsOf, wantedTags } from './channel-parser-body.ts'
 import { findTag, longestTag, namesFor, namesOf, readTag } from './channel-parser-tag.ts'
 
 /** Cuts a model's output into channels while it is written. Total: any text is read, and where it was cut does not matter. */
@@ -27,8 +27,9 @@ const grammarOf = oncePerBlock((channels: readonly Channel[]) => {
   const names = namesOf(channels)
   return {
     names,
-    ownNames: channels.map((_, index) => namesFor(names, index)),
-    openTags: { open: names, close: new Map<string, number>() },
+    openTags: { open: names, close: noNames },
+    outside: tagsOf(names, noNames),
+    bodies: channels.map((channel, index) => ({ kind: kindOf(channel), tags: tagsOf(names, namesFor(names, index)) })),
   }
 })
 
@@ -39,23 +40,29 @@ interface CompleteTag {
 }
 
 export function createChannelParser(channels: readonly Channel[]): ChannelParser {
-  const { names, ownNames, openTags } = grammarOf(channels)
+  const { names, openTags, outside, bodies } = grammarOf(channels)
   const instances = channels.map(() => 0)
   const self = { preamble: '', strayTags: [] as string[], unknownChannels: [] as string[], push, end }
   let tagged = false
   let ended = false
   let open = -1
-  let body: Body = createBody(undefined, names, names)
+  let body: Body = createBody('text', outside)
   /** Text in doubt. It begins with the `<` of a possible tag, or is half of a surrogate pair. */
   let held = ''
   /** How far behind the beginning of the held tag the search has come, so that no character is searched twice. */
   let searched = 0
   /** A tag with an undeclared name that the chunk ended in; its text has already been handed on. */
   let watched = ''
-  let events: ChannelEvent[] = []
+  let events: readonly ChannelEvent[] = nothing
+
+  /** Most chunks hold one event or none: a list made for it is cheaper than a list that grows. */
+  function tell(event: ChannelEvent): void {
+    if (events === nothing) events = [event]
+    else (events as ChannelEvent[]).push(event)
+  }
 
   function read(chunk: string): readonly ChannelEvent[] {
-    events = []
+    events = nothing
     if (watched !== '') continueWatch(chunk)
     const text = held === '' ? chunk : held + chunk
     const limit = ended || !endsInHighSurrogate(text) ? text.length : text.length - 1
@@ -64,14 +71,14 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     while (at < limit) {
       const tagAt = findTag(text, at)
       const plainTo = tagAt < 0 ? limit : tagAt
-      if (plainTo > at) body.pass(text, at, plainTo)
+      if (plainTo > at) passText(body, text, at, plainTo)
       at = plainTo
       if (tagAt < 0) break
-      const tag = readTag(text, at, body.wanted())
+      const tag = readTag(text, at, wantedTags(body))
       if (tag.kind === 'partial' && !ended) break
       if (tag.kind !== 'open' && tag.kind !== 'close') {
-        if (tag.kind === 'foreign' && body.doubt() === 'none') watch(text.slice(at, at + longestTag))
-        body.pass(text, at, at + 1)
+        if (tag.kind === 'foreign' && doubtIn(body) === 'none') watch(text.slice(at, at + longestTag))
+        passText(body, text, at, at + 1)
         at++
         continue
       }
@@ -79,7 +86,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
       if (verdict === 'wait') break
       searched = 0
       if (verdict === 'text') {
-        body.pass(text, at, tag.end)
+        passText(body, text, at, tag.end)
       } else {
         handOn(text, from, at)
         tagged = true
@@ -96,14 +103,14 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   }
 
   function decide(text: string, at: number, tag: CompleteTag): 'tag' | 'text' | 'wait' {
-    const doubt = body.doubt()
+    const doubt = doubtIn(body)
     if (doubt === 'none') return 'tag'
     if (tag.kind === 'close' && tag.channel === open) {
       const strong = isStrong(text, tag.end)
       if (strong !== 'no') return strong === 'yes' ? 'tag' : 'wait'
     }
     if (doubt === 'fenced') return 'text'
-    const search = body.findBacktick(text, Math.max(at + searched, tag.end), tag.end + sight)
+    const search = findBacktick(body, text, Math.max(at + searched, tag.end), tag.end + sight)
     if (search.kind === 'found') return 'text'
     if (search.kind === 'absent' || ended) return 'tag'
     searched = search.at - at
@@ -124,25 +131,22 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   function startChannel(channel: number): void {
     if (open >= 0) endChannel('implied')
     open = channel
-    enter(channels[channel])
-    events.push({ type: 'channel.start', channel: nameOf(channel), instance: instanceOf(channel) })
+    const { kind, tags } = bodies[channel] as (typeof bodies)[number]
+    body = createBody(kind, tags)
+    tell({ type: 'channel.start', channel: nameOf(channel), instance: instanceOf(channel) })
   }
 
   function endChannel(closed: 'tag' | 'implied' | 'cut'): void {
-    events.push({ type: 'channel.end', channel: nameOf(open), instance: instanceOf(open), closed })
+    tell({ type: 'channel.end', channel: nameOf(open), instance: instanceOf(open), closed })
     instances[open] = instanceOf(open) + 1
     open = -1
-    enter(undefined)
-  }
-
-  function enter(channel: Channel | undefined): void {
-    body = createBody(channel, names, ownNames[open] ?? names)
+    body = createBody('text', outside)
   }
 
   function handOn(text: string, from: number, to: number): void {
     if (from >= to) return
     const piece = from === 0 && to === text.length ? text : text.slice(from, to)
-    if (open >= 0) events.push({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
+    if (open >= 0) tell({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
     else if (!tagged) self.preamble += piece
   }
 

@@ -8,7 +8,7 @@ export interface Unfenced {
 /** One fence off, on one line or on many. Its end is the last one: the body may hold fences of its own. */
 export function withoutFence(text: string): Unfenced {
   const trimmed = text.trim()
-  const opening = /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0]
+  const opening = trimmed.startsWith('```') ? /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0] : undefined
   if (opening === undefined) return { body: trimmed, outside: false }
   const body = trimmed.slice(opening.length)
   const close = body.lastIndexOf('```')

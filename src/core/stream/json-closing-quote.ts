@@ -11,81 +11,81 @@ import { isSpace, isTokenCharacter, isTypographicQuote, readScalar } from './jso
  * changes the meaning of valid JSON. The live lanes and the parser of the whole text both read through it: they can not disagree.
  */
 export interface ClosingRule {
-  begin(inside: 'key' | 'object' | 'array'): void
-  /** Takes the characters after the quote, one by one, until it can tell. */
-  step(code: number): 'closes' | 'inside' | 'undecided'
+  inside: 'key' | 'object' | 'array'
+  phase: 'quote' | 'comma' | 'key' | 'escape' | 'key-end' | 'token' | 'token-end'
+  token: string
+  straightKey: boolean
 }
 
+type Verdict = 'closes' | 'inside' | 'undecided'
+
 export function createClosingRule(): ClosingRule {
-  let inside: 'key' | 'object' | 'array' = 'key'
-  let phase: 'quote' | 'comma' | 'key' | 'escape' | 'key-end' | 'token' | 'token-end' = 'quote'
-  let token = ''
-  let straightKey = true
+  return { inside: 'key', phase: 'quote', token: '', straightKey: true }
+}
 
-  function afterComma(code: number) {
-    if (isSpace(code)) return 'undecided'
-    if (inside === 'array') {
-      if (code === 0x5d || code === 0x22 || code === 0x7b || code === 0x5b || isTypographicQuote(code)) return 'closes'
-      if (!isTokenCharacter(code)) return 'inside'
-      phase = 'token'
-      token = String.fromCharCode(code)
-      return 'undecided'
-    }
-    if (code === 0x7d) return 'closes'
-    if (code !== 0x22 && !isTypographicQuote(code)) return 'inside'
-    phase = 'key'
-    straightKey = code === 0x22
+export function beginClosing(rule: ClosingRule, inside: ClosingRule['inside']): void {
+  rule.inside = inside
+  rule.phase = 'quote'
+}
+
+/** Takes the characters after the quote, one by one, until it can tell. */
+export function stepClosing(rule: ClosingRule, code: number): Verdict {
+  switch (rule.phase) {
+    case 'quote':
+      return afterQuote(rule, code)
+    case 'comma':
+      return afterComma(rule, code)
+    case 'key':
+      return inKey(rule, code)
+    case 'escape':
+      rule.phase = 'key'
+      return code < 0x20 ? 'inside' : 'undecided'
+    case 'key-end':
+      return isSpace(code) ? 'undecided' : code === 0x3a ? 'closes' : 'inside'
+    case 'token':
+    case 'token-end':
+      return inToken(rule, code)
+    default:
+      return rule.phase satisfies never
+  }
+}
+
+function afterQuote(rule: ClosingRule, code: number): Verdict {
+  if (isSpace(code)) return 'undecided'
+  if (rule.inside === 'key') return code === 0x3a ? 'closes' : 'inside'
+  if (code === (rule.inside === 'object' ? 0x7d : 0x5d)) return 'closes'
+  if (code !== 0x2c) return 'inside'
+  rule.phase = 'comma'
+  return 'undecided'
+}
+
+function afterComma(rule: ClosingRule, code: number): Verdict {
+  if (isSpace(code)) return 'undecided'
+  if (rule.inside === 'array') {
+    if (code === 0x5d || code === 0x22 || code === 0x7b || code === 0x5b || isTypographicQuote(code)) return 'closes'
+    if (!isTokenCharacter(code)) return 'inside'
+    rule.phase = 'token'
+    rule.token = String.fromCharCode(code)
     return 'undecided'
   }
+  if (code === 0x7d) return 'closes'
+  if (code !== 0x22 && !isTypographicQuote(code)) return 'inside'
+  rule.phase = 'key'
+  rule.straightKey = code === 0x22
+  return 'undecided'
+}
 
-  function afterQuote(code: number) {
-    if (isSpace(code)) return 'undecided'
-    if (inside === 'key') return code === 0x3a ? 'closes' : 'inside'
-    if (code === (inside === 'object' ? 0x7d : 0x5d)) return 'closes'
-    if (code !== 0x2c) return 'inside'
-    phase = 'comma'
-    return 'undecided'
-  }
+function inKey(rule: ClosingRule, code: number): Verdict {
+  // A line break ends the hope for a key at once, so that prose is not held back for more than its line.
+  if (code < 0x20) return 'inside'
+  if (code === 0x5c) rule.phase = 'escape'
+  else if (code === 0x22 || (!rule.straightKey && isTypographicQuote(code))) rule.phase = 'key-end'
+  return 'undecided'
+}
 
-  function inKey(code: number) {
-    // A line break ends the hope for a key at once, so that prose is not held back for more than its line.
-    if (code < 0x20) return 'inside'
-    if (code === 0x5c) phase = 'escape'
-    else if (code === 0x22 || (!straightKey && isTypographicQuote(code))) phase = 'key-end'
-    return 'undecided'
-  }
-
-  function inToken(code: number) {
-    if (phase === 'token' && isTokenCharacter(code)) token += String.fromCharCode(code)
-    else if (isSpace(code)) phase = 'token-end'
-    else return (code === 0x2c || code === 0x5d) && readScalar(token) !== undefined ? 'closes' : 'inside'
-    return 'undecided'
-  }
-
-  return {
-    begin(where) {
-      inside = where
-      phase = 'quote'
-    },
-    step(code) {
-      switch (phase) {
-        case 'quote':
-          return afterQuote(code)
-        case 'comma':
-          return afterComma(code)
-        case 'key':
-          return inKey(code)
-        case 'escape':
-          phase = 'key'
-          return code < 0x20 ? 'inside' : 'undecided'
-        case 'key-end':
-          return isSpace(code) ? 'undecided' : code === 0x3a ? 'closes' : 'inside'
-        case 'token':
-        case 'token-end':
-          return inToken(code)
-        default:
-          return phase satisfies never
-      }
-    },
-  }
+function inToken(rule: ClosingRule, code: number): Verdict {
+  if (rule.phase === 'token' && isTokenCharacter(code)) rule.token += String.fromCharCode(code)
+  else if (isSpace(code)) rule.phase = 'token-end'
+  else return (code === 0x2c || code === 0x5d) && readScalar(rule.token) !== undefined ? 'closes' : 'inside'
+  return 'undecided'
 }

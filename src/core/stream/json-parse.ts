@@ -28,16 +28,16 @@ export type ParsedJson =
 export function parseModelJson(text: string): ParsedJson {
   const { body, outside } = withoutFence(text)
   const whole = parse(body)
-  if (whole !== undefined && isContainer(whole.value)) return accept(text, whole.value, outside ? ['surrounding_text'] : [])
+  if (isContainer(whole)) return accept(text, whole, outside ? ['surrounding_text'] : [])
   const inner = parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
-  if (inner !== undefined && isContainer(inner.value)) return accept(text, inner.value, ['surrounding_text'])
+  if (isContainer(inner)) return accept(text, inner, ['surrounding_text'])
   const read = readLeniently(text)
-  return !read.ok && whole !== undefined ? accept(text, whole.value, []) : read
+  return !read.ok && whole !== undefined ? accept(text, whole, []) : read
 }
 
 /** JSON.parse knows no depth and lets half characters pass; the reader does not, and it must not matter who read the text. */
 function accept(text: string, value: JsonValue, repairs: readonly JsonRepair[]): ParsedJson {
-  if (nests(value, deepestNesting)) return readLeniently(text)
+  if (text.length > 2 * deepestNesting && nests(value, deepestNesting)) return readLeniently(text) // every level takes two brackets
   return { ok: true, value: mayHoldLoneSurrogates(text) ? wellFormed(value) : value, repairs }
 }
 
@@ -72,9 +72,10 @@ function countObjects(text: string, after: number): number {
   return count
 }
 
-function parse(text: string): { readonly value: JsonValue } | undefined {
+/** No JSON is undefined. */
+function parse(text: string): JsonValue | undefined {
   try {
-    return { value: JSON.parse(text) as JsonValue }
+    return JSON.parse(text) as JsonValue
   } catch {
     return undefined // what is wrong is said by the reader, which knows the path
   }
@@ -96,7 +97,7 @@ function diagnose(text: string, problem: Omit<JsonProblem, 'message' | 'excerpt'
   return { ...problem, message: clean(messages[code].slice(0, 500)), excerpt: clean(text.slice(Math.max(0, offset - 900), offset + 900)) }
 }
 
-function isContainer(value: JsonValue): boolean {
+function isContainer(value: JsonValue | undefined): value is Exclude<JsonValue, string | number | boolean | null> {
   return typeof value === 'object' && value !== null
 }
 
@@ -107,8 +108,12 @@ function nests(value: JsonValue, levels: number): boolean {
   return false
 }
 
+const halves = /[\ud800-\udfff]/
+const loneHalf = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
+
+/** Most texts hold no halves at all, which is soon seen. */
 function mayHoldLoneSurrogates(text: string): boolean {
-  return /\\u[dD][89a-fA-F]|\p{Surrogate}/u.test(text)
+  return (text.includes('\\u') || halves.test(text)) && loneHalf.test(text)
 }
 
 function wellFormed(value: JsonValue): JsonValue {

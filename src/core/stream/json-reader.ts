@@ -1,4 +1,4 @@
-import { createClosingRule } from './json-closing-quote.ts'
+import { beginClosing, createClosingRule, stepClosing } from './json-closing-quote.ts'
 import {
   deepestNesting,
   isSpace,
@@ -9,7 +9,7 @@ import {
   type JsonRepair,
   readScalar,
 } from './json-event.ts'
-import { createRootFinder } from './json-root.ts'
+import { createRootFinder, isOpening, stepRoot } from './json-root.ts'
 import { createStringDecoder } from './json-string.ts'
 
 /** Why the reader gave up, and where. Offsets count UTF-16 units from the first character pushed. */
@@ -37,6 +37,7 @@ export interface JsonReader {
 interface Frame {
   readonly kind: 'object' | 'array'
   readonly path: JsonPath
+  readonly outer: Frame | undefined
   index: number
 }
 
@@ -46,6 +47,8 @@ type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 
 const nothing: readonly JsonEvent[] = []
+const starts = { object: 'object.start', array: 'array.start' } as const
+const ends = { object: 'object.end', array: 'array.end' } as const
 
 export function createJsonReader(): JsonReader {
   const root = createRootFinder()
@@ -61,14 +64,13 @@ export function createJsonReader(): JsonReader {
   let mode: Mode = 'lead'
   let offset = 0 // of the first character of the text being read
   const span = { from: undefined as number | undefined, to: undefined as number | undefined }
-  const frames: Frame[] = []
   let frame: Frame | undefined
   let path: JsonPath = []
   let key = ''
   let inKey = false
   let token = ''
   let quote = 0
-  let held: string[] = [] // what came after a quote of which it is not yet known whether it ends the string
+  let held = '' // what came after a quote of which it is not yet known whether it ends the string
 
   /** Most chunks hold one event: a list made for it is cheaper than a list that grows. */
   function tell(event: JsonEvent) {
@@ -78,32 +80,30 @@ export function createJsonReader(): JsonReader {
 
   function valuePath(): JsonPath {
     if (frame === undefined) return []
-    return [...frame.path, frame.kind === 'array' ? frame.index : key]
+    const step = frame.kind === 'array' ? frame.index : key
+    return frame.outer === undefined ? [step] : [...frame.path, step]
   }
 
   function fail(code: ReaderProblem['code'], at: number) {
     const within = mode === 'value' || mode === 'token' || mode === 'colon' || (mode === 'string' && !inKey)
     self.problem = { code, offset: at, path: within ? valuePath() : (frame?.path ?? []) }
     mode = 'over'
-    for (const open of frames.reverse()) tell({ type: `${open.kind}.end`, path: open.path, aborted: true })
-    frames.length = 0
-    frame = undefined
+    for (; frame !== undefined; frame = frame.outer) tell({ type: ends[frame.kind], path: frame.path, aborted: true })
   }
 
   function open(kind: Frame['kind'], at: number) {
-    if (frames.length === deepestNesting) return fail('json.too_deep', at)
-    frame = { kind, path: valuePath(), index: 0 }
-    frames.push(frame)
+    const path = valuePath()
+    if (path.length === deepestNesting) return fail('json.too_deep', at)
+    frame = { kind, path, outer: frame, index: 0 }
     mode = 'first'
-    tell({ type: `${kind}.start`, path: frame.path })
+    tell({ type: starts[kind], path })
   }
 
   function close(at: number) {
     if (mode === 'next') note('trailing_comma')
-    const { kind, path } = frame as Frame
-    tell({ type: `${kind}.end`, path, aborted: false })
-    frames.pop()
-    frame = frames.at(-1)
+    const { kind, path, outer } = frame as Frame
+    tell({ type: ends[kind], path, aborted: false })
+    frame = outer
     mode = frame === undefined ? 'over' : 'after'
     if (frame === undefined) span.to = at + 1
   }
@@ -173,9 +173,9 @@ export function createJsonReader(): JsonReader {
   }
 
   function lead(code: number, at: number): boolean {
-    const began = root.step(code)
+    const began = stepRoot(root, code)
     if (began === undefined) {
-      if (root.opening() && !isSpace(code)) span.from = at
+      if (isOpening(root) && !isSpace(code)) span.from = at
       return true
     }
     open(began, at)
@@ -192,12 +192,12 @@ export function createJsonReader(): JsonReader {
   /** Reads from a possible closing quote up to the character that tells; without one, everything after the quote is held. */
   function weigh(text: string, start: number): boolean {
     for (let index = start; index < text.length; index++) {
-      const verdict = closing.step(text.charCodeAt(index))
+      const verdict = stepClosing(closing, text.charCodeAt(index))
       if (verdict === 'undecided') continue
       settleQuote(verdict)
       return true
     }
-    held.push(start === 0 ? text : text.slice(start))
+    held += start === 0 ? text : text.slice(start)
     return false
   }
 
@@ -208,7 +208,7 @@ export function createJsonReader(): JsonReader {
         index = decoder.read(text, index)
         if (index === text.length) break
         quote = text.charCodeAt(index)
-        closing.begin(inKey ? 'key' : (frame as Frame).kind)
+        beginClosing(closing, inKey ? 'key' : (frame as Frame).kind)
         mode = 'quote'
         index++
         if (!weigh(text, index)) break
@@ -228,8 +228,8 @@ export function createJsonReader(): JsonReader {
 
   /** Goes back to what was held. Each stretch of text is weighed once and read once, so this stays linear. */
   function reread() {
-    const text = held.join('')
-    held = []
+    const text = held
+    held = ''
     read(text)
   }
 
@@ -247,19 +247,19 @@ export function createJsonReader(): JsonReader {
       if (mode === 'over' || chunk === '') return nothing
       if (mode !== 'quote') read(chunk)
       else if (weigh(chunk, 0)) {
-        held.push(chunk)
+        held += chunk
         reread()
       }
       return take()
     },
     end() {
       if (mode === 'over') return nothing
-      while (mode === 'quote' && closesLater.test(held.join(''))) {
+      while (mode === 'quote' && closesLater.test(held)) {
         settleQuote('inside')
         reread()
       }
-      const at = offset + held.reduce((length, part) => length + part.length, 0)
-      held = []
+      const at = offset + held.length
+      held = ''
       const inside = mode
       if (inside === 'quote')
         closeString(false) // a quote was written; nothing speaks against it

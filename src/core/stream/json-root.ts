@@ -9,50 +9,49 @@ import { isSpace, isTypographicQuote } from './json-event.ts'
  * first thing: otherwise prose like `see [1]` would hide the object behind it.
  */
 export interface RootFinder {
-  /** Says what began just before this character, once something has. */
-  step(code: number): 'object' | 'array' | undefined
-  /** The next character would tell: a brace or a bracket has just been seen. */
-  opening(): boolean
+  phase: 'start' | 'ticks' | 'word' | 'fenced' | 'prose' | 'brace' | 'bracket'
+  ticks: number
 }
 
 export function createRootFinder(): RootFinder {
-  let phase: 'start' | 'ticks' | 'word' | 'fenced' | 'prose' | 'brace' | 'bracket' = 'start'
-  let ticks = 0
+  return { phase: 'start', ticks: 0 }
+}
 
-  function look(code: number, first: boolean) {
-    if (code === 0x7b) phase = 'brace'
-    else if (first && code === 0x5b) phase = 'bracket'
-    else if (!first || !isBlank(code)) phase = 'prose'
-  }
+/** The next character would tell: a brace or a bracket has just been seen. */
+export const isOpening = ({ phase }: RootFinder): boolean => phase === 'brace' || phase === 'bracket'
 
-  function fence(code: number) {
-    if (phase === 'start' && code === 0x60) {
-      phase = 'ticks'
-      ticks = 1
-    } else if (phase === 'ticks' && code === 0x60) ticks++
-    else if (phase !== 'start' && ticks < 3) look(code, false)
-    else if ((phase === 'ticks' || phase === 'word') && isAlphanumeric(code)) phase = 'word'
-    else {
-      if (phase !== 'start') phase = 'fenced'
-      look(code, true)
-    }
-  }
+/** Says what began just before this character, once something has. */
+export function stepRoot(finder: RootFinder, code: number): 'object' | 'array' | undefined {
+  if (finder.phase === 'brace') {
+    if (isSpace(code)) return undefined
+    if (code === 0x22 || code === 0x7d || isTypographicQuote(code)) return 'object'
+    look(finder, code, false)
+  } else if (finder.phase === 'bracket') {
+    if (isSpace(code)) return undefined
+    if (startsValue(code) || code === 0x5d) return 'array'
+    look(finder, code, false)
+  } else if (finder.phase === 'prose') look(finder, code, false)
+  else fence(finder, code)
+  return undefined
+}
 
-  return {
-    opening: () => phase === 'brace' || phase === 'bracket',
-    step(code) {
-      if (phase === 'brace') {
-        if (isSpace(code)) return undefined
-        if (code === 0x22 || code === 0x7d || isTypographicQuote(code)) return 'object'
-        look(code, false)
-      } else if (phase === 'bracket') {
-        if (isSpace(code)) return undefined
-        if (startsValue(code) || code === 0x5d) return 'array'
-        look(code, false)
-      } else if (phase === 'prose') look(code, false)
-      else fence(code)
-      return undefined
-    },
+function look(finder: RootFinder, code: number, first: boolean): void {
+  if (code === 0x7b) finder.phase = 'brace'
+  else if (first && code === 0x5b) finder.phase = 'bracket'
+  else if (!first || !isBlank(code)) finder.phase = 'prose'
+}
+
+function fence(finder: RootFinder, code: number): void {
+  const { phase, ticks } = finder
+  if (phase === 'start' && code === 0x60) {
+    finder.phase = 'ticks'
+    finder.ticks = 1
+  } else if (phase === 'ticks' && code === 0x60) finder.ticks++
+  else if (phase !== 'start' && ticks < 3) look(finder, code, false)
+  else if ((phase === 'ticks' || phase === 'word') && isAlphanumeric(code)) finder.phase = 'word'
+  else {
+    if (phase !== 'start') finder.phase = 'fenced'
+    look(finder, code, true)
   }
 }
 

@@ -7,11 +7,10 @@ export interface JsonCollector {
   push(event: JsonEvent): JsonValue | undefined
 }
 
-interface Frame {
-  readonly kind: 'object' | 'array'
-  readonly fields: { [key: string]: JsonValue }
-  readonly items: JsonValue[]
-}
+/** An object or an array that is still open. */
+type Frame =
+  | { readonly fields: { [key: string]: JsonValue }; readonly items: undefined }
+  | { readonly fields: undefined; readonly items: JsonValue[] }
 
 export function createJsonCollector(): JsonCollector {
   const frames: Frame[] = []
@@ -19,8 +18,8 @@ export function createJsonCollector(): JsonCollector {
 
   function put(path: JsonPath, value: JsonValue): JsonValue {
     const frame = frames.at(-1)
-    if (frame?.kind === 'object') enter(frame.fields, String(path[path.length - 1]), value)
-    else frame?.items.push(value)
+    if (frame?.fields) enter(frame.fields, String(path[path.length - 1]), value)
+    else frame?.items?.push(value)
     return value
   }
 
@@ -38,14 +37,16 @@ export function createJsonCollector(): JsonCollector {
         case 'scalar':
           return put(event.path, event.value)
         case 'object.start':
+          frames.push({ fields: {}, items: undefined })
+          return undefined
         case 'array.start':
-          frames.push({ kind: event.type === 'object.start' ? 'object' : 'array', fields: {}, items: [] })
+          frames.push({ fields: undefined, items: [] })
           return undefined
         case 'object.end':
         case 'array.end': {
           const frame = frames.pop()
           if (frame === undefined) return undefined
-          return put(event.path, frame.kind === 'array' ? frame.items : frame.fields)
+          return put(event.path, frame.fields ?? frame.items)
         }
         default:
           return event satisfies never

@@ -1,7 +1,7 @@
 import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
 import { createJsonReader } from './json-reader.ts'
 import { createJsonCollector } from './json-value.ts'
-import { judgeContent } from './lanes-content.ts'
+import { type ContentParams, judgeContent } from './lanes-content.ts'
 import { createHeldLane, createLane, type EmitDelta, type HeldLane, type Lane, whenSpoken } from './lanes-delta.ts'
 import { createExecLanes, type ExecLanes, type ExecSettings, execLanguage } from './lanes-exec.ts'
 import { planCard } from './lanes-plan-card.ts'
@@ -30,7 +30,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   let notes: HeldLane | undefined
   let notesText = ''
   let toolId: string | undefined
-  const params = new Map<string, JsonValue>()
+  const params: ContentParams = { path: undefined, channel: undefined, format: undefined }
   let paramsEnded = false
   let wholeParams: JsonValue | undefined
   let current: HeldLane | undefined
@@ -55,7 +55,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   return self
 
   function spoken(artifactName: string): Lane {
-    return whenSpoken(createLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit))
+    return whenSpoken(() => createLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit))
   }
 
   /** A value of the action became known: see what it allows. */
@@ -86,7 +86,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       whole: lane.ending === 'whole',
     })
     if (verdict === 'drop') lane.drop()
-    else if (verdict !== 'wait') lane.release(whenSpoken(createLane(verdict.style, () => replacer(verdict.citations), emit)))
+    else if (verdict !== 'wait') lane.release(whenSpoken(() => createLane(verdict.style, () => replacer(verdict.citations), emit)))
   }
 
   /** The lane of the string that begins here, if it has one. A key written twice begins its lane anew. */
@@ -117,7 +117,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   }
 
   function settleParam(key: string, value: JsonValue) {
-    params.set(key, value)
+    if (key === 'path' || key === 'channel' || key === 'format') params[key] = value
     if (key !== 'content' || toolId !== 'react.write' || typeof value !== 'object' || value === null) return
     content = { field: key, lane: createHeldLane() }
     content.lane.write(JSON.stringify(value, null, 2)) // as the tool will write it
@@ -127,10 +127,14 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   function read(event: JsonEvent) {
     if (event.type === 'string.start' && event.path.length <= 3) current = laneAt(event.path)
     if (current !== undefined) return readLane(current, event)
+    if (event.path.length === 0) {
+      if (event.type === 'object.end' && !event.aborted) finishRoot()
+      return
+    }
+    if (isAt(event.path, 'tool_call')) return // like the root: nobody asks for the whole of it
     const value = collector.push(event)
-    if (value === undefined || ('aborted' in event && event.aborted)) return
-    if (event.path.length === 0) finishRoot()
-    else if (event.path.length <= 3) settle(event.path, value)
+    if (value === undefined || event.path.length > 3 || ('aborted' in event && event.aborted)) return
+    settle(event.path, value)
   }
 
   function readLane(lane: HeldLane, event: JsonEvent) {

@@ -1,6 +1,14 @@
 import type { CitationFormat } from '../citations/source-map.ts'
 import type { ChannelFormat } from './channel.ts'
+import type { JsonValue } from './json-event.ts'
 import { headLength, type LaneStyle } from './lanes-delta.ts'
+
+/** The parameters that tell where content is shown and how, as far as they have been read. */
+export interface ContentParams {
+  path: JsonValue | undefined
+  channel: JsonValue | undefined
+  format: JsonValue | undefined
+}
 
 /** What is known so far of a tool call whose content a person may watch being written. */
 export interface ContentSoFar {
@@ -8,8 +16,7 @@ export interface ContentSoFar {
   readonly toolId: string | undefined
   /** The parameter that holds the content. */
   readonly field: string
-  /** The other parameters that have been read. */
-  readonly params: ReadonlyMap<string, unknown>
+  readonly params: Readonly<ContentParams>
   /** No more parameters will come. */
   readonly paramsEnded: boolean
   /** The content's first characters, and whether more will come. Of content cut short it is never known. */
@@ -32,7 +39,7 @@ export function judgeContent(seen: ContentSoFar): ContentVerdict {
   if (seen.head.startsWith('ref:')) return 'drop'
   if (seen.action === undefined || seen.toolId === undefined) return 'wait'
   if (!seen.whole && 'ref:'.startsWith(seen.head)) return 'wait'
-  const path = seen.params.get('path')
+  const { path } = seen.params
   if (path === undefined) return seen.paramsEnded ? 'drop' : 'wait'
   if (typeof path !== 'string' || path.trim() === '') return 'drop'
   if (seen.toolId.startsWith('rendering_tools.') && seen.head.trim() === '' && seen.head.length < headLength && !seen.whole) return 'wait'
@@ -43,7 +50,7 @@ export function judgeContent(seen: ContentSoFar): ContentVerdict {
 }
 
 function channelOf({ params, paramsEnded }: ContentSoFar): 'canvas' | 'timeline_text' | 'wait' | 'drop' {
-  const channel = params.get('channel')
+  const { channel } = params
   if (channel === undefined && !paramsEnded) return 'wait'
   if (channel === undefined || channel === null) return 'canvas'
   const name = String(channel).trim().toLowerCase()
@@ -87,7 +94,7 @@ function writtenFormat(path: string): Format {
 
 /** `format` comes after `content` in these tools' order, too late to be waited for: then the content's first character tells. */
 function renderedFormat(toolId: string, path: string, { params, head }: ContentSoFar): Format {
-  const declared = params.get('format')
+  const declared = params.format
   const extension = extensionOf(path) ?? ''
   if (typeof declared === 'string' && Object.values(extensions).includes(declared as ChannelFormat))
     return { format: declared as ChannelFormat }

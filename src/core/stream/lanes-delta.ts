@@ -33,9 +33,10 @@ export interface Lane {
   end(ending: Ending): void
 }
 
+const nothing: readonly LaneDelta[] = []
+
 /** Collects deltas until they are taken. Most events cause one or none. */
 export function createOutbox(): { emit(delta: LaneDelta): void; take(): readonly LaneDelta[] } {
-  const nothing: readonly LaneDelta[] = []
   let deltas: LaneDelta[] | undefined
   return {
     emit(delta) {
@@ -50,14 +51,15 @@ export function createOutbox(): { emit(delta: LaneDelta): void; take(): readonly
   }
 }
 
-export const unchanged = (): Rewriting => ({ push: (text) => text, flush: () => '' })
+const asItIs: Rewriting = { push: (text) => text, flush: () => '' }
+export const unchanged = (): Rewriting => asItIs
 
 /** A lane may be written again after its end, when its channel comes again: the index goes on, the rewriting starts afresh. */
 export function createLane(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta): Lane {
   let rewriting: Rewriting | undefined
   let index = 0
   const say = (text: string) => {
-    if (text !== '') emit({ ...style, index: index++, text, completed: false })
+    if (text !== '') emit(deltaOf(style, index++, text, false))
   }
   return {
     write(text) {
@@ -67,25 +69,34 @@ export function createLane(style: LaneStyle, rewritingOf: () => Rewriting, emit:
     end(ending) {
       say(rewriting?.flush() ?? '')
       rewriting = undefined
-      emit({ ...style, index: index++, text: '', completed: true, ...(ending === 'aborted' && { aborted: true as const }) })
+      const last = deltaOf(style, index++, '', true)
+      emit(ending === 'aborted' ? { ...last, aborted: true } : last)
     },
   }
 }
 
+/** One is made for every piece: what most of them are is written out, for a spread would cost more than all the rest. */
+function deltaOf(style: LaneStyle, index: number, text: string, completed: boolean): LaneDelta {
+  const { marker, artifactName, format, extra } = style
+  if (extra !== undefined) return { ...style, index, text, completed }
+  if (artifactName === undefined) return { marker, format, index, text, completed }
+  return { marker, artifactName, format, index, text, completed }
+}
+
 /** A lane that does not exist until it has more to say than blanks; its end is not told either. */
-export function whenSpoken(lane: Lane): Lane {
-  let blank: string | undefined = ''
+export function whenSpoken(create: () => Lane): Lane {
+  let blank = ''
+  let lane: Lane | undefined
   return {
     write(text) {
-      if (blank === undefined) return lane.write(text)
+      if (lane !== undefined) return lane.write(text)
       blank += text
       if (text.trim() === '') return
+      lane = create()
       lane.write(blank)
-      blank = undefined
+      blank = ''
     },
-    end(ending) {
-      if (blank === undefined) lane.end(ending)
-    },
+    end: (ending) => lane?.end(ending),
   }
 }
 

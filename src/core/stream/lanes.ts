@@ -71,7 +71,7 @@ export function createLanes(settings: LaneSettings): Lanes {
 
   function answerLane() {
     const style = { marker: 'answer', artifactName: `react.final_answer.${settings.iteration}`, format: 'markdown' } as const
-    return whenSpoken(createLane(style, () => settings.replacer('markdown'), emit))
+    return whenSpoken(() => createLane(style, () => settings.replacer('markdown'), emit))
   }
 
   function reconsiderAnswer() {

@@ -23,7 +23,7 @@ type Unseen = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {
     case 'blocks.appended':
-      return append(timeline, change.blocks.map(withoutEmptyMeta))
+      return append(timeline, change.blocks)
     case 'blocks.inserted':
       return insertAfter(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
     case 'range.compacted':
@@ -62,7 +62,7 @@ function transition(timeline: Timeline, change: Change): Timeline {
 /** Costs what is new, not what is there. */
 function append(timeline: Timeline, blocks: readonly Block[]): Timeline {
   if (blocks.length === 0) return timeline
-  const spine = extended(timeline.spine, timeline.size, blocks)
+  const spine = extended(timeline.spine, timeline.size, blocks, withoutEmptyMeta)
   return { ...timeline, spine, size: timeline.size + blocks.length, nextBlock: numberAfter(blocks, timeline.nextBlock) }
 }
 

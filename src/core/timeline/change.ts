@@ -7,7 +7,7 @@ import type { TimelinePayload } from './payload.ts'
 export type Change =
   | TurnOpened
   | TurnClosed
-  | { readonly type: 'blocks.appended'; readonly blocks: readonly Block[] }
+  | BlocksAppended
   /** Into the past: feedback on an old turn, a checkpoint in the middle of this one. Not part of a turn log. */
   | { readonly type: 'blocks.inserted'; readonly after_id: string; readonly blocks: readonly Block[] }
   /** Everything up to and with `after_id` leaves the visible slice; `blocks` (the summary and what it preserves) stand for it. */
@@ -41,6 +41,11 @@ export interface TurnClosed {
   /** SIDs cited by the turn's completions and artifacts. */
   readonly sources_used?: readonly number[]
   readonly tokens?: number
+}
+
+export interface BlocksAppended {
+  readonly type: 'blocks.appended'
+  readonly blocks: readonly Block[]
 }
 
 /** One path group folded away. The text is shown once, at the first of the blocks. */
@@ -159,6 +164,8 @@ export function blocksIn(change: Change): readonly Block[] {
     case 'timeline.imported':
       return change.timeline.blocks
     default:
-      return []
+      return none
   }
 }
+
+const none: readonly Block[] = []

@@ -7,8 +7,8 @@ import { blocksOf } from './timeline.ts'
 async function twoTurns() {
   const stage = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Other.')] })
   const first = await stage.say('first')
-  await stage.say('second')
-  return { stage, first, bundle: await stage.store.exportBundle('c1') }
+  const second = await stage.say('second')
+  return { stage, first, second, bundle: await stage.store.exportBundle('c1') }
 }
 
 it('ends with the turn, remembers where it came from, and goes on by itself', async () => {
@@ -27,7 +27,7 @@ it('ends with the turn, remembers where it came from, and goes on by itself', as
 })
 
 it('takes everything when no turn is named, and refuses a turn that is not there', async () => {
-  const { bundle } = await twoTurns()
+  const { second, bundle } = await twoTurns()
   expect(forkBundle(bundle).timeline.blocks).toEqual(bundle.timeline.blocks)
-  expect(() => forkBundle(bundle, 'turn_x')).toThrow('there is no finished turn turn_x')
+  expect(() => forkBundle(bundle, 'turn_x')).toThrow(`there is no finished turn turn_x: name one that is, the latest is ${second.turnId}`)
 })

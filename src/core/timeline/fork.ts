@@ -11,10 +11,7 @@ export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
   const at = atTurn ?? finished.at(-1)
   const end = at === undefined ? -1 : finished.indexOf(at)
-  if (at === undefined || end < 0) {
-    const what = atTurn === undefined ? 'there is no finished turn to fork from' : `there is no finished turn ${atTurn}`
-    throw new Failure('change.invalid', `${bundle.conversation_id}: ${what}`)
-  }
+  if (at === undefined || end < 0) throw noTurn(bundle.conversation_id, atTurn, finished.at(-1))
   const kept = new Set(finished.slice(0, end + 1))
   const { timeline } = bundle
   const last = timeline.blocks.findLastIndex(({ turn_id }) => kept.has(turn_id))
@@ -39,4 +36,10 @@ export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
     turn_logs,
     blobs: Object.fromEntries(Object.entries(bundle.blobs).filter(([sha256]) => needed.has(sha256))),
   }
+}
+
+function noTurn(conversationId: string, wanted: string | undefined, latest: string | undefined): Failure {
+  const instead = `there is no finished turn ${wanted}: name one that is, the latest is ${latest}`
+  const what = wanted === undefined || latest === undefined ? 'there is no finished turn to fork from yet' : instead
+  return new Failure('change.invalid', `${conversationId}: ${what}`)
 }

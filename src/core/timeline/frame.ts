@@ -1,4 +1,4 @@
-import { type Block, isHidden, type Meta, withoutEmptyMeta } from '../block/envelope.ts'
+import { type Block, isHidden, type Meta, saysNothing, withoutEmptyMeta } from '../block/envelope.ts'
 import type { SourcePool } from '../sources/merge.ts'
 import { spineOf } from './spine.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
@@ -36,19 +36,14 @@ function withHidden(entered: Block, hidden: HiddenMeta | undefined): Block {
 /** A block without any word on hiding, and without a meta that says nothing: what it is after `blocks.revealed`. */
 export function bare(block: Block): Block {
   const { meta } = block
-  if (meta === undefined || (!saysHidden(meta) && !isEmpty(meta))) return block
+  if (meta === undefined || (!saysHidden(meta) && !saysNothing(meta))) return block
   const { hidden: _hidden, replacement_text: _text, hidden_reason: _reason, hidden_scope: _scope, ...rest } = meta
-  if (!isEmpty(rest)) return { ...block, meta: rest }
+  if (!saysNothing(rest)) return { ...block, meta: rest }
   const { meta: _meta, ...others } = block
   return others
 }
 
 const saysHidden = (meta: Meta) => 'hidden' in meta || 'replacement_text' in meta || 'hidden_reason' in meta || 'hidden_scope' in meta
-
-function isEmpty(meta: object): boolean {
-  for (const _key in meta) return false
-  return true
-}
 
 function hiddenMeta(meta: Meta): HiddenMeta {
   const { hidden, hidden_reason, hidden_scope, replacement_text } = meta

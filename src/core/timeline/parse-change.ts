@@ -33,10 +33,10 @@ const list =
     return undefined
   }
 const object = (fields: { readonly [name: string]: Check }): Check => {
-  const checks = Object.entries(fields)
+  const checks = Object.entries(fields).map(([name, check]) => ({ name, check }))
   return (value) => {
     if (!isObject(value)) return 'must be an object'
-    for (const [name, check] of checks) {
+    for (const { name, check } of checks) {
       const problem = check(value[name])
       if (problem !== undefined) return `.${name} ${problem}`
     }

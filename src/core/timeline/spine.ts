@@ -36,10 +36,10 @@ export function spineOf(blocks: readonly Block[]): Spine {
   return { blocks: [...blocks], index }
 }
 
-/** The spine for `size` blocks plus new ones: the same spine when nobody has grown it since, a copy otherwise. */
-export function extended(spine: Spine, size: number, blocks: readonly Block[]): Spine {
+/** The spine for `size` blocks plus new ones, each as `form` gives it: the same spine when nobody has grown it since, a copy otherwise. */
+export function extended(spine: Spine, size: number, blocks: readonly Block[], form: (block: Block) => Block): Spine {
   const own = spine.blocks.length === size ? spine : spineOf(spine.blocks.slice(0, size))
-  for (const block of blocks) own.blocks.push(block)
+  for (const block of blocks) own.blocks.push(form(block))
   return own
 }
 

@@ -88,6 +88,9 @@ function pick(timeline: Timeline, positions: readonly number[] | undefined): rea
   return blocks
 }
 
+/** What users said that no turn has taken in, in order of acceptance: it becomes the next turn. Whatever else waits, waits for that turn. */
+export const waitingFollowups = ({ inbox }: Timeline): readonly InboxEvent[] => inbox.filter(({ kind }) => kind === 'followup')
+
 /** How many events back a second delivery is still known as one. */
 export const MOST_KNOWN_EVENTS = 256
 

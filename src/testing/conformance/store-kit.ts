@@ -1,5 +1,5 @@
 import { type Block, type Draft, rangeSummary } from '../../core/block/index.ts'
-import type { Change } from '../../core/timeline/change.ts'
+import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { blocksOf, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Claim, ConversationStore, Entry, Owner } from '../../ports/store.ts'
@@ -23,6 +23,17 @@ export const closed = (turnId: string, at = 0): Change => ({
   turn_id: turnId,
   ts: minute(at),
   exit_reason: 'complete',
+})
+
+export const accepted = (id: string, at = 0, kind: InboxEvent['kind'] = 'followup'): Change => ({
+  type: 'event.accepted',
+  event: { event_id: id, sequence: at, kind, ts: minute(at), text: `said as ${id}` },
+})
+export const folded = (ids: readonly string[], at = 0, turnId: string | null = null): Change => ({
+  type: 'event.folded',
+  ts: minute(at),
+  event_ids: ids,
+  turn_id: turnId,
 })
 
 /** A summary numbered `number` for everything up to and with `afterId`. */

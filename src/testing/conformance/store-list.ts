@@ -1,6 +1,6 @@
 import type { ConversationHead, ConversationStore, ListQuery } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
-import { appended, type CreateStore, closed, opened, owner, written } from './store-kit.ts'
+import { accepted, appended, type CreateStore, closed, compacted, folded, opened, owner, written } from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
 const names = (heads: readonly ConversationHead[]) => heads.map(({ conversationId }) => conversationId)
@@ -26,9 +26,9 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       await written(store, 'new', [appended([prompt('x', 't1', 7)]), opened('t1', 8)])
       await store.claim('empty', owner('a'))
       expect((await store.list({})).conversations).toEqual([
-        { conversationId: 'new', title: null, startedAt: minute(7), lastActivityAt: minute(8), lastSeq: 2, openTurn: 't1' },
-        { conversationId: 'old', title: 'Rome', startedAt: minute(1), lastActivityAt: minute(4), lastSeq: 4, openTurn: null },
-        { conversationId: 'empty', title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null },
+        { conversationId: 'new', title: null, startedAt: minute(7), lastActivityAt: minute(8), lastSeq: 2, openTurn: 't1', waiting: [] },
+        { conversationId: 'old', title: 'Rome', startedAt: minute(1), lastActivityAt: minute(4), lastSeq: 4, openTurn: null, waiting: [] },
+        { conversationId: 'empty', title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] },
       ])
     })
 
@@ -69,11 +69,39 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
       expect((await search('')).length).toBe(5)
     })
 
-    it('gives only conversations with an open turn when asked for them', async () => {
+    it('gives only conversations that someone has to go on with when asked for them: a turn is open, or a followup waits', async () => {
       const { store } = await create()
       await written(store, 'open', [opened('t1', 1)])
       await written(store, 'done', [opened('t1', 2), closed('t1', 3)])
-      expect(names((await store.list({ open: true })).conversations)).toEqual(['open'])
+      await written(store, 'waiting', [opened('t1', 4)], [closed('t1', 5), accepted('e1', 6)])
+      await written(store, 'answered', [accepted('e1', 7)], [opened('t2', 8), folded(['e1'], 8, 't2')], [closed('t2', 9)])
+      for (const [n, kind] of (['steer', 'feedback', 'external'] as const).entries()) {
+        await written(store, `only ${kind}`, [opened('t1', 10), closed('t1', 11), accepted('e1', 12 + n, kind)])
+      }
+      expect(names((await store.list({ open: true })).conversations)).toEqual(['waiting', 'open'])
+      expect(await pages(store, { open: true, limit: 1 })).toEqual(['waiting', 'open'])
+    })
+
+    it('tells which followups wait, from the moment they are accepted until they are folded, whatever is compacted meanwhile', async () => {
+      const { store } = await create()
+      const claim = await written(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)])])
+      const waiting = async () => (await store.list({})).conversations.map((head) => head.waiting)
+      await store.append(claim, [accepted('e1', 2), accepted('e2', 3, 'feedback'), accepted('\ud83d "e3"', 4)])
+      expect(await waiting()).toEqual([['e1', '\ud83d "e3"']])
+      await store.append(claim, [accepted('e1', 5), compacted('b_1', 2), closed('t1', 6)])
+      expect(await waiting()).toEqual([['e1', '\ud83d "e3"']])
+      await store.append(claim, [folded(['e2', '\ud83d "e3"', 'never'], 7), accepted('e4', 8)])
+      expect(await waiting()).toEqual([['e1', 'e4']])
+      await store.append(claim, [folded(['e4'], 9), folded(['e1'], 9)])
+      expect(await waiting()).toEqual([[]])
+      expect((await store.list({ open: true })).conversations).toEqual([])
+    })
+
+    it('lets nothing wait in what was imported', async () => {
+      const { store } = await create()
+      await written(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2), accepted('e1', 3)])
+      await store.importBundle(await store.exportBundle('c1'), { as: 'copy' })
+      expect(names((await store.list({ open: true })).conversations)).toEqual(['c1'])
     })
 
     it('gives only conversations whose name begins as asked, and takes wildcards by their letters', async () => {

@@ -1,7 +1,7 @@
 import type { Block } from '../../core/block/index.ts'
 import { LEASE_MS } from '../../ports/store.ts'
 import { completion, entered, minute, prompt, result } from '../blocks.ts'
-import { appended, type CreateStore, closed, compacted, idsOf, journalOf, opened, visible, written } from './store-kit.ts'
+import { accepted, appended, type CreateStore, closed, compacted, idsOf, journalOf, opened, visible, written } from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
 const large = (letter: string) => letter.repeat(10_000)
@@ -80,7 +80,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       }
     })
 
-    it('deletes idle conversations, but none with an open turn or a living lease', async () => {
+    it('deletes idle conversations, but none with an open turn, a waiting followup or a living lease', async () => {
       const { store, clock } = await create()
       for (const [name, at] of [
         ['idle', 1],
@@ -91,8 +91,14 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
         if (name !== 'busy') await store.release(claim)
       }
       await store.release(await written(store, 'open', [opened('t1', 1)]))
+      await store.release(await written(store, 'waiting', [accepted('e1', 1)]))
       expect(await store.retain({ conversationsIdleSince: minute(5) })).toMatchObject({ conversations: 1 })
-      expect((await store.list({})).conversations.map(({ conversationId }) => conversationId).sort()).toEqual(['busy', 'open', 'recent'])
+      expect((await store.list({})).conversations.map(({ conversationId }) => conversationId).sort()).toEqual([
+        'busy',
+        'open',
+        'recent',
+        'waiting',
+      ])
       clock.advance(LEASE_MS)
       expect(await store.retain({ conversationsIdleSince: minute(5) })).toMatchObject({ conversations: 1 })
       expect(await store.retain({})).toEqual({ conversations: 0, entries: 0, blobs: 0 })

@@ -1,0 +1,60 @@
+import type { BlocksAppended } from '../../core/timeline/change.ts'
+import { isPlainNumber, isPlainObject } from './plain-json.ts'
+
+/**
+ * What is nearly always entered: blocks of words, each with a word or two on where it belongs. One walk tells that they are plain
+ * JSON, whole, bring no bytes, refer to none and say nothing of hiding. Whatever is not like that is asked rule by rule.
+ */
+export function isPlainWords(change: unknown): change is BlocksAppended {
+  if (!isPlainObject(change)) return false
+  for (const key in change) if (key !== 'type' && key !== 'blocks') return false
+  const { type, blocks } = change
+  if (type !== 'blocks.appended' || !Array.isArray(blocks)) return false
+  for (let n = 0; n < blocks.length; n++) if (!isBlockOfWords(blocks[n])) return false
+  return true
+}
+
+function isBlockOfWords(block: unknown): boolean {
+  if (!isPlainObject(block)) return false
+  let required = 0
+  for (const key in block) {
+    const value = block[key]
+    switch (key) {
+      case 'id':
+      case 'type':
+      case 'author':
+      case 'turn_id':
+      case 'ts':
+        required += 1
+        break
+      case 'meta':
+        if (!isMetaOfWords(value)) return false
+        continue
+      case 'base64':
+      case 'blob':
+        return false
+    }
+    if (typeof value !== 'string') return false
+  }
+  return required === 5
+}
+
+function isMetaOfWords(meta: unknown): boolean {
+  if (!isPlainObject(meta)) return false
+  let saysSomething = false
+  for (const key in meta) {
+    const value = meta[key]
+    switch (key) {
+      case 'hidden':
+      case 'replacement_text':
+      case 'hidden_reason':
+      case 'hidden_scope':
+      case 'keeps':
+      case 'sources_used':
+        return false
+    }
+    if (typeof value !== 'string' && !(key === 'iteration' && isPlainNumber(value))) return false
+    saysSomething = true
+  }
+  return saysSomething
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createQueue } from './queue.ts'
+
+const end = { done: true, value: undefined }
+const item = (value: number) => ({ done: false, value })
+
+describe('a queue', () => {
+  test('gives what waits and what comes later, in order, and then ends', async () => {
+    const queue = createQueue<number>()
+    const read: number[] = []
+    queue.push(1)
+    queue.push(2)
+    const reading = (async () => {
+      for await (const each of queue) read.push(each)
+    })()
+    queue.push(3)
+    await Promise.resolve()
+    queue.push(4)
+    queue.close()
+    await reading
+    expect(read).toEqual([1, 2, 3, 4])
+  })
+
+  test('answers whoever asks ahead in the order of asking', async () => {
+    const queue = createQueue<number>()
+    const reader = queue[Symbol.asyncIterator]()
+    const asked = [reader.next(), reader.next()]
+    queue.push(1)
+    asked.push(reader.next(), reader.next(), reader.next())
+    queue.push(2)
+    queue.push(3)
+    queue.close()
+    expect(await Promise.all(asked)).toEqual([item(1), item(2), item(3), end, end])
+  })
+
+  test('tells of the error once everything was read, and once', async () => {
+    const queue = createQueue<number>()
+    queue.push(1)
+    queue.close(new Error('gone'))
+    const reader = queue[Symbol.asyncIterator]()
+    expect(await reader.next()).toEqual(item(1))
+    await expect(reader.next()).rejects.toThrow('gone')
+    expect(await reader.next()).toEqual(end)
+  })
+
+  test('tells a reader that waits of the error', async () => {
+    const queue = createQueue<number>()
+    const asked = queue[Symbol.asyncIterator]().next()
+    queue.close(new Error('gone'))
+    await expect(asked).rejects.toThrow('gone')
+  })
+
+  test('says that its reader has left, and lets go of one that waits', async () => {
+    const onAbandoned = vi.fn()
+    const queue = createQueue<number>(onAbandoned)
+    const reader = queue[Symbol.asyncIterator]()
+    const asked = reader.next()
+    await reader.return?.()
+    expect(await asked).toEqual(end)
+    expect(await reader.next()).toEqual(end)
+    expect(onAbandoned).toHaveBeenCalledOnce()
+  })
+
+  test('lets the next reader go on where the last one stopped', async () => {
+    const queue = createQueue<number>()
+    for (const each of [1, 2, 3]) queue.push(each)
+    for await (const each of queue) if (each === 1) break
+    queue.close()
+    const rest: number[] = []
+    for await (const each of queue) rest.push(each)
+    expect(rest).toEqual([2, 3])
+  })
+})
