@@ -60,7 +60,8 @@ export async function perform(turn: Turn, progress: Progress, place: Place, call
   const { turnId: turn_id, iteration, callId: call_id } = place
   const phase = turn.inbox.beginPhase()
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
-  const { outcome, stopped } = await runTool(turn, progress, place, call, seen, phase)
+  const running = runTool(turn, progress, place, call, seen, phase)
+  const { outcome, stopped } = running instanceof Promise ? await running : running
   phase.end()
   turn.calls?.add({ callId: call_id, toolId: tool.id, description: decision.notes, params, outcome })
   turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
@@ -119,12 +120,15 @@ function runTool(
 /** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
 export async function settle(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
-  let delivered: Delivered
+  const exec = turn.toolbox.find(toolId)?.exec === true
+  let delivered: Delivered = outcome
   try {
-    delivered = await enterOutcome(turn, later, toolId, outcome)
+    if (hasFiles(outcome)) delivered = await deliver(later, toolId, outcome, { ...whereTo(turn), exec })
+    await enterOutcome(turn, later, delivered, exec)
   } catch (error) {
     turn.onProblem({ where: `result of ${toolId}`, error })
-    delivered = await enterOutcome(turn, later, toolId, unfit) // a broken journal throws again
+    delivered = unfit
+    await enterOutcome(turn, later, unfit, exec) // a broken journal throws again
   }
   return afterCall(progress, toolId, delivered)
 }
@@ -136,18 +140,17 @@ function afterCall(progress: Progress, toolId: string, { ok, error, changes }: D
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
 }
 
-/** Notices, results, sources. Only what has made files pays for them. */
-async function enterOutcome(turn: Turn, place: Place, toolId: string, outcome: Outcome): Promise<Delivered> {
-  const exec = turn.toolbox.find(toolId)?.exec === true
-  const delivered: Delivered = hasFiles(outcome) ? await deliver(place, toolId, outcome, { ...whereTo(turn), exec }) : outcome
-  await turn.ledger.commit((timeline) => [
-    ...(delivered.changes ?? []),
-    ...mergedSources(timeline, delivered, place.ts),
-    { type: 'blocks.appended', blocks: enter(timeline, resultDrafts(place, delivered, { exec })) },
-  ])
-  return delivered
+/** Notices, results, sources. */
+function enterOutcome(turn: Turn, place: Place, delivered: Delivered, exec: boolean): Promise<void> {
+  const { changes = none } = delivered
+  return turn.ledger.commit((timeline) => {
+    const blocks = { type: 'blocks.appended' as const, blocks: enter(timeline, resultDrafts(place, delivered, { exec })) }
+    const merged = mergedSources(timeline, delivered, place.ts)
+    return changes.length + merged.length === 0 ? [blocks] : [...changes, ...merged, blocks]
+  })
 }
 
+const none: readonly Change[] = []
 const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
 
 function whereTo({ conversationId, blobs, workspace, hosting, ledger, settings, onProblem }: Turn) {
@@ -169,8 +172,8 @@ const unfit = failed(
   'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
 )
 
-function mergedSources(timeline: Timeline, { sources = [] }: Delivered, ts: string): readonly Change[] {
-  if (sources.length === 0) return []
+function mergedSources(timeline: Timeline, { sources }: Delivered, ts: string): readonly Change[] {
+  if (sources === undefined || sources.length === 0) return none
   const { pool, changed } = mergeSources(timeline.sources, sources)
   return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]
 }

@@ -13,7 +13,7 @@ export type PlainQuestion = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & {
  * turn can do without what it asks for here, so a failure is `finish_reason: 'error'` and never the end of the turn. A steer does not
  * wait for it: then it is 'interrupted'.
  */
-export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<ResponseReceived> {
+export function askPlainly(turn: Turn, question: PlainQuestion): Promise<ResponseReceived> {
   const model = turn.models[question.role]
   let raw = ''
   let finish_reason = 'other'
@@ -31,22 +31,24 @@ export async function askPlainly(turn: Turn, question: PlainQuestion): Promise<R
     return true
   }
   const speak = () => model.stream({ ...question, cacheKey: turn.conversationId, read: turn.readBlob }, phase.signal)
-  const broke = await hearOut(speak, { phase, graceMs: turn.settings.stopGraceMs, take })
-  phase.end()
-  if (broke) finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other
-  if (phase.signal.aborted) finish_reason = 'interrupted'
-  return {
-    type: 'response.received',
-    role: question.role,
-    turn_id: turn.turnId,
-    ts: turn.clock.now(),
-    iteration: 0,
-    call_id: turn.clock.randomHex(12),
-    raw,
-    finish_reason,
-    ...(usage && { usage }),
-    prompt: { model: name, ...(!usage && { estimated_tokens: tokensOf(turn, question) }) },
+  const over = (broke: unknown): ResponseReceived => {
+    phase.end()
+    if (broke) finish_reason = 'error' // an adapter should not throw; if it does, that is a provider's failure like any other
+    if (phase.signal.aborted) finish_reason = 'interrupted'
+    return {
+      type: 'response.received',
+      role: question.role,
+      turn_id: turn.turnId,
+      ts: turn.clock.now(),
+      iteration: 0,
+      call_id: turn.clock.randomHex(12),
+      raw,
+      finish_reason,
+      ...(usage && { usage }),
+      prompt: { model: name, ...(!usage && { estimated_tokens: tokensOf(turn, question) }) },
+    }
   }
+  return hearOut(speak, { phase, graceMs: turn.settings.stopGraceMs, take, over })
 }
 
 const tokensOf = ({ view: { estimator } }: Turn, { system, parts }: PlainQuestion) => estimator.text(system) + estimator.parts(parts)

@@ -1,41 +1,45 @@
 import type { ModelEvent } from '../core/model-event.ts'
 import type { Phase } from './phase.ts'
 
-export interface HearOptions {
+export interface Hearing<Heard> {
   /** Tells the model to stop, as whoever asked may do and `take` does. */
   readonly phase: Pick<Phase, 'whenStopped'>
   /** How long it may take to stop. */
   readonly graceMs: number
   /** False: it wants no more. */
   take(event: ModelEvent): boolean
+  /** What came of it. An adapter should not throw; if it does, here is what. */
+  over(broke: { readonly thrown: unknown } | undefined): Heard
 }
 
 /**
- * Reads what a model says to the end, whatever its adapter does. What that throws, which it should not, is returned; one that was
- * told to stop and does not is left behind, and nothing it says later is heard.
+ * Reads what a model says to the end, whatever its adapter does. One that was told to stop and does not is left behind, and nothing it
+ * says later is heard.
  */
-export function hearOut(
-  speak: () => AsyncIterable<ModelEvent>,
-  { phase, graceMs, take }: HearOptions,
-): Promise<{ readonly thrown: unknown } | undefined> {
-  return new Promise((resolve) => {
-    let over = false
+export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, { phase, graceMs, take, over }: Hearing<Heard>): Promise<Heard> {
+  return new Promise((resolve, reject) => {
+    let ended = false
     let leaving: NodeJS.Timeout | undefined
     const end = (broke?: { readonly thrown: unknown }) => {
-      over = true
+      if (ended) return
+      ended = true
       clearTimeout(leaving)
-      resolve(broke)
+      try {
+        resolve(over(broke))
+      } catch (error) {
+        reject(error)
+      }
     }
     const read = async () => {
       try {
-        for await (const event of speak()) if (over || !take(event)) break
-        end()
+        for await (const event of speak()) if (ended || !take(event)) break
       } catch (thrown) {
-        end({ thrown })
+        return end({ thrown })
       }
+      end()
     }
     phase.whenStopped(() => {
-      if (!over) leaving = setTimeout(end, graceMs)
+      if (!ended) leaving = setTimeout(end, graceMs)
     })
     void read()
   })

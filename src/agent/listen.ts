@@ -49,12 +49,11 @@ export interface Listening {
  * pieces are only kept and then read at once: how a text was cut makes no difference to what it says. One that is plain is not even
  * parsed, unless somebody asks what was shown of it.
  */
-export async function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, listening: Listening): Promise<Heard> {
+export function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, listening: Listening): Promise<Heard> {
   const { audience, watch, channels } = listening
   let raw = ''
   let finish: Heard['finish']
   let error: Heard['error']
-  let thrown: unknown
   let over: Parameters<Reader['end']>[0] | undefined
   let reader: Reader | undefined
 
@@ -82,29 +81,32 @@ export async function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phas
     return false
   }
 
+  const whole = (broke: { readonly thrown: unknown } | undefined): Heard => {
+    const threw = reader?.violation ? undefined : broke // whoever was stopped for a violation may throw as it likes
+    if (threw) {
+      finish = undefined
+      error = thrownError(threw.thrown, raw !== '')
+    }
+    over = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
+    const plain = reader ? undefined : plainChannels(raw, channels)
+    const read = plain ? undefined : upToNow()
+    if (audience.isPresent()) upToNow().showing.catchUp()
+    return {
+      raw,
+      channels: plain ?? upToNow().channels(),
+      preamble: read?.preamble ?? '',
+      finish,
+      error,
+      thrown: threw?.thrown,
+      violation: read?.violation,
+      shown: () => upToNow().showing.shown(),
+      spoken: () => upToNow().showing.spoken(),
+      answer: () => upToNow().showing.answer(),
+    }
+  }
+
   audience.whenJoined(() => upToNow().showing.catchUp())
-  const broke = await hearOut(speak, { phase, graceMs: listening.graceMs, take: hear })
-  if (broke && !reader?.violation) {
-    finish = undefined
-    error = thrownError(broke.thrown, raw !== '')
-    thrown = broke.thrown
-  }
-  over = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
-  const plain = reader ? undefined : plainChannels(raw, channels)
-  const read = plain ? undefined : upToNow()
-  if (audience.isPresent()) upToNow().showing.catchUp()
-  return {
-    raw,
-    channels: plain ?? upToNow().channels(),
-    preamble: read?.preamble ?? '',
-    finish,
-    error,
-    thrown,
-    violation: read?.violation,
-    shown: () => upToNow().showing.shown(),
-    spoken: () => upToNow().showing.spoken(),
-    answer: () => upToNow().showing.answer(),
-  }
+  return hearOut(speak, { phase, graceMs: listening.graceMs, take: hear, over: whole })
 }
 
 const ADAPTER = 'model'

@@ -57,9 +57,7 @@ export const usageOf = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, outpu
 
 /** What the model thought aloud: kept, and shown to people; never to the model. */
 export function thoughts(place: Place, heard: Heard): readonly Draft[] {
-  const text = heard.channels
-    .find(({ name }) => name === 'thinking')
-    ?.instances.join('\n')
-    .trim()
+  const said = heard.channels.find(({ name }) => name === 'thinking')?.instances
+  const text = (said?.length === 1 ? said[0] : said?.join('\n'))?.trim()
   return text ? [thinking(place, text)] : []
 }
