@@ -24,6 +24,7 @@ import { createHub, type Told } from './hub.ts'
 import type { NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
 import { modelsOf } from './models.ts'
+import { guardOnlookers } from './onlookers.ts'
 import { openConversations } from './open-conversations.ts'
 import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
@@ -104,7 +105,8 @@ export interface Agent {
 const atOnce = 32
 
 export function createAgentFrom(parts: AgentParts): Agent {
-  const { store, clock, onProblem = () => {} } = parts
+  const { store, clock } = parts
+  const { onEntry, onProblem } = guardOnlookers(parts)
   const hub = createHub((error) => onProblem({ where: 'listener', error }))
   const owner = thisProcess(clock)
   const settings = agentSettings(parts.settings)
@@ -130,7 +132,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
     createView: () => createView(count),
-    onEntry: parts.onEntry,
+    onEntry,
     onProblem,
   }
   const { documents, attachments: policy = {} } = parts
