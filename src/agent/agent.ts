@@ -21,7 +21,7 @@ import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub, type Told } from './hub.ts'
-import type { NewEvent, Steering } from './inbox.ts'
+import type { Inbox, NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
 import { modelsOf } from './models.ts'
 import { guardOnlookers } from './onlookers.ts'
@@ -166,12 +166,17 @@ export function createAgentFrom(parts: AgentParts): Agent {
       return conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
     })
 
+  /** Between two turns there is none to stop: then it is the next. */
+  async function stopFirst(inbox: Inbox): Promise<void> {
+    while (!(await inbox.accept(newEvent('steer', ''))) && !inbox.closed) await inbox.untilServed()
+  }
+
   async function submit({ conversation, input: text, attachments = [], signal }: Submission): Promise<TurnResult> {
     signal?.throwIfAborted()
     const { delivered, letGo } = await deliver(conversation, text, attachments, signal && { signal })
     const { running, told } = delivered
     const result = told ? running?.answers.to(told.event_id) : running?.first
-    const stop = () => void running?.inbox.accept(newEvent('steer', '')).catch((error: unknown) => onProblem({ where: 'stop', error }))
+    const stop = () => void (running && stopFirst(running.inbox).catch((error: unknown) => onProblem({ where: 'stop', error })))
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })
     try {
@@ -190,6 +195,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const queue = createQueue<TurnEvent>(() => unsubscribe())
       const push = ({ event }: Told) => queue.push(event)
       let over = false
+      let looked = false
       // Until somebody looks, what was only live is not kept: it is in the entries in the end.
       let unsubscribe = hub.subscribe(submission.conversation, push, 'entries')
       const result = submit(submission)
@@ -203,7 +209,11 @@ export function createAgentFrom(parts: AgentParts): Agent {
         result,
         [Symbol.asyncIterator]() {
           unsubscribe()
-          if (!over) unsubscribe = hub.subscribe(submission.conversation, push)
+          if (!over) {
+            if (!looked) for (const told of hub.inFlight(submission.conversation)) push(told) // whoever looks late is told the beginning
+            looked = true
+            unsubscribe = hub.subscribe(submission.conversation, push)
+          }
           return queue[Symbol.asyncIterator]()
         },
       }

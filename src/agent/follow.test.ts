@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { paused } from '../../test/support/cast.ts'
 import { laneText } from '../../test/support/told.ts'
-import type { TurnEvent } from '../core/event.ts'
+import type { EntryEvent, TurnEvent } from '../core/event.ts'
 import type { ConversationStore, Entry } from '../ports/store.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls, type Reply } from '../testing/scripted-model.ts'
@@ -213,6 +213,19 @@ describe('whoever runs a turn', () => {
     expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
   })
 
+  it('may begin to look in the middle of an answer, and is told its beginning', async () => {
+    const { reply, halfway, goOn } = slowly(story)
+    const stage = createHarness({ replies: [reply] })
+    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    await halfway
+    const reader = run[Symbol.asyncIterator]()
+    goOn()
+    const events: TurnEvent[] = []
+    for (let next = await reader.next(); !next.done; next = await reader.next()) events.push(next.value)
+    expect(laneText(events, 'answer')).toBe(story)
+    expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
+  })
+
   it('can stop it with a signal; one that was aborted before begins nothing', async () => {
     const stage = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, answers('never asked for')] })
     const stop = new AbortController()
@@ -222,6 +235,19 @@ describe('whoever runs a turn', () => {
     const { length } = await stage.journal()
     await expect(stage.agent.run({ conversation, input: 'Again.', signal: stop.signal }).result).rejects.toThrow('aborted')
     expect([stage.model.left, (await stage.journal()).length]).toEqual([1, length])
+  })
+
+  it('can stop it in the moment in which it is about to become the next turn', async () => {
+    const stop = new AbortController()
+    const said: Promise<unknown>[] = []
+    const onEntry = (_: string, { change }: EntryEvent) => {
+      if (change.type === 'turn.closed' && said.length === 0) {
+        said.push(stage.agent.run({ conversation, input: 'Second.', signal: stop.signal }).result)
+      } else if (change.type === 'event.accepted') queueMicrotask(() => queueMicrotask(() => stop.abort()))
+    }
+    const stage = createHarness({ replies: [answers('One.'), { text: '<channel:thinking>Let me', stall: true }], onEntry })
+    expect(await stage.say('First.')).toMatchObject({ answer: 'One.' })
+    expect(await said[0]).toMatchObject({ exitReason: 'steer' })
   })
 
   it('is told when it could not be run, whether they watch or wait', async () => {

@@ -28,6 +28,8 @@ export interface Inbox {
   beginPhase(): Phase
   /** Resolves when the turn has something new to look at, or after `ms`. */
   pause(ms: number): Promise<void>
+  /** Resolves when a turn is served, or when there will be none; perhaps sooner. */
+  untilServed(): Promise<void>
   /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
   rest(): Promise<InboxEvent | undefined>
   close(): void
@@ -43,6 +45,9 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
   let left = false
   const isSteered = () => ledger.timeline.inbox.length > 0 && ledger.timeline.inbox.some((event) => interrupts(event, turnId))
 
+  const wakeAll = () => {
+    for (const wake of sleepers) wake()
+  }
   const abortAll = (reason: unknown) => {
     for (const phase of phases) phase.abort(reason)
   }
@@ -58,6 +63,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
     serve(next) {
       turnId = next
       left = false
+      wakeAll()
     },
     leave() {
       left = true
@@ -72,7 +78,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
         entered = addressed(event, timeline, turnId)
         return [{ type: 'event.accepted', event: entered }]
       })
-      if (entered && entered.kind !== 'feedback') for (const wake of sleepers) wake()
+      if (entered && entered.kind !== 'feedback') wakeAll()
       if (entered && interrupts(entered, turnId)) abortAll(steeredError())
       return !late
     },
@@ -98,6 +104,15 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
         sleepers.add(wake)
       })
     },
+    untilServed: () =>
+      new Promise((resolve) => {
+        if (!left || closed) return resolve()
+        const wake = () => {
+          sleepers.delete(wake)
+          resolve()
+        }
+        sleepers.add(wake)
+      }),
     async rest() {
       let next: InboxEvent | undefined
       await ledger.commit((timeline) => {
@@ -105,10 +120,12 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
         closed = next === undefined
         return []
       })
+      if (closed) wakeAll()
       return next
     },
     close() {
       closed = true
+      wakeAll()
     },
     get closed() {
       return closed

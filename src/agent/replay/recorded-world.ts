@@ -21,6 +21,7 @@ export function recordedInbox(inbox: Inbox, conductor: Conductor): Inbox {
     },
     serve: inbox.serve,
     leave: inbox.leave,
+    untilServed: inbox.untilServed,
     rest: inbox.rest,
     close: inbox.close,
     pause: async () => {},
