@@ -229,7 +229,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
         await letGo()
         throw error
       })
-      return { how: told ? 'followup' : 'turn', turnId: running.turnId, eventId }
+      return told ? { how: 'followup', turnId: running.inbox.serving, eventId } : { how: 'turn', turnId: running.turnId, eventId }
     },
     async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
       const addressed = turnId === undefined ? {} : { target_turn_id: turnId }

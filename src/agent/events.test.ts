@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { paused, slow, weather } from '../../test/support/cast.ts'
-import { answered, entered, followsUp, sayThen, steers, toolStarted } from '../../test/support/moments.ts'
+import { answered, entered, followsUp, sayThen, steers, stops, toolStarted } from '../../test/support/moments.ts'
 import { decisions } from '../../test/support/told.ts'
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory.ts'
@@ -16,6 +16,21 @@ const foldedIds = async (stage: Harness) =>
 const texts = async (stage: Harness, type: string) =>
   blocksOf(await stage.timeline()).flatMap((block) => (block.type === type ? [block.text] : []))
 const announced = ({ model }: Harness) => JSON.stringify(model.requests.at(-1)?.parts.at(-1))
+
+describe('the grace after an answer', () => {
+  it('is not cut short by what needs no answer', async () => {
+    const stage = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 10_000 } })
+    const late = async ({ agent }: Harness) => {
+      await agent.notify(conversation, 'The disk is half full.')
+      await agent.steer(conversation, 'Too late.', { turnId: 'turn_of_yesterday' })
+      await new Promise(setImmediate)
+      await agent.followUp(conversation, 'Second.')
+    }
+    const said = await sayThen(stage, 'First.', { when: answered, act: late }, { when: answered, act: stops })
+    expect(said.answer).toBe('Both.')
+    expect(await texts(stage, 'user.followup')).toEqual(['Second.'])
+  })
+})
 
 describe('a followup', () => {
   it('is what the second of two at once becomes: one turn, both are told its result', async () => {
@@ -69,6 +84,16 @@ describe('a followup', () => {
     expect(await texts(stage, 'user.prompt')).toEqual(['Hello.'])
     expect(await texts(stage, 'user.followup')).toEqual([])
     expect(stage.model.left).toBe(1)
+  })
+
+  it('is told which turn is at work on it, and that is the one that runs by now', async () => {
+    const stage = createHarness({ replies: [answers('One.'), { text: answers('Two.'), chunks: 4, delayMs: 1 }, answers('Three.')] })
+    await sayThen(stage, 'First.', { when: entered('turn.closed'), act: followsUp('Second.') })
+    const opened = async () => (await stage.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
+    await until(async () => (await opened()).length === 2)
+    const { how, turnId } = await stage.agent.submit(conversation, 'Third.')
+    expect({ how, turnId }).toEqual({ how: 'followup', turnId: (await opened())[1] })
+    await stage.agent.rest(5_000)
   })
 
   it('must have a name that can stand in a path', async () => {

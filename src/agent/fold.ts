@@ -116,9 +116,11 @@ const expired = (events: readonly InboxEvent[], turnId: string, ts: string): rea
 /** What a turn must still look at before it ends. Not when the user said stop: then the answer that is there is the last word. */
 export function hasNews({ inbox }: Timeline, turnId: string): boolean {
   if (inbox.length === 0) return false
-  const mine = inbox.filter((event) => isMine(event, turnId))
-  return mine.some(wantsAnswer) && !mine.some(isStop)
+  return inbox.some((event) => isNews(event, turnId)) && !inbox.some((event) => isMine(event, turnId) && isStop(event))
 }
+
+/** An answer that is about to be the last word must be looked at again. */
+export const isNews = (event: InboxEvent, turnId: string): boolean => isMine(event, turnId) && wantsAnswer(event)
 
 /** A user always does; something from outside only when it says so. */
 const wantsAnswer = (event: InboxEvent): boolean => event.kind === 'followup' || event.kind === 'steer' || creditOf(event) > 0

@@ -1,6 +1,6 @@
 import type { InboxEvent } from '../core/timeline/change.ts'
 import { isKnownEvent, type Timeline, waitingFollowups } from '../core/timeline/timeline.ts'
-import { interrupts } from './fold.ts'
+import { interrupts, isNews } from './fold.ts'
 import type { Ledger } from './ledger.ts'
 import { openPhase, type Phase } from './phase.ts'
 
@@ -22,6 +22,8 @@ export interface Inbox {
   readonly steered: boolean
   /** The turn that a steer is meant for, unless it names another. */
   serve(turnId: string): void
+  /** That turn, while it is open. */
+  readonly serving: string | undefined
   /** That turn is closed: until the next is served there is nothing to steer. */
   leave(): void
   /** The turn does something that a steer may interrupt. Call `end` when it is done. */
@@ -65,6 +67,9 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
       left = false
       wakeAll()
     },
+    get serving() {
+      return left ? undefined : turnId
+    },
     leave() {
       left = true
     },
@@ -78,7 +83,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
         entered = addressed(event, timeline, turnId)
         return [{ type: 'event.accepted', event: entered }]
       })
-      if (entered && entered.kind !== 'feedback') wakeAll()
+      if (entered && isNews(entered, turnId)) wakeAll()
       if (entered && interrupts(entered, turnId)) abortAll(steeredError())
       return !late
     },

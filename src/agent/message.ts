@@ -15,7 +15,7 @@ export interface Submission {
 export interface Accepted {
   /** `known`: it was said before under the same name, and nothing happens again. */
   readonly how: 'turn' | 'followup' | 'known'
-  /** The turn that is at work on it. */
+  /** The turn that is at work on it; undefined when that is not known yet: a followup may become a turn of its own. */
   readonly turnId: string | undefined
   readonly eventId: string
 }

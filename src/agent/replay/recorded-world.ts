@@ -19,6 +19,9 @@ export function recordedInbox(inbox: Inbox, conductor: Conductor): Inbox {
     get closed() {
       return inbox.closed
     },
+    get serving() {
+      return inbox.serving
+    },
     serve: inbox.serve,
     leave: inbox.leave,
     untilServed: inbox.untilServed,
