@@ -110,6 +110,24 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
     expect(decisions(stage)).toBe(2)
   })
 
+  it('and one that something new came in after is kept although its response was broken: an empty completion means it', async () => {
+    const broken =
+      '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>A.</channel:answer><channel:code>1</channel:code>'
+    const stage = stageOf([
+      { text: broken, onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+      '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
+    ])
+    const { answer, events } = await stage.say('Do A.')
+    expect(answer).toBe('A.')
+    expect(laneText(events, 'answer')).toBe('A.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.code_channel_without_single_exec'])
+    expect((await blockTypes(stage)).filter((type) => type.startsWith('assistant.completion'))).toEqual([
+      'assistant.completion.attempt',
+      'assistant.completion.attempt.outcome',
+      'assistant.completion',
+    ])
+  })
+
   it('an empty completion after a held-back answer means that answer, and the user does not read it twice', async () => {
     const stage = stageOf([
       { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },

@@ -15,7 +15,7 @@ import { fitContext } from './compact.ts'
 import { conclude } from './conclude.ts'
 import { expire } from './expire.ts'
 import { cancelled, type Ended, type ExitReason, finish, type TurnResult } from './finish.ts'
-import { foldEvents, hasNews } from './fold.ts'
+import { foldEvents } from './fold.ts'
 import type { Heard } from './listen.ts'
 import { lookAround } from './look-around.ts'
 import { nextRound, type Progress } from './progress.ts'
@@ -60,7 +60,7 @@ function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
 
 /** Refuses the response, acts on it, or concludes. */
 function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
-  const { decision, said } = understand(turn, progress, asked.heard, maxTokens)
+  const { decision, said } = understand(progress, asked.heard, maxTokens)
   if (!decision) return refuse(turn, progress, place, asked, said)
   const admission = progress.wrapUp && admit(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
@@ -73,7 +73,6 @@ function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, max
 
 /** What the model decided, if it can be told, and what there is to say about how it said it. */
 function understand(
-  turn: Turn,
   { attempts }: Progress,
   heard: Heard,
   maxTokens: number,
@@ -90,7 +89,6 @@ function understand(
     delivered: heard.answer()?.text,
     violation: reading.violation,
     cut: response.finishReason === 'length',
-    newEvents: hasNews(turn.ledger.timeline, turn.turnId),
   })
   return { ...(saved && { decision: saved }), said: [...reading.warnings, reading.violation] }
 }
@@ -150,7 +148,7 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   const asked = await ask(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (asked.interrupted) return interrupted(turn, after, place, asked)
-  const { decision, said } = understand(turn, progress, asked.heard, budgetWrapUp.maxTokens)
+  const { decision, said } = understand(progress, asked.heard, budgetWrapUp.maxTokens)
   const admission = admit(budgetWrapUp, decision)
   const exit = { reason: exitReason, deferrable: false }
   if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, said, exit)

@@ -74,7 +74,7 @@ describe('what the user saw and what was decided', () => {
         const delivered = shownAnswer(channels, finishReason)
         const reading = readDecision(responseOf(channels, { finishReason }))
         if (!reading.ok) {
-          const kept = salvage({ delivered, violation: reading.violation, cut: finishReason === 'length', newEvents: false })
+          const kept = salvage({ delivered, violation: reading.violation, cut: finishReason === 'length' })
           expect(kept?.answer).toBe(delivered?.trim() ? delivered.trimEnd() : undefined)
           if (kept) met.salvaged++
         } else if (reading.decision.action === 'call_tool') {

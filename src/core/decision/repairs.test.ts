@@ -61,7 +61,7 @@ describe('repairs', () => {
 })
 
 describe('a delivered answer', () => {
-  const broken = { violation: { code: 'protocol_violation.action_schema_error' }, cut: false, newEvents: false }
+  const broken = { violation: { code: 'protocol_violation.action_schema_error' }, cut: false }
 
   it('loop 17.65: stands although the rest of the response is broken', () => {
     expect(salvage({ ...broken, delivered: 'A [[S:1]]\n' })).toEqual({
@@ -73,8 +73,7 @@ describe('a delivered answer', () => {
     expect(salvage({ ...broken, delivered: 'A', cut: true })).toMatchObject({ truncated: true })
   })
 
-  it('does not stand when something newer came in, when it is blank, or when the stream broke', () => {
-    expect(salvage({ ...broken, delivered: 'A', newEvents: true })).toBeUndefined()
+  it('does not stand when it is blank, or when the stream broke', () => {
     expect(salvage({ ...broken, delivered: ' \n' })).toBeUndefined()
     expect(salvage({ ...broken, delivered: undefined })).toBeUndefined()
     expect(salvage({ ...broken, delivered: 'A', violation: { code: 'service_interrupted' } })).toBeUndefined()

@@ -61,7 +61,8 @@ export function toolRefused(
 
 /**
  * The answer that the user has already read stands, whatever else the response got wrong: it is never asked for again.
- * Undefined when there is none, when something newer has come in since, or when the stream broke before it was whole.
+ * Undefined when there is none, or when the stream broke before it was whole. Whether it is the last word is another question:
+ * something newer may have come in, and then it is an attempt like any other.
  */
 export function salvage(round: {
   /** What the answer lane of this very round has shown, as the model wrote it. */
@@ -69,10 +70,8 @@ export function salvage(round: {
   readonly violation: { readonly code: string }
   /** The lane was cut off by the output limit. */
   readonly cut: boolean
-  /** Events were folded in since the model was asked. */
-  readonly newEvents: boolean
 }): FinalDecision | undefined {
-  const { delivered, violation, cut, newEvents } = round
-  if (delivered === undefined || delivered.trim() === '' || newEvents || violation.code === 'service_interrupted') return undefined
+  const { delivered, violation, cut } = round
+  if (delivered === undefined || delivered.trim() === '' || violation.code === 'service_interrupted') return undefined
   return { action: 'complete', answer: delivered.trimEnd(), followups: [], truncated: cut }
 }
