@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { faulty } from '../../test/support/cast.ts'
@@ -82,6 +83,24 @@ describe('defineTool', () => {
 
   it.each(['go', 'map.', '.go', 'map go', 'map.go.far'])('refuses the name “%s”', (id) => {
     expect(() => defineTool({ id, description: '', params: z.object({}), run: () => 1 })).toThrow(/namespace\.name/)
+  })
+
+  it('refuses one that has no words for a type of its own, and says which tool it is and what to do', () => {
+    const params = z.object({ when: z.coerce.date() })
+    const define = () => defineTool({ id: 'a.b', description: 'd', params, run: () => 'ok' })
+    expect(define).toThrow(/^a\.b: its schema cannot describe its parameters; list them in `parameters` \(Date cannot/)
+  })
+
+  it('waits for whatever can be waited for: a promise need not be one of ours', async () => {
+    const { resolve } = runInNewContext('({ resolve: (value) => Promise.resolve(value) })')
+    const judge = (value: unknown) => resolve({ value: { seen: value } })
+    const params = { '~standard': { version: 1, vendor: 'by hand', validate: judge } } as unknown as StandardSchemaV1
+    const parameters = [{ name: 'q', type: 'string', required: true }] as const
+    const tool = defineTool({ id: 'a.b', description: 'd', params, parameters, run: (seen) => ({ ok: true, ret: seen }) })
+    const stage = createHarness({ tools: [tool], replies: [calls('a.b', { q: 'hi' }), answers('Done.')] })
+    await stage.say('Do it.')
+    const result = blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')
+    expect(JSON.parse(result?.text ?? '')).toEqual({ seen: { q: 'hi' } })
   })
 
   it('reads choices, optional and defaulted parameters off a zod schema, in the order of writing', () => {

@@ -1,4 +1,5 @@
 import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
+import { messageOf } from './invoke.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import { isThenable } from './thenable.ts'
@@ -29,8 +30,7 @@ type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {
   const { id, params: schema } = definition
   if (!/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)) throw new RangeError(`tool id "${id}" must be namespace.name`)
-  const parameters = definition.parameters ?? parametersOf(schema)
-  if (parameters === undefined) throw new RangeError(`${id}: its schema cannot describe its parameters; list them in \`parameters\``)
+  const parameters = definition.parameters ?? describedBy(schema, id)
 
   return {
     id,
@@ -45,11 +45,23 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     constraints: definition.constraints ?? [],
     run(params, call) {
       const judged = schema['~standard'].validate(params)
-      return judged instanceof Promise
-        ? judged.then((checked) => runChecked(definition, checked, call))
+      return isThenable(judged)
+        ? Promise.resolve(judged).then((checked) => runChecked(definition, checked as StandardResult<unknown>, call))
         : runChecked(definition, judged, call)
     },
   }
+}
+
+function describedBy(schema: StandardSchemaV1, id: string): readonly Parameter[] {
+  const listThem = `${id}: its schema cannot describe its parameters; list them in \`parameters\``
+  let described: readonly Parameter[] | undefined
+  try {
+    described = parametersOf(schema)
+  } catch (cause) {
+    throw new RangeError(`${listThem} (${messageOf(cause)})`, { cause })
+  }
+  if (described === undefined) throw new RangeError(listThem)
+  return described
 }
 
 function runChecked<Schema extends StandardSchemaV1>(
