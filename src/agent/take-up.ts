@@ -46,7 +46,8 @@ async function finishCall(turn: Turn, progress: Progress, block: Block, changes:
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
   const place: Place = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = turn.toolbox.find(toolId)
-  const action = tool?.repeatable ? actionOf(turn, changes, place.callId) : undefined
+  const mayRepeat = tool?.repeatable && !turn.inbox.steered // a steer would stop it before it began, and whether it ever ran is not known
+  const action = mayRepeat ? actionOf(turn, changes, place.callId) : undefined
   if (!tool || !action) return settle(turn, progress, place, toolId, unknownOutcome(toolId))
   return perform(turn, progress, place, { tool, ...action }, asDecided(turn.ledger.timeline, place))
 }

@@ -4,6 +4,7 @@ import { createMemoryStore } from '../../src/adapters/store/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../../src/agent/agent.ts'
 import { Failure } from '../../src/core/failure.ts'
 import { type ConversationStore, HEARTBEAT_MS, LEASE_MS, type Owner } from '../../src/ports/store.ts'
+import { accepted } from '../../src/testing/conformance/store-kit.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls, type Reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { timelineText } from '../../src/testing/timeline-text.ts'
@@ -175,6 +176,17 @@ describe('recover', () => {
     await leaveBehind(scene, 'c1')
     const [result] = await scene.agentOf([answers('I could not find out.')], { tools: [] }).recover()
     expect(result).toMatchObject({ exitReason: 'complete' })
+    expect(await storyOf(scene.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
+  })
+
+  it('says the same of a harmless tool that a steer would stop at once: it may have run before', async () => {
+    const scene = stage()
+    await leaveBehind(scene, 'c1')
+    const claim = await scene.store.claim('c1', stranger)
+    await scene.store.append(claim, [accepted('e1', 1, 'steer')])
+    await scene.store.release(claim)
+    const [result] = await scene.agentOf([answers('As you wish.')]).recover()
+    expect(result).toMatchObject({ exitReason: 'complete', answer: 'As you wish.' })
     expect(await storyOf(scene.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
   })
 
