@@ -1,9 +1,10 @@
-import { type Attachment, type Draft, stage, userPrompt } from '../core/block/index.ts'
+import { type Attachment, type Draft, userPrompt } from '../core/block/index.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
-import { blockAt, isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
+import { isKnownEvent, type Timeline } from '../core/timeline/timeline.ts'
 import { missingHeader } from '../core/timeline/turns.ts'
 import { attachedSources, attachmentDrafts, uniquelyNamed } from './attachments.ts'
+import { clarified } from './clarify.ts'
 import { giveTitle } from './gate.ts'
 import { hostIfPossible, hostOrReject, unhost } from './host-attachments.ts'
 import { openProgress, type Progress } from './progress.ts'
@@ -53,7 +54,7 @@ function openingChanges(timeline: Timeline, turnId: string, ts: string, input: I
   const { text, attachments, eventId } = input
   const drafts: Draft[] = [...missingHeader(timeline, turnId, ts), userPrompt(turnId, ts, text, eventId)]
   if (attachments.length > 0) drafts.push(...attachmentDrafts(attachments, turnId, ts))
-  if (asksBack(timeline)) drafts.push(stage('clarification.resolved', turnId, ts, questionsAnswered))
+  drafts.push(...clarified(timeline, turnId, ts))
 
   const changes: Change[] = eventId === undefined ? [] : [...unheardOf(timeline, eventId, text, ts)]
   changes.push({ type: 'turn.opened', turn_id: turnId, ts })
@@ -63,22 +64,9 @@ function openingChanges(timeline: Timeline, turnId: string, ts: string, input: I
   return changes
 }
 
-const questionsAnswered = '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.'
-
 /** What someone sent under a name of their own is known by it from now on, whether it had to wait or not. */
 function unheardOf(timeline: Timeline, eventId: string, text: string, ts: string): readonly Change[] {
   if (isKnownEvent(timeline, eventId)) return []
   const sequence = (timeline.lastEvent?.sequence ?? 0) + 1
   return [{ type: 'event.accepted', event: { event_id: eventId, sequence, kind: 'followup', ts, text } }]
-}
-
-/** The turn before ended in questions that it marked as such. */
-function asksBack(timeline: Timeline): boolean {
-  const before = blockAt(timeline, timeline.size - 1)?.turn_id
-  for (let position = timeline.size - 1; position >= 0; position--) {
-    const block = blockAt(timeline, position)
-    if (block?.turn_id !== before) return false
-    if (block?.type === 'stage.clarification') return true
-  }
-  return false
 }

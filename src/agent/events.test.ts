@@ -8,7 +8,7 @@ import { blocksOf } from '../core/timeline/timeline.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
-import { answers, calls } from '../testing/scripted-model.ts'
+import { answers, calls, scriptedModel } from '../testing/scripted-model.ts'
 
 const conversation = 'c1'
 const foldedIds = async (stage: Harness) =>
@@ -94,6 +94,32 @@ describe('a followup', () => {
     const { how, turnId } = await stage.agent.submit(conversation, 'Third.')
     expect({ how, turnId }).toEqual({ how: 'followup', turnId: (await opened())[1] })
     await stage.agent.rest(5_000)
+  })
+
+  it('answers the questions that stand open in its own turn; the next message answers nothing', async () => {
+    const gate = '<channel:thinking>x</channel:thinking><channel:output>{"clarification_questions":["Which Rome?"]}</channel:output>'
+    const model = scriptedModel([gate, answers('Which Rome?'), answers('Clear.'), answers('Bye.')], { title: null })
+    const stage = createHarness({ replies: [], model, settings: { exitGraceMs: 10_000 } })
+    await sayThen(stage, 'The weather in Rome?', { when: answered, act: followsUp('In Italy.') }, { when: answered, act: stops })
+    await sayThen(stage, 'Thanks.', { when: answered, act: stops })
+    const types = blocksOf(await stage.timeline()).map(({ type }) => type)
+    expect(types.filter((type) => /^user|clarification/.test(type))).toEqual([
+      'user.prompt',
+      'stage.clarification',
+      'user.followup',
+      'stage.clarification.resolved',
+      'user.prompt',
+    ])
+  })
+
+  it('is what was said, whatever a hook makes of it', async () => {
+    const onExternalEvent = (event: { text: string; kind: string }) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
+    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
+    await sayThen(stage, 'First.', { when: answered, act: followsUp('Second.') })
+    const accepted = (await stage.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
+    expect(accepted).toMatchObject([{ kind: 'followup', text: 'Second.' }])
+    expect(announced(stage)).toContain('Second.')
+    expect(announced(stage)).toContain('bonus') // it has earned a round
   })
 
   it('must have a name that can stand in a path', async () => {

@@ -7,6 +7,7 @@ import type { Change, InboxEvent } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { attachedSources, attachmentDrafts, attachmentsIn, uniquelyNamed } from './attachments.ts'
+import { clarified } from './clarify.ts'
 import { hostIfPossible } from './host-attachments.ts'
 import type { Progress } from './progress.ts'
 import type { AgentSettings } from './settings.ts'
@@ -28,7 +29,7 @@ async function fold(turn: Turn, before: Progress, due: readonly InboxEvent[]): P
     ...folded(mine, turn.turnId, ts),
     ...expired(due, turn.turnId, ts),
   ])
-  for (const event of mine) await turn.hooks.onExternalEvent(event)
+  for (const event of mine) await turn.hooks.onExternalEvent(structuredClone(event)) // what they do to it is theirs
   return mine.reduce((progress, event) => take(progress, event, turn.settings), before)
 }
 
@@ -76,11 +77,13 @@ function entered(
   { sources }: AgentSettings,
 ): readonly Change[] {
   if (events.length === 0) return []
+  const answer = events.find(({ kind, text }) => kind === 'followup' || (kind === 'steer' && text.trim() !== ''))
   let next = 0
   const drafts = events.flatMap((event) => {
     const own = attached.slice(next, next + attachmentsIn(event).length)
     next += own.length
-    return [draftOf(event, turnId), ...attachmentDrafts(own, turnId, event.ts)]
+    const resolved = event === answer ? clarified(timeline, turnId, event.ts) : []
+    return [draftOf(event, turnId), ...attachmentDrafts(own, turnId, event.ts), ...resolved]
   })
   return [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }, ...attachedSources(attached, { turnId, ts }, timeline, sources)]
 }
