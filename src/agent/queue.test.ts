@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
 import { createQueue } from './queue.ts'
 
@@ -19,6 +21,24 @@ describe('a queue', () => {
     queue.close()
     await reading
     expect(read).toEqual([1, 2, 3, 4])
+  })
+
+  test('keeps nothing that was read, though its reader never catches up', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const queue = createQueue<object>()
+    const reader = queue[Symbol.asyncIterator]()
+    queue.push({})
+    const read: WeakRef<object>[] = []
+    for (let n = 0; n < 100; n++) {
+      queue.push({ n })
+      const { value } = await reader.next()
+      if (value) read.push(new WeakRef(value))
+    }
+    await new Promise(setImmediate)
+    collect()
+    expect(read.filter((each) => each.deref() !== undefined).length).toBeLessThan(5)
+    queue.push({})
   })
 
   test('answers whoever asks ahead in the order of asking', async () => {

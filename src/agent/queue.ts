@@ -67,8 +67,8 @@ function createLine<T>() {
     take(): T {
       if (all.length === 1) return all.pop() as T // mostly: and the list keeps its room
       const each = all[next++] as T
-      if (next === all.length) {
-        all.length = 0
+      if (next * 2 >= all.length) {
+        all.splice(0, next) // what was taken is not kept, though somebody may never catch up
         next = 0
       }
       return each
