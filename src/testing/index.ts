@@ -1,4 +1,4 @@
-export { minute } from './blocks.ts'
+export { call, completion, entered, header, minute, place, prompt, result, rounds } from './blocks.ts'
 export { createCacheSimulator } from './cache-simulator.ts'
 export { idealBill, uncachedBill } from './cache-simulator-ideal.ts'
 export { describeBlobs } from './conformance/blobs.ts'
