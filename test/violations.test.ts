@@ -6,7 +6,8 @@ import { callViolations, planViolations, responseViolations } from '../src/core/
 /** Also a violation each, though they are found while a tool runs, or are nobody's fault. */
 const others = [
   ...['protocol_violation.path_rewritten', 'protocol_violation.write_extension_mismatch', 'protocol_violation.param_ref_not_visible'],
-  'read_paths_missing',
+  ...['checkout_invalid_mode', 'checkout_missing_paths', 'checkout_invalid_paths'].map((code) => `protocol_violation.${code}`),
+  ...['read_paths_missing', 'tool_call_warning.missing_sources'],
   ...['tool_signature_validation', 'tool_call_error', 'tool_result_error', 'service_interrupted', 'service_error'],
   ...['action_json_repaired', 'answer_without_action', 'duplicate_keys', 'final_answer_twice', 'final_answer_with_notes'].map(warned),
   ...['followups_unreadable', 'param_order', 'tool_alias', 'answer_truncated', 'unknown_sources', 'ref_path_normalized'].map(warned),

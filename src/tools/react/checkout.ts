@@ -60,27 +60,33 @@ type Request =
 function readRequest({ mode = 'replace', paths, version }: Given, currentTurn: string): Request {
   const refuse = (code: string, message: string, more: JsonObject = {}): Request => ({ ok: false, violation: { code, message, ...more } })
   if (version !== undefined && paths !== undefined) {
-    return refuse('checkout_conflicting_params', 'Give either paths or version, not both: version is the older form of paths.')
+    return refuse(
+      'checkout_conflicting_params',
+      `Both paths and version were given, and version is only the older form of paths. ${again('paths alone')}`,
+    )
   }
   if (mode !== 'replace' && mode !== 'overlay') {
-    return refuse('protocol_violation.checkout_invalid_mode', `"${mode.slice(0, 100)}" is no mode. Use "replace" or "overlay".`)
+    return refuse('protocol_violation.checkout_invalid_mode', `"${mode.slice(0, 100)}" is no mode. ${again('mode "replace" or "overlay"')}`)
   }
   const given = version === undefined ? (typeof paths === 'string' ? [paths] : (paths ?? [])) : [ofVersion(version)]
   if (given.length === 0) {
-    return refuse('protocol_violation.checkout_missing_paths', 'react.checkout needs paths: fi:<turn>.files/<scope> of earlier turns.')
+    return refuse('protocol_violation.checkout_missing_paths', `react.checkout needs paths. ${again(`paths: ${somePaths}`)}`)
   }
   const distinct = [...new Set(given.toReversed())].toReversed() // what is named twice lies where it was named last
   if (distinct.length > MOST_PATHS) {
-    const message = `At most ${MOST_PATHS} paths can be checked out at once, not ${distinct.length}: name their folders. Nothing changed.`
+    const message = `At most ${MOST_PATHS} paths can be checked out at once, not ${distinct.length}. ${again('their folders')}`
     return refuse('protocol_violation.checkout_invalid_paths', message)
   }
   const read = distinct.map((path) => readSource(path, currentTurn))
   const invalid = read.filter((each) => 'reason' in each)
   const sources = read.filter((each) => 'turnId' in each)
   if (invalid.length === 0) return { ok: true, mode: version === undefined ? mode : 'replace', sources }
-  const message = `These can not be checked out: ${invalid.map(({ path, reason }) => `${path} (${reason})`).join(', ')}. Nothing changed.`
+  const message = `These can not be checked out: ${invalid.map(({ path, reason }) => `${path} (${reason})`).join(', ')}. ${again(somePaths)}`
   return refuse('protocol_violation.checkout_invalid_paths', message, { paths: invalid.map(({ path, reason }) => ({ path, reason })) })
 }
+
+const somePaths = 'fi:<turn>.files/<scope> of earlier turns'
+const again = (what: string) => `Nothing changed. Call react.checkout again with ${what}.`
 
 const ofVersion = (version: string) => (isId(version) ? `fi:${version}.files` : version)
 

@@ -117,6 +117,6 @@ function rewriteNotice({ rewrite }: GoodTarget) {
 
 function extensionNotice(path: string, channel: Written['channel']) {
   if (channel !== 'canvas' || canvasFormats.test(path)) return []
-  const message = `The canvas cannot show ${path}. Use .md, .html, .mermaid, .json, .yaml, .txt or .xml, or write it with another tool.`
+  const message = `${path} was written, but the canvas cannot show it. Use .md, .html, .mermaid, .json, .yaml, .txt or .xml, or write it with another tool.`
   return [{ code: 'protocol_violation.write_extension_mismatch', message, path }]
 }

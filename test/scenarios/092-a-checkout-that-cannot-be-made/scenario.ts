@@ -1,0 +1,18 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { search } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+export default {
+  title: 'a checkout that makes no sense checks out nothing; a source that a parameter names and nobody knows is left out, and said',
+  cast: () => ({
+    tools: [search()],
+    replies: [
+      calls('react.checkout', { mode: 'merge', paths: ['fi:turn_1767225600000_000002.files/site'] }),
+      calls('react.checkout', { mode: 'replace' }),
+      calls('react.checkout', { mode: 'replace', paths: ['../site'] }),
+      calls('web_tools.web_search', { query: 'sites' }),
+      calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'ref:so:sources_pool[1,9]', kind: 'display' }),
+      answers('There was nothing to check out.'),
+    ],
+  }),
+} satisfies Scenario
