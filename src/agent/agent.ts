@@ -22,7 +22,7 @@ import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
 import { createHub, type Told } from './hub.ts'
 import type { Inbox, NewEvent, Steering } from './inbox.ts'
-import { type Accepted, checkEventId, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
+import { type Accepted, checkEventId, checkText, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
 import { modelsOf } from './models.ts'
 import { guardOnlookers } from './onlookers.ts'
 import { openConversations } from './open-conversations.ts'
@@ -146,6 +146,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: Delivery = {}) {
     if (eventId !== undefined) checkEventId(eventId)
+    checkText(`the text of a ${kind}`, text)
     return { event_id: eventId ?? clock.randomHex(12), kind, ts: clock.now(), text }
   }
   /** To the turn that is running, else for the next. */
@@ -159,12 +160,15 @@ export function createAgentFrom(parts: AgentParts): Agent {
     text: string,
     uploads: readonly Upload[],
     options: Delivery & { readonly signal?: AbortSignal } = {},
-  ) =>
-    admission.admit(conversation, { text, uploads }, (attachments) => {
+  ) => {
+    checkText('conversation', conversation)
+    checkText('input', text)
+    return admission.admit(conversation, { text, uploads }, (attachments) => {
       options.signal?.throwIfAborted()
       const input = { text, attachments, ...(options.eventId !== undefined && { eventId: options.eventId }) }
       return conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
     })
+  }
 
   /** Between two turns there is none to stop: then it is the next. */
   async function stopFirst(inbox: Inbox): Promise<void> {

@@ -44,3 +44,8 @@ export interface Feedback extends Delivery {
 export function checkEventId(eventId: string): void {
   if (!isId(eventId)) throw new RangeError(`event id "${eventId}" must be made of letters, digits, "_" and "-"`)
 }
+
+/** Not every caller has a compiler: what is no text would begin a turn about nothing. */
+export function checkText(what: string, text: unknown): void {
+  if (typeof text !== 'string') throw new TypeError(`${what} must be a string, not ${text === null ? 'null' : `of type ${typeof text}`}`)
+}

@@ -46,6 +46,11 @@ export interface ModelSettings {
 /** With what the owner of the agent wants otherwise. A wish that cannot be kept is refused here, not in the middle of a turn. */
 export function agentSettings(wanted: Partial<AgentSettings> = {}): AgentSettings {
   const settings = { ...defaultAgentSettings, ...wanted }
+  for (const limit of ['maxSeconds', 'maxMoney'] as const) {
+    const said = settings[limit]
+    if (said !== undefined && !(said >= 0))
+      throw new RangeError(`\`${limit}\` must be a number from 0 on, not ${said}: leave it out for no limit`)
+  }
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
     throw new RangeError('a limit of money needs prices: give `priceOf` beside `maxMoney`')
   }
