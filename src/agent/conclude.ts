@@ -42,9 +42,10 @@ export async function conclude(
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once
   if (deferrable && !hasNews(turn.ledger.timeline, turn.turnId)) await turn.inbox.pause(turn.settings.exitGraceMs)
-  const before = await turn.hooks.onBeforeCompletion()
-  const after = await turn.hooks.onAfterCompletion()
-  const left = deferrable && hasNews(turn.ledger.timeline, turn.turnId) ? undefined : await leaveWorkspace(turn)
+  const isLast = () => !(deferrable && hasNews(turn.ledger.timeline, turn.turnId)) // whoever adds to the last word is not asked for any other
+  const before = isLast() ? await turn.hooks.onBeforeCompletion() : []
+  const after = isLast() ? await turn.hooks.onAfterCompletion() : []
+  const left = isLast() ? await leaveWorkspace(turn) : undefined
   const reason = left?.error ? 'error' : exit.reason
   let deferred = false
 

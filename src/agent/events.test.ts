@@ -112,6 +112,21 @@ describe('a followup', () => {
     ])
   })
 
+  it('holds back an answer that no hook is asked to complete: they are asked once, for the last word', async () => {
+    const asked: string[] = []
+    const hook = (name: string) => () => {
+      asked.push(name)
+      return []
+    }
+    const hooks = [{ onBeforeCompletion: hook('before'), onAfterCompletion: hook('after') }]
+    const stage = createHarness({
+      replies: [{ text: answers('One.'), onChunk: () => followsUp('Second.')(stage) as Promise<void> }, answers('Two.')],
+      hooks,
+    })
+    expect(await stage.say('First.')).toMatchObject({ answer: 'Two.' })
+    expect(asked).toEqual(['before', 'after'])
+  })
+
   it('is what was said, whatever a hook makes of it', async () => {
     const onExternalEvent = (event: { text: string; kind: string }) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
