@@ -16,14 +16,14 @@ async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
 }
 
 /** What was heard and shown of a response that somebody watches from the beginning, joins when it is over, or only asks about. */
-async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string) {
+async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string, watch = createWatch()) {
   const deltas: LaneEvent['delta'][] = []
   let join = () => {}
   const heard = await listen(() => inPieces(response), openPhase(), {
     graceMs: 1_000,
     channels: decisionChannels,
     createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: unchanged, mimeOf: () => 'text/plain' }),
-    watch: createWatch(),
+    watch,
     audience: {
       isPresent: () => who === 'watcher',
       whenJoined: (catchUp) => {
@@ -50,10 +50,30 @@ describe('listening', () => {
     '<channel:thinking>I only think',
     '<channel:thin',
     'No channel at all.',
+    `${' '.repeat(20)}${answers('After blanks.')}`,
     '',
   ])('hears and shows the same whether somebody watches, joins when it is over, or only asks: %s', async (response) => {
     const watched = await heardBy('watcher', response)
     expect(await heardBy('latecomer', response)).toEqual(watched)
     expect(await heardBy('nobody', response)).toEqual(watched)
+  })
+
+  it('looks at the whole of a response at its beginning only, however long it goes on with blanks', async () => {
+    const watch = createWatch()
+    let looks = 0
+    const beginsWell = (raw: string) => {
+      looks += 1
+      return watch.beginsWell(raw)
+    }
+    const counting = {
+      ...watch,
+      beginsWell,
+      get begun() {
+        return watch.begun
+      },
+    }
+    const { channels } = await heardBy('nobody', `${' '.repeat(7_000)}${answers('At last.')}`, counting)
+    expect(channels.map(({ name }) => name)).toEqual(['thinking', 'action', 'answer'])
+    expect(looks).toBe(1)
   })
 })

@@ -68,7 +68,7 @@ export function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, lis
     if (event.type === 'text.delta') {
       raw += event.text
       if (audience.isPresent()) upToNow(event.text).showing.catchUp()
-      else if (!watch.begun && !watch.beginsWell(raw)) upToNow(event.text)
+      else if (!watch.begun && (reader || !watch.beginsWell(raw))) upToNow(event.text) // whoever reads already need not look at all of it again
     } else if (event.type === 'finish') {
       finish = { reason: event.finishReason, usage: event.usage, modelName: event.modelName }
       error = undefined

@@ -6,7 +6,7 @@ const start = (channel: string): ChannelEvent => ({ type: 'channel.start', chann
 const delta = (channel: string, text: string): ChannelEvent => ({ type: 'channel.delta', channel, instance: 0, text })
 type Watched = ReturnType<typeof createWatch>
 const step = (watch: Watched, events: readonly ChannelEvent[], preamble = '', strayTags: readonly string[] = [], raw = preamble) =>
-  watch.step(events, { preamble, strayTags }, raw)
+  watch.step(events, { preamble, hasPreamble: preamble.trim() !== '', strayTags }, raw)
 
 describe('the watch', () => {
   it('loop 17.59: speaks at the first text outside of a channel', () => {

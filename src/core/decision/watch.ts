@@ -1,5 +1,6 @@
 import type { Notice } from '../block/notice.ts'
 import type { ChannelEvent } from '../stream/channel.ts'
+import type { ChannelParser } from '../stream/channel-parser.ts'
 import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
 
 /** Looks at a response while it is written, so that one that begins wrongly can be stopped before it is paid for. */
@@ -9,7 +10,7 @@ export interface Watch {
   /** After each piece: what the parser made of it, what it has seen so far, and all that was written. The first violation, once. */
   step(
     events: readonly ChannelEvent[],
-    seen: { readonly preamble: string; readonly strayTags: readonly string[] },
+    seen: Pick<ChannelParser, 'preamble' | 'hasPreamble' | 'strayTags'>,
     raw: string,
   ): Notice | undefined
   /** It has seen how the response begins: what comes later is not its business. */
@@ -20,18 +21,15 @@ const opening = '<channel:thinking>'
 
 export function createWatch(): Watch {
   const self = { begun: false, beginsWell, step }
-  let looked = 0
 
   function beginsWell(raw: string): boolean {
     self.begun ||= raw.startsWith(opening)
     return self.begun || opening.startsWith(raw)
   }
 
-  function step(...[events, { preamble, strayTags }, raw]: Parameters<Watch['step']>): Notice | undefined {
+  function step(...[events, { preamble, hasPreamble, strayTags }, raw]: Parameters<Watch['step']>): Notice | undefined {
     if (self.begun) return undefined
-    const grown = preamble.slice(looked)
-    looked = preamble.length
-    if (grown.trim() !== '') {
+    if (hasPreamble) {
       self.begun = true
       return preambleViolation(preamble)
     }

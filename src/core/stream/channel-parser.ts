@@ -10,6 +10,8 @@ export interface ChannelParser {
   end(): readonly ChannelEvent[]
   /** What was written before the first tag. */
   readonly preamble: string
+  /** That was more than blanks. Known piece by piece: whoever watches need not look at all of it each time. */
+  readonly hasPreamble: boolean
   /** Close tags that closed nothing; they are in no channel's text. The first 256 of them. */
   readonly strayTags: readonly string[]
   /** Names in tags that nobody declared; such tags are text. The first 64 of them. */
@@ -42,7 +44,7 @@ interface CompleteTag {
 export function createChannelParser(channels: readonly Channel[]): ChannelParser {
   const { names, openTags, outside, bodies } = grammarOf(channels)
   const instances = channels.map(() => 0)
-  const self = { preamble: '', strayTags: [] as string[], unknownChannels: [] as string[], push, end }
+  const self = { preamble: '', hasPreamble: false, strayTags: [] as string[], unknownChannels: [] as string[], push, end }
   let tagged = false
   let ended = false
   let open = -1
@@ -147,7 +149,10 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     if (from >= to) return
     const piece = from === 0 && to === text.length ? text : text.slice(from, to)
     if (open >= 0) tell({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
-    else if (!tagged) self.preamble += piece
+    else if (!tagged) {
+      self.preamble += piece
+      self.hasPreamble ||= piece.trim() !== ''
+    }
   }
 
   /** Undeclared tags are text and are not held for their name's sake; this follows one over the end of a chunk. */
