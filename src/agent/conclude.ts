@@ -41,7 +41,8 @@ export async function conclude(
   const repeated = previous !== undefined && isEquivalent(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once
-  if (deferrable && !hasNews(turn.ledger.timeline, turn.turnId)) await turn.inbox.pause(turn.settings.exitGraceMs)
+  const heardOf = turn.inbox.steered || hasNews(turn.ledger.timeline, turn.turnId) // a stop may be there already: it is not waited for
+  if (deferrable && !heardOf) await turn.inbox.pause(turn.settings.exitGraceMs)
   const isLast = () => !(deferrable && hasNews(turn.ledger.timeline, turn.turnId)) // whoever adds to the last word is not asked for any other
   const before = isLast() ? await turn.hooks.onBeforeCompletion() : []
   const after = isLast() ? await turn.hooks.onAfterCompletion() : []
