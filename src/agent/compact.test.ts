@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { library } from '../../test/support/cast.ts'
 import { contextWithRoom } from '../../test/support/context.ts'
-import { isHidden } from '../core/block/index.ts'
+import { type Block, isHidden } from '../core/block/index.ts'
 import { contentTokens } from '../core/estimate/estimator.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { roughTokens } from '../core/tokens.ts'
@@ -71,14 +71,15 @@ describe('a context that fills up', () => {
     expect(roles(stage).filter((role) => role === 'compaction')).toHaveLength(1)
   })
 
-  it('tells the hooks before and after', async () => {
+  it('tells the hooks before and after, and hands them the summary', async () => {
     const told: string[] = []
     const report = (said: unknown) => void told.push((said as { status: string }).status)
-    const hooks = [{ onBeforeCompaction: report, onAfterCompaction: report }]
+    const saveSummary = ({ type, text }: Block) => void told.push(`${type}: ${text?.includes('the doors are red')}`)
+    const hooks = [{ onBeforeCompaction: report, onAfterCompaction: report, saveSummary }]
     const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')], { hooks })
     await stage.say('Read one and two.')
     await stage.say(question)
-    expect(told).toEqual(['started', 'completed'])
+    expect(told).toEqual(['started', 'conv.range.summary: true', 'completed'])
   })
 
   it('learns from the bill: where the provider counts more than we do, it is compacted earlier', async () => {

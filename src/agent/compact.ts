@@ -1,10 +1,11 @@
+import type { Block } from '../core/block/index.ts'
 import { finishCompaction } from '../core/compaction/finish.ts'
 import type { Attempt } from '../core/compaction/overflow.ts'
 import { type CompactionPlan, planCompaction } from '../core/compaction/plan.ts'
 import type { SummaryRequest } from '../core/compaction/prompt.ts'
 import { started } from '../core/compaction/report.ts'
 import { calibrationOf } from '../core/estimate/calibration.ts'
-import type { ResponseReceived } from '../core/timeline/change.ts'
+import type { Change, ResponseReceived } from '../core/timeline/change.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import { askPlainly } from './ask-plainly.ts'
 import type { Progress } from './progress.ts'
@@ -76,9 +77,13 @@ async function carryOut(
     { now: turn.clock.now(), tokens: turn.view.estimator, slice },
   )
   await turn.ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
+  if (finished.status === 'completed') for (const summary of summariesIn(finished.changes)) await turn.hooks.saveSummary(summary)
   await turn.hooks.onAfterCompaction(finished.report)
   return finished.status === 'completed'
 }
+
+const summariesIn = (changes: readonly Change[]): readonly Block[] =>
+  changes.flatMap((change) => (change.type === 'range.compacted' ? change.blocks.filter(({ type }) => type === 'conv.range.summary') : []))
 
 /** What a model makes of what must leave. A failure is an empty answer: what that means is the plan's business. */
 async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<ResponseReceived | undefined> {

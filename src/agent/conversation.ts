@@ -181,6 +181,7 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
       const flushed = flushContext({ timeline: ledger.timeline, workspace }, calls?.take())
       await flushed.catch((error: unknown) => onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
     }
+    if (result.exitReason !== 'cancelled') await hooks.onFlushCompleted({ turnId: id, exitReason: result.exitReason })
     return result
   }
 

@@ -9,6 +9,7 @@ import type { ConversationStore } from '../ports/store.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls, scriptedModel } from '../testing/scripted-model.ts'
+import type { FoldedEvent } from './hooks.ts'
 
 const conversation = 'c1'
 const foldedIds = async (stage: Harness) =>
@@ -142,8 +143,24 @@ describe('a followup', () => {
     expect(asked).toEqual(['before', 'after'])
   })
 
+  it('is told to hooks with the blocks that it became', async () => {
+    const told: unknown[] = []
+    const onExternalEvent = ({ type, event, blocks }: FoldedEvent) =>
+      void told.push([type, event.text, blocks.map((block) => [block.type, block.text?.split('\n').at(-1)])])
+    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
+    await sayThen(stage, 'First.', { when: answered, act: followsUp('Second.') })
+    expect(told).toEqual([['followup', 'Second.', [['user.followup', 'Second.']]]])
+  })
+
+  it('adds no more rounds than the cap on credit allows', async () => {
+    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { creditCap: 0 } })
+    await sayThen(stage, 'First.', { when: answered, act: followsUp('Second.') })
+    expect(announced(stage)).not.toContain('bonus')
+    expect(() => createHarness({ replies: [], settings: { creditCap: Number.NaN } })).toThrow(RangeError)
+  })
+
   it('is what was said, whatever a hook makes of it', async () => {
-    const onExternalEvent = (event: { text: string; kind: string }) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
+    const onExternalEvent = ({ event }: FoldedEvent) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
     await sayThen(stage, 'First.', { when: answered, act: followsUp('Second.') })
     const accepted = (await stage.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))

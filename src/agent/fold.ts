@@ -1,4 +1,4 @@
-import { type Attachment, type Draft, userEvent } from '../core/block/index.ts'
+import { type Attachment, type Block, type Draft, userEvent } from '../core/block/index.ts'
 import { creditOf, grant } from '../core/budget.ts'
 import { openWrapUp, steerWrapUp } from '../core/decision/wrap-up.ts'
 import { isObject } from '../core/json.ts'
@@ -24,12 +24,19 @@ async function fold(turn: Turn, before: Progress, due: readonly InboxEvent[]): P
   const mine = due.filter((event) => isMine(event, turn.turnId))
   const named = uniquelyNamed(mine.flatMap(attachmentsIn), turn.turnId, turn.ledger.timeline)
   const attached = await hostIfPossible(turn, named, ts)
-  await turn.ledger.commit((timeline) => [
-    ...entered(mine, attached, { turnId: turn.turnId, ts }, timeline, turn.settings),
-    ...folded(mine, turn.turnId, ts),
-    ...expired(due, turn.turnId, ts),
-  ])
-  for (const event of mine) await turn.hooks.onExternalEvent(structuredClone(event)) // what they do to it is theirs
+  let said: readonly (readonly Block[])[] = []
+  await turn.ledger.commit((timeline) => {
+    said = blocksFor(mine, attached, turn.turnId, timeline)
+    return [
+      ...(mine.length > 0 ? [{ type: 'blocks.appended' as const, blocks: said.flat() }] : []),
+      ...attachedSources(attached, { turnId: turn.turnId, ts }, timeline, turn.settings.sources),
+      ...folded(mine, turn.turnId, ts),
+      ...expired(due, turn.turnId, ts),
+    ]
+  })
+  for (const [index, event] of mine.entries()) {
+    await turn.hooks.onExternalEvent({ type: event.kind, event, blocks: said[index] ?? [] })
+  }
   return mine.reduce((progress, event) => take(progress, event, turn.settings), before)
 }
 
@@ -68,24 +75,24 @@ const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.
 const supervised = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
   openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
 
-/** Each event as a block, followed by what it brought along. */
-function entered(
+/** Of each event its block, followed by what it brought along. */
+function blocksFor(
   events: readonly InboxEvent[],
   attached: readonly Attachment[],
-  { turnId, ts }: { readonly turnId: string; readonly ts: string },
+  turnId: string,
   timeline: Timeline,
-  { sources }: AgentSettings,
-): readonly Change[] {
-  if (events.length === 0) return []
+): readonly (readonly Block[])[] {
   const answer = events.find(({ kind, text }) => kind === 'followup' || (kind === 'steer' && text.trim() !== ''))
+  let { nextBlock } = timeline
   let next = 0
-  const drafts = events.flatMap((event) => {
+  return events.map((event) => {
     const own = attached.slice(next, next + attachmentsIn(event).length)
     next += own.length
     const resolved = event === answer ? clarified(timeline, turnId, event.ts) : []
-    return [draftOf(event, turnId), ...attachmentDrafts(own, turnId, event.ts), ...resolved]
+    const blocks = enter({ nextBlock }, [draftOf(event, turnId), ...attachmentDrafts(own, turnId, event.ts), ...resolved])
+    nextBlock += blocks.length
+    return blocks
   })
-  return [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }, ...attachedSources(attached, { turnId, ts }, timeline, sources)]
 }
 
 function draftOf(event: InboxEvent, turnId: string): Draft {

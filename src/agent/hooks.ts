@@ -1,15 +1,27 @@
-import { type Draft, isoTime, parseBlock } from '../core/block/index.ts'
+import { type Block, type Draft, isoTime, parseBlock } from '../core/block/index.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 
 /** Where an application may look in, or add blocks of its own. */
 export interface HookFunctions {
   onBeforeCompaction(report: unknown): void | Promise<void>
   onAfterCompaction(report: unknown): void | Promise<void>
-  onExternalEvent(event: InboxEvent): void | Promise<void>
+  /** The summary that now stands for what was compacted, for whoever keeps summaries elsewhere, too. */
+  saveSummary(summary: Block): void | Promise<void>
+  /** Something from outside has become part of the turn. */
+  onExternalEvent(folded: FoldedEvent): void | Promise<void>
   /** Its blocks stand before the completion. */
   onBeforeCompletion(): readonly Draft[] | Promise<readonly Draft[]>
   /** Its blocks stand after the completion. */
   onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
+  /** The turn is closed, and everything it leaves behind is written. */
+  onFlushCompleted(turn: { readonly turnId: string; readonly exitReason: string }): void | Promise<void>
+}
+
+/** An event, and the blocks that it became. */
+export interface FoldedEvent {
+  readonly type: InboxEvent['kind']
+  readonly event: InboxEvent
+  readonly blocks: readonly Block[]
 }
 
 export type Hooks = {
@@ -39,17 +51,27 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     }
     return results
   }
+  /** What they do to what they are given is theirs. */
+  const tell = async <Name extends Telling>(name: Name, said: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
+    if (registered.length > 0)
+      await each(name, (hooks) => (hooks[name] as ((said: unknown) => void | Promise<void>) | undefined)?.(structuredClone(said)))
+  }
   const drafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') =>
     registered.length === 0 ? [] : (await each(name, async (hooks) => checked(await hooks[name]?.()))).flat()
 
   return {
-    onBeforeCompaction: async (report) => void (await each('onBeforeCompaction', (hooks) => hooks.onBeforeCompaction?.(report))),
-    onAfterCompaction: async (report) => void (await each('onAfterCompaction', (hooks) => hooks.onAfterCompaction?.(report))),
-    onExternalEvent: async (event) => void (await each('onExternalEvent', (hooks) => hooks.onExternalEvent?.(event))),
+    onBeforeCompaction: (report) => tell('onBeforeCompaction', report),
+    onAfterCompaction: (report) => tell('onAfterCompaction', report),
+    saveSummary: (summary) => tell('saveSummary', summary),
+    onExternalEvent: (folded) => tell('onExternalEvent', folded),
+    onFlushCompleted: (turn) => tell('onFlushCompleted', turn),
     onBeforeCompletion: () => drafts('onBeforeCompletion'),
     onAfterCompletion: () => drafts('onAfterCompletion'),
   }
 }
+
+/** Those that are only told. */
+type Telling = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>
 
 /** What a hook hands over is entered beside the answer, so it must be something that can be entered. */
 function checked(drafts: readonly Draft[] = []): readonly Draft[] {

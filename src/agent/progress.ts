@@ -37,6 +37,7 @@ export interface Attempt {
 export function openProgress(startedAt: string, settings: AgentSettings): Progress {
   const limits = {
     maxRounds: settings.maxRounds,
+    ...(settings.creditCap !== undefined && { creditCap: settings.creditCap }),
     ...(settings.maxSeconds !== undefined && { maxMilliseconds: settings.maxSeconds * 1000 }),
     ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
   }

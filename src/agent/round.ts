@@ -60,7 +60,7 @@ function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
 
 /** Refuses the response, acts on it, or concludes. */
 function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
-  const { decision, said } = understand(progress, asked.heard, maxTokens)
+  const { decision, said } = understand(turn, progress, asked.heard, maxTokens)
   if (!decision) return refuse(turn, progress, place, asked, said)
   const admission = progress.wrapUp && admit(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
@@ -73,6 +73,7 @@ function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, max
 
 /** What the model decided, if it can be told, and what there is to say about how it said it. */
 function understand(
+  { settings: { clarify } }: Turn,
   { attempts }: Progress,
   heard: Heard,
   maxTokens: number,
@@ -80,7 +81,7 @@ function understand(
   if (heard.violation) return { said: [heard.violation] }
   const response = responseOf(heard, maxTokens)
   const delivered = attempts.at(-1)?.text
-  const options = delivered === undefined ? {} : { delivered }
+  const options = delivered === undefined ? { clarify } : { clarify, delivered }
   const readable = readDecision(response, options)
   if (readable.ok) return { decision: readable.decision, said: readable.warnings }
   const reading = heard.spoken() ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
@@ -148,7 +149,7 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   const asked = await ask(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (asked.interrupted) return interrupted(turn, after, place, asked)
-  const { decision, said } = understand(progress, asked.heard, budgetWrapUp.maxTokens)
+  const { decision, said } = understand(turn, progress, asked.heard, budgetWrapUp.maxTokens)
   const admission = admit(budgetWrapUp, decision)
   const exit = { reason: exitReason, deferrable: false }
   if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, said, exit)

@@ -7,6 +7,8 @@ import { defaultEligibleMimes } from '../core/sources/eligible.ts'
 export interface AgentSettings {
   /** Decisions a turn may take; followups add to it. */
   readonly maxRounds: number
+  /** Rounds that followups may add in all; as many as `maxRounds` when not said. */
+  readonly creditCap: number | undefined
   readonly maxSeconds: number | undefined
   /** In the currency of `priceOf`, without which there can be no limit. */
   readonly maxMoney: number | undefined
@@ -31,6 +33,8 @@ export interface AgentSettings {
   /** Keeps every prompt's text, not only its hash: replay then names the very byte that differs. Doubles what is stored. */
   readonly recordPrompts: boolean
   readonly sources: SourceSettings
+  /** Takes the action `clarify` for an `exit` whose answer asks. Not offered in the system text: say so in your instructions. */
+  readonly clarify: boolean
 }
 
 export interface SourceSettings {
@@ -46,7 +50,7 @@ export interface ModelSettings {
 /** With what the owner of the agent wants otherwise. A wish that cannot be kept is refused here, not in the middle of a turn. */
 export function agentSettings(wanted: Partial<AgentSettings> = {}): AgentSettings {
   const settings = { ...defaultAgentSettings, ...wanted }
-  for (const limit of ['maxSeconds', 'maxMoney'] as const) {
+  for (const limit of ['creditCap', 'maxSeconds', 'maxMoney'] as const) {
     const said = settings[limit]
     if (said !== undefined && !(said >= 0))
       throw new RangeError(`\`${limit}\` must be a number from 0 on, not ${said}: leave it out for no limit`)
@@ -59,6 +63,7 @@ export function agentSettings(wanted: Partial<AgentSettings> = {}): AgentSetting
 
 export const defaultAgentSettings: AgentSettings = {
   maxRounds: 15,
+  creditCap: undefined,
   maxSeconds: undefined,
   maxMoney: undefined,
   priceOf: undefined,
@@ -76,4 +81,5 @@ export const defaultAgentSettings: AgentSettings = {
   timezone: 'UTC',
   recordPrompts: false,
   sources: { eligibleMimes: defaultEligibleMimes },
+  clarify: false,
 }

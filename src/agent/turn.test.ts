@@ -160,3 +160,33 @@ describe('what a turn leaves behind', () => {
     ])
   })
 })
+
+describe('a turn that asks back', () => {
+  const asking =
+    '<channel:thinking>x</channel:thinking><channel:action>{"action":"clarify","clarification_questions":["Which Rome?"]}</channel:action><channel:answer>Which Rome?</channel:answer>'
+
+  it('may say so with an action of its own, where the application allows it', async () => {
+    const stage = stageOf([asking], { settings: { clarify: true } })
+    const said = await stage.say('The weather in Rome?')
+    expect(said).toMatchObject({ exitReason: 'exit', answer: 'Which Rome?' })
+    expect(laneText(said.events, 'answer')).toBe('Which Rome?')
+    expect(blocksOf(await stage.timeline()).map(({ type }) => type)).toContain('stage.clarification')
+  })
+
+  it('may not otherwise', async () => {
+    const stage = stageOf([asking, answers('Clear.')])
+    await stage.say('The weather in Rome?')
+    expect(await codesOf(stage)).toContain('protocol_violation.invalid_action:clarify')
+  })
+})
+
+it('a turn that is closed and written is told to hooks, however it ended', async () => {
+  const told: unknown[] = []
+  const onFlushCompleted = async (turn: unknown) => void told.push(turn)
+  const stage = stageOf([answers('Clear.'), down, down, down], { hooks: [{ onFlushCompleted }], settings: { retryDelaysMs: [] } })
+  const [good, bad] = [await stage.say('One.'), await stage.say('Two.')]
+  expect(told).toEqual([
+    { turnId: good.turnId, exitReason: 'complete' },
+    { turnId: bad.turnId, exitReason: 'error' },
+  ])
+})

@@ -21,7 +21,7 @@ export default {
   cast: () => ({
     tools: [interrupted(weather())],
     replies: [calls('weather.today', { city: 'Rome' }), answers('Clear in Paris, too.')],
-    hooks: [{ onExternalEvent: async ({ kind }) => void (kind === 'followup' && stage && (await steers('In one sentence.')(stage))) }],
+    hooks: [{ onExternalEvent: async ({ type }) => void (type === 'followup' && stage && (await steers('In one sentence.')(stage))) }],
   }),
   act: async (given) => {
     stage = given
