@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Settings } from '../config.ts'
+import { blobs } from './doctor-blobs.ts'
 
 export interface Check {
   readonly what: string
@@ -22,6 +23,7 @@ export function checksOf(settings: Settings, environment: Environment): readonly
     node(),
     sqlite(),
     dataFolder(settings.data),
+    blobs(settings),
     port(settings),
     program('git', ['git'], 'apt-get install git; workspaces of the kind "git" need it'),
     program('chromium', ['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium; PDF and PNG are made with it'),
