@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process'
-import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Settings } from '../config.ts'
 import { blobs } from './doctor-blobs.ts'
+import { dataFolder } from './doctor-data-folder.ts'
 
 export interface Check {
   readonly what: string
@@ -48,20 +46,6 @@ async function sqlite(): Promise<Check> {
     return { ...about, ok: true, found: `${version} with FTS5` }
   } catch (error) {
     return { ...about, ok: false, found: messageOf(error) }
-  }
-}
-
-/** The folder, or the nearest one above it that is there: it is made when it is first needed. */
-async function dataFolder(data: string): Promise<Check> {
-  const about = { what: 'data folder', needed: true, advice: 'choose another with --data or DAYBOOK_DATA' }
-  for (let folder = resolve(data); ; folder = dirname(folder)) {
-    try {
-      await access(folder, constants.W_OK | constants.X_OK)
-      return { ...about, ok: true, found: folder === resolve(data) ? folder : `${resolve(data)} (not made yet)` }
-    } catch (error) {
-      const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT'
-      if (!isAbsent || folder === dirname(folder)) return { ...about, ok: false, found: `${folder} can not be written to` }
-    }
   }
 }
 

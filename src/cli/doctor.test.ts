@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
@@ -18,6 +18,8 @@ const filesIn = (folder: string) =>
     .filter((each) => each.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
     .sort()
+
+const filesAndFoldersIn = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
 
 /** As a process leaves them that dies between putting bytes and entering what refers to them. */
 async function leaveBehind(...texts: readonly string[]): Promise<readonly string[]> {
@@ -65,7 +67,38 @@ it('sweeps nothing where there is no database to say what is needed', async () =
   const [left = ''] = await leaveBehind('old')
   age(left, 25)
   writeFileSync(join(data(), 'daybook.db'), 'x'.repeat(1_000))
-  expect((await line.run('doctor')).text).toMatch(/^✗ blobs +.*daybook\.db is not a sound Daybook database/m)
+  expect(await line.run('doctor')).toMatchObject({
+    exitCode: 1,
+    text: expect.stringMatching(/^✗ blobs +.*daybook\.db is not a sound Daybook database/m),
+  })
   expect(await line.run('doctor', '--sweep')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^store\.damaged: /) })
   expect(readFileSync(left, 'utf8')).toBe('old')
+})
+
+it.skipIf(!existsSync('/proc/self'))('calls a folder good only when a server could keep its data there, whoever asks', async () => {
+  const { exitCode, text } = await line.run('--data', '/proc/daybook', 'doctor')
+  expect(exitCode).toBe(1)
+  expect(text).toMatch(/^✗ data folder +\/proc\/daybook .*ENOENT.*: choose another with --data or DAYBOOK_DATA$/m)
+  expect(text).not.toContain('trial')
+})
+
+it('leaves nothing of what it tried: neither folders that were not there nor files in one that was', async () => {
+  const one = join(line.folder, 'one')
+  const two = join(one, 'two')
+  const three = join(two, 'three')
+  expect((await line.run('--data', three, 'doctor')).text).toMatch(/^✓ data folder +\/\S+three \(not made yet\)$/m)
+  expect(existsSync(one)).toBe(false)
+  mkdirSync(two, { recursive: true })
+  expect((await line.run('--data', three, 'doctor')).exitCode).toBe(0)
+  expect(filesAndFoldersIn(one)).toEqual(['two'])
+  writeFileSync(join(two, 'mine'), '')
+  expect((await line.run('--data', two, 'doctor')).text).toMatch(/^✓ data folder +\/\S+two$/m)
+  expect(filesAndFoldersIn(one)).toEqual(['two', 'two/mine'])
+  expect((await line.run('--data', join(two, 'mine', 'x', 'y'), 'doctor')).exitCode).toBe(1)
+  expect(filesAndFoldersIn(one)).toEqual(['two', 'two/mine'])
+})
+
+it('says so when the database is there and can not be written to', async () => {
+  mkdirSync(join(data(), 'daybook.db'), { recursive: true })
+  expect(await line.run('doctor')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^✗ data folder +.*EISDIR/m) })
 })
