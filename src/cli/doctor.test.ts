@@ -2,12 +2,13 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFile
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
-import { answers, scriptedModel } from '../testing/scripted-model.ts'
+import { answers } from '../testing/scripted-model.ts'
 import { openStore } from '../wiring.ts'
 
 let line: CommandLine
 beforeEach(() => {
-  line = createCommandLine({ model: scriptedModel([answers('Read.')]) })
+  line = createCommandLine()
+  line.says(answers('Read.'))
   line.environment.DAYBOOK_PORT = '0'
 })
 afterEach(() => line.remove())
