@@ -23,7 +23,7 @@ import { thisProcess } from './agent/conversation.ts'
 import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import type { BlobRef } from './core/block/index.ts'
-import { Failure } from './core/failure.ts'
+import { Failure, thrownMessage } from './core/failure.ts'
 import { documentEligibleMimes } from './core/sources/eligible.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader } from './ports/documents.ts'
@@ -71,8 +71,7 @@ export async function openStore(settings: Pick<Settings, 'data'>): Promise<Conve
   try {
     makeFolder(settings.data)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    const message = `conversations can not be kept in ${settings.data} (${reason}): choose another folder with --data`
+    const message = `conversations can not be kept in ${settings.data} (${thrownMessage(error)}): choose another folder with --data`
     throw new Failure('store.failed', message, { cause: error })
   }
   const { createSqliteStore } = await import('./adapters/store/sqlite.ts') // most agents are made without it

@@ -1,4 +1,5 @@
 import type { Settings } from '../config.ts'
+import { thrownMessage } from '../core/failure.ts'
 import { findUnreferencedBlobs, type UnreferencedBlobs } from '../wiring.ts'
 import type { Check } from './doctor-checks.ts'
 
@@ -9,7 +10,7 @@ export async function blobs(settings: Settings): Promise<Check> {
     const left = await findUnreferencedBlobs(settings)
     return { ...about, ok: (left?.old.blobs ?? 0) === 0, found: left ? wordsFor(left) : 'nothing kept yet' }
   } catch (error) {
-    return { what: 'blobs', needed: true, ok: false, found: error instanceof Error ? error.message : String(error) } // no server opens it either
+    return { what: 'blobs', needed: true, ok: false, found: thrownMessage(error) } // no server opens it either
   }
 }
 

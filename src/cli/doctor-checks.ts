@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import type { Settings } from '../config.ts'
+import { thrownMessage } from '../core/failure.ts'
 import { blobs } from './doctor-blobs.ts'
 import { dataFolder } from './doctor-data-folder.ts'
 
@@ -45,7 +46,7 @@ async function sqlite(): Promise<Check> {
     database.close()
     return { ...about, ok: true, found: `${version} with FTS5` }
   } catch (error) {
-    return { ...about, ok: false, found: messageOf(error) }
+    return { ...about, ok: false, found: thrownMessage(error) }
   }
 }
 
@@ -78,5 +79,3 @@ async function keys(environment: Environment): Promise<Check> {
   const advice = `the model "offline" needs none; others need one of ${keyVariables.join(', ')}`
   return { what: 'model keys', ok: set.length > 0, needed: false, found: set.length > 0 ? `${set.join(', ')} set` : 'none set', advice }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

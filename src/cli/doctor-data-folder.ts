@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { open, rm, rmdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { Failure } from '../core/failure.ts'
+import { Failure, thrownMessage } from '../core/failure.ts'
 import { openStore } from '../wiring.ts'
 import type { Check } from './doctor-checks.ts'
 
@@ -55,6 +55,5 @@ async function removeIfEmpty(folder: string): Promise<void> {
 
 /** The store tells where it tried; what went wrong is told by what it met there. */
 function reasonOf(error: unknown): string {
-  const met = error instanceof Failure ? (error.cause ?? error) : error
-  return met instanceof Error ? met.message : String(met)
+  return thrownMessage(error instanceof Failure ? (error.cause ?? error) : error)
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
-import { Failure } from '../../core/failure.ts'
+import { Failure, thrownMessage } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
 /** Blobs that can be looked through, for whoever knows which of them are needed. */
@@ -67,7 +67,10 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
         if (!(await renewed(place(sha256), bytes.length))) await write(sha256, bytes)
         await syncFolder(shelf(sha256)) // also when it was there: whoever renamed it may not have come this far
       } catch (error) {
-        throw new Failure('store.failed', `blob ${sha256} could not be written: ${reasonOf(error)}`, { cause: error, details: { sha256 } })
+        throw new Failure('store.failed', `blob ${sha256} could not be written: ${thrownMessage(error)}`, {
+          cause: error,
+          details: { sha256 },
+        })
       }
       return { sha256, size: bytes.length }
     },
@@ -116,7 +119,6 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
 /** A name from outside is a path only if it is a hash. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 const isAbsent = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 async function makeFolders(folder: string, incoming: string): Promise<void> {
