@@ -37,12 +37,14 @@ export interface ScriptedReply {
 export interface ScriptSettings {
   readonly name?: string
   readonly window?: number
+  /** Types of documents that it can be shown; any when not said. */
+  readonly documents?: readonly string[]
   /** Answers the gate's request for a title without using up a reply. Null: the gate is served from the script like any call. */
   readonly title?: string | null
 }
 
 export function scriptedModel(replies: readonly Reply[], settings: ScriptSettings = {}): ScriptedModel {
-  const { name = 'scripted', window = 200_000, title = 'A scripted conversation' } = settings
+  const { name = 'scripted', window = 200_000, title = 'A scripted conversation', documents } = settings
   const requests: ModelRequest[] = []
   let next = 0
 
@@ -57,6 +59,7 @@ export function scriptedModel(replies: readonly Reply[], settings: ScriptSetting
   return {
     name,
     window,
+    ...(documents && { documents }),
     requests,
     get left() {
       return Math.max(0, replies.length - next)
