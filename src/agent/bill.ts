@@ -1,5 +1,5 @@
 import type { PriceOf } from '../core/cost/price.ts'
-import { isFree, usageOf } from '../core/cost/usage.ts'
+import { paidFor } from '../core/cost/usage.ts'
 import type { Change } from '../core/timeline/change.ts'
 
 /** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
@@ -26,14 +26,16 @@ export function createBill(priceOf: PriceOf | undefined): Bill {
   const spent = new Map<string, Spent>()
   return {
     take(change) {
-      if (change.type !== 'response.received' || isFree(change)) return
-      const before = spent.get(change.turn_id) ?? nothing
-      const price = priceOf(usageOf(change), change.prompt?.model ?? '')
-      spent.set(change.turn_id, {
-        money: before.money + (price ?? 0),
-        unpriced: before.unpriced || price === undefined,
-        last: change.role === undefined ? (price ?? 0) : before.last,
-      })
+      if (change.type !== 'response.received') return
+      for (const { usage, model } of paidFor(change)) {
+        const before = spent.get(change.turn_id) ?? nothing
+        const price = priceOf(usage, model)
+        spent.set(change.turn_id, {
+          money: before.money + (price ?? 0),
+          unpriced: before.unpriced || price === undefined,
+          last: change.role === undefined ? (price ?? 0) : before.last,
+        })
+      }
     },
     of: (turnId) => spent.get(turnId) ?? nothing,
   }

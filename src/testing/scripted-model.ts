@@ -24,7 +24,7 @@ export interface ScriptedReply {
   readonly chunks?: number | readonly string[]
   readonly finish?: FinishReason
   readonly usage?: Partial<ModelUsage>
-  /** After the text, the provider fails. Without text: before it said anything. */
+  /** After the text, the provider fails. Without text: before it said anything. It bills nothing unless `usage` says so. */
   readonly error?: Partial<ServiceError>
   /** Waits before each piece; a test can steer in between. */
   readonly delayMs?: number
@@ -84,12 +84,16 @@ async function* speak(reply: ScriptedReply, name: string, signal: AbortSignal): 
   }
   if (reply.stall) await untilAborted(signal)
   if (signal.aborted) return yield failure(name, { kind: 'aborted', message: 'aborted', stage: 'after_output' })
-  if (reply.error) return yield failure(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
+  const usage = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: Math.ceil(text.length / 4), reasoning: 0, ...reply.usage }
+  if (reply.error) {
+    const failed = failure(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
+    return yield reply.usage ? { ...failed, usage } : failed
+  }
   yield {
     type: 'finish',
     finishReason: reply.finish ?? 'stop',
     modelName: name,
-    usage: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: Math.ceil(text.length / 4), reasoning: 0, ...reply.usage },
+    usage,
   }
 }
 
@@ -99,7 +103,7 @@ function cut(text: string, chunks: ScriptedReply['chunks']): readonly string[] {
   return Array.from({ length: Math.ceil(text.length / chunks) }, (_, index) => text.slice(index * chunks, (index + 1) * chunks))
 }
 
-function failure(name: string, error: Partial<ServiceError>): ModelEvent {
+function failure(name: string, error: Partial<ServiceError>): Extract<ModelEvent, { type: 'error' }> {
   return {
     type: 'error',
     error: {
