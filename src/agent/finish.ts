@@ -6,7 +6,7 @@ import { contentTokens } from '../core/estimate/estimator.ts'
 import type { SourcePool } from '../core/sources/merge.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
-import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
+import { blockAt, type Timeline } from '../core/timeline/timeline.ts'
 import { tooLate } from './fold.ts'
 import type { Attempt, Progress } from './progress.ts'
 import { leaveWorkspace } from './publish.ts'
@@ -95,9 +95,7 @@ export function lastDrafts(
 /** The close, and what the turn leaves behind besides its blocks. */
 export function closing(turn: Turn, timeline: Timeline, decision: FinalDecision, exitReason: ExitReason): readonly Change[] {
   const ts = turn.clock.now()
-  const entered = blocksOf(timeline).filter(({ turn_id }) => turn_id === turn.turnId) // once a turn: an index would cost more
-  const sids = citedInTurn(timeline, entered, decision.answer)
-  const tokens = entered.reduce((sum, block) => sum + contentTokens(block, turn.view.estimator.text), 0)
+  const { tokens, sids } = sumOf(turn, timeline, decision.answer)
   return [
     ...(sids.length > 0 ? [{ type: 'sources.used' as const, ts, sids }] : []),
     ...tooLate(timeline, ts),
@@ -136,12 +134,22 @@ function existing(sids: readonly number[], { rows }: SourcePool): readonly numbe
 
 const noSids: readonly number[] = []
 
-/** By its answers and by what it made; an artifact may name a source that does not exist. */
-function citedInTurn(timeline: Timeline, entered: readonly Block[], answer: string): readonly number[] {
-  const sids = new Set(extractSids(answer))
-  for (const { meta } of entered) for (const sid of meta?.sources_used ?? noSids) sids.add(sid)
-  return existing(
-    [...sids].sort((a, b) => a - b),
-    timeline.sources,
-  )
+/** How much the turn has entered, and what it cited by its answers and by what it made; an artifact may name a source that does not exist. */
+function sumOf(turn: Turn, timeline: Timeline, answer: string): { readonly tokens: number; readonly sids: readonly number[] } {
+  const cited = new Set(extractSids(answer))
+  let tokens = 0
+  for (let position = timeline.size - 1; position >= 0; position--) {
+    const block = blockAt(timeline, position) as Block // below the size there is one
+    if (block.turn_id !== turn.turnId) continue
+    tokens += contentTokens(block, turn.view.estimator.text)
+    for (const sid of block.meta?.sources_used ?? noSids) cited.add(sid)
+    if (block.type === 'turn.header') break // where it began
+  }
+  return {
+    tokens,
+    sids: existing(
+      [...cited].sort((a, b) => a - b),
+      timeline.sources,
+    ),
+  }
 }

@@ -13,7 +13,7 @@ export interface Conversation {
   lease: Lease
   head: Head
   entries: Entry[]
-  /** Of each entry, beside it; one that has none of its own shares that of the entry before. */
+  /** Of the first so many entries, when they were made: filled in when somebody asks. */
   times: string[]
   /** Blocks as they were entered, in that order, by the first so many entries: filled in when somebody looks. */
   readonly births: Map<string, Block>
@@ -42,12 +42,7 @@ export function log(conversation: Conversation, changes: readonly Change[]): rea
   const logged = changes.map((change): Entry => ({ seq: ++seq, change }))
   const compacted = logged.findLast(isCompaction)
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
-  let ts = conversation.head.lastActivityAt ?? ''
-  for (const entry of logged) {
-    ts = changeTime(entry.change) ?? ts
-    conversation.entries.push(entry)
-    conversation.times.push(ts)
-  }
+  for (const entry of logged) conversation.entries.push(entry)
   conversation.head = headAfter(conversation.head, changes)
   conversation.nextBlock = numberAfter(births, conversation.nextBlock)
   return logged
@@ -70,9 +65,16 @@ export function visibleNow(conversation: Conversation): Timeline {
   return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
 
+/** An entry that has no time of its own shares that of the entry before. */
+function timesOf({ entries, times }: Conversation): readonly string[] {
+  while (times.length < entries.length) times.push(changeTime((entries[times.length] as Entry).change) ?? times.at(-1) ?? '')
+  return times
+}
+
 /** Lets history go; gives the changes that went. */
 export function forget(conversation: Conversation, before: string): readonly Change[] {
-  const { entries, times, base, head } = conversation
+  const { entries, base, head } = conversation
+  const times = timesOf(conversation)
   bornIn(conversation)
   const visible = new Set(blocksOf(visibleNow(conversation)).map(({ id }) => id))
   const dated = entries.map((entry, n): Dated => ({ ...entry, ts: times[n] as string })) // each has one
