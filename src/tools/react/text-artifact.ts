@@ -10,8 +10,8 @@ import type { Call, Outcome } from '../tool.ts'
 export const channels = ['canvas', 'timeline_text', 'internal'] as const
 export const kinds = ['display', 'file'] as const
 
-export type Channel = (typeof channels)[number]
-export type Kind = (typeof kinds)[number]
+type Channel = (typeof channels)[number]
+type Kind = (typeof kinds)[number]
 
 /** The channel and the kind, or what is wrong with them, in words of our own. */
 export function audienceOf(channel: string, kind: string): { readonly channel: Channel; readonly kind: Kind } | Outcome {
