@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { library } from '../../test/support/cast.ts'
 import { contextWithRoom } from '../../test/support/context.ts'
 import { isHidden } from '../core/block/index.ts'
+import { contentTokens } from '../core/estimate/estimator.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
+import { roughTokens } from '../core/tokens.ts'
 import { createHarness, type Harness, type HarnessOptions } from '../testing/harness.ts'
 import { answers, calls, type Reply, type ScriptedReply } from '../testing/scripted-model.ts'
 
@@ -34,6 +36,19 @@ describe('a context that fills up', () => {
     expect(roles(stage).slice(-2)).toEqual(['compaction', 'decision'])
     expect(events.filter((event) => event.type === 'status').map(({ status }) => status)).toEqual(['compacting', 'deciding'])
     expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/the doors are red.*Which colour\?/)
+  })
+
+  it('counts its summary with the turn that had to make it, though that stands before the turn begins', async () => {
+    const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
+    await stage.say('Read one and two.')
+    const { turnId } = await stage.say(question)
+    const own = blocksOf(await stage.timeline()).filter(({ turn_id }) => turn_id === turnId)
+    expect(own.map(({ type }) => type)).toEqual(expect.arrayContaining(['conv.range.summary', 'turn.header']))
+    const journal = await stage.journal()
+    const closed = journal.findLast((change) => change.type === 'turn.closed')
+    const last = journal.findLast((change) => change.type === 'blocks.appended')?.blocks.map(({ id }) => id) // entered with the close
+    const before = own.filter(({ id }) => !last?.includes(id))
+    expect(closed?.tokens).toBe(before.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
   })
 
   it('is condensed in the middle of a turn, which goes on', async () => {

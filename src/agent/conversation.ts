@@ -152,8 +152,9 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   const audience = hub.audience(conversationId)
   const { scope } = readConversationKey(conversationId)
 
-  async function turn(id: string, opening: Opening): Promise<TurnResult> {
+  async function turn(id: string, opening: Opening, heard: Promise<unknown> | undefined): Promise<TurnResult> {
     inbox.serve(id)
+    if (heard) await heard // who waited for the turn before is ahead of this one, and watches no more when it begins
     const news = { feedbacks: await readFeedback(ledger, clock.now(), settings) }
     const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
     const calls = household.workspaces && createCallLog()
@@ -184,22 +185,23 @@ async function work(household: Household, claim: Claim, saved: Saved, start: Sta
   }
 
   /** Its result is told when the next turn is sure to begin, or when there is none and everything has come to rest. */
-  function begin(id: string, opening: Opening): Begun {
+  function begin(id: string, opening: Opening, heard?: Promise<unknown>): Begun {
     const told = Promise.withResolvers<TurnResult>()
     told.promise.catch(() => {}) // whoever wants to know awaits it; nobody has to
     current = told.promise
-    return { result: turn(id, opening), told }
+    return { result: turn(id, opening, heard), told }
   }
 
   async function workOff(first: Begun | undefined): Promise<void> {
     const stopHeart = beat(household, claim, abort)
     let last = first
     try {
-      while ((await last?.result)?.exitReason !== 'cancelled') {
-        const next = await inbox.rest()
+      for (;;) {
+        const result = await last?.result
+        const next = result?.exitReason === 'cancelled' ? undefined : await inbox.rest()
         if (next === undefined) break
-        last?.told.resolve(last.result)
-        last = begin(newTurn(), { kind: 'asked', input: inputOf(next) })
+        if (result) last?.told.resolve(result)
+        last = begin(newTurn(), { kind: 'asked', input: inputOf(next) }, last?.told.promise)
       }
     } catch (error) {
       last ??= { result: Promise.reject(error), told: Promise.withResolvers() }

@@ -40,6 +40,21 @@ describe('a followup', () => {
     expect((await stage.timeline()).inbox).toEqual([])
   })
 
+  it('that becomes the next turn is none of the events of this one', async () => {
+    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work'), answers('Two.')] })
+    const { events, turnId } = await sayThen(stage, 'First.', {
+      when: toolStarted,
+      act: async ({ agent }) => {
+        const stopping = agent.stop(conversation)
+        await agent.followUp(conversation, 'Second.')
+        await stopping
+      },
+    })
+    await stage.agent.rest(5_000)
+    expect(events.at(-1)).toMatchObject({ type: 'entry', change: { type: 'turn.closed', turn_id: turnId } })
+    expect(await texts(stage, 'user.prompt')).toEqual(['First.', 'Second.'])
+  })
+
   it('waits for the next turn when the user has stopped this one, and so do those after it', async () => {
     const stage = createHarness({ tools: [slow()], replies: [calls('slow.work'), answers('Both.')] })
     const said: Promise<unknown>[] = []

@@ -134,16 +134,18 @@ function existing(sids: readonly number[], { rows }: SourcePool): readonly numbe
 
 const noSids: readonly number[] = []
 
-/** How much the turn has entered, and what it cited by its answers and by what it made; an artifact may name a source that does not exist. */
+/**
+ * How much the turn has entered, and what it cited by its answers and by what it made; an artifact may name a source that does not exist.
+ * Every block is looked at, once a turn: what a turn makes of the past, such as a summary, stands before its header.
+ */
 function sumOf(turn: Turn, timeline: Timeline, answer: string): { readonly tokens: number; readonly sids: readonly number[] } {
   const cited = new Set(extractSids(answer))
   let tokens = 0
-  for (let position = timeline.size - 1; position >= 0; position--) {
+  for (let position = 0; position < timeline.size; position++) {
     const block = blockAt(timeline, position) as Block // below the size there is one
     if (block.turn_id !== turn.turnId) continue
     tokens += contentTokens(block, turn.view.estimator.text)
     for (const sid of block.meta?.sources_used ?? noSids) cited.add(sid)
-    if (block.type === 'turn.header') break // where it began
   }
   return {
     tokens,

@@ -38,3 +38,7 @@ it('takes any other key as the name of a local conversation', () => {
     expect(readConversationKey(name)).toEqual({ scope: localScope, name })
   }
 })
+
+it('takes a key that holds half a character for a plain name, too', () => {
+  expect(readConversationKey('a/b/c/\ud800')).toEqual({ scope: localScope, name: 'a/b/c/\ud800' })
+})

@@ -34,7 +34,8 @@ export function readConversationKey(key: string): { readonly scope: Scope; reado
 
 function decode(segment: string): string | undefined {
   try {
-    return decodeURIComponent(segment)
+    const said = decodeURIComponent(segment)
+    return encodeURIComponent(said) === segment ? said : undefined // half a character can be read, but not written
   } catch {
     return undefined // no key of ours
   }

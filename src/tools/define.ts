@@ -59,8 +59,11 @@ function runChecked<Schema extends StandardSchemaV1>(
 ): Outcome | Promise<Outcome> {
   if (checked.issues) return failed('invalid_params', notAccepted(definition.id, checked.issues))
   const returned = definition.run(checked.value as OutputOf<Schema>, call)
-  return isThenable(returned) ? Promise.resolve(returned).then(outcomeOf) : outcomeOf(returned)
+  return isThenable(returned) ? outcomeLater(returned) : outcomeOf(returned)
 }
+
+/** By waiting, not by its `then`: a promise may have one of its own, which nobody else would ask. */
+const outcomeLater = async (returned: PromiseLike<Returned>): Promise<Outcome> => outcomeOf(await returned)
 
 const notAccepted = (id: string, issues: readonly StandardIssue[]) =>
   `${id} does not accept these parameters: ${describeIssues(issues)}. Nothing ran. Send the call again with parameters that fit.`

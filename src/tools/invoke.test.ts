@@ -31,6 +31,10 @@ it('nor is one that throws, or one that does not accept its parameters', () => {
 
 it.each([
   ['a promise', async () => 'done'],
+  [
+    'one with a `then` of its own, as awaiting it would',
+    () => Object.defineProperty(Promise.resolve('done'), 'then', { value: () => 'other' }),
+  ],
   ['what only looks like one', () => Object.fromEntries([['then', (resolve: (value: string) => void) => resolve('done')]])],
 ])('whatever else can be awaited is: %s', async (_, run) => {
   expect(await invoke(tool(run), {}, call)).toMatchObject({ outcome: { ok: true, output: 'done' }, leftBehind: false })

@@ -42,7 +42,7 @@ export function log(conversation: Conversation, changes: readonly Change[]): rea
   const logged = changes.map((change): Entry => ({ seq: ++seq, change }))
   const compacted = logged.findLast(isCompaction)
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
-  for (const entry of logged) conversation.entries.push(entry)
+  for (const entry of logged) conversation.entries.push({ seq: entry.seq, change: entry.change }) // what is handed out is not what is kept
   conversation.head = headAfter(conversation.head, changes)
   conversation.nextBlock = numberAfter(births, conversation.nextBlock)
   return logged

@@ -135,7 +135,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const next = conversation?.entries[positionAfter(conversation.entries, last)]
         if (!next) return
         last = next.seq
-        yield next
+        yield { seq: next.seq, change: next.change }
       }
     },
 

@@ -31,6 +31,17 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await journalOf(store, 'nowhere')).toEqual([])
     })
 
+    it('does not depend on what becomes of the entries it has handed out', async () => {
+      const { store } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      const changes: readonly Change[] = [appended([prompt('a')]), { type: 'title.set', ts: minute(1), title: 't' }]
+      const spoil = (entry: object) => Object.assign(entry, { seq: 99, change: { type: 'blocks.revealed', ids: [] } })
+      for (const entry of await store.append(claim, changes)) spoil(entry)
+      for (const entry of await journalOf(store, 'c1')) spoil(entry)
+      expect(await journalOf(store, 'c1')).toEqual(changes.map((change, before) => ({ seq: before + 1, change })))
+      expect(await visibleIds(store, 'c1')).toEqual(['b_1'])
+    })
+
     it('takes a set of changes whole or not at all: one bad change in the middle leaves nothing', async () => {
       const { store } = await create()
       const claim = await written(store, 'c1', [appended([prompt('before')])])
