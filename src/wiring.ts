@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -21,7 +22,8 @@ import { type Archive, createArchive } from './agent/archive.ts'
 import { thisProcess } from './agent/conversation.ts'
 import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
-import { Failure } from './core/failure.ts'
+import type { BlobRef } from './core/block/index.ts'
+import { Failure, thrownMessage } from './core/failure.ts'
 import { documentEligibleMimes } from './core/sources/eligible.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader } from './ports/documents.ts'
@@ -69,14 +71,58 @@ export async function openStore(settings: Pick<Settings, 'data'>): Promise<Conve
   try {
     makeFolder(settings.data)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    const message = `conversations can not be kept in ${settings.data} (${reason}): choose another folder with --data`
+    const message = `conversations can not be kept in ${settings.data} (${thrownMessage(error)}): choose another folder with --data`
     throw new Failure('store.failed', message, { cause: error })
   }
   const { createSqliteStore } = await import('./adapters/store/sqlite.ts') // most agents are made without it
-  const blobs = createFileBlobs({ folder: join(settings.data, 'blobs') })
-  return createSqliteStore({ file: join(settings.data, 'daybook.db'), blobs, clock: createSystemClock() })
+  return createSqliteStore({ ...placesIn(settings), clock: createSystemClock() })
 }
+
+/** Bytes of which no entry tells. */
+export interface UnreferencedBlobs {
+  readonly blobs: number
+  readonly bytes: number
+}
+
+/**
+ * How long bytes may wait for the entry that refers to them. An upload is entered at once, but a round enters the results of its calls
+ * together, and a turn its files when it ends: what was put by a running server may be hours old and needed. A day is longer than any.
+ */
+const WAITS_FOR_ITS_ENTRY_MS = 24 * 3_600_000
+
+/** What processes that died have left among the blobs. Nothing is written; undefined where nothing was ever kept. */
+export async function findUnreferencedBlobs(
+  settings: Pick<Settings, 'data'>,
+): Promise<{ readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs } | undefined> {
+  const { file, blobs } = placesIn(settings)
+  if (!existsSync(file)) return undefined
+  const { unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
+  const stored = await blobs.list() // before the entries: what is entered meanwhile is found there
+  const before = Date.now() - WAITS_FOR_ITS_ENTRY_MS
+  const unreferenced = Object.groupBy(unreferencedAmong(file, stored), ({ putAt }) => (putAt < before ? 'old' : 'young'))
+  return { old: countOf(unreferenced.old), young: countOf(unreferenced.young) }
+}
+
+/** Removes those that no entry can be on its way to. Servers may go on meanwhile. */
+export async function sweepUnreferencedBlobs(settings: Pick<Settings, 'data'>): Promise<UnreferencedBlobs> {
+  const { file, blobs } = placesIn(settings)
+  if (!existsSync(file)) return countOf([])
+  const { sweepUnreferenced, unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
+  const before = Date.now() - WAITS_FOR_ITS_ENTRY_MS
+  const old = (await blobs.list()).filter(({ putAt }) => putAt < before)
+  const removed = await sweepUnreferenced(file, unreferencedAmong(file, old), (sha256) => blobs.removeIfPutBefore(sha256, before))
+  return countOf(removed)
+}
+
+const countOf = (blobs: readonly BlobRef[] = []): UnreferencedBlobs => ({
+  blobs: blobs.length,
+  bytes: blobs.reduce((sum, { size }) => sum + size, 0),
+})
+
+const placesIn = ({ data }: Pick<Settings, 'data'>) => ({
+  file: join(data, 'daybook.db'),
+  blobs: createFileBlobs({ folder: join(data, 'blobs') }),
+})
 
 /** Folders on disk for the files of every conversation, beside the store. `blobs` is the store's. */
 export async function openWorkspaces(

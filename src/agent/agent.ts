@@ -49,7 +49,7 @@ export interface AgentParts {
   readonly attachments?: AttachmentPolicy
   readonly tools?: readonly Tool[]
   /** What the tools of the runtime read and search besides the timeline: memory, knowledge, skills. */
-  readonly builtIn?: Omit<BuiltInOptions, 'contextTokens'>
+  readonly builtIn?: Omit<BuiltInOptions, 'contextTokens' | 'documents'>
   readonly instructions?: string
   readonly customisation?: string
   readonly settings?: Partial<AgentSettings>
@@ -110,7 +110,10 @@ export function createAgentFrom(parts: AgentParts): Agent {
   const hub = createHub((error) => onProblem({ where: 'listener', error }))
   const owner = thisProcess(clock)
   const settings = agentSettings(parts.settings)
-  const tools = [...builtInTools({ ...parts.builtIn, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
+  const models = modelsOf(parts.model)
+  const { documents, attachments: policy = {} } = parts
+  const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
+  const tools = [...builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
   const count = parts.tokens ?? roughTokens
   const system = systemText({
     tools,
@@ -124,7 +127,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     hosting: parts.hosting,
     workspaces: parts.workspaces,
     hub,
-    models: modelsOf(parts.model),
+    models,
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
@@ -135,7 +138,6 @@ export function createAgentFrom(parts: AgentParts): Agent {
     onEntry,
     onProblem,
   }
-  const { documents, attachments: policy = {} } = parts
   const admission = createAdmission({ store, documents, policy, onProblem })
   const closing = new AbortController()
   const over = new AbortController()

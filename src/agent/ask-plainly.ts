@@ -22,8 +22,10 @@ export function askPlainly(turn: Turn, question: PlainQuestion): Promise<Respons
   const phase = turn.inbox.beginPhase()
   const take = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') raw += event.text
-    else if (event.type === 'error') finish_reason = 'error'
-    else if (event.type === 'finish') {
+    else if (event.type === 'error') {
+      finish_reason = 'error'
+      usage = event.usage && usageOf(event.usage)
+    } else if (event.type === 'finish') {
       finish_reason = event.finishReason
       usage = event.usage && usageOf(event.usage)
       name = event.modelName

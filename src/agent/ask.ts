@@ -8,12 +8,14 @@ import { createWatch } from '../core/decision/watch.ts'
 import type { ServiceError } from '../core/model-event.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
 import { createLanes, type Lanes } from '../core/stream/lanes.ts'
+import type { RetriedAttempt } from '../core/timeline/change.ts'
 import { mimeOf } from '../tools/mime.ts'
 import { squeeze } from './compact.ts'
 import { type Heard, listen } from './listen.ts'
 import type { Phase } from './phase.ts'
 import type { Progress } from './progress.ts'
 import { type DecisionPrompt, decisionPrompt } from './prompt.ts'
+import { retriedAttempt } from './response.ts'
 import { isOverflow } from './service-failure.ts'
 import type { ModelSettings } from './settings.ts'
 import type { Turn } from './turn.ts'
@@ -24,6 +26,8 @@ export interface Asked {
   readonly prompt: DecisionPrompt
   /** How often it was put before, in vain. */
   readonly attempt: number
+  /** What that cost. */
+  readonly retried: readonly RetriedAttempt[]
   /** A steer, or the end of the turn, cut it short. */
   readonly interrupted: boolean
 }
@@ -41,12 +45,13 @@ export async function ask(turn: Turn, progress: Progress, place: Place, model: M
   const { signal } = phase
   let retries = 0
   let squeezes = 0
+  let retried: readonly RetriedAttempt[] = []
   try {
     for (let attempt = 0; ; attempt++) {
       const prompt = decisionPrompt(turn, progress, place.ts, wrapUp)
       const heard = await askOnce(turn, place, prompt, model, { attempt, phase })
       const interrupted = signal.aborted && !heard.violation // a violation stops the phase itself
-      const asked = { heard, prompt, attempt, interrupted }
+      const asked = { heard, prompt, attempt, retried, interrupted }
       const { error } = heard
       if (interrupted || !error || heard.shown()) return asked
       if (isOverflow(error)) {
@@ -57,6 +62,8 @@ export async function ask(turn: Turn, progress: Progress, place: Place, model: M
         await backOff(turn, retries++, error, signal)
       } else return asked
       if (signal.aborted) return { ...asked, interrupted: true }
+      const cost = retriedAttempt(heard, prompt)
+      if (cost) retried = [...retried, cost]
     }
   } finally {
     phase.end()

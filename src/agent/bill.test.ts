@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../test/support/cast.ts'
 import { decisions } from '../../test/support/told.ts'
+import { costLedger } from '../core/cost/ledger.ts'
 import type { PriceOf } from '../core/cost/price.ts'
+import { roughTokens } from '../core/tokens.ts'
 import { createHarness, type HarnessOptions } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
 import { createBill } from './bill.ts'
@@ -58,6 +60,46 @@ describe('money', () => {
     const broken = { text: '<channel:thinking>Let me think', error: { kind: 'connection', retryable: true } } as const
     const stage = stageOf([broken, answers('That is all.')], { maxMoney: 0.1, priceOf })
     expect((await stage.say('Do it.')).exitReason).toBe('budget')
+  })
+
+  it('a call that was asked again has cost what the provider billed, or what had come back; one that said and billed nothing is free', async () => {
+    const again = { kind: 'unknown', retryable: true } as const
+    const unseen = '<channel:thinking></channel:thinking><channel:action>{"action'
+    const replies = [{ usage, error: again }, { text: unseen, error: again }, answers('Here.')]
+    const stage = createHarness({ replies, settings: { retryDelaysMs: [0, 0, 0], priceOf } })
+    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+    const journal = await stage.journal()
+    const response = journal.find((change) => change.type === 'response.received' && change.role === undefined)
+    expect(response).toMatchObject({
+      finish_reason: 'stop',
+      retried: [
+        { usage: { uncached: 1_000, output: 100 }, model: 'scripted' },
+        { usage: { output: roughTokens(unseen) }, model: 'scripted', estimated: true },
+      ],
+    })
+    const { calls: all, total } = costLedger(
+      journal.map((change, index) => ({ seq: index + 1, change })),
+      { chargeOf: () => undefined, count: roughTokens },
+    )
+    const decided = all.filter(({ role }) => role === 'decision')
+    expect(decided.map(({ estimated }) => estimated)).toEqual([false, true, false])
+    expect(decided[0]?.usage).toMatchObject({ uncached: 1_000, output: 100 })
+    expect(decided[1]?.usage.uncached).toBeGreaterThan(100)
+    expect(total.tokens.uncached).toBe(all.reduce((sum, { usage: { uncached } }) => sum + uncached, 0))
+    const free = createHarness({ replies: [{ error: again }, answers('Here.')] })
+    await free.say('Do it.')
+    expect((await free.journal()).filter((change) => 'retried' in change)).toEqual([])
+  })
+
+  it('what was asked in vain counts towards the limit', async () => {
+    const vain = { usage, error: { kind: 'unknown', retryable: true } } as const
+    const stage = createHarness({
+      replies: [vain, vain, call, answers('That is all.')],
+      tools: [weather()],
+      settings: { maxMoney: 5, priceOf, retryDelaysMs: [0, 0] },
+    })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(stage)).toBe(4)
   })
 
   it('a call that failed before it said anything is free', async () => {

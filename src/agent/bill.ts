@@ -1,6 +1,6 @@
 import type { PriceOf } from '../core/cost/price.ts'
-import { isFree, usageOf } from '../core/cost/usage.ts'
-import type { Change, ResponseReceived } from '../core/timeline/change.ts'
+import { paidFor } from '../core/cost/usage.ts'
+import type { Change } from '../core/timeline/change.ts'
 
 /** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
 export interface Bill {
@@ -26,23 +26,25 @@ export function createBill(priceOf: PriceOf | undefined): Bill {
   const spent = new Map<string, Spent>()
   return {
     take(change) {
-      if (change.type !== 'response.received' || isFree(change)) return
-      const before = spent.get(change.turn_id) ?? nothing
-      const price = priced(priceOf, change)
-      spent.set(change.turn_id, {
-        money: before.money + (price ?? 0),
-        unpriced: before.unpriced || price === undefined,
-        last: change.role === undefined ? (price ?? 0) : before.last,
-      })
+      if (change.type !== 'response.received') return
+      for (const { usage, model } of paidFor(change)) {
+        const before = spent.get(change.turn_id) ?? nothing
+        const price = priced(priceOf, usage, model)
+        spent.set(change.turn_id, {
+          money: before.money + (price ?? 0),
+          unpriced: before.unpriced || price === undefined,
+          last: change.role === undefined ? (price ?? 0) : before.last,
+        })
+      }
     },
     of: (turnId) => spent.get(turnId) ?? nothing,
   }
 }
 
 /** A price that cannot be told, or is none, is not known. */
-function priced(priceOf: PriceOf, change: ResponseReceived): number | undefined {
+function priced(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {
-    const price = priceOf(usageOf(change), change.prompt?.model ?? '')
+    const price = priceOf(...used)
     return price !== undefined && price >= 0 ? price : undefined
   } catch {
     return undefined // a limit that cannot be kept ends the turn, which says so

@@ -11,7 +11,7 @@ import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
 
 /** What some of them need; those that have nothing to work with do not exist. */
-export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills'> {
+export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
   readonly memory?: MemorySearch
   readonly knowledgeSearch?: KnowledgeSearch
   /** A read may fill a good part of it, and no more. */

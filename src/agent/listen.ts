@@ -19,9 +19,11 @@ export interface Heard {
   readonly channels: readonly ReceivedChannel[]
   readonly preamble: string
   /** Set when the model came to an end by itself or by the output limit. */
-  readonly finish: { readonly reason: FinishReason; readonly usage: ModelUsage | undefined; readonly modelName: string } | undefined
+  readonly finish: { readonly reason: FinishReason; readonly modelName: string } | undefined
   /** Set when it did not. */
   readonly error: ServiceError | undefined
+  /** What was billed for it, however it ended. */
+  readonly billed: ModelUsage | undefined
   /** What the adapter threw, if that is why. It may hold anything, so it is entered nowhere. */
   readonly thrown: unknown
   /** A lane has shown something to the user: the call is not repeated behind their back. */
@@ -54,6 +56,7 @@ export function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, lis
   let raw = ''
   let finish: Heard['finish']
   let error: Heard['error']
+  let billed: Heard['billed']
   let over: Parameters<Reader['end']>[0] | undefined
   let reader: Reader | undefined
 
@@ -70,11 +73,13 @@ export function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, lis
       if (audience.isPresent()) upToNow(event.text).showing.catchUp()
       else if (!watch.begun && (reader || !watch.beginsWell(raw))) upToNow(event.text) // whoever reads already need not look at all of it again
     } else if (event.type === 'finish') {
-      finish = { reason: event.finishReason, usage: event.usage, modelName: event.modelName }
+      finish = { reason: event.finishReason, modelName: event.modelName }
       error = undefined
+      billed = event.usage
     } else if (event.type === 'error') {
       finish = undefined
       error = event.error
+      billed = event.usage
     }
     if (reader?.violation === undefined) return true
     phase.abort(new DOMException('The response broke the protocol.', 'AbortError'))
@@ -85,6 +90,7 @@ export function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, lis
     const threw = reader?.violation ? undefined : broke // whoever was stopped for a violation may throw as it likes
     if (threw) {
       finish = undefined
+      billed = undefined
       error = thrownError(threw.thrown, raw !== '')
     }
     over = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
@@ -97,6 +103,7 @@ export function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, lis
       preamble: read?.preamble ?? '',
       finish,
       error,
+      billed,
       thrown: threw?.thrown,
       violation: read?.violation,
       shown: () => upToNow().showing.shown(),

@@ -1,5 +1,5 @@
 import { type Draft, readWorkspacePublish, workspacePublish } from '../core/block/index.ts'
-import { Failure } from '../core/failure.ts'
+import { Failure, thrownMessage } from '../core/failure.ts'
 import { publishPath } from '../core/path/build.ts'
 import { withoutPlaces } from '../core/path/places.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
@@ -37,7 +37,7 @@ async function publish(turn: Turn): Promise<Published> {
     const workspace = await turn.workspace()
     return await workspace.publish(turnId, { previous: await previousVersion(turn) }, historyOf(turn))
   } catch (error) {
-    const message = withoutPlaces(error instanceof Error ? error.message : String(error))
+    const message = withoutPlaces(thrownMessage(error))
     const failed = { status: 'failed' as const, turn_id: turnId, workspace_implementation: turn.desk.implementation ?? 'custom' }
     return { status: 'failed', record: { ...failed, committed: false, message, error: { code: 'workspace_publish_failed', message } } }
   }

@@ -1,7 +1,8 @@
 import { type Draft, type Place, thinking } from '../core/block/index.ts'
+import { estimatedUsage } from '../core/cost/usage.ts'
 import type { Response } from '../core/decision/response.ts'
 import type { ModelUsage } from '../core/model-event.ts'
-import type { PromptRecord, ResponseReceived, Usage } from '../core/timeline/change.ts'
+import type { PromptRecord, ResponseReceived, RetriedAttempt, Usage } from '../core/timeline/change.ts'
 import type { Asked } from './ask.ts'
 import type { Heard } from './listen.ts'
 import type { DecisionPrompt } from './prompt.ts'
@@ -19,8 +20,8 @@ export function responseOf(heard: Heard, maxTokens: number): Response {
 }
 
 /** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
-export function responseReceived(place: Place, { heard, prompt }: Asked, finishReason?: string): ResponseReceived {
-  const usage = heard.finish?.usage && usageOf(heard.finish.usage)
+export function responseReceived(place: Place, { heard, prompt, retried }: Asked, finishReason?: string): ResponseReceived {
+  const usage = heard.billed && usageOf(heard.billed)
   return {
     type: 'response.received',
     turn_id: place.turnId,
@@ -32,7 +33,15 @@ export function responseReceived(place: Place, { heard, prompt }: Asked, finishR
     ...(usage && { usage }),
     prompt: promptRecord(prompt, heard.finish?.modelName, usage !== undefined),
     ...(heard.error && { error: heard.error }),
+    ...(retried.length > 0 && { retried }),
   }
+}
+
+/** What it cost to ask in vain; undefined when it cost nothing. */
+export function retriedAttempt({ billed, raw }: Heard, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
+  const model = record.model === undefined ? {} : { model: record.model }
+  if (billed) return { usage: usageOf(billed), ...model }
+  return raw === '' ? undefined : { usage: usageOf(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
 }
 
 /** A call without a bill, because it was broken off or nobody sent one, was not free: its size is written down. */

@@ -1,5 +1,5 @@
+import { thrownMessage } from '../core/failure.ts'
 import type { ModelEvent, ServiceError } from '../core/model-event.ts'
-import { messageOf } from './stream-with-channels-result.ts'
 
 export interface ProviderCall {
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
@@ -93,7 +93,7 @@ function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): Se
     provider: '',
     model_name: '',
     error_type: error instanceof Error ? error.name : typeof error,
-    message: messageOf(error),
+    message: thrownMessage(error),
     stage: afterOutput ? 'after_output' : 'before_output',
     retryable: false,
   }

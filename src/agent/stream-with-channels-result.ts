@@ -1,3 +1,4 @@
+import { thrownMessage } from '../core/failure.ts'
 import { describeIssues } from '../core/standard-schema.ts'
 import { withoutFence } from '../core/stream/fence.ts'
 import { parseModelJson } from '../core/stream/json-parse.ts'
@@ -24,7 +25,7 @@ export async function resultOf(lane: ChannelLane, parse: ((payload: string) => P
     if (checked.issues !== undefined) return { ...result, ...repairs, error: describeIssues(checked.issues) }
     return { ...result, ...repairs, obj: checked.value }
   } catch (error) {
-    return { ...result, ...repairs, error: messageOf(error) }
+    return { ...result, ...repairs, error: thrownMessage(error) }
   }
 }
 
@@ -33,8 +34,6 @@ function attempt(parse: () => ParsedPayload): ParsedPayload {
   try {
     return parse()
   } catch (error) {
-    return { ok: false, error: { message: messageOf(error) } }
+    return { ok: false, error: { message: thrownMessage(error) } }
   }
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
-import { answers, type Reply, scriptedModel } from '../testing/scripted-model.ts'
+import { answers, type Reply } from '../testing/scripted-model.ts'
 import { readChatLine } from './chat-words.ts'
 
 let line: CommandLine
@@ -11,15 +11,10 @@ beforeEach(() => {
 })
 afterEach(() => line.remove())
 
-const says = (...replies: readonly Reply[]) => {
-  const model = scriptedModel(replies)
-  line.given = { model }
-  return model
-}
 const unfinished = (text: string): Reply => ({ text: answers(text).replace('</channel:answer>', ''), stall: true })
 
 it('answers line after line, and leaves when the lines end', async () => {
-  says(answers('One.'), answers('Two.'))
+  line.says(answers('One.'), answers('Two.'))
   const chat = line.start('chat', '--conversation', 'c1')
   chat.type('first')
   await chat.until('One.')
@@ -31,7 +26,7 @@ it('answers line after line, and leaves when the lines end', async () => {
 })
 
 it('answers what a pipe says before it leaves', async () => {
-  says(answers('Heard.'))
+  line.says(answers('Heard.'))
   const chat = line.start('chat')
   chat.type('hello')
   chat.endOfInput()
@@ -40,7 +35,7 @@ it('answers what a pipe says before it leaves', async () => {
 })
 
 it('shows what happened before when it goes on', async () => {
-  says(answers('One.'), answers('Two.'))
+  line.says(answers('One.'), answers('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   await line.run('run', 'another', '--conversation', 'c1')
   const chat = line.start('chat', '--continue')
@@ -53,7 +48,7 @@ it('shows what happened before when it goes on', async () => {
 })
 
 it('steers and stops what is running', async () => {
-  const model = says(unfinished('Wrong way'), unfinished('Right way'))
+  const model = line.says(unfinished('Wrong way'), unfinished('Right way'))
   const chat = line.start('chat')
   chat.type('go')
   await chat.until('Wrong way')
@@ -75,7 +70,7 @@ it('adds to a turn what is said while it runs', async () => {
     goOn = resolve
   })
   const [before = '', after = ''] = answers('The first part').split(/(?<=The first)/)
-  says({ text: before + after, chunks: [before, after], onChunk: (index) => (index === 1 ? held : undefined) }, answers('Both.'))
+  line.says({ text: before + after, chunks: [before, after], onChunk: (index) => (index === 1 ? held : undefined) }, answers('Both.'))
   const chat = line.start('chat', '--conversation', 'c1')
   chat.type('one')
   await chat.until('The first')
@@ -91,7 +86,7 @@ it('adds to a turn what is said while it runs', async () => {
 
 it('attaches files to what is said next, lists them, and names what it does not know', async () => {
   writeFileSync(join(line.folder, 'notes.txt'), 'nothing much')
-  says(answers('Read.'))
+  line.says(answers('Read.'))
   const chat = line.start('chat')
   chat.type('/files')
   chat.type('/attach absent.txt')
@@ -111,7 +106,7 @@ it('attaches files to what is said next, lists them, and names what it does not 
 })
 
 it('begins another conversation', async () => {
-  says(answers('One.'))
+  line.says(answers('One.'))
   const chat = line.start('chat', '--conversation', 'c1')
   await chat.until('c1 · /help')
   chat.type('/new')
@@ -121,7 +116,7 @@ it('begins another conversation', async () => {
 })
 
 it('shows no sign that a terminal would obey, whoever wrote it', async () => {
-  says(answers('\x1b]0;owned\x07 and \x9b2J'))
+  line.says(answers('\x1b]0;owned\x07 and \x9b2J'))
   const chat = line.start('chat')
   chat.type('go')
   await chat.until('and')

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { thrownMessage } from '../core/failure.ts'
 import type { Leaving } from './chat-deeds.ts'
 import { chatSession } from './chat-session.ts'
 import type { CommandContext } from './context.ts'
@@ -26,8 +27,7 @@ export function chatCommand(context: CommandContext): Command {
 async function chat(context: CommandContext, options: ChatOptions): Promise<void> {
   const { terminal, style } = context
   const settings = await context.settings()
-  const onProblem = (where: string, error: unknown) =>
-    terminal.errors.write(`${where}: ${error instanceof Error ? error.message : error}\n`)
+  const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${thrownMessage(error)}\n`)
   let wanted: { readonly conversation?: string; readonly latest?: boolean } = {
     ...(options.conversation !== undefined && { conversation: options.conversation }),
     ...(options.continue && { latest: true }),

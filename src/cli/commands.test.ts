@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine, type Running } from '../../test/support/command-line.ts'
-import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
+import { answers, calls, scriptedModel } from '../testing/scripted-model.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -14,9 +14,6 @@ beforeEach(() => {
 })
 afterEach(() => line.remove())
 
-const says = (...replies: readonly Reply[]) => {
-  line.given = { model: scriptedModel(replies) }
-}
 const write = (name: string, text: string) => writeFileSync(join(line.folder, name), text)
 
 async function serving(): Promise<{ readonly url: string; readonly server: Running }> {
@@ -26,7 +23,7 @@ async function serving(): Promise<{ readonly url: string; readonly server: Runni
 }
 
 it('serves until it is asked to end, and then ends in order', async () => {
-  says(answers('One.'))
+  line.says(answers('One.'))
   const { url, server } = await serving()
   expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' })
   server.end()
@@ -35,7 +32,7 @@ it('serves until it is asked to end, and then ends in order', async () => {
 })
 
 it('does with a server what it does without one', async () => {
-  says(answers('One.'), answers('Two.'))
+  line.says(answers('One.'), answers('Two.'))
   const { url, server } = await serving()
   const there = (...args: readonly string[]) => line.run('--server', url, ...args)
   expect(await there('run', 'first', '--conversation', 'c1')).toMatchObject({ exitCode: 0, text: expect.stringContaining('One.') })
@@ -63,7 +60,7 @@ it('does with a server what it does without one', async () => {
 })
 
 it('says who may listen where: without tokens only this machine, with them one key', async () => {
-  says()
+  line.says()
   expect(await line.run('serve', '--host', '0.0.0.0', '--port', '0')).toMatchObject({
     exitCode: 1,
     text: expect.stringContaining('configure auth'),
@@ -74,7 +71,7 @@ it('says who may listen where: without tokens only this machine, with them one k
 })
 
 it('says that a port is taken and what to do', async () => {
-  says()
+  line.says()
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   const { port } = other.address() as AddressInfo
@@ -85,7 +82,7 @@ it('says that a port is taken and what to do', async () => {
 })
 
 it('shows a conversation block by block, and one turn as a whole', async () => {
-  says(calls('react.plan', { mode: 'new', steps: ['look'] }), answers(`Long. ${'word '.repeat(100)}end.`))
+  line.says(calls('react.plan', { mode: 'new', steps: ['look'] }), answers(`Long. ${'word '.repeat(100)}end.`))
   await line.run('run', 'What?', '--conversation', 'c1')
   const { text } = await line.run('show', 'c1')
   expect(text).toMatch(/^c1 {2}A scripted conversation\n\n── turn_\S+ /)
@@ -124,7 +121,7 @@ it('shows what the model read in any round, with its cache marks', async () => {
 })
 
 it('forks at a turn and renames', async () => {
-  says(answers('One.'), answers('Two.'))
+  line.says(answers('One.'), answers('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   await line.run('run', 'second', '--conversation', 'c1')
   const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
@@ -137,7 +134,7 @@ it('forks at a turn and renames', async () => {
 })
 
 it('says what to do about a turn, a folder or a port that is not there', async () => {
-  says(answers('One.'))
+  line.says(answers('One.'))
   await line.run('run', 'first', '--conversation', 'c1')
   const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
   expect(await line.run('fork', 'c1', '--turn', 'nope')).toMatchObject({

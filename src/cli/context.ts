@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClient } from '../client/client.ts'
 import { type EffectiveSettings, effectiveSettings, environmentLayer, fileLayer, type Layer, type Settings } from '../config.ts'
+import { thrownMessage } from '../core/failure.ts'
 import { importConfiguration, openArchive } from '../wiring.ts'
 import { type Shelf, shelfOfArchive, shelfOfServer } from './shelf.ts'
 import { type Style, styleFor } from './style.ts'
@@ -26,7 +27,7 @@ export function createContext(terminal: Terminal, flags: () => Layer['values'], 
     const file = configurationFiles.find((name) => existsSync(join(terminal.folder, name)))
     if (file === undefined) return []
     const exported = await importConfiguration(join(terminal.folder, file)).catch((error: unknown) => {
-      throw new RangeError(`${file} can not be read: ${error instanceof Error ? error.message : error}`, { cause: error })
+      throw new RangeError(`${file} can not be read: ${thrownMessage(error)}`, { cause: error })
     })
     return [fileLayer(file, exported)]
   }

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { dirname, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Settings } from '../config.ts'
+import { thrownMessage } from '../core/failure.ts'
+import { blobs } from './doctor-blobs.ts'
+import { dataFolder } from './doctor-data-folder.ts'
 
 export interface Check {
   readonly what: string
@@ -22,6 +22,7 @@ export function checksOf(settings: Settings, environment: Environment): readonly
     node(),
     sqlite(),
     dataFolder(settings.data),
+    blobs(settings),
     port(settings),
     program('git', ['git'], 'apt-get install git; workspaces of the kind "git" need it'),
     program('chromium', ['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium; PDF and PNG are made with it'),
@@ -45,21 +46,7 @@ async function sqlite(): Promise<Check> {
     database.close()
     return { ...about, ok: true, found: `${version} with FTS5` }
   } catch (error) {
-    return { ...about, ok: false, found: messageOf(error) }
-  }
-}
-
-/** The folder, or the nearest one above it that is there: it is made when it is first needed. */
-async function dataFolder(data: string): Promise<Check> {
-  const about = { what: 'data folder', needed: true, advice: 'choose another with --data or DAYBOOK_DATA' }
-  for (let folder = resolve(data); ; folder = dirname(folder)) {
-    try {
-      await access(folder, constants.W_OK | constants.X_OK)
-      return { ...about, ok: true, found: folder === resolve(data) ? folder : `${resolve(data)} (not made yet)` }
-    } catch (error) {
-      const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT'
-      if (!isAbsent || folder === dirname(folder)) return { ...about, ok: false, found: `${folder} can not be written to` }
-    }
+    return { ...about, ok: false, found: thrownMessage(error) }
   }
 }
 
@@ -92,5 +79,3 @@ async function keys(environment: Environment): Promise<Check> {
   const advice = `the model "offline" needs none; others need one of ${keyVariables.join(', ')}`
   return { what: 'model keys', ok: set.length > 0, needed: false, found: set.length > 0 ? `${set.join(', ')} set` : 'none set', advice }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
-import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -11,14 +11,8 @@ beforeEach(() => {
 })
 afterEach(() => line.remove())
 
-const says = (...replies: readonly Reply[]) => {
-  const model = scriptedModel(replies)
-  line.given = { model }
-  return model
-}
-
 it('prints what comes of a question, and exits with 0', async () => {
-  says(calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }), answers('Forty-two.'))
+  line.says(calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }), answers('Forty-two.'))
   const { exitCode, text } = await line.run('run', 'What is it?')
   expect(exitCode).toBe(0)
   expect(text).toContain('First a plan.\n→ react.plan')
@@ -26,7 +20,7 @@ it('prints what comes of a question, and exits with 0', async () => {
 })
 
 it('prints one line of JSON per event and the result last', async () => {
-  says(answers('Forty-two.', { followups: ['Why?'] }))
+  line.says(answers('Forty-two.', { followups: ['Why?'] }))
   const { exitCode, output } = await line.run('run', 'What is it?', '--json', '--conversation', 'c1')
   const events = output
     .trimEnd()
@@ -48,7 +42,7 @@ it('prints one line of JSON per event and the result last', async () => {
 
 it('sends files along, and the model sees them', async () => {
   writeFileSync(join(line.folder, 'report.txt'), 'Costs were 7 in March.')
-  const model = says(answers('Seven.'))
+  const model = line.says(answers('Seven.'))
   expect(await line.run('run', 'Costs?', '--attach', 'report.txt')).toMatchObject({ exitCode: 0 })
   const prompt = model.requests
     .at(-1)
@@ -58,14 +52,14 @@ it('sends files along, and the model sees them', async () => {
 })
 
 it('goes on in a conversation', async () => {
-  says(answers('One.'), answers('Two.'))
+  line.says(answers('One.'), answers('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   expect((await line.run('run', 'second', '--conversation', 'c1')).text).not.toContain('One.')
   expect((await line.run('list')).text).toMatch(/ {2}c1 {2}A scripted conversation$/)
 })
 
 it('exits with 1 when the turn failed, and says why', async () => {
-  says({ error: { message: 'the provider is down' } }, { error: { message: 'the provider is down' } })
+  line.says({ error: { message: 'the provider is down' } }, { error: { message: 'the provider is down' } })
   expect(await line.run('run', 'hello')).toMatchObject({ exitCode: 1, text: expect.stringContaining('✗ scripted: the provider is down') })
   const { exitCode, output } = await line.run('run', 'hello', '--json')
   expect(exitCode).toBe(1)
@@ -73,7 +67,7 @@ it('exits with 1 when the turn failed, and says why', async () => {
 })
 
 it('reads nothing halfway: a file that is not there is named before anything is asked', async () => {
-  const model = says(answers('never'))
+  const model = line.says(answers('never'))
   expect(await line.run('run', 'x', '--attach', 'absent.pdf')).toMatchObject({
     exitCode: 1,
     text: 'attachment.rejected: cannot read absent.pdf: there is no such file; nothing was sent',
@@ -82,7 +76,7 @@ it('reads nothing halfway: a file that is not there is named before anything is 
 })
 
 it('takes its prompt from the standard input', async () => {
-  const model = says(answers('Yes.'))
+  const model = line.says(answers('Yes.'))
   const running = line.start('run', '-')
   running.type('is this heard?')
   running.endOfInput()
@@ -91,7 +85,7 @@ it('takes its prompt from the standard input', async () => {
 })
 
 it('stops the turn when it is asked to end, and exits as a program does that a signal ended', async () => {
-  says(...Array.from({ length: 2 }, () => ({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true }) as const))
+  line.says(...Array.from({ length: 2 }, () => ({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true }) as const))
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -104,7 +98,7 @@ it('stops the turn when it is asked to end, and exits as a program does that a s
 })
 
 it('tells whoever reads JSON of a stopped turn what came of it, too', async () => {
-  says({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true })
+  line.says({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true })
   const running = line.start('run', 'hello', '--json')
   await running.until('Never quite')
   running.end()

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { type ConversationView, emptyView, type TurnView } from '../client/view/conversation-view.ts'
 import { foldEvent } from '../client/view/view.ts'
 import type { TurnEvent } from '../core/event.ts'
+import { thrownMessage } from '../core/failure.ts'
 import { publicChange } from '../server/events/public-change.ts'
 import { attachedFiles } from './attached-files.ts'
 import type { CommandContext } from './context.ts'
@@ -37,8 +38,7 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
   const settings = await context.settings()
   const files = await attachedFiles(attach, terminal.folder)
   const text = prompt === '-' ? await textFrom(terminal.input) : prompt
-  const onProblem = (where: string, error: unknown) =>
-    terminal.errors.write(`${where}: ${error instanceof Error ? error.message : error}\n`)
+  const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${thrownMessage(error)}\n`)
   const talk = await openTalk(settings, { conversation, onProblem })
   const leave = new AbortController()
   let ended: EndSignal | undefined

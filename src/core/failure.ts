@@ -41,3 +41,6 @@ export class Failure extends Error {
     this.details = options.details ?? {}
   }
 }
+
+/** What was thrown, in words, as it said it itself: for people and logs. What a model reads goes through `tools/invoke.ts`. */
+export const thrownMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))

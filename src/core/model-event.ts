@@ -10,7 +10,12 @@ export type ModelEvent =
       readonly modelName: string
       readonly providerMessageId?: string
     }
-  | { readonly type: 'error'; readonly error: ServiceError }
+  | {
+      readonly type: 'error'
+      readonly error: ServiceError
+      /** What it billed all the same, where it says so. */
+      readonly usage?: ModelUsage
+    }
 
 /** `length`: the output limit cut the answer. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'

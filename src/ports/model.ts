@@ -27,5 +27,7 @@ export interface Model {
   readonly name: string
   /** Tokens that fit into prompt and answer together. */
   readonly window: number
+  /** Types of documents that it can be shown; of others it is given the text, where that can be had. Any, when it is not said. */
+  readonly documents?: readonly string[]
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }

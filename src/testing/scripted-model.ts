@@ -24,7 +24,7 @@ export interface ScriptedReply {
   readonly chunks?: number | readonly string[]
   readonly finish?: FinishReason
   readonly usage?: Partial<ModelUsage>
-  /** After the text, the provider fails. Without text: before it said anything. */
+  /** After the text, the provider fails. Without text: before it said anything. It bills nothing unless `usage` says so. */
   readonly error?: Partial<ServiceError>
   /** Waits before each piece; a test can steer in between. */
   readonly delayMs?: number
@@ -37,12 +37,14 @@ export interface ScriptedReply {
 export interface ScriptSettings {
   readonly name?: string
   readonly window?: number
+  /** Types of documents that it can be shown; any when not said. */
+  readonly documents?: readonly string[]
   /** Answers the gate's request for a title without using up a reply. Null: the gate is served from the script like any call. */
   readonly title?: string | null
 }
 
 export function scriptedModel(replies: readonly Reply[], settings: ScriptSettings = {}): ScriptedModel {
-  const { name = 'scripted', window = 200_000, title = 'A scripted conversation' } = settings
+  const { name = 'scripted', window = 200_000, title = 'A scripted conversation', documents } = settings
   const requests: ModelRequest[] = []
   let next = 0
 
@@ -57,6 +59,7 @@ export function scriptedModel(replies: readonly Reply[], settings: ScriptSetting
   return {
     name,
     window,
+    ...(documents && { documents }),
     requests,
     get left() {
       return Math.max(0, replies.length - next)
@@ -81,12 +84,16 @@ async function* speak(reply: ScriptedReply, name: string, signal: AbortSignal): 
   }
   if (reply.stall) await untilAborted(signal)
   if (signal.aborted) return yield failure(name, { kind: 'aborted', message: 'aborted', stage: 'after_output' })
-  if (reply.error) return yield failure(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
+  const usage = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: Math.ceil(text.length / 4), reasoning: 0, ...reply.usage }
+  if (reply.error) {
+    const failed = failure(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
+    return yield reply.usage ? { ...failed, usage } : failed
+  }
   yield {
     type: 'finish',
     finishReason: reply.finish ?? 'stop',
     modelName: name,
-    usage: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: Math.ceil(text.length / 4), reasoning: 0, ...reply.usage },
+    usage,
   }
 }
 
@@ -96,7 +103,7 @@ function cut(text: string, chunks: ScriptedReply['chunks']): readonly string[] {
   return Array.from({ length: Math.ceil(text.length / chunks) }, (_, index) => text.slice(index * chunks, (index + 1) * chunks))
 }
 
-function failure(name: string, error: Partial<ServiceError>): ModelEvent {
+function failure(name: string, error: Partial<ServiceError>): Extract<ModelEvent, { type: 'error' }> {
   return {
     type: 'error',
     error: {

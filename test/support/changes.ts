@@ -128,6 +128,7 @@ function toChanges(happenings: readonly Happening[]): readonly Change[] {
           finish_reason: 'stop',
           usage: { uncached: 1, cache_read: 2, cache_write: 3, output: 4 },
           prompt: { cache_ttl_seconds: what.ttl },
+          retried: [{ usage: { uncached: 5, cache_read: 0, cache_write: 0, output: 6 }, estimated: true }],
         }
       case 'cite': {
         const rows = what.rows.map((fields) => ({ sid: nextSid++, source_type: 'web', ...fields }) as unknown as SourceRow)

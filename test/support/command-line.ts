@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import type { EndSignal, Terminal } from '../../src/cli/terminal.ts'
 import type { Layer } from '../../src/config.ts'
+import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 
 /** The command line in a folder of its own, with everything it prints. */
 export interface CommandLine {
@@ -17,6 +18,8 @@ export interface CommandLine {
   readonly environment: Record<string, string>
   /** Settings that come before everything else. */
   given: Layer['values']
+  /** From now on the model says this, and nothing else is set. */
+  says(...replies: readonly Reply[]): ScriptedModel
   remove(): void
 }
 
@@ -68,6 +71,11 @@ export function createCommandLine(given: Layer['values'] = {}): CommandLine {
           return rest.slice(0, found + length)
         },
       }
+    },
+    says(...replies) {
+      const model = scriptedModel(replies)
+      line.given = { model }
+      return model
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }

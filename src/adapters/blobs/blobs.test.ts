@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -36,6 +36,33 @@ describe('files', () => {
     utimesSync(join(incoming, 'old'), 1_000_000, 1_000_000)
     await createFileBlobs({ folder }).put(bytes('second'))
     expect(readdirSync(incoming)).toEqual(['young'])
+  })
+
+  it('tells what is there and when it was last put, and makes nothing for that', async () => {
+    const folder = join(freshFolder(), 'blobs')
+    const blobs = createFileBlobs({ folder })
+    expect(await blobs.list()).toEqual([])
+    expect(existsSync(folder)).toBe(false)
+    const { sha256 } = await blobs.put(bytes('hello'))
+    utimesSync(join(folder, sha256.slice(0, 2), sha256), 1_000, 1_000)
+    writeFileSync(join(folder, 'incoming', 'draft'), 'half a blo')
+    writeFileSync(join(folder, sha256.slice(0, 2), 'not a blob'), '')
+    expect(await blobs.list()).toEqual([{ sha256, size: 5, putAt: 1_000_000 }])
+  })
+
+  it('removes what was last put before a time, and never what was put again since', async () => {
+    const folder = freshFolder()
+    const blobs = createFileBlobs({ folder })
+    const [old, again] = [await blobs.put(bytes('old')), await blobs.put(bytes('again'))]
+    for (const { sha256 } of [old, again]) utimesSync(join(folder, sha256.slice(0, 2), sha256), 1_000, 1_000)
+    expect(await blobs.removeIfPutBefore(old.sha256, 1_000_000)).toBe(false)
+    await blobs.put(bytes('again'))
+    expect(await blobs.removeIfPutBefore(old.sha256, 1_000_001)).toBe(true)
+    expect(await blobs.removeIfPutBefore(again.sha256, 1_000_001)).toBe(false)
+    expect(await blobs.removeIfPutBefore(old.sha256, 1_000_001)).toBe(false)
+    expect(await blobs.removeIfPutBefore('../../etc/passwd', Number.POSITIVE_INFINITY)).toBe(false)
+    expect([await blobs.has(old.sha256), await blobs.get(again.sha256)]).toEqual([false, bytes('again')])
+    expect(readdirSync(join(folder, 'incoming'))).toEqual([])
   })
 
   it('says so when the folder can not be made', async () => {

@@ -1,8 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Failure } from '../../core/failure.ts'
+import type { BlobRef } from '../../core/block/index.ts'
+import { Failure, thrownMessage } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
+
+/** Blobs that can be looked through, for whoever knows which of them are needed. */
+export interface FileBlobs extends BlobStore {
+  /** Each with the time it was last put, in milliseconds. Writes nothing; there are none where the folder was never made. */
+  list(): Promise<readonly StoredBlob[]>
+  /** False, and it stays, when it was put since `before`; also when it is not there. */
+  removeIfPutBefore(sha256: string, before: number): Promise<boolean>
+}
+
+export interface StoredBlob extends BlobRef {
+  readonly putAt: number
+}
 
 /**
  * One file per blob, named by its content:
@@ -10,9 +23,10 @@ import type { BlobStore } from '../../ports/blobs.ts'
  *   <folder>/ab/abcdef…        whole and durable, or not there at all
  *   <folder>/incoming/…        being written; what a crash leaves here is removed an hour later
  *
- * A blob is written beside its place, synced, and renamed into it; then the folder is synced, so that the name is durable too.
+ * A blob is written beside its place, synced, and renamed into it; then the folder is synced, so that the name is durable too. The time
+ * of its file is when it was last put: one that is put again is as young as a new one.
  */
-export function createFileBlobs({ folder }: { readonly folder: string }): BlobStore {
+export function createFileBlobs({ folder }: { readonly folder: string }): FileBlobs {
   const incoming = join(folder, 'incoming')
   let prepared: Promise<void> | undefined
 
@@ -50,10 +64,13 @@ export function createFileBlobs({ folder }: { readonly folder: string }): BlobSt
       const sha256 = sha256Of(bytes)
       try {
         await prepare()
-        if ((await sizeOf(place(sha256))) !== bytes.length) await write(sha256, bytes)
+        if (!(await renewed(place(sha256), bytes.length))) await write(sha256, bytes)
         await syncFolder(shelf(sha256)) // also when it was there: whoever renamed it may not have come this far
       } catch (error) {
-        throw new Failure('store.failed', `blob ${sha256} could not be written: ${reasonOf(error)}`, { cause: error, details: { sha256 } })
+        throw new Failure('store.failed', `blob ${sha256} could not be written: ${thrownMessage(error)}`, {
+          cause: error,
+          details: { sha256 },
+        })
       }
       return { sha256, size: bytes.length }
     },
@@ -72,13 +89,36 @@ export function createFileBlobs({ folder }: { readonly folder: string }): BlobSt
     async remove(sha256) {
       if (isHash(sha256)) await rm(place(sha256), { force: true })
     },
+
+    async list() {
+      const found: StoredBlob[] = []
+      for (const name of await namesIn(folder)) {
+        if (!/^[0-9a-f]{2}$/.test(name)) continue
+        for (const sha256 of (await namesIn(join(folder, name))).filter(isHash)) {
+          const file = await statOrNothing(place(sha256))
+          if (file) found.push({ sha256, size: file.size, putAt: file.mtimeMs })
+        }
+      }
+      return found
+    },
+
+    async removeIfPutBefore(sha256, before) {
+      if (!isHash(sha256)) return false
+      await prepare()
+      const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
+      if (!(await movedAside(place(sha256), aside))) return false
+      // Looked at where no put finds it any more: one that came before has made it young, one that comes now writes it anew.
+      const isOld = ((await changedAt(aside)) ?? before) < before
+      if (isOld) await rm(aside, { force: true })
+      else await rename(aside, place(sha256))
+      return isOld
+    },
   }
 }
 
 /** A name from outside is a path only if it is a hash. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 const isAbsent = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 async function makeFolders(folder: string, incoming: string): Promise<void> {
@@ -111,6 +151,34 @@ async function syncFolder(folder: string): Promise<void> {
 
 const sizeOf = async (path: string) => (await statOrNothing(path))?.size
 const changedAt = async (path: string) => (await statOrNothing(path))?.mtimeMs
+
+/** Whether the blob is there, whole; it is then as young as if it had just been written. */
+async function renewed(path: string, size: number): Promise<boolean> {
+  if ((await sizeOf(path)) !== size) return false
+  const now = new Date()
+  return ifThere(utimes(path, now, now))
+}
+
+const movedAside = (path: string, aside: string) => ifThere(rename(path, aside))
+
+async function ifThere(done: Promise<void>): Promise<boolean> {
+  try {
+    await done
+    return true
+  } catch (error) {
+    if (isAbsent(error)) return false
+    throw error
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (isAbsent(error)) return []
+    throw error
+  }
+}
 
 async function statOrNothing(path: string) {
   try {

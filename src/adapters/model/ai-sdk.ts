@@ -66,6 +66,7 @@ export function aiSdkModel(wrapped: Wrapped, options: ModelOptions = {}): Model 
   return {
     name,
     window: options.window ?? known?.window ?? rules.window,
+    documents: rules.documents,
     async *stream(request, signal) {
       const parts = spokenParts(request.parts)
       const end = `${request.role} ${request.cacheKey}`

@@ -80,6 +80,14 @@ describe('a model by name', () => {
     expect(modelFrom('anthropic/claude-opus-5-5', { environment, window: 50_000 }).window).toBe(50_000)
   })
 
+  it('says which documents it can be shown, as its provider or whoever chose it says', () => {
+    const local = 'compatible/m@http://127.0.0.1:8000/v1'
+    expect(modelFrom('anthropic/claude-opus-5-5', { environment: { ANTHROPIC_API_KEY: 'k' } }).documents).toEqual(['application/pdf'])
+    expect(modelFrom(local, none).documents).toEqual([])
+    expect(modelFrom(local, { ...none, documents: true }).documents).toEqual(['application/pdf'])
+    expect(modelFrom('offline').documents).toBeUndefined()
+  })
+
   it('is asked at the address in its name', async () => {
     const provider = await startFakeProvider('compatible', ['Hi.'])
     const model = modelFrom(`compatible/org/model@${provider.address}/v1`, none)

@@ -67,6 +67,8 @@ async function partFor(part: Part, { rules, read }: Writing): Promise<LanguageMo
   }
 }
 
-/** The model should know that there is something, and why it can not see it. */
-const insteadOf = ({ type, media_type, blob }: BinaryPart) =>
-  `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; say so if the user asks about it.]\n\n`
+/** The model should know that there is something, why it can not see it, and what to do instead. */
+function insteadOf({ type, media_type, blob }: BinaryPart): string {
+  const instead = type === 'document' ? 'react.read of its path gives its text, where it has any' : 'say so if the user asks about it'
+  return `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; ${instead}.]\n\n`
+}

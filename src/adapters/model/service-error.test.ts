@@ -86,6 +86,46 @@ describe('errors inside a stream that began well', () => {
     expect(events).toMatchObject([{ type: 'error', error: { kind: 'overloaded', retryable: true } }])
   })
 
+  const created = { type: 'response.created', response }
+  const words = { type: 'response.output_text.delta', item_id: 'x', output_index: 0, content_index: 0, delta: 'Hi', logprobs: [] }
+  const item = { type: 'message', id: 'x', role: 'assistant', status: 'in_progress', content: [] }
+  const begun = [created, { type: 'response.output_item.added', output_index: 0, item }, words]
+
+  it('openai: in the middle of its words, and it has counted what it read and said until then', async () => {
+    const error = { code: 'server_error', message: 'failed' }
+    const failed = {
+      type: 'response.failed',
+      sequence_number: 4,
+      response: { ...response, error, usage: { input_tokens: 70, output_tokens: 5 } },
+    }
+    const events = await ask(modelFrom(createOpenAI(sse(...begun, failed)).responses('gpt-6-sol')), requestOf([text('x')]))
+    expect(events).toMatchObject([
+      { text: 'Hi' },
+      { type: 'error', error: { retryable: true, stage: 'after_output' }, usage: { uncached: 70, output: 5 } },
+    ])
+  })
+
+  it('a provider that has failed and leaves the line open is not waited for', async () => {
+    const failed = {
+      type: 'error',
+      sequence_number: 4,
+      error: { type: 'server_error', code: 'server_error', message: 'failed', param: null },
+    }
+    const bytes = Buffer.from([...begun, failed].map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''))
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(bytes) })
+    const fetch = async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+    const waits: number[] = []
+    const alarm = (milliseconds: number, ring: () => void) => {
+      waits.push(milliseconds)
+      if (milliseconds <= 1_000) ring()
+      return () => {}
+    }
+    const events = await ask(modelFrom(createOpenAI({ apiKey: 'k', fetch }).responses('gpt-6-sol'), { alarm }), requestOf([text('x')]))
+    expect(events).toMatchObject([{ text: 'Hi' }, { type: 'error', error: { stage: 'after_output' } }])
+    expect(events.at(-1)).not.toHaveProperty('usage')
+    expect(waits.at(-1)).toBe(1_000)
+  })
+
   it('openai: too long, too often', async () => {
     const failing = async (code: string) => {
       const failed = { type: 'response.failed', sequence_number: 1, response: { ...response, error: { code, message: `failed: ${code}` } } }

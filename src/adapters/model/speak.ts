@@ -44,7 +44,7 @@ export async function* speak(model: SdkModel, call: LanguageModelV4CallOptions, 
   let characters = 0
   let said = false
   const stage = (): ServiceError['stage'] => (said ? 'after_output' : 'before_output')
-  const failing = (verdict: Verdict): ModelEvent => ({ type: 'error', error: plainError(verdict, stage(), caller) })
+  const failing = (verdict: Verdict): Failing => ({ type: 'error', error: plainError(verdict, stage(), caller) })
   let close = async () => {}
   try {
     const opened = await patiently(open(model, { ...call, abortSignal: line }), waiting)
@@ -57,9 +57,13 @@ export async function* speak(model: SdkModel, call: LanguageModelV4CallOptions, 
       if (typeof step === 'string') return yield failing(interruptions[step])
       if (step.value.done) return yield failing(broken) // it never said that it had finished
       const part = step.value.value
-      if (part.type === 'error') return yield { type: 'error', error: serviceError(part.error, stage(), caller) }
+      if (part.type === 'error') {
+        const error = serviceError(part.error, stage(), caller)
+        return yield billing({ type: 'error', error }, await billAfter(reader, waiting), speaking, said)
+      }
       if (part.type === 'response-metadata') Object.assign(answered, { id: part.id, modelId: part.modelId })
-      if (part.type === 'finish') return yield ending(part, answered, speaking, said) ?? failing(verdictOf(part))
+      if (part.type === 'finish')
+        return yield ending(part, answered, speaking, said) ?? billing(failing(verdictOf(part)), part.usage, speaking, said)
       const delta = deltaOf(part)
       if (!delta) continue
       characters += delta.text.length
@@ -74,6 +78,33 @@ export async function* speak(model: SdkModel, call: LanguageModelV4CallOptions, 
     hangUp.abort()
     await close().catch(() => {}) // a line that was cut can not be closed, and need not be
   }
+}
+
+type Failing = Extract<ModelEvent, { type: 'error' }>
+type Bill = FinishPart['usage']
+
+/** Who fails in the middle may have counted what it read and said until then. */
+function billing(event: Failing, bill: Bill | undefined, { longWrites }: Speaking, said: boolean): Failing {
+  const usage = bill && usageFrom(bill, longWrites, said)
+  return usage ? { ...event, usage } : event
+}
+
+const BILL_WAIT_MS = 1_000
+const BILL_WAIT_PARTS = 16
+
+/** Adapters of the SDK send it behind the error, at once. Nobody waits for a provider that has failed: what does not come soon does not come. */
+async function billAfter(reader: ReadableStreamDefaultReader<StreamPart>, waiting: Waiting): Promise<Bill | undefined> {
+  const briefly = { ...waiting, stallMs: Math.min(waiting.stallMs, BILL_WAIT_MS) }
+  try {
+    for (let parts = 0; parts < BILL_WAIT_PARTS; parts++) {
+      const step = await patiently(reader.read(), briefly)
+      if (typeof step === 'string' || step.value.done) return undefined
+      if (step.value.value.type === 'finish') return step.value.value.usage
+    }
+  } catch {
+    // the line broke: the error that was told before is the one that counts
+  }
+  return undefined
 }
 
 interface Answered {

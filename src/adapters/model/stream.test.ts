@@ -134,10 +134,19 @@ describe.each(everyProvider)('a stream of %s', (name) => {
   })
 })
 
-it('a prompt that google blocks comes back well, and empty: it is the filter', async () => {
+it('a prompt that google blocks comes back well, and empty: it is the filter, and it has counted what it read', async () => {
   const blocked = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } }
   const events = await hear('google', bringing(sse([blocked]), 64))
-  expect(events).toMatchObject([{ type: 'error', error: { kind: 'content_filter', retryable: false } }])
+  expect(events).toMatchObject([{ type: 'error', error: { kind: 'content_filter', retryable: false }, usage: { uncached: 9, output: 0 } }])
+})
+
+it('an answer that google itself calls broken may be asked for again, and is on the bill', async () => {
+  const broken = {
+    candidates: [{ content: { role: 'model', parts: [] }, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }],
+    usageMetadata: { promptTokenCount: 30, candidatesTokenCount: 9, totalTokenCount: 39 },
+  }
+  const events = await hear('google', bringing(sse([broken]), 64))
+  expect(events).toMatchObject([{ type: 'error', error: { retryable: true, stage: 'before_output' }, usage: { uncached: 30, output: 9 } }])
 })
 
 it('another model that answered is named, because another price holds; a secret in its place is not', async () => {

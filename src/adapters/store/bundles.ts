@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Block, bytesOf } from '../../core/block/index.ts'
-import { Failure } from '../../core/failure.ts'
+import { Failure, thrownMessage } from '../../core/failure.ts'
 import { type Bundle, importChanges, parseBundle } from '../../core/timeline/bundle.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { toPayload } from '../../core/timeline/payload.ts'
@@ -103,7 +103,7 @@ async function inlined(bundle: Bundle, blobs: BlobStore): Promise<Bundle['blobs'
     try {
       inline[sha256] = Buffer.from(await blobs.get(sha256)).toString('base64')
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = thrownMessage(error)
       throw new Failure('store.damaged', `conversation ${bundle.conversation_id} can not be exported whole: ${reason}`, { cause: error })
     }
   }

@@ -69,6 +69,11 @@ function migrate(writer: DatabaseSync): void {
 }
 
 function inspect(file: string): void {
+  look(file, (database) => checkWhole(database, file))
+}
+
+/** Reads without a way to write; beside a file that was closed in order it makes none. One that is not ours, damaged or newer is refused. */
+export function look<T>(file: string, read: (database: DatabaseSync) => T): T {
   if (!startsLikeSqlite(file)) throw damaged(file, 'it does not begin as a database does') // SQLite takes a stump for an empty one
   const database = new DatabaseSync(hasLog(file) ? file : sealed(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {
@@ -77,7 +82,7 @@ function inspect(file: string): void {
     const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number } // count gives a number
     if (tables > 0 && whose !== APPLICATION_ID) throw damaged(file, 'it belongs to another program')
     if (version > SCHEMA_VERSION) throw newer(file, version)
-    checkWhole(database, file)
+    return read(database)
   } finally {
     database.close()
   }

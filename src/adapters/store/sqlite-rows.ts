@@ -1,4 +1,4 @@
-import { Failure } from '../../core/failure.ts'
+import { Failure, thrownMessage } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
 import { parseChange } from '../../core/timeline/parse-change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
@@ -89,7 +89,7 @@ function orDamaged<T>(conversationId: string, seq: number, work: () => T): T {
 }
 
 export function damagedRow(conversationId: string, seq: number, cause: unknown): Failure {
-  const reason = cause instanceof Error ? cause.message : String(cause)
+  const reason = thrownMessage(cause)
   return new Failure(
     'store.damaged',
     `entry ${seq} of conversation ${conversationId} can not be read (${reason}): nothing was changed; restore a copy`,

@@ -5,7 +5,7 @@ import type { ModelUsage } from '../model-event.ts'
 import type { TokenCounter } from '../tokens.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
 import { type Item, type Share, sharesOf } from './shares.ts'
-import { isFree, usageOf } from './usage.ts'
+import { type Paid, paidFor } from './usage.ts'
 
 /** What a conversation has cost: call by call, and by whatever one may ask. All sums are over the same calls. */
 export interface CostLedger {
@@ -55,7 +55,7 @@ export function costLedger(
   { chargeOf, count }: { readonly chargeOf: ChargeOf; readonly count: TokenCounter },
 ): CostLedger {
   const estimator = createEstimator(count)
-  const calls = [...callsIn(journal)].filter(({ response }) => !isFree(response)).map((call) => costOf(call, chargeOf, estimator))
+  const calls = [...callsIn(journal)].flatMap((call) => paidFor(call.response).map((paid) => costOf(call, paid, chargeOf, estimator)))
   const whole = (call: CallCost): Sum => sumOf({ ...call.usage, reasoning: call.usage.reasoning }, call.charge && totalOf(call.charge))
   return {
     calls,
@@ -67,10 +67,8 @@ export function costLedger(
   }
 }
 
-function costOf(call: RecordedCall, chargeOf: ChargeOf, estimator: Estimator): CallCost {
+function costOf(call: RecordedCall, { usage, model, estimated, inVain }: Paid, chargeOf: ChargeOf, estimator: Estimator): CallCost {
   const { seq, response } = call
-  const model = response.prompt?.model ?? ''
-  const usage = usageOf(response)
   const charge = chargeOf(usage, model, response.ts)
   return {
     seq,
@@ -80,9 +78,9 @@ function costOf(call: RecordedCall, chargeOf: ChargeOf, estimator: Estimator): C
     model,
     ts: response.ts,
     usage,
-    estimated: response.usage === undefined,
+    estimated,
     charge,
-    shares: sharesOf(usage, charge, itemsAsked(call, estimator), itemsMade(call.made, estimator)),
+    shares: sharesOf(usage, charge, itemsAsked(call, estimator), itemsMade(inVain ? [] : call.made, estimator)),
   }
 }
 

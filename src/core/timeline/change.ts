@@ -72,6 +72,15 @@ export interface ResponseReceived {
   readonly prompt?: PromptRecord
   /** Why there is no more of it: the provider failed. */
   readonly error?: ServiceError
+  /** What it had cost to ask before, in vain: nobody had seen anything of it, so it was asked again. Attempts that cost nothing are left out. */
+  readonly retried?: readonly RetriedAttempt[]
+}
+
+export interface RetriedAttempt {
+  readonly usage: Usage
+  readonly model?: string
+  /** Nobody sent a bill. */
+  readonly estimated?: true
 }
 
 /** Tokens as the provider billed them, in four buckets that do not overlap; `reasoning` is a part of `output`. */

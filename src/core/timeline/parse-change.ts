@@ -99,6 +99,7 @@ const changes: { readonly [Type in Change['type']]: Check } = {
     finish_reason: text,
     usage: optional(usage),
     prompt: optional(object({})),
+    retried: optional(list(object({ usage }))),
   }),
   'sources.merged': object({ ts: text, rows: list(object({ sid: whole })), next_sid: whole }), // rows are additive; the sid is what counts
   'sources.used': object({ ts: text, sids }),

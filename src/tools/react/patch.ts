@@ -8,15 +8,13 @@ import { formatPatch } from '../../core/patch/format.ts'
 import { isDiff, parsePatch } from '../../core/patch/parse.ts'
 import { hasPreviewNumbers } from '../../core/patch/preview-numbers.ts'
 import { findArtifact } from '../../core/timeline/artifacts.ts'
-import { citedSids } from '../artifacts/cited.ts'
 import { defineTool } from '../define.ts'
-import { mimeOf } from '../mime.ts'
 import { failed, succeeded } from '../outcome.ts'
 import { parametersOf } from '../parameters.ts'
 import { syntaxProblem } from '../syntax/check.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 import { bytesFor, openTarget, type PatchTarget } from './patch-target.ts'
-import { channels, isOneOf, kinds } from './write.ts'
+import { audienceOf, channels, factsOf, kinds, rewriteNotice, textMimeOf } from './text-artifact.ts'
 
 const documented = z.object({
   path: z
@@ -30,7 +28,7 @@ const documented = z.object({
 /** What is wrong with a channel or a kind is said in words of our own. */
 const accepted = documented.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
 
-type Given = z.infer<typeof documented>
+type Given = Pick<z.infer<typeof documented>, 'channel' | 'kind'>
 
 export const patchTool = defineTool({
   id: 'react.patch',
@@ -42,8 +40,8 @@ export const patchTool = defineTool({
   returns: 'the patch as it was applied: all of it, or an error and no change',
   constraints: ['lines that stay the same must stand in the patch exactly as in the file, without line numbers'],
   async run({ path, channel, patch, kind }, call) {
-    if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
-    if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
+    const audience = audienceOf(channel, kind)
+    if (!('channel' in audience)) return audience
     if (patch.trim() === '') return failed('missing_patch', 'react.patch needs a patch: a unified diff, or the whole new text.')
     const target = await openTarget(path, call)
     if (!('physical' in target)) return target
@@ -54,8 +52,11 @@ export const patchTool = defineTool({
     const bytes = bytesFor(target, edit.text)
     const unwritten = await write(target.physical, bytes, call)
     if (unwritten) return unwritten
-    const artifact = artifactOf(target, edit, { path, channel, patch, kind }, bytes, call)
-    const notices = [...rewriteNotice(target), ...(await checkNotice(target.physical, edit.text))]
+    const artifact = artifactOf(target, edit, audience, bytes, call)
+    const notices = [
+      ...rewriteNotice(target.rewrite, 'react.patch', 'what became of it is in'),
+      ...(await checkNotice(target.physical, edit.text)),
+    ]
     return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocated(edit.placed) } })
   },
 })
@@ -106,9 +107,8 @@ function artifactOf(
   call: Call,
 ): MadeArtifact {
   const { channel, kind } = given
-  const mime = mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
+  const mime = textMimeOf(physical)
   const handedOver = kind === 'file' && channel !== 'internal'
-  const sids = citedSids(text, mime)
   const digest = {
     artifact_path: logical,
     physical_path: physical,
@@ -118,10 +118,7 @@ function artifactOf(
     channel,
     edited: true,
     size_bytes: bytes.length,
-    text_symbols: text.length,
-    line_count: text === '' ? 0 : text.split('\n').length,
-    tokens: call.sight.tokens(text),
-    ...(sids.length > 0 && { sources_used: [...sids] }),
+    ...factsOf(text, mime, call),
   }
   const visibility = handedOver
     ? 'external'
@@ -131,13 +128,6 @@ function artifactOf(
 
 function visibilityBefore(paths: readonly string[], { timeline }: Call): Visibility | undefined {
   return paths.map((path) => findArtifact(timeline, path)?.about.visibility).find((visibility) => visibility !== undefined)
-}
-
-function rewriteNotice({ rewrite }: PatchTarget): readonly Notice[] {
-  if (!rewrite?.notify) return []
-  const { original, normalized } = rewrite
-  const message = `${original} is not in this turn's writable space; what became of it is in ${normalized}.`
-  return [{ code: 'protocol_violation.path_rewritten', message, original, normalized, tool_id: 'react.patch' }]
 }
 
 async function checkNotice(path: string, text: string): Promise<readonly Notice[]> {

@@ -5,8 +5,10 @@ import { type LogicalPath, parsePath } from '../../core/path/logical.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { blocksAtPath } from '../../core/timeline/timeline.ts'
+import type { DocumentReader } from '../../ports/documents.ts'
 import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
+import { isDocument, textOfDocument } from '../read/document-text.ts'
 import { type Entered, enterFound } from '../read/enter.ts'
 import { findFile, materialize } from '../read/file.ts'
 import { type Found, missing } from '../read/found.ts'
@@ -46,11 +48,13 @@ export interface ReadOptions {
   /** Without it, `ks:` paths lead nowhere. */
   readonly knowledge?: Knowledge
   readonly skills?: Skills
+  /** Reads PDF for a model that can not be shown any. */
+  readonly documents?: DocumentReader
   readonly limits?: Partial<ReadLimits>
 }
 
 /** Brings anything that has a logical path into view, each thing once. What is visible already is only pointed at. */
-export function createReadTool({ knowledge, skills, limits: wanted = {} }: ReadOptions = {}): Tool {
+export function createReadTool({ limits: wanted = {}, ...givers }: ReadOptions = {}): Tool {
   const limits = { ...readLimits, ...wanted }
   return defineTool({
     id: 'react.read',
@@ -62,7 +66,7 @@ export function createReadTool({ knowledge, skills, limits: wanted = {} }: ReadO
     returns: 'a status per path, then the content',
     async run(given, call) {
       const statsOnly = given.stats_only === true
-      const reader = createReader(call, limits, statsOnly, { ...(knowledge && { knowledge }), ...(skills && { skills }) })
+      const reader = createReader(call, limits, statsOnly, givers)
       for (const request of requestsOf(given)) await reader.read(request)
       const { rows, changes, entered, sources } = reader
       return succeeded({
@@ -77,7 +81,7 @@ export function createReadTool({ knowledge, skills, limits: wanted = {} }: ReadO
 }
 
 /** One call: what it has found so far. */
-function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, spaces: Pick<ReadOptions, 'knowledge' | 'skills'>) {
+function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { knowledge, skills, documents }: Omit<ReadOptions, 'limits'>) {
   const rows: Row[] = []
   const changes: Change[] = []
   const entered: Entered[] = []
@@ -99,8 +103,8 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, spaces
   }
 
   async function find(parsed: LogicalPath, path: string): Promise<Found> {
-    if (parsed.space === 'ks') return findKnowledge(path, spaces.knowledge, call)
-    if (parsed.space === 'sk') return findSkill(path, spaces.skills, call)
+    if (parsed.space === 'ks') return findKnowledge(path, knowledge, call)
+    if (parsed.space === 'sk') return findSkill(path, skills, call)
     if (parsed.conversation !== undefined) return missing(path)
     if (parsed.space === 'fi' && parsed.kind === 'folder') return missing(path, 'folder')
     if (parsed.space === 'fi' && parsed.kind === 'file') return findFile(parsed, call)
@@ -109,7 +113,8 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, spaces
 
   /** What only a flag keeps out of sight gets the flag taken off, where that costs nothing that is cached. */
   function reveals(path: string): boolean {
-    if (!blocksAtPath(call.timeline, path).some(isHidden)) return false
+    const hidden = blocksAtPath(call.timeline, path).filter(isHidden)
+    if (hidden.length === 0 || (documents && hidden.some(({ blob, mime }) => blob && isDocument(mime)))) return false
     const plan = planReveal(call.timeline, call.sight.slice(), call.sight.points(), path)
     if (plan.kind !== 'reveal') return false
     changes.push(plan.change)
@@ -120,7 +125,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, spaces
   /** A file of an earlier turn that comes into view also comes into the workspace. */
   async function bring(found: Found, request: ReadRequest, parsed: LogicalPath): Promise<void> {
     const before = entered.length
-    take(found, request)
+    take(documents && !statsOnly ? await textOfDocument(found, documents, limits, call) : found, request)
     if (entered.length > before && parsed.space === 'fi' && parsed.kind === 'file') await materialize(parsed, call)
   }
 

@@ -3,15 +3,11 @@ import { Failure } from '../../core/failure.ts'
 import { normalizeTarget, type Target } from '../../core/path/target.ts'
 import { editedBefore } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
-import { citedSids } from '../artifacts/cited.ts'
 import { defineTool } from '../define.ts'
-import { mimeOf } from '../mime.ts'
 import { failed, succeeded } from '../outcome.ts'
 import { parametersOf } from '../parameters.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
-
-export const channels = ['canvas', 'timeline_text', 'internal'] as const
-export const kinds = ['display', 'file'] as const
+import { audienceOf, channels, factsOf, kinds, rewriteNotice, textMimeOf } from './text-artifact.ts'
 
 const documented = z.object({
   path: z.string().describe('where: files/<scope>/<name> for what lasts, outputs/<scope>/<name> for what is only produced'),
@@ -27,7 +23,7 @@ const accepted = documented.extend({
   kind: z.string().default('display'),
 })
 
-type Written = z.infer<typeof documented>
+type Written = Pick<z.infer<typeof documented>, 'channel' | 'kind'>
 type GoodTarget = Target & { readonly ok: true }
 
 const canvasFormats = /\.(md|markdown|html?|mermaid|mmd|json|ya?ml|txt|xml)$/i
@@ -42,20 +38,21 @@ export const writeTool = defineTool({
   repeatable: true,
   returns: 'the artifact and where it is',
   async run({ path, content, channel, kind }, call) {
-    if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
-    if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
+    const audience = audienceOf(channel, kind)
+    if (!('channel' in audience)) return audience
     const target = normalizeTarget(path, { currentTurn: call.place.turnId, knownTurns: knownTurns(call.timeline) })
     if (!target.ok) return failed(target.code, target.message)
     const text = textOf(content)
     if (text === undefined) return failed('content_missing', 'react.write needs content: a text or a JSON value.')
     const problem = await store(target, text, call)
     if (problem) return problem
-    const notices = [...rewriteNotice(target), ...extensionNotice(target.physical, channel)]
-    return succeeded({ artifacts: [artifactOf(target, text, { path, content, channel, kind }, call)], notices })
+    const notices = [
+      ...rewriteNotice(target.rewrite, 'react.write', 'it was written to'),
+      ...extensionNotice(target.physical, audience.channel),
+    ]
+    return succeeded({ artifacts: [artifactOf(target, text, audience, call)], notices })
   },
 })
-
-export const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
 
 function textOf(content: unknown): string | undefined {
   if (typeof content === 'string') return content
@@ -89,8 +86,7 @@ function cannotWrite(physical: string, error: unknown): Outcome {
 }
 
 function artifactOf({ logical, physical }: GoodTarget, text: string, { channel, kind }: Written, call: Call): MadeArtifact {
-  const mime = mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
-  const sids = citedSids(text, mime)
+  const mime = textMimeOf(physical)
   const digest = {
     artifact_path: logical,
     physical_path: physical,
@@ -100,19 +96,9 @@ function artifactOf({ logical, physical }: GoodTarget, text: string, { channel, 
     channel,
     edited: editedBefore(call.timeline, logical, call.place.callId),
     size_bytes: Buffer.byteLength(text),
-    text_symbols: text.length,
-    line_count: text === '' ? 0 : text.split('\n').length,
-    tokens: call.sight.tokens(text),
-    ...(sids.length > 0 && { sources_used: [...sids] }),
+    ...factsOf(text, mime, call),
   }
   return channel === 'internal' ? { digest, mime, text, note: text } : { digest, mime, text }
-}
-
-function rewriteNotice({ rewrite }: GoodTarget) {
-  if (!rewrite?.notify) return []
-  const { original, normalized } = rewrite
-  const message = `${original} is not in this turn's writable space; it was written to ${normalized}.`
-  return [{ code: 'protocol_violation.path_rewritten', message, original, normalized, tool_id: 'react.write' }]
 }
 
 function extensionNotice(path: string, channel: Written['channel']) {

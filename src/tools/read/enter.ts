@@ -41,8 +41,13 @@ function enterText(
 ): Entered {
   const own = found.capped ? limits : { ...limits, symbols: Number.MAX_SAFE_INTEGER, tokens: Number.MAX_SAFE_INTEGER }
   const shown = showText(found.text, { ...request, path: found.path }, own, tokens)
-  const meta: Meta = { ...(shown.partial && { partial: true }), ...(request.range && shown.range && { read_range: shown.range }) }
-  const mime = shown.partial ? 'text/plain' : found.mime
+  const partial = shown.partial || found.from !== undefined // of a file, its text is a part
+  const meta: Meta = {
+    ...(partial && { partial: true }),
+    ...(request.range && shown.range && { read_range: shown.range }),
+    ...(found.from && { keeps: [found.from] }),
+  }
+  const mime = partial ? 'text/plain' : found.mime
   return {
     row: {
       path: found.path,

@@ -3,7 +3,14 @@ import type { IncomingSource } from '../../core/sources/source.ts'
 
 /** What a path holds, before anything is decided about how much of it is shown. */
 export type Found =
-  | (About & { readonly kind: 'text'; readonly text: string; readonly capped: boolean; readonly sources?: readonly IncomingSource[] })
+  | (About & {
+      readonly kind: 'text'
+      readonly text: string
+      readonly capped: boolean
+      readonly sources?: readonly IncomingSource[]
+      /** What the path holds: the text was taken out of it. */
+      readonly from?: BlobRef
+    })
   | (About & { readonly kind: 'binary'; readonly blob: BlobRef })
   /** Bytes that no model can be shown. */
   | (About & { readonly kind: 'anchor'; readonly size: number; readonly blob?: BlobRef })

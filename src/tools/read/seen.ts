@@ -12,6 +12,8 @@ export function visibleTwin(timeline: Timeline, found: Found): Block | undefined
 }
 
 function isTwin(block: Block, found: Exclude<Found, { kind: 'missing' }>, timeline: Timeline): boolean {
+  if (found.kind === 'text' && found.from)
+    return block.text === found.text && block.meta?.keeps?.[0]?.sha256 === found.from.sha256 && isRead(block, timeline)
   if (found.kind === 'text') return block.text === found.text && block.meta?.partial !== true && isShownWhole(block, timeline)
   if (found.kind === 'binary') return block.blob?.sha256 === found.blob.sha256 && isAttached(block, timeline)
   return block.text === undefined && isRead(block, timeline)

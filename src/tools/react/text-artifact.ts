@@ -1,0 +1,48 @@
+import type { Notice } from '../../core/block/index.ts'
+import type { Target } from '../../core/path/target.ts'
+import { citedSids } from '../artifacts/cited.ts'
+import { mimeOf } from '../mime.ts'
+import { failed } from '../outcome.ts'
+import type { Call, Outcome } from '../tool.ts'
+
+/** What writing a text and patching one have in common: for whom it is, and what is known of it afterwards. */
+
+export const channels = ['canvas', 'timeline_text', 'internal'] as const
+export const kinds = ['display', 'file'] as const
+
+type Channel = (typeof channels)[number]
+type Kind = (typeof kinds)[number]
+
+/** The channel and the kind, or what is wrong with them, in words of our own. */
+export function audienceOf(channel: string, kind: string): { readonly channel: Channel; readonly kind: Kind } | Outcome {
+  if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
+  if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
+  return { channel, kind }
+}
+
+const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
+
+/** What a file's name does not tell is taken for markdown: it is text, and the agent wrote it. */
+export const textMimeOf = (physical: string): string =>
+  mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
+
+/** The part of a digest that is read off the text. */
+export function factsOf(text: string, mime: string, { sight }: Pick<Call, 'sight'>) {
+  const sids = citedSids(text, mime)
+  return {
+    text_symbols: text.length,
+    line_count: text === '' ? 0 : text.split('\n').length,
+    tokens: sight.tokens(text),
+    ...(sids.length > 0 && { sources_used: [...sids] }),
+  }
+}
+
+type Rewrite = NonNullable<(Target & { readonly ok: true })['rewrite']>
+
+/** `became` says what is now at the path that was meant. */
+export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, became: string): readonly Notice[] {
+  if (!rewrite?.notify) return []
+  const { original, normalized } = rewrite
+  const message = `${original} is not in this turn's writable space; ${became} ${normalized}.`
+  return [{ code: 'protocol_violation.path_rewritten', message, original, normalized, tool_id: toolId }]
+}
