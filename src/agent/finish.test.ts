@@ -50,7 +50,7 @@ describe('what a turn leaves on record', () => {
     const stage = stageOf([searching, answers('See [[S:1]] and [[S:7]].')])
     const { events, answer } = await stage.say('Find it.')
     expect(laneText(events, 'answer')).toBe('See [A](https://a.example/) and .')
-    expect(answer).toBe('See [[S:1]] and [[S:7]].') // as the model wrote it
+    expect(answer).toBe('See [[S:1]] and .') // whoever shows it shows no source that does not exist
     expect(await codesOf(stage)).toEqual(['protocol_warning.unknown_sources'])
   })
 

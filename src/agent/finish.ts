@@ -1,5 +1,5 @@
 import { assistantCompletion, type Block, clarification, type Draft, suggestedFollowups } from '../core/block/index.ts'
-import { extractSids } from '../core/citations/sids.ts'
+import { extractSids, rewriteSids } from '../core/citations/sids.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
 import { closingAnswer, type Ending } from '../core/decision/last-words.ts'
 import { contentTokens } from '../core/estimate/estimator.ts'
@@ -103,14 +103,16 @@ export function closing(turn: Turn, timeline: Timeline, decision: FinalDecision,
   ]
 }
 
+/** As whoever asked may show it: the timeline holds what the model wrote, and this only citations of sources that exist. */
 export function resultOf(turn: Turn, decision: FinalDecision, exitReason: ExitReason, error?: Error): TurnResult {
+  const { timeline } = turn.ledger
   return {
     turnId: turn.turnId,
     exitReason,
     ok: good.has(exitReason),
-    answer: decision.answer,
-    followups: decision.followups,
-    sourcesUsed: citedIn(decision.answer, turn.ledger.timeline),
+    answer: citingTruly(decision.answer, timeline),
+    followups: decision.followups.map((followup) => citingTruly(followup, timeline)),
+    sourcesUsed: citedIn(decision.answer, timeline),
     truncated: decision.truncated || unfinished.has(exitReason),
     ...(error && { error }),
   }
@@ -125,6 +127,9 @@ export function cancelled({ turnId }: Pick<Turn, 'turnId'>): TurnResult {
 export function citedIn(text: string, { sources }: Timeline): readonly number[] {
   return existing(extractSids(text), sources)
 }
+
+const citingTruly = (text: string, timeline: Timeline): string =>
+  rewriteSids(text, new Map(citedIn(text, timeline).map((sid) => [sid, sid])))
 
 function existing(sids: readonly number[], { rows }: SourcePool): readonly number[] {
   if (sids.length === 0) return sids
