@@ -16,7 +16,7 @@ import { createAdmission } from './admission.ts'
 import { type Archive, createArchive } from './archive.ts'
 import { type Bookkeeping, nothingKnown } from './bookkeeping.ts'
 import { type BuiltInOptions, builtInTools } from './built-in-tools.ts'
-import { followup, type Household, isBusy, isSuperseded, type Problem, startTurn, thisProcess } from './conversation.ts'
+import { followup, type Household, type Problem, startTurn, thisProcess } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
@@ -25,9 +25,9 @@ import type { Inbox, NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, checkText, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
 import { modelsOf } from './models.ts'
 import { guardOnlookers } from './onlookers.ts'
-import { openConversations } from './open-conversations.ts'
 import { systemPrint, systemText } from './prompt/system.ts'
 import { createQueue } from './queue.ts'
+import { recoverAll } from './recover.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { createSwitchboard } from './switchboard.ts'
 import { createToolbox } from './toolbox.ts'
@@ -100,9 +100,6 @@ export interface Agent {
   /** Turns that are running stay open and are taken up by the next process. */
   close(): Promise<void>
 }
-
-/** Turns that are taken up side by side: one that waits must not hold up the others. */
-const atOnce = 32
 
 export function createAgentFrom(parts: AgentParts): Agent {
   const { store, clock } = parts
@@ -283,26 +280,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       },
     }),
     follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
-    async recover() {
-      const left: string[] = []
-      for await (const conversation of openConversations(store)) left.push(conversation) // first: taking one up moves it in the list
-      const results: TurnResult[] = []
-      const failures: unknown[] = []
-      const takeUpNext = async (): Promise<void> => {
-        for (let conversation = left.shift(); conversation !== undefined; conversation = left.shift()) {
-          try {
-            const running = await conversations.start(conversation, { kind: 'left-behind' })
-            const result = await running?.first
-            if (result) results.push(result)
-          } catch (error) {
-            if (!isBusy(error) && !isSuperseded(error)) failures.push(error) // otherwise someone else is at it
-          }
-        }
-      }
-      await Promise.all(Array.from({ length: atOnce }, takeUpNext))
-      if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns could not be taken up`)
-      return results
-    },
+    recover: () => recoverAll(store, conversations),
     async rest(withinMs) {
       const timer = Promise.withResolvers<void>()
       const timeout = setTimeout(timer.resolve, withinMs)
