@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { createHooks } from '../src/agent/hooks.ts'
+import { defaultAgentSettings } from '../src/agent/settings.ts'
 import { variables } from '../src/config.ts'
 import { createCommandLine } from './support/command-line.ts'
 
@@ -52,4 +54,13 @@ it.each(['README.md', 'docs/cli.md'])('%s names only commands and options that t
 it('docs/cli.md has every setting, by both of its names', () => {
   const page = readFileSync('docs/cli.md', 'utf8')
   for (const [name, variable] of Object.entries(variables)) expect(page).toMatch(new RegExp(`\\| \`${name}\`[^|]* \\| \`${variable}\` \\|`))
+})
+
+it('docs/sdk.md has every setting of an agent and every hook', () => {
+  const page = readFileSync('docs/sdk.md', 'utf8')
+  const cells = page.split('\n').flatMap((line) => (line.startsWith('| `') ? [line.split('|')[1] as string] : []))
+  const named = new Set(cells.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name)))
+  expect(Object.keys(defaultAgentSettings).filter((name) => !named.has(name))).toEqual([])
+  const hooks = createHooks([], { timeoutMs: 1, onError: () => {} })
+  expect(Object.keys(hooks).filter((name) => !named.has(name))).toEqual([])
 })
