@@ -46,7 +46,7 @@ export async function conclude(
   const isLast = () => !(deferrable && hasNews(turn.ledger.timeline, turn.turnId)) // whoever adds to the last word is not asked for any other
   const before = isLast() ? await turn.hooks.onBeforeCompletion() : []
   const after = isLast() ? await turn.hooks.onAfterCompletion() : []
-  const left = isLast() ? await leaveWorkspace(turn) : undefined
+  const left = await leaveWorkspace(turn) // also for an answer that is held back: a stop may come yet, and make it the last word
   const reason = left?.error ? 'error' : exit.reason
   let deferred = false
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { breakingStore } from '../../test/support/breaking-store.ts'
 import { contextWithRoom } from '../../test/support/context.ts'
@@ -61,6 +62,26 @@ describe('what a turn leaves of its files', () => {
     await stage.say('Hi.')
     await stage.say('Look.')
     expect(await published(stage)).toEqual([])
+  })
+
+  it('is published, too, when a stop makes an answer the last word that was held back for a followup', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const append: typeof store.append = async (claim, changes) => {
+      if (changes.some((change) => change.type === 'event.accepted' && change.event.kind === 'steer')) await sleep(20)
+      return store.append(claim, changes)
+    }
+    let said = false
+    const onChunk = async () => {
+      if (said) return
+      said = true
+      await stage.agent.followUp(stage.conversation, 'And more.')
+      void stage.agent.stop(stage.conversation) // it is being entered while the model comes to its end
+    }
+    const replies = [write('files/app/a.md', 'one'), { text: answers('Done.'), onChunk }, answers('More.')]
+    const stage: Harness = stageOf(replies, { store: { ...store, append }, clock })
+    const { turnId } = await stage.say('Write.')
+    expect((await published(stage)).map(({ turn_id }) => turn_id)).toContain(turnId)
   })
 
   it('can be gone on with: the next turn checks it out, on another machine, too', async () => {
