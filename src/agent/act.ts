@@ -24,6 +24,7 @@ import { type Delivered, deliver } from '../tools/artifacts/deliver.ts'
 import { displayParams } from '../tools/display.ts'
 import { type Invoked, invoke } from '../tools/invoke.ts'
 import { failed } from '../tools/outcome.ts'
+import { programProblem } from '../tools/program.ts'
 import { withBoundReferences } from '../tools/references/bind.ts'
 import { hasReference } from '../tools/references/find.ts'
 import { resultDrafts } from '../tools/results.ts'
@@ -96,6 +97,8 @@ function runTool(
   seen: Timeline,
   { signal }: Phase,
 ): Invoked | Promise<Invoked> {
+  const problem = tool.exec ? programProblem(decision.code) : undefined
+  if (problem) return { outcome: problem, stopped: false, leftBehind: false }
   const slice = () => turn.view.renderer.slice(seen, turn.turnId)
   const call = {
     conversationId: turn.conversationId,
@@ -133,10 +136,10 @@ export async function settle(turn: Turn, progress: Progress, place: Place, toolI
   return afterCall(progress, toolId, delivered)
 }
 
-function afterCall(progress: Progress, toolId: string, { ok, error, changes }: Delivered): Progress {
+function afterCall(progress: Progress, toolId: string, { ok, error, notices, changes }: Delivered): Progress {
   const hid = progress.hid || changes?.some(({ type }) => type === 'blocks.hidden') === true
-  const code = ok ? undefined : error?.code
-  if (code === undefined || !code.startsWith('protocol_violation.')) return { ...progress, hid, repairs: accepted(progress.repairs) }
+  const code = ok ? undefined : [error, ...(notices ?? [])].find((said) => said?.code.startsWith('protocol_violation.'))?.code
+  if (code === undefined) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
 }
 

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { defineTool } from '../../../src/tools/define.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const counting = () =>
+  defineTool({
+    id: 'sample.count',
+    description: 'Counts the characters of a program.',
+    params: z.object({ contract: z.array(z.object({ filename: z.string(), description: z.string() })) }),
+    exec: true,
+    run: (_, { code = '' }) => ({ characters: code.length }),
+  })
+
+const params = { contract: [{ filename: 'files/count.txt', description: 'How many characters.' }] }
+
+export default {
+  title: 'a tool that runs programs does not run without one, nor with tags or a fence around it',
+  cast: () => ({
+    tools: [counting()],
+    replies: [
+      calls('sample.count', params),
+      calls('sample.count', params, { code: '```python\nprint(1)\n```' }),
+      calls('sample.count', params, { code: 'print(1)' }),
+      answers('Eight characters.'),
+    ],
+  }),
+} satisfies Scenario
