@@ -136,11 +136,19 @@ export async function settle(turn: Turn, progress: Progress, place: Place, toolI
   return afterCall(progress, toolId, delivered)
 }
 
-function afterCall(progress: Progress, toolId: string, { ok, error, notices, changes }: Delivered): Progress {
+function afterCall(progress: Progress, toolId: string, delivered: Delivered): Progress {
+  const { changes } = delivered
   const hid = progress.hid || changes?.some(({ type }) => type === 'blocks.hidden') === true
-  const code = ok ? undefined : [error, ...(notices ?? [])].find((said) => said?.code.startsWith('protocol_violation.'))?.code
+  const code = brokenRule(delivered)
   if (code === undefined) return { ...progress, hid, repairs: accepted(progress.repairs) }
   return { ...progress, hid, repairs: toolRefused(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs }
+}
+
+/** The rule that a call failed for, by its error or by the notice of that error. Whatever else was said about it broke none. */
+function brokenRule({ ok, error, notices }: Delivered): string | undefined {
+  if (ok || !error) return undefined
+  if (error.code.startsWith('protocol_violation.')) return error.code
+  return notices?.find(({ code }) => code === `protocol_violation.${error.code}`)?.code
 }
 
 /** Notices, results, sources. */

@@ -47,7 +47,7 @@ export async function conclude(
   const before = isLast() ? await turn.hooks.onBeforeCompletion() : []
   const after = isLast() ? await turn.hooks.onAfterCompletion() : []
   const left = await leaveWorkspace(turn) // also for an answer that is held back: a stop may come yet, and make it the last word
-  const reason = left?.error ? 'error' : exit.reason
+  const reason = left.error ? 'error' : exit.reason
   let deferred = false
 
   await turn.ledger.commit((timeline) => {
@@ -55,14 +55,14 @@ export async function conclude(
     const said = [...thoughts(place, asked.heard), ...noticesOf(place, timeline, decision, warnings)]
     const drafts = deferred
       ? [...said, ...attempted(place, timeline, decision, progress)]
-      : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after, ...(left?.drafts ?? [])]
+      : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after, ...left.drafts]
     return [
       responseReceived(place, asked),
       { type: 'blocks.appended', blocks: enter(timeline, drafts) },
       ...(deferred ? [] : closing(turn, timeline, decision, reason)),
     ]
   })
-  if (!deferred) return { result: resultOf(turn, decision, reason, left?.error) }
+  if (!deferred) return { result: resultOf(turn, decision, reason, left.error) }
   const attempt = { text: decision.answer, iteration: place.iteration, truncated: decision.truncated }
   return { progress: { ...progress, repairs: accepted(progress.repairs), attempts: [...progress.attempts, attempt] } }
 }

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { weather } from '../../test/support/cast.ts'
 import { codesOf, decisions, deltasOf, laneText } from '../../test/support/told.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import type { Model } from '../ports/model.ts'
 import { createHarness, type Harness, type HarnessOptions, type Said } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
+import { defineTool } from '../tools/define.ts'
+import { failed } from '../tools/outcome.ts'
 
 const call = calls('weather.today', { city: 'Rome' })
 const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
@@ -189,4 +192,29 @@ it('a turn that is closed and written is told to hooks, however it ended', async
     { turnId: good.turnId, exitReason: 'complete' },
     { turnId: bad.turnId, exitReason: 'error' },
   ])
+})
+
+describe('a call that fails again and again', () => {
+  const again = (id: string, options: { readonly exec?: true } = {}) =>
+    defineTool({
+      id,
+      description: 'Fails.',
+      params: z.object({ contract: z.array(z.object({ filename: z.string(), description: z.string() })) }),
+      ...options,
+      run: () => failed('no_luck', 'It did not work.', { notices: [{ code: 'protocol_violation.path_rewritten', message: 'Moved.' }] }),
+    })
+  const tenTimes = (id: string): Reply[] => [
+    ...Array.from({ length: 10 }, () => calls(id, { contract: [{ filename: 'files/a.txt', description: 'A.' }] })),
+    answers('No luck.'),
+  ]
+
+  it('is no broken rule, whatever else is said about it', async () => {
+    const stage = stageOf(tenTimes('luck.try'), { tools: [again('luck.try')] })
+    expect(await stage.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
+  })
+
+  it('is one where the tool was called against the rules', async () => {
+    const stage = stageOf(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // never with a program
+    expect(await stage.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
+  })
 })
