@@ -1,7 +1,7 @@
 import { type Block, callOf, isHidden } from '../block/envelope.ts'
 import { type BlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
-import { createRoundKeys } from '../timeline/rounds.ts'
+import { createRoundNumbers } from '../timeline/rounds.ts'
 import type { Spine } from '../timeline/spine.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 import { createAttachments } from './attachments.ts'
@@ -56,12 +56,11 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   const limits = settings.caps
   const shown: Line[] = []
   const roundEnds: number[] = []
-  const roundNumbers = new Map<string, number>()
   const headers = new Map<string, number>()
   const tools = new Map<string, string>()
   const plans = new Map<string, string>()
   const attachments = createAttachments(limits)
-  const keyOf = createRoundKeys()
+  const roundOf = createRoundNumbers()
   const plain: ShowContext = { caps: limits, callId: undefined, toolId: undefined, continues: false, repeats: false, attached: undefined }
   let lastSummary: string | undefined
   let lastStub = false
@@ -114,12 +113,10 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function push(block: Block, parts: readonly Part[], context: ShowContext, joined: boolean) {
-    const round = folding ? undefined : keyOf(block) // what a summary preserved was made in no round that can be seen
+    const round = folding ? undefined : roundOf(block) // what a summary preserved was made in no round that can be seen
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
-    const number = roundNumbers.get(round) ?? roundEnds.length
-    if (number === roundEnds.length) roundNumbers.set(round, number)
-    for (let later = number; later < Math.max(number + 1, roundEnds.length); later++) roundEnds[later] = position
+    for (let later = round; later < Math.max(round + 1, roundEnds.length); later++) roundEnds[later] = position
   }
 
   function extend(timeline: Timeline) {
