@@ -49,7 +49,9 @@ export function createPrints(lines: readonly RunLine[]): Prints {
     },
     blocks(from) {
       takeIn()
-      return own.slice(from).map(shortHash)
+      const short: number[] = []
+      for (let position = from; position < own.length; position++) short.push(shortHash(own[position] as number))
+      return short
     },
     sent(position) {
       takeIn()
