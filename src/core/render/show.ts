@@ -10,6 +10,7 @@ import { caps } from './caps.ts'
 import type { RenderSettings, ShowContext } from './context.ts'
 import { replacementOf } from './hidden.ts'
 import type { Part } from './part.ts'
+import { readPlainCall } from './plain-call.ts'
 import { planStates } from './plan.ts'
 import { scrubBase64 } from './scrub.ts'
 import type { Shown, Slice } from './slice.ts'
@@ -73,7 +74,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     folding = type === 'conv.range.summary' || (folding && isPreserved(block))
     const hidden = isHidden(block)
     if (!hidden && showsNothing(type)) return
-    const call = type === 'react.tool.call' ? readToolCall(block) : undefined
+    const call = type === 'react.tool.call' ? (readPlainCall(block) ?? readToolCall(block)) : undefined
     if (call) tools.set(call.tool_call_id, call.tool_id)
     const callId = callOf(block) ?? callInPath(block.path)
     const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
