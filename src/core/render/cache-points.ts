@@ -106,5 +106,5 @@ function lastDistinct(...positions: readonly (number | undefined)[]): readonly n
     for (; at > 0 && (sorted[at - 1] as number) > position; at--) sorted[at] = sorted[at - 1] as number
     sorted[at] = position
   }
-  return sorted.slice(-mostMarks)
+  return sorted.length > mostMarks ? sorted.slice(-mostMarks) : sorted
 }

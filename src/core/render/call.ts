@@ -8,7 +8,7 @@ import type { Part } from './part.ts'
 import { type PlainCall, readPlainCall } from './plain-call.ts'
 import { preview } from './preview.ts'
 import { scrubBase64 } from './scrub.ts'
-import { cutAt, lines, oneLine, textPart } from './text.ts'
+import { cutAt, oneLine, textPart } from './text.ts'
 
 export function renderCode(block: Block, { caps }: ShowContext): readonly Part[] {
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
@@ -22,16 +22,11 @@ export function renderCall(block: Block, { caps, callId, toolId }: ShowContext):
   const params = plain && isShort(plain, caps) ? plain.params : paramsIn(block, caps)
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const shown = preview({ what: 'TOOL CALL', text: scrubBase64(params), limit: caps.callParams - caps.labels, path }, caps)
+  const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
   const tool = call?.tool_id ?? toolId
-  return [
-    textPart(
-      lines(
-        `[TOOL CALL ${callId === undefined ? 'tc_????' : oneLine(callId, caps.id)}].call${tool === undefined ? '' : ` ${oneLine(tool, caps.id)}`}`,
-        path === undefined ? undefined : `[path: ${path}]`,
-        `Params:\n${shown}`,
-      ),
-    ),
-  ]
+  const named = tool === undefined ? '' : ` ${oneLine(tool, caps.id)}`
+  const where = path === undefined ? '' : `\n[path: ${path}]`
+  return [textPart(`[TOOL CALL ${id}].call${named}${where}\nParams:\n${shown}`)]
 }
 
 /** Too short for any of its parameters to be cut: each of them takes five characters at least. */

@@ -53,7 +53,7 @@ export interface Walk {
 
 /** `before` is an earlier walk over much the same blocks: what it showed need not be made again. */
 export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'lines'>): Walk {
-  const known = new Map(before?.lines.map((line) => [line.block, line]))
+  let known = before && new Map(before.lines.map((line) => [line.block, line]))
   const limits = settings.caps
   const shown: Line[] = []
   const roundEnds: number[] = []
@@ -109,7 +109,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function partsIn(block: Block, context: ShowContext): readonly Part[] {
-    const line = known.get(block)
+    const line = known?.get(block)
     return line && sameContext(line.context, context) ? line.parts : partsOf(block, context)
   }
 
@@ -143,7 +143,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
 
   const self = { spine: start.spine, size: 0, lines: shown, extend, slice, glance }
   extend(start)
-  known.clear() // what follows is new
+  known = undefined // what follows is new
   return self
 }
 
