@@ -49,8 +49,8 @@ export function createPrints(lines: readonly RunLine[]): Prints {
     },
     blocks(from) {
       takeIn()
-      const short: number[] = []
-      for (let position = from; position < own.length; position++) short.push(shortHash(own[position] as number))
+      const short = own.slice(from)
+      for (let index = 0; index < short.length; index++) short[index] = shortHash(short[index] as number)
       return short
     },
     sent(position) {

@@ -163,13 +163,14 @@ function createLayout(walk: Walk): Layout {
     has: (position) => Number.isInteger(position) && position >= 0 && position < walk.lines.length,
     parts(ends, tails) {
       openParts ??= coalesced(walk.lines, openFrom)
-      const marks: number[] = []
-      const segments: number[] = []
-      for (const position of ends) {
+      const marks = new Array<number>(ends.length)
+      const segments = new Array<number>(ends.length)
+      for (let index = 0; index < ends.length; index++) {
+        const position = ends[index] as number
         const mark = position === walk.lines.length - 1 ? closed.length + openParts.length - 1 : (lastPart[position] as number)
         if (mark === -1) return cutAt(ends, tails)
-        marks.push(mark)
-        segments.push(prints.sent(position))
+        marks[index] = mark
+        segments[index] = prints.sent(position)
       }
       return { parts: closed.concat(openParts, tails), marks, segments }
     },
