@@ -185,7 +185,8 @@ function sameContext(a: ShowContext, b: ShowContext): boolean {
 
 function partsOf(block: Block, context: ShowContext): readonly Part[] {
   const parts = renderBlock[block.type as BlockType](block, context) // a type that nobody knows shows nothing, and is not asked
-  return parts.some(holdsBase64) ? parts.map(scrubbed) : parts
+  for (const part of parts) if (holdsBase64(part)) return parts.map(scrubbed)
+  return parts
 }
 
 const holdsBase64 = (part: Part) => part.type === 'text' && scrubBase64(part.text) !== part.text
