@@ -16,7 +16,7 @@ export interface Hearing<Heard> {
  * Reads what a model says to the end, whatever its adapter does. One that was told to stop and does not is left behind, and nothing it
  * says later is heard.
  */
-export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, { phase, graceMs, take, over }: Hearing<Heard>): Promise<Heard> {
+export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, hearing: Hearing<Heard>): Promise<Heard> {
   return new Promise((resolve, reject) => {
     let ended = false
     let leaving: NodeJS.Timeout | undefined
@@ -25,21 +25,21 @@ export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, { phase, 
       ended = true
       clearTimeout(leaving)
       try {
-        resolve(over(broke))
+        resolve(hearing.over(broke))
       } catch (error) {
         reject(error)
       }
     }
     const read = async () => {
       try {
-        for await (const event of speak()) if (ended || !take(event)) break
+        for await (const event of speak()) if (ended || !hearing.take(event)) break
       } catch (thrown) {
         return end({ thrown })
       }
       end()
     }
-    phase.whenStopped(() => {
-      if (!ended) leaving = setTimeout(end, graceMs)
+    hearing.phase.whenStopped(() => {
+      if (!ended) leaving = setTimeout(end, hearing.graceMs)
     })
     void read()
   })
