@@ -69,7 +69,12 @@ export function perform(turn: Turn, progress: Progress, place: Place, call: Tool
   return running instanceof Promise ? running.then(performed) : performed(running) // one that is done makes nobody wait
 }
 
-function tell(turn: Turn, { turnId: turn_id, iteration, callId: call_id }: Place, { tool }: ToolRun, status: 'tool.started' | 'tool.ended'): void {
+function tell(
+  turn: Turn,
+  { turnId: turn_id, iteration, callId: call_id }: Place,
+  { tool }: ToolRun,
+  status: 'tool.started' | 'tool.ended',
+): void {
   turn.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 

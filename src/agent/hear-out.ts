@@ -1,4 +1,5 @@
 import type { ModelEvent } from '../core/model-event.ts'
+import { forEachOf } from './for-each-of.ts'
 import type { Phase } from './phase.ts'
 
 export interface Hearing<Heard> {
@@ -30,17 +31,9 @@ export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, hearing: 
         reject(error)
       }
     }
-    const read = async () => {
-      try {
-        for await (const event of speak()) if (ended || !hearing.take(event)) break
-      } catch (thrown) {
-        return end({ thrown })
-      }
-      end()
-    }
     hearing.phase.whenStopped(() => {
       if (!ended) leaving = setTimeout(end, hearing.graceMs)
     })
-    void read()
+    forEachOf(speak, (event) => !ended && hearing.take(event), end)
   })
 }
