@@ -88,7 +88,7 @@ function callDrafts(place: Place, { heard }: Asked, { decision, tool, params, wa
   if (decision.code !== undefined) drafts.push(toolCode(place, decision.code))
   drafts.push(toolCall(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }))
   for (const said of warnings) drafts.push(notice(place, said))
-  for (const said of acks?.warnings ?? []) drafts.push(notice(place, said))
+  if (acks) for (const said of acks.warnings) drafts.push(notice(place, said))
   return drafts
 }
 

