@@ -138,6 +138,23 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
     expect(laneText(events, 'answer')).toBe('A.')
     expect((await blockTypes(stage)).filter((type) => type === 'assistant.completion')).toHaveLength(1)
   })
+
+  it('and one that only cites what does not exist is as empty: it means that answer, too', async () => {
+    const stage = stageOf([
+      { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+      answers('[[S:99]]'),
+    ])
+    const { answer, events } = await stage.say('Do A.')
+    expect([answer, laneText(events, 'answer')]).toEqual(['A.', 'A.'])
+  })
+
+  it('unless nothing of it is left to read, whoever watched', async () => {
+    const halves = `${answers('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
+    const stage = stageOf([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
+    expect((await stage.say('Do A.')).answer).toBe('A.')
+    expect((await stage.agent.run({ conversation: stage.conversation, input: 'Do B.' }).result).answer).toBe('B.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.final_answer_required', 'protocol_violation.final_answer_required'])
+  })
 })
 
 describe('loop 5.6: output that was cut off', () => {

@@ -68,7 +68,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
       if (started || code.state === 'dropped') return
       started = true
       emit(execStatusDelta(executionId, { status: 'gen', timings: {} }))
-      code.release(whenSpoken(() => createLane(execStyle(executionId, 'code_exec.code', 'text', language), unchanged, emit)))
+      code.release(whenSpoken(execStyle(executionId, 'code_exec.code', 'text', language), unchanged, emit))
     },
     describe(given, notes) {
       if (!started) return
