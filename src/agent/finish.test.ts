@@ -9,7 +9,7 @@ import { Failure } from '../core/failure.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
-import { createHarness, type HarnessOptions } from '../testing/harness.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../testing/harness.ts'
 import { answers, calls, type Reply } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
 import { succeeded } from '../tools/outcome.ts'
@@ -89,6 +89,33 @@ describe('what a turn leaves on record', () => {
         .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
         .map(({ type, text }) => (type === 'user.prompt' ? text : type))
       expect(texts).toEqual(['Hi.', 'before', 'assistant.completion', 'after'])
+    }
+  })
+
+  it('has none of what hooks said beside an answer that was held back while they ran: they are asked again beside the last word', async () => {
+    for (const slow of ['onBeforeCompletion', 'onAfterCompletion'] as const) {
+      const asked: string[] = []
+      const hook = (name: string) => async () => {
+        asked.push(name)
+        const first = asked.filter((each) => each === name).length === 1
+        if (first && name === slow) await stage.agent.followUp(stage.conversation, 'And B?')
+        return [userPrompt('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
+      }
+      const hooks = [{ onBeforeCompletion: hook('onBeforeCompletion'), onAfterCompletion: hook('onAfterCompletion') }]
+      const stage: Harness = stageOf([answers('Here is A.'), answers('And there you have B as well.')], { hooks })
+      await stage.say('A?')
+      expect(asked.filter((name) => name === slow)).toHaveLength(2)
+      const texts = blocksOf(await stage.timeline())
+        .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
+        .map(({ text }) => text)
+      const after = slow === 'onAfterCompletion' ? 'in time' : 'too early' // it was never asked beside the first answer
+      expect(texts).toEqual([
+        'A?',
+        'onBeforeCompletion, in time',
+        'Here is A.',
+        'And there you have B as well.',
+        `onAfterCompletion, ${after}`,
+      ])
     }
   })
 
