@@ -21,7 +21,7 @@ import type { Heard } from './listen.ts'
 import { lookAround } from './look-around.ts'
 import { nextRound, type Progress } from './progress.ts'
 import { responseOf, responseReceived, thoughts } from './response.ts'
-import { serviceFailed } from './service-failure.ts'
+import { serviceFailed, serviceRecord } from './service-failure.ts'
 import type { Turn } from './turn.ts'
 
 /** A round either leads to the next or has ended the turn. */
@@ -156,7 +156,10 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   const admission = admit(budgetWrapUp, decision)
   const exit = { reason: exitReason, deferrable: false }
   if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, said, exit)
-  return end(turn, after, { exitReason, ending, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
+  const { error, thrown } = asked.heard
+  if (thrown !== undefined) turn.onProblem({ where: 'model', error: thrown }) // the result tells of the limit, and the journal never of this
+  const drafts = [...thoughts(place, asked.heard), ...(error ? [serviceRecord(place, error)] : [])]
+  return end(turn, after, { exitReason, ending, changes: [responseReceived(place, asked)], drafts })
 }
 
 const exhausted: {
