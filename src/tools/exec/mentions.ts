@@ -13,7 +13,7 @@ export function mentionedPaths(program: string): readonly string[] {
   const found = new Set<string>()
   for (const [token] of program.matchAll(relative)) {
     const path = token.replace(/\/$/, '')
-    if (path.length <= longest && unsafeReason(path) === undefined) found.add(path)
+    if (!found.has(path) && path.length <= longest && unsafeReason(path) === undefined) found.add(path)
     if (found.size === most) break
   }
   return [...found]
