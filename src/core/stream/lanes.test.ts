@@ -297,7 +297,8 @@ describe('a program on its way', () => {
   const contract = [
     { filename: 'files/out.csv', description: 'rows' },
     { filepath: 'outputs/out.csv', description: 'again' },
-    { filename: 'scratch.bin', description: 'no', visibility: 'internal' },
+    { filename: 'scratch/out.bin', description: 'no', visibility: 'internal' },
+    { filename: 'outputs/sums/out.csv', description: 'sums' },
   ]
   const exec = call('exec_tools.execute_code_python', { contract, prog_name: 'sums' }, 'Add up §')
 
@@ -309,6 +310,7 @@ describe('a program on its way', () => {
     const files = [
       { artifact_name: 'out', description: 'rows', mime: 'text/csv', filename: 'files/out.csv' },
       { artifact_name: 'out_2', description: 'again', mime: 'text/csv', filename: 'outputs/out.csv' },
+      { artifact_name: 'out_4', description: 'sums', mime: 'text/csv', filename: 'outputs/sums/out.csv' },
     ]
     expect(told).toEqual([
       ['code_exec.status', 0, '{"status":"gen","timings":{}}', false],
