@@ -4,9 +4,9 @@ import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
 
-/** The numbers that are given with an append: the lowest, and one past the highest. */
+/** The numbers that are given with an append: the lowest, if any is, and one past the highest. */
 export interface Births {
-  readonly lowest: number
+  readonly lowest: number | undefined
   readonly next: number
 }
 
@@ -22,26 +22,24 @@ export function birthsOf(changes: readonly Change[], known: (id: string) => Bloc
   for (const change of changes) {
     for (const block of birthsIn(change, (id) => known(id) ?? fresh.get(id))) fresh.set(block.id, block)
   }
-  const numbers = [...fresh.keys()].map((id) => blockNumber(id) ?? 0)
-  return numbers.reduce(({ lowest, next }, number) => ({ lowest: Math.min(lowest, number), next: Math.max(next, number + 1) }), none)
+  const numbers = [...fresh.keys()].map((id) => blockNumber(id) ?? 0).sort((a, b) => a - b)
+  return { lowest: numbers[0], next: (numbers.at(-1) ?? -1) + 1 }
 }
-
-const none: Births = { lowest: Number.POSITIVE_INFINITY, next: 0 }
 
 /** The ordinary case: nothing is imported, and the blocks are numbered one after the other. */
 function ascending(changes: readonly Change[]): Births | undefined {
-  let first: number | undefined
+  let lowest: number | undefined
   let last = -1
   for (const change of changes) {
     if (change.type === 'timeline.imported') return undefined
     for (const { id } of blocksIn(change)) {
       const number = blockNumber(id)
       if (number === undefined || number <= last) return undefined
-      first ??= number
+      lowest ??= number
       last = number
     }
   }
-  return first === undefined ? none : { lowest: first, next: last + 1 }
+  return { lowest, next: last + 1 }
 }
 
 function birthsIn(change: Change, known: (id: string) => Block | undefined): readonly Block[] {
@@ -64,7 +62,7 @@ export const importedIds = (changes: readonly Change[]): readonly string[] =>
 
 /** Numbers are given upwards, whatever became of the blocks: below `floor` all are taken. */
 export function checkNumbers({ lowest }: Births, floor: number): void {
-  if (lowest < floor) throw usedTwice(blockId(lowest))
+  if (lowest !== undefined && lowest < floor) throw usedTwice(blockId(lowest))
 }
 
 const usedTwice = (id: string) =>
