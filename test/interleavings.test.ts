@@ -15,7 +15,7 @@ const conversation = 'c1'
 
 /** What people do to a conversation while it works, and after how many turns of the event loop. */
 type Deed = {
-  readonly deed: 'say' | 'followUp' | 'redirect' | 'wrapUp' | 'stop' | 'feedback' | 'notify' | 'alarm' | 'follow'
+  readonly deed: 'say' | 'followUp' | 'redirect' | 'wrapUp' | 'stop' | 'regret' | 'feedback' | 'notify' | 'alarm' | 'follow'
   readonly after: number
   readonly twice: boolean
 }
@@ -24,7 +24,7 @@ type Move = { readonly move: 'call' | 'write' | 'answer' | 'repeat' | 'nonsense'
 
 const deeds: fc.Arbitrary<readonly Deed[]> = fc.array(
   fc.record({
-    deed: fc.constantFrom('say', 'followUp', 'redirect', 'wrapUp', 'stop', 'feedback', 'notify', 'alarm', 'follow'),
+    deed: fc.constantFrom('say', 'followUp', 'redirect', 'wrapUp', 'stop', 'regret', 'feedback', 'notify', 'alarm', 'follow'),
     after: fc.nat(12),
     twice: fc.boolean(),
   }),
@@ -79,6 +79,7 @@ async function liveThrough(stage: Harness, done: readonly Deed[]) {
       if (deed === 'redirect') return agent.steer(conversation, eventId, { eventId })
       if (deed === 'wrapUp') return agent.steer(conversation, eventId, { eventId, mode: 'wrap_up' })
       if (deed === 'stop') return agent.steer(conversation, '', { eventId })
+      if (deed === 'regret') return Promise.all([agent.followUp(conversation, eventId, { eventId }), agent.stop(conversation)])
       if (deed === 'feedback') return agent.feedback(conversation, { turnId: 'turn_0_never0', eventId })
       return agent.notify(conversation, eventId, { eventId, reactive: deed === 'alarm' })
     }
@@ -110,11 +111,27 @@ function checkEvents(journal: readonly Change[]): void {
     const places = change.event_ids.map((id) => ids.indexOf(id))
     expect(places).toEqual(places.toSorted((a, b) => a - b))
   }
+  checkStops(journal)
   const said = blocksOf(journal.reduce(applyChange, emptyTimeline())).filter(
     ({ type }) => type === 'user.followup' || type === 'user.prompt',
   )
   const words = said.flatMap(({ text = '' }) => (text.startsWith('e') ? [text] : []))
   expect(new Set(words).size).toBe(words.length)
+}
+
+/** What waits when a stop comes was said to the turn that it stops, and to no other. */
+function checkStops(journal: readonly Change[]): void {
+  const takenBy = new Map(
+    journal.flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id] as const) : [])),
+  )
+  const waiting = new Set<string>()
+  for (const change of journal) {
+    if (change.type === 'event.folded') for (const id of change.event_ids) waiting.delete(id)
+    if (change.type !== 'event.accepted') continue
+    const { event_id, kind, text, target_turn_id } = change.event
+    if (kind === 'followup') waiting.add(event_id)
+    if (kind === 'steer' && text === '') for (const id of waiting) expect(takenBy.get(id)).toBe(target_turn_id)
+  }
 }
 
 function checkTurns(journal: readonly Change[]): void {

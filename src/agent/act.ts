@@ -22,9 +22,9 @@ import type { Timeline } from '../core/timeline/timeline.ts'
 import { declaresFiles } from '../tools/artifacts/declared.ts'
 import { type Delivered, deliver } from '../tools/artifacts/deliver.ts'
 import { displayParams } from '../tools/display.ts'
+import { withContract } from '../tools/exec/prepare.ts'
 import { type Invoked, invoke } from '../tools/invoke.ts'
 import { failed } from '../tools/outcome.ts'
-import { programProblem } from '../tools/program.ts'
 import { withBoundReferences } from '../tools/references/bind.ts'
 import { hasReference } from '../tools/references/find.ts'
 import { resultDrafts } from '../tools/results.ts'
@@ -97,8 +97,6 @@ function runTool(
   seen: Timeline,
   { signal }: Phase,
 ): Invoked | Promise<Invoked> {
-  const problem = tool.exec ? programProblem(decision.code) : undefined
-  if (problem) return { outcome: problem, stopped: false, leftBehind: false }
   const slice = () => turn.view.renderer.slice(seen, turn.turnId)
   const call = {
     conversationId: turn.conversationId,
@@ -116,7 +114,8 @@ function runTool(
     blobs: turn.blobs,
     onProblem: turn.onProblem,
   }
-  const ready = hasReference(params) ? withBoundReferences(tool) : tool
+  const asked = tool.exec ? withContract(tool) : tool
+  const ready = hasReference(params) ? withBoundReferences(asked) : asked
   return invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
 }
 

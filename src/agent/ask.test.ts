@@ -102,6 +102,23 @@ describe('an adapter that breaks its contract', () => {
     expect(await codesOf(stage)).toEqual(['service_error'])
   })
 
+  it('or throws in the last call, when the user reads of the limit: then the application is told, and nobody else', async () => {
+    const problems: unknown[] = []
+    let asked = 0
+    const model = served(async function* () {
+      if (++asked > 1) throw secret
+      yield { type: 'text.delta', text: 'nonsense' }
+    })
+    const stage = stageOf([], { model, settings: { maxRounds: 1 }, onProblem: ({ where, error }) => problems.push([where, error]) })
+    expect(await stage.say('Do it.')).toMatchObject({
+      exitReason: 'max_iterations',
+      answer: expect.stringMatching(/^I reached the step limit/),
+    })
+    expect(problems).toEqual([['model', secret]])
+    expect((await codesOf(stage)).at(-1)).toBe('service_error')
+    expect(JSON.stringify(await stage.journal())).not.toContain('sk-123')
+  })
+
   it('or does not stop when it is told to is left behind, and what it says later is not heard', async () => {
     const late = Promise.withResolvers<void>()
     const model = served(async function* () {

@@ -5,13 +5,14 @@ import { isEquivalent } from '../core/decision/equivalent.ts'
 import { accepted } from '../core/decision/repairs.ts'
 import { warning } from '../core/decision/violation.ts'
 import { attemptOutcomePath, attemptPath } from '../core/path/build.ts'
+import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Asked } from './ask.ts'
 import { citedIn, closing, type ExitReason, lastDrafts, resultOf } from './finish.ts'
-import { hasNews } from './fold.ts'
+import { enterEnd, hasNews } from './fold.ts'
 import type { Progress } from './progress.ts'
-import { leaveWorkspace } from './publish.ts'
+import { leaveWorkspace, nothingLeft } from './publish.ts'
 import { responseReceived, thoughts } from './response.ts'
 import type { Step } from './round.ts'
 import { sayAnswer } from './say.ts'
@@ -46,11 +47,11 @@ export async function conclude(
   const isLast = () => !(deferrable && hasNews(turn.ledger.timeline, turn.turnId)) // whoever adds to the last word is not asked for any other
   const before = isLast() ? await turn.hooks.onBeforeCompletion() : []
   const after = isLast() ? await turn.hooks.onAfterCompletion() : []
-  const left = await leaveWorkspace(turn) // also for an answer that is held back: a stop may come yet, and make it the last word
+  const left = isLast() ? await leaveWorkspace(turn) : nothingLeft
   const reason = left.error ? 'error' : exit.reason
   let deferred = false
 
-  await turn.ledger.commit((timeline) => {
+  const enterAnswer = (timeline: Timeline): readonly Change[] => {
     deferred = deferrable && hasNews(timeline, turn.turnId)
     const said = [...thoughts(place, asked.heard), ...noticesOf(place, timeline, decision, warnings)]
     const drafts = deferred
@@ -61,7 +62,8 @@ export async function conclude(
       { type: 'blocks.appended', blocks: enter(timeline, drafts) },
       ...(deferred ? [] : closing(turn, timeline, decision, reason)),
     ]
-  })
+  }
+  await (deferrable ? turn.ledger.commit(enterAnswer) : enterEnd(turn, progress, enterAnswer))
   if (!deferred) return { result: resultOf(turn, decision, reason, left.error) }
   const attempt = { text: decision.answer, iteration: place.iteration, truncated: decision.truncated }
   return { progress: { ...progress, repairs: accepted(progress.repairs), attempts: [...progress.attempts, attempt] } }

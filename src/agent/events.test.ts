@@ -89,6 +89,35 @@ describe('a followup', () => {
     expect(await texts(stage, 'user.followup')).toEqual(['Third.'])
   })
 
+  it('is part of the turn that a stop ends right after it, also when nothing can hold that turn back', async () => {
+    for (const replies of [
+      [calls('weather.today', { city: 'Rome' }), answers('Clear.')],
+      ['nonsense', 'nonsense', 'nonsense'],
+    ]) {
+      let said = false
+      const onBeforeCompletion = async () => {
+        if (said) return []
+        said = true
+        await stage.agent.followUp(conversation, 'And Oslo?')
+        await stage.agent.stop(conversation)
+        return []
+      }
+      const settings = { maxRounds: replies.length === 2 ? 1 : 15 }
+      const stage: Harness = createHarness({
+        tools: [weather()],
+        replies: [...replies, answers('Never.')],
+        settings,
+        hooks: [{ onBeforeCompletion }],
+      })
+      const { answer, turnId } = await stage.say('How is Rome?')
+      await stage.agent.rest(5_000)
+      expect(answer).toMatch(/^(Clear\.$|I could not)/)
+      expect(await texts(stage, 'user.followup')).toEqual(['And Oslo?'])
+      expect(new Set((await foldedIds(stage)).map(([, by]) => by))).toEqual(new Set([turnId]))
+      expect(stage.model.left).toBe(1)
+    }
+  })
+
   it('under a name of its own starts one turn, however often it is sent', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('never asked for')] })
     const send = () => stage.agent.followUp(conversation, 'Hello.', { eventId: 'e1' })

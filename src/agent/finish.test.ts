@@ -9,7 +9,7 @@ import { Failure } from '../core/failure.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
-import { createHarness, type HarnessOptions } from '../testing/harness.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../testing/harness.ts'
 import { answers, calls, type Reply } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
 import { succeeded } from '../tools/outcome.ts'
@@ -92,6 +92,33 @@ describe('what a turn leaves on record', () => {
     }
   })
 
+  it('has none of what hooks said beside an answer that was held back while they ran: they are asked again beside the last word', async () => {
+    for (const slow of ['onBeforeCompletion', 'onAfterCompletion'] as const) {
+      const asked: string[] = []
+      const hook = (name: string) => async () => {
+        asked.push(name)
+        const first = asked.filter((each) => each === name).length === 1
+        if (first && name === slow) await stage.agent.followUp(stage.conversation, 'And B?')
+        return [userPrompt('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
+      }
+      const hooks = [{ onBeforeCompletion: hook('onBeforeCompletion'), onAfterCompletion: hook('onAfterCompletion') }]
+      const stage: Harness = stageOf([answers('Here is A.'), answers('And there you have B as well.')], { hooks })
+      await stage.say('A?')
+      expect(asked.filter((name) => name === slow)).toHaveLength(2)
+      const texts = blocksOf(await stage.timeline())
+        .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
+        .map(({ text }) => text)
+      const after = slow === 'onAfterCompletion' ? 'in time' : 'too early' // it was never asked beside the first answer
+      expect(texts).toEqual([
+        'A?',
+        'onBeforeCompletion, in time',
+        'Here is A.',
+        'And there you have B as well.',
+        `onAfterCompletion, ${after}`,
+      ])
+    }
+  })
+
   it('has the raw answer, with its citations as the model wrote them, when an answer that was shown is kept', async () => {
     const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>See [[S:1]].</channel:answer>`
     const stage = stageOf([searching, broken])
@@ -137,6 +164,23 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
     expect(answer).toBe('A.')
     expect(laneText(events, 'answer')).toBe('A.')
     expect((await blockTypes(stage)).filter((type) => type === 'assistant.completion')).toHaveLength(1)
+  })
+
+  it('and one that only cites what does not exist is as empty: it means that answer, too', async () => {
+    const stage = stageOf([
+      { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+      answers('[[S:99]]'),
+    ])
+    const { answer, events } = await stage.say('Do A.')
+    expect([answer, laneText(events, 'answer')]).toEqual(['A.', 'A.'])
+  })
+
+  it('unless nothing of it is left to read, whoever watched', async () => {
+    const halves = `${answers('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
+    const stage = stageOf([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
+    expect((await stage.say('Do A.')).answer).toBe('A.')
+    expect((await stage.agent.run({ conversation: stage.conversation, input: 'Do B.' }).result).answer).toBe('B.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.final_answer_required', 'protocol_violation.final_answer_required'])
   })
 })
 

@@ -7,7 +7,7 @@ import type { SourcePool } from '../core/sources/merge.ts'
 import type { Change } from '../core/timeline/change.ts'
 import { enter } from '../core/timeline/enter.ts'
 import { blockAt, type Timeline } from '../core/timeline/timeline.ts'
-import { tooLate } from './fold.ts'
+import { enterEnd, tooLate } from './fold.ts'
 import type { Attempt, Progress } from './progress.ts'
 import { leaveWorkspace } from './publish.ts'
 import { sayAnswer } from './say.ts'
@@ -54,7 +54,7 @@ export async function finish(turn: Turn, progress: Progress, ended: Ended): Prom
   const [before, after] = [await turn.hooks.onBeforeCompletion(), await turn.hooks.onAfterCompletion()]
   const left = good.has(ended.exitReason) ? await leaveWorkspace(turn) : undefined
   const exitReason = left?.error ? 'error' : ended.exitReason
-  await turn.ledger.commit((now) => {
+  await enterEnd(turn, progress, (now) => {
     const said = [...before, ...lastDrafts(turn, now, attempts, decision, progress.iteration), ...after, ...(left?.drafts ?? [])]
     return [
       ...(ended.changes ?? []),

@@ -40,11 +40,11 @@ async function fold(turn: Turn, before: Progress, due: readonly InboxEvent[]): P
   return mine.reduce((progress, event) => take(progress, event, turn.settings), before)
 }
 
-/** In order of acceptance, and nothing beyond a stop: what was said after it is for the next turn to answer. */
+/** In order of acceptance, and nothing beyond the last stop: what was said after it is for the next turn to answer. */
 function dueNow(waiting: readonly InboxEvent[], turnId: string): readonly InboxEvent[] {
   if (waiting.length === 0) return waiting
   const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
-  const stop = events.findIndex((event) => isStop(event) && isMine(event, turnId))
+  const stop = events.findLastIndex((event) => isStop(event) && isMine(event, turnId))
   return stop === -1 ? events : events.slice(0, stop + 1)
 }
 
@@ -123,11 +123,27 @@ const expired = (events: readonly InboxEvent[], turnId: string, ts: string): rea
     ts,
   )
 
-/** What a turn must still look at before it ends. Not when the user said stop: then the answer that is there is the last word. */
+/** What a turn must still look at before it ends. A stop alone is nothing to look at: the answer that is there is the last word. */
 export function hasNews({ inbox }: Timeline, turnId: string): boolean {
   if (inbox.length === 0) return false
-  return inbox.some((event) => isNews(event, turnId)) && !inbox.some((event) => isMine(event, turnId) && isStop(event))
+  return dueNow(inbox, turnId).some((event) => isNews(event, turnId) && !isStop(event))
 }
+
+/**
+ * Enters the end of a turn that nothing can hold back. What was said before a stop was said to the turn that stops: it is taken in first,
+ * though nobody will answer it, and is no reason for another turn.
+ */
+export async function enterEnd(turn: Turn, progress: Progress, changes: (timeline: Timeline) => readonly Change[]): Promise<void> {
+  for (let entered = false; !entered; ) {
+    await turn.ledger.commit((timeline) => {
+      entered = !wasStopped(timeline, turn.turnId) || !hasNews(timeline, turn.turnId)
+      return entered ? changes(timeline) : []
+    })
+    if (!entered) await foldEvents(turn, progress)
+  }
+}
+
+const wasStopped = ({ inbox }: Timeline, turnId: string): boolean => inbox.some((event) => isStop(event) && isMine(event, turnId))
 
 /** An answer that is about to be the last word must be looked at again. */
 export const isNews = (event: InboxEvent, turnId: string): boolean => isMine(event, turnId) && wantsAnswer(event)

@@ -9,9 +9,9 @@ export interface HookFunctions {
   saveSummary(summary: Block): void | Promise<void>
   /** Something from outside has become part of the turn. */
   onExternalEvent(folded: FoldedEvent): void | Promise<void>
-  /** Its blocks stand before the completion. */
+  /** Its blocks stand before the completion. Asked again when the answer was held back after all: something came in while it ran. */
   onBeforeCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** Its blocks stand after the completion. */
+  /** Its blocks stand after the completion. Asked again, too. */
   onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
   /** The turn is closed, and everything it leaves behind is written. */
   onFlushCompleted(turn: { readonly turnId: string; readonly exitReason: string }): void | Promise<void>

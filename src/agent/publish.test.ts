@@ -64,7 +64,7 @@ describe('what a turn leaves of its files', () => {
     expect(await published(stage)).toEqual([])
   })
 
-  it('is published, too, when a stop makes an answer the last word that was held back for a followup', async () => {
+  it('is published, too, when a stop follows the followup that an answer was held back for', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const append: typeof store.append = async (claim, changes) => {

@@ -14,16 +14,16 @@ export interface Left {
   readonly error?: Failure
 }
 
-const nothing: Left = { drafts: [] }
+export const nothingLeft: Left = { drafts: [] }
 
 /**
  * Keeps what a good turn made of its workspace, before the turn is closed: the block goes into the same entry as the close. A turn that
  * never had files pays nothing. When it fails the turn has failed, but what was said to the user stays said.
  */
 export async function leaveWorkspace(turn: Turn): Promise<Left> {
-  if (!turn.desk.isOpen(turn.turnId) && !(turn.takenUp && hasFiles(turn.ledger.timeline, turn.turnId))) return nothing
+  if (!turn.desk.isOpen(turn.turnId) && !(turn.takenUp && hasFiles(turn.ledger.timeline, turn.turnId))) return nothingLeft
   const published = await publish(turn)
-  if (published.record.reason === 'workspace_not_materialized') return nothing
+  if (published.record.reason === 'workspace_not_materialized') return nothingLeft
   const drafts = [workspacePublish(turn.turnId, turn.clock.now(), published)]
   if (published.status !== 'failed') return { drafts }
   const message = `workspace_publish_failed: ${published.record.message ?? 'no reason was given'}`

@@ -1,5 +1,6 @@
 import { type Draft, type Notice, notice, type Place, rawDecision } from '../core/block/index.ts'
 import { remainingRounds, type Verdict, verdict } from '../core/budget.ts'
+import { isReadable } from '../core/citations/sids.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../core/decision/decision.ts'
 import type { Ending } from '../core/decision/last-words.ts'
@@ -20,7 +21,7 @@ import type { Heard } from './listen.ts'
 import { lookAround } from './look-around.ts'
 import { nextRound, type Progress } from './progress.ts'
 import { responseOf, responseReceived, thoughts } from './response.ts'
-import { serviceFailed } from './service-failure.ts'
+import { serviceFailed, serviceRecord } from './service-failure.ts'
 import type { Turn } from './turn.ts'
 
 /** A round either leads to the next or has ended the turn. */
@@ -73,7 +74,7 @@ function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, max
 
 /** What the model decided, if it can be told, and what there is to say about how it said it. */
 function understand(
-  { settings: { clarify } }: Turn,
+  { settings: { clarify }, ledger }: Turn,
   { attempts }: Progress,
   heard: Heard,
   maxTokens: number,
@@ -81,13 +82,15 @@ function understand(
   if (heard.violation) return { said: [heard.violation] }
   const response = responseOf(heard, maxTokens)
   const delivered = attempts.at(-1)?.text
-  const options = delivered === undefined ? { clarify } : { clarify, delivered }
+  const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
+  const options = delivered === undefined ? { clarify, isSource } : { clarify, isSource, delivered }
   const readable = readDecision(response, options)
   if (readable.ok) return { decision: readable.decision, said: readable.warnings }
   const reading = heard.spoken() ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
   if (reading.ok) return { decision: reading.decision, said: reading.warnings }
+  const seen = heard.answer()?.text ?? ''
   const saved = salvage({
-    delivered: heard.answer()?.text,
+    delivered: isReadable(seen, isSource) ? seen : undefined, // two openings of its channel may hold half a citation each
     violation: reading.violation,
     cut: response.finishReason === 'length',
   })
@@ -153,7 +156,10 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   const admission = admit(budgetWrapUp, decision)
   const exit = { reason: exitReason, deferrable: false }
   if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, said, exit)
-  return end(turn, after, { exitReason, ending, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
+  const { error, thrown } = asked.heard
+  if (thrown !== undefined) turn.onProblem({ where: 'model', error: thrown }) // the result tells of the limit, and the journal never of this
+  const drafts = [...thoughts(place, asked.heard), ...(error ? [serviceRecord(place, error)] : [])]
+  return end(turn, after, { exitReason, ending, changes: [responseReceived(place, asked)], drafts })
 }
 
 const exhausted: {

@@ -9,10 +9,10 @@ import { responseReceived } from './response.ts'
 
 const longestMessage = 300
 
-/** The provider has failed, and trying again did not help: what the user reads, and what stands on record. */
-export function serviceFailed(place: Place, asked: Asked, error: ServiceError, drafts: readonly Draft[] = []): Ended {
+/** What stands on record of a provider's failure that ended the turn, whatever the user reads of it. */
+export function serviceRecord(place: Place, error: ServiceError): Draft {
   const { kind, error_type, http_status, code } = error
-  const record = {
+  return notice(place, {
     code: 'service_error',
     message: 'The model service failed, and the turn was ended. Nothing ran in this round.',
     kind,
@@ -20,14 +20,18 @@ export function serviceFailed(place: Place, asked: Asked, error: ServiceError, d
     ...(http_status !== undefined && { http_status }),
     ...(code !== undefined && { provider_code: code }),
     provider_message: cut(error.message, longestMessage),
-  }
+  })
+}
+
+/** The provider has failed, and trying again did not help: what the user reads, and what stands on record. */
+export function serviceFailed(place: Place, asked: Asked, error: ServiceError, drafts: readonly Draft[] = []): Ended {
   const { thrown } = asked.heard
   return {
     exitReason: 'error',
     ending: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is our fault, not the provider's
     error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
     changes: [responseReceived(place, asked)],
-    drafts: [...drafts, notice(place, record)],
+    drafts: [...drafts, serviceRecord(place, error)],
   }
 }
 

@@ -203,8 +203,8 @@ describe('a call that fails again and again', () => {
       ...options,
       run: () => failed('no_luck', 'It did not work.', { notices: [{ code: 'protocol_violation.path_rewritten', message: 'Moved.' }] }),
     })
-  const tenTimes = (id: string): Reply[] => [
-    ...Array.from({ length: 10 }, () => calls(id, { contract: [{ filename: 'files/a.txt', description: 'A.' }] })),
+  const tenTimes = (id: string, filename = 'files/a.txt', more: Parameters<typeof calls>[2] = {}): Reply[] => [
+    ...Array.from({ length: 10 }, () => calls(id, { contract: [{ filename, description: 'A.' }] }, more)),
     answers('No luck.'),
   ]
 
@@ -216,5 +216,18 @@ describe('a call that fails again and again', () => {
   it('is one where the tool was called against the rules', async () => {
     const stage = stageOf(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // never with a program
     expect(await stage.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
+  })
+
+  it('is one where its contract cannot be kept, and none where it is only told how that was read', async () => {
+    const code = 'open("attachments/b.csv")'
+    const tools = [again('luck.run', { exec: true })]
+    const refused = stageOf(tenTimes('luck.run', 'attachments/a.txt', { code }), { tools })
+    expect(await refused.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
+    const told = stageOf(tenTimes('luck.run', 'a.txt', { code }), { tools })
+    expect(await told.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
+    const notices = await codesOf(told)
+    expect(new Set(notices)).toEqual(
+      new Set(['exec_contract_rewritten', 'exec_code_rewritten', 'path_rewritten'].map((name) => `protocol_violation.${name}`)),
+    )
   })
 })

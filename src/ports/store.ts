@@ -37,7 +37,7 @@ export interface ConversationStore {
   findByCall(conversationId: string, callId: string): Promise<readonly Block[]>
   /** Exact whatever was compacted since. Undefined when the turn is unknown or its history was let go. */
   readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
-  /** In order of `seq`, strictly after `after`. What is appended while reading may or may not be included. */
+  /** In order of `seq`, strictly after `after`. What is appended while reading may or may not be included. What is read is the reader's own. */
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /** Most recently active first. */

@@ -46,7 +46,11 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
   const model = options.model ?? scriptedModel(replies)
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-  const agent = createAgentFrom({ ...options, model, store, clock, settings, workspaces })
+  const onEntry: AgentParts['onEntry'] = (of, event) => {
+    seal(event.change)
+    options.onEntry?.(of, event)
+  }
+  const agent = createAgentFrom({ ...options, model, store, clock, settings, workspaces, onEntry })
   return {
     agent,
     model,
@@ -68,4 +72,10 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
       return changes
     },
   }
+}
+
+/** What is entered is the agent's own, and handed to everybody: whoever changes it is told here, while elsewhere nobody pays for looking. */
+function seal(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
+  Object.values(Object.freeze(value)).forEach(seal)
 }

@@ -85,6 +85,14 @@ describe('defineTool', () => {
     expect(() => defineTool({ id, description: '', params: z.object({}), run: () => 1 })).toThrow(/namespace\.name/)
   })
 
+  it('runs programs only if it can be told what files they are to leave', () => {
+    const define = (params: z.ZodObject) => () => defineTool({ id: 'a.b', description: '', params, exec: true, run: () => 1 })
+    expect(define(z.object({}))).toThrow(/^a\.b: a tool with exec needs the parameter `contract`/)
+    expect(define(z.object({ contract: z.string() }))).toThrow(/a list/)
+    expect(define(z.object({ contract: z.array(z.unknown()) }))).not.toThrow()
+    expect(define(z.object({ contract: z.unknown() }))).not.toThrow()
+  })
+
   it('refuses one that has no words for a type of its own, and says which tool it is and what to do', () => {
     const params = z.object({ when: z.coerce.date() })
     const define = () => defineTool({ id: 'a.b', description: 'd', params, run: () => 'ok' })

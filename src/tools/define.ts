@@ -18,6 +18,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
   /** Say `true` when running it twice under one idempotency key does no harm. Silence means that it might. */
   readonly repeatable?: boolean
   readonly timeoutMs?: number
+  /** Runs the program in the `code` channel. `run` is given `contract` as a list of `ContractedFile`, in physical paths of this turn. */
   readonly exec?: true
   readonly returns?: string
   readonly constraints?: readonly string[]
@@ -31,6 +32,8 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
   const { id, params: schema } = definition
   if (!/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)) throw new RangeError(`tool id "${id}" must be namespace.name`)
   const parameters = definition.parameters ?? describedBy(schema, id)
+  if (definition.exec && !parameters.some(takesContract))
+    throw new RangeError(`${id}: a tool with exec needs the parameter \`contract\`, a list of {filename, description, visibility}`)
 
   return {
     id,
@@ -51,6 +54,8 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     },
   }
 }
+
+const takesContract = ({ name, type }: Parameter) => name === 'contract' && (type === 'array' || type === 'any')
 
 function describedBy(schema: StandardSchemaV1, id: string): readonly Parameter[] {
   const listThem = `${id}: its schema cannot describe its parameters; list them in \`parameters\``

@@ -26,7 +26,7 @@ export interface Tool {
   /** Running it again under the same idempotency key does no harm: after a crash it is simply run again. */
   readonly repeatable: boolean
   readonly timeoutMs: number | undefined
-  /** Takes its program from the `code` channel. */
+  /** Takes its program from the `code` channel, and the files that this must leave from its parameter `contract`. */
   readonly exec: boolean
   readonly returns: string | undefined
   readonly constraints: readonly string[]

@@ -10,6 +10,7 @@ const text = fc.oneof(
     'A',
     'He said "hi", then left.',
     'See [[S:1]] and [[S:9]].',
+    '[[S:9]]',
     '`</channel:answer>`',
     'ref:fi:x',
     '✓ [1] a\n✗ 9',

@@ -65,6 +65,24 @@ export const program = (): Tool =>
     run: (_, { code = '' }) => `ran ${code.length} characters`,
   })
 
+/** Leaves each file that its contract declares, with the program as its content. */
+export const press = (): Tool =>
+  defineTool({
+    id: 'sample.press',
+    description: 'Runs a program that leaves files.',
+    params: z.object({
+      contract: z.array(z.object({ filename: z.string(), description: z.string(), visibility: z.enum(['external', 'internal']) })),
+      prog_name: z.string().default('program'),
+    }),
+    exec: true,
+    async run({ contract, prog_name }, { code = '', workspace }) {
+      const { files } = await workspace()
+      for (const { filename } of contract) await files.write(filename, Buffer.from(code))
+      const made = contract.map(({ filename, ...about }) => ({ physical_path: filename, ...about }))
+      return { ran: prog_name, artifact_type: 'files', files: made }
+    },
+  })
+
 /** Tools that could not, each in its own way. */
 export const faulty = (): readonly Tool[] => [
   defineTool({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { extractSids, rewriteSids } from './sids.ts'
+import { extractSids, isReadable, rewriteSids } from './sids.ts'
 
 describe('the ids that a text cites', () => {
   it('are found in tokens and in superscripts, once each, ascending', () => {
@@ -39,5 +39,26 @@ describe('new numbers for cited sources', () => {
     expect(rewriteSids("<sup class='cite' data-sids='1'>[[S:1]]</sup>", renumbered, 'html')).toBe(
       '<sup class="cite" data-sids="11">[[S:11]]</sup>',
     )
+  })
+})
+
+describe('whether something is left to read', () => {
+  const readable = (text: string) => isReadable(text, (sid) => sid === 1)
+
+  it('without citations of which nothing is known, and without usage', () => {
+    expect(
+      ['', ' \n', '[[S:9]]', ' [[S:8-9]]\n［［S：7］］', '[[USAGE:1]]', '<sup class="cite" data-sids="9">[[S:9]]</sup>'].filter(readable),
+    ).toEqual([])
+    for (const text of [
+      'a',
+      ' [[S:1]]',
+      '[[S:9,1]]',
+      '[[S:9]].',
+      '`[[S:9]]`',
+      '[[S:9',
+      '[a](b)',
+      '<sup class="cite" data-sids="1">x</sup>',
+    ])
+      expect(readable(text)).toBe(true)
   })
 })

@@ -27,6 +27,13 @@ export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number
   })
 }
 
+/** Something of a text is left to read once usage, and citations of which nothing is known, are taken out. */
+export function isReadable(text: string, isKnown: (sid: number) => boolean): boolean {
+  const begun = text.trimStart()
+  if (begun === '' || !mayCite(begun.charAt(0))) return begun !== '' // most texts begin with a word
+  return scanAll(begun, 'markdown', ({ kind, ids, text: cited }) => (kind !== 'usage' && ids.some(isKnown) ? cited : '')).trim() !== ''
+}
+
 /** Most texts hold no character that a citation begins with. */
 const mayCite = (text: string): boolean => text.includes('[') || text.includes('<') || text.includes('\uff3b')
 

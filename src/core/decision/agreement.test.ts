@@ -1,17 +1,21 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { responseOf } from '../../../test/support/responses.ts'
+import { createCitationRewriter } from '../citations/replace.ts'
 import { createLanes } from '../stream/lanes.ts'
 import { readDecision } from './read.ts'
 import { salvage } from './repairs.ts'
 
-const plain = () => ({ push: (text: string) => text, flush: () => '', used: [], unresolved: [], usage: [] })
+/** There is one source: S:1. */
+const sources = new Map([[1, { title: 'One', url: 'https://one.example/' }]])
+const isSource = (sid: number) => sources.has(sid)
+const replacer = () => createCitationRewriter({ format: 'markdown', sources: () => sources, stripUsage: true, keepUnresolved: false })
 
 type Said = readonly (readonly [string, string])[]
 
 /** What the user has seen of an answer, as the model wrote it. */
 function shownAnswer(channels: Said, finishReason: 'stop' | 'length'): string | undefined {
-  const lanes = createLanes({ iteration: 0, executionId: 'x', replacer: plain, mimeOf: () => 'text/plain' })
+  const lanes = createLanes({ iteration: 0, executionId: 'x', replacer, mimeOf: () => 'text/plain' })
   const instances = new Map<string, number>()
   channels.forEach(([channel, text], index) => {
     const instance = instances.get(channel) ?? 0
@@ -25,7 +29,17 @@ function shownAnswer(channels: Said, finishReason: 'stop' | 'length'): string | 
   return lanes.answer()?.text
 }
 
-const text = fc.constantFrom('A', ' \n', 'He said "hi", then left.', 'x\n\ny', '')
+const text = fc.constantFrom(
+  'A',
+  ' \n',
+  'He said "hi", then left.',
+  'x\n\ny',
+  '',
+  '[[S:1]]',
+  ' [[S:9]]',
+  '[[S:8,9]]\n[[USAGE:1]]',
+  'Y [[S:9]]',
+)
 const call = fc.constant({ action: 'call_tool', tool_call: { tool_id: 'react.read', params: {} } })
 const field = fc.record(
   {
@@ -72,7 +86,7 @@ describe('what the user saw and what was decided', () => {
       fc.property(responses, fc.constantFrom('stop' as const, 'length' as const), ([actions, answers, code], finishReason) => {
         const channels: Said = [['thinking', 'x'], ...actions, ...code, ...answers]
         const delivered = shownAnswer(channels, finishReason)
-        const reading = readDecision(responseOf(channels, { finishReason }))
+        const reading = readDecision(responseOf(channels, { finishReason }), { isSource })
         if (!reading.ok) {
           const kept = salvage({ delivered, violation: reading.violation, cut: finishReason === 'length' })
           expect(kept?.answer).toBe(delivered?.trim() ? delivered.trimEnd() : undefined)

@@ -166,6 +166,12 @@ describe('tools', () => {
     })
   })
 
+  it('that run code take a contract that is referred to: what it says is not known yet', () => {
+    expect(check('exec_tools.execute_code_python', '{"contract":"ref:fi:t1.files/contract.json"}', 'print(1)')).toMatchObject({
+      warnings: [],
+    })
+  })
+
   it('that run code take a contract as a list or as its text', () => {
     expect(check('exec_tools.execute_code_python', `{"contract":${contract}}`, 'print(1)')).toMatchObject({ warnings: [] })
     const text = JSON.stringify(contract.replace('filename', 'filepath'))

@@ -1,9 +1,18 @@
 import type { Notice } from '../block/notice.ts'
+import { extractSids, isReadable } from '../citations/sids.ts'
 import { isObject } from '../json.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
 import { readPhrases } from './decision.ts'
 import { channelOf, channelText, type Response, wasCut } from './response.ts'
 import { warning } from './violation.ts'
+
+/** What an answer may build upon. */
+export interface Answerable {
+  /** An answer that the user has seen in a round that had to be repeated: `complete` need not say it again. */
+  readonly delivered?: string
+  /** Of what may be cited; when not given everything may. An answer of which nothing is left without the rest is blank. */
+  isSource?(sid: number): boolean
+}
 
 /**
  * The answer: the body of its channel, else `final_answer` of the action, else what the user has already seen of it.
@@ -12,13 +21,13 @@ import { warning } from './violation.ts'
 export function readAnswer(
   response: Response,
   field: string,
-  delivered: string | undefined,
+  { delivered = '', isSource = anything }: Answerable,
   warnings: Notice[],
 ): { readonly answer: string; readonly truncated: boolean } | undefined {
   const written = withoutBlankEdges(channelText(response, 'answer'))
-  if (written === '') {
-    const answer = withoutBlankEdges(field) || withoutBlankEdges(delivered ?? '')
-    return answer === '' ? undefined : { answer, truncated: false }
+  if (!isReadable(written, isSource)) {
+    const answer = [field, delivered].map(withoutBlankEdges).find((text) => isReadable(text, isSource))
+    return answer === undefined ? undefined : { answer, truncated: false }
   }
   if (field.trim() !== '') {
     const message = 'The answer was given twice; the `answer` channel was taken and "final_answer" dropped. Write it only in the channel.'
@@ -49,6 +58,13 @@ function answerTruncated({ finishReason, maxTokens }: Response): Notice {
     max_tokens: maxTokens,
     finish_reason: finishReason,
   })
+}
+
+const anything = () => true
+
+/** What a blank answer would have cited, had it existed. */
+export function unknownSources(response: Response, field: string, { isSource = anything }: Answerable): readonly number[] {
+  return extractSids(channelText(response, 'answer') + field).filter((sid) => !isSource(sid))
 }
 
 /** The text as it was written: only blank lines before it and white space after it are dropped. */

@@ -98,13 +98,19 @@ export function callWithAnswer(action: string, toolId: string, shown: boolean): 
   })
 }
 
-export function answerRequired(action: string, shown: boolean): Notice {
+/** Nothing was written, or nothing but citations of sources that nobody has: `sids`. */
+export function answerRequired(action: string, sids: readonly number[], shown: boolean): Notice {
+  const blank = sids.length === 0
+  const named = sids.slice(0, mostSids)
   return violation('final_answer_required', {
-    what: `The action is "${action}", but the answer is blank.`,
-    next: 'Write the answer as plain markdown in the `answer` channel after the action.',
+    what: `The action is "${action}", but the answer is ${blank ? 'blank' : `nothing but citations of sources that do not exist: ${named.join(', ')}`}.`,
+    next: `Write the answer as plain markdown in the \`answer\` channel after the action${blank ? '' : ', in words, and cite only sources of the SOURCES POOL'}.`,
     shown,
+    ...(!blank && { extra: { sids: named } }),
   })
 }
+
+const mostSids = 20
 
 /** Code was written, but no single exec tool was called to run it. */
 export function codeWithoutExec(action: string, toolId: string | undefined, shown: boolean): Notice {

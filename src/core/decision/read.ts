@@ -3,16 +3,14 @@ import type { ActionKeys } from './action-keys.ts'
 import { type ActionFields, type Decision, type FinalDecision, readFields } from './decision.ts'
 import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
 import { parseAction } from './parse-action.ts'
-import { readAnswer, readFollowups } from './read-answer.ts'
+import { type Answerable, readAnswer, readFollowups, unknownSources } from './read-answer.ts'
 import * as notices from './read-notices.ts'
 import { channelOf, channelText, type Response } from './response.ts'
 import { warning } from './violation.ts'
 
-export interface ReadingOptions {
+export interface ReadingOptions extends Answerable {
   /** A lane of this response has reached the user. */
   readonly shown?: boolean
-  /** An answer that the user has seen in a round that had to be repeated: `complete` need not say it again. */
-  readonly delivered?: string
   /** Accept the action `clarify` for `exit`. */
   readonly clarify?: boolean
 }
@@ -115,10 +113,11 @@ function readFinal(
   const shown = options.shown === true
   if (fields.toolCall !== undefined) return refuse(notices.callWithAnswer(action, fields.toolCall.toolId, shown))
   if (channelText(response, 'code').trim() !== '') return refuse(notices.codeWithoutExec(action, undefined, shown))
-  const answer = readAnswer(response, fields.finalAnswer, options.delivered, warnings)
+  const answer = readAnswer(response, fields.finalAnswer, options, warnings)
   if (answer === undefined) {
     const cutOff = response.finishReason === 'length'
-    return refuse(cutOff ? notices.truncated('answer', response, shown) : notices.answerRequired(action, shown))
+    if (cutOff) return refuse(notices.truncated('answer', response, shown))
+    return refuse(notices.answerRequired(action, unknownSources(response, fields.finalAnswer, options), shown))
   }
   if (fields.notes.trim() !== '') {
     const message = `The notes sent with "${action}" were dropped; the answer was accepted. What the user should read belongs in the answer.`

@@ -2,7 +2,7 @@ import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
 import { createJsonReader } from './json-reader.ts'
 import { createJsonCollector } from './json-value.ts'
 import { type ContentParams, judgeContent } from './lanes-content.ts'
-import { createHeldLane, createLane, type EmitDelta, type HeldLane, type Lane, whenSpoken } from './lanes-delta.ts'
+import { createHeldLane, type EmitDelta, type HeldLane, type Lane, whenSpoken } from './lanes-delta.ts'
 import { createExecLanes, type ExecLanes, type ExecSettings, execLanguage } from './lanes-exec.ts'
 import { planCard } from './lanes-plan-card.ts'
 
@@ -55,7 +55,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   return self
 
   function spoken(artifactName: string): Lane {
-    return whenSpoken(() => createLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit))
+    return whenSpoken({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
   }
 
   /** A value of the action became known: see what it allows. */
@@ -86,7 +86,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       whole: lane.ending === 'whole',
     })
     if (verdict === 'drop') lane.drop()
-    else if (verdict !== 'wait') lane.release(whenSpoken(() => createLane(verdict.style, () => replacer(verdict.citations), emit)))
+    else if (verdict !== 'wait') lane.release(whenSpoken(verdict.style, () => replacer(verdict.citations), emit))
   }
 
   /** The lane of the string that begins here, if it has one. A key written twice begins its lane anew. */

@@ -33,6 +33,11 @@ export interface Lane {
   end(ending: Ending): void
 }
 
+export interface SpokenLane extends Lane {
+  /** It has said more than blanks. */
+  readonly spoken: boolean
+}
+
 const nothing: readonly LaneDelta[] = []
 
 /** Collects deltas until they are taken. Most events cause one or none. */
@@ -56,12 +61,36 @@ export const unchanged = (): Rewriting => asItIs
 
 /** A lane may be written again after its end, when its channel comes again: the index goes on, the rewriting starts afresh. */
 export function createLane(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta): Lane {
+  return openLane(style, rewritingOf, emit, true)
+}
+
+/**
+ * A lane that a person does not see until it has more to say than blanks; its end is not told either. What counts is what is left to
+ * read: a citation of nothing known leaves nothing.
+ */
+export function whenSpoken(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta): SpokenLane {
+  return openLane(style, rewritingOf, emit, false)
+}
+
+function openLane(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta, aloud: boolean): SpokenLane {
   let rewriting: Rewriting | undefined
   let index = 0
+  let spoken = aloud
+  let blank = ''
   const say = (text: string) => {
-    if (text !== '') emit(deltaOf(style, index++, text, false))
+    if (spoken) {
+      if (text !== '') emit(deltaOf(style, index++, text, false))
+      return
+    }
+    blank += text
+    if (text.trim() === '') return
+    spoken = true
+    emit(deltaOf(style, index++, blank, false))
   }
   return {
+    get spoken() {
+      return spoken
+    },
     write(text) {
       rewriting ??= rewritingOf()
       say(rewriting.push(text))
@@ -69,6 +98,7 @@ export function createLane(style: LaneStyle, rewritingOf: () => Rewriting, emit:
     end(ending) {
       say(rewriting?.flush() ?? '')
       rewriting = undefined
+      if (!spoken) return
       const last = deltaOf(style, index++, '', true)
       emit(ending === 'aborted' ? { ...last, aborted: true } : last)
     },
@@ -81,23 +111,6 @@ function deltaOf(style: LaneStyle, index: number, text: string, completed: boole
   if (extra !== undefined) return { ...style, index, text, completed }
   if (artifactName === undefined) return { marker, format, index, text, completed }
   return { marker, artifactName, format, index, text, completed }
-}
-
-/** A lane that does not exist until it has more to say than blanks; its end is not told either. */
-export function whenSpoken(create: () => Lane): Lane {
-  let blank = ''
-  let lane: Lane | undefined
-  return {
-    write(text) {
-      if (lane !== undefined) return lane.write(text)
-      blank += text
-      if (text.trim() === '') return
-      lane = create()
-      lane.write(blank)
-      blank = ''
-    },
-    end: (ending) => lane?.end(ending),
-  }
 }
 
 /** Text that waits until it is known where it may be shown, or that it may not. */

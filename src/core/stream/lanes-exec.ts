@@ -1,3 +1,4 @@
+import { artifactIds } from '../contract/artifact-ids.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import {
@@ -68,7 +69,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
       if (started || code.state === 'dropped') return
       started = true
       emit(execStatusDelta(executionId, { status: 'gen', timings: {} }))
-      code.release(whenSpoken(() => createLane(execStyle(executionId, 'code_exec.code', 'text', language), unchanged, emit)))
+      code.release(whenSpoken(execStyle(executionId, 'code_exec.code', 'text', language), unchanged, emit))
     },
     describe(given, notes) {
       if (!started) return
@@ -102,26 +103,30 @@ function execStyle(executionId: string, subType: string, format: ChannelFormat, 
   } as const
 }
 
-/** The promised files that a person will see. What is internal is not listed to anyone. */
+/** The promised files that a person will see. What is internal is not listed to anyone, but it is numbered with the others. */
 function listedFiles(contract: JsonValue | undefined, mimeOf: (filename: string) => string) {
-  const taken = new Map<string, number>()
-  return contractEntries(contract).map(({ filename, description }) => {
-    const stem = (filename.split('/').at(-1) ?? filename).replace(/\.[^.]*$/, '') || 'file'
-    const count = (taken.get(stem) ?? 0) + 1
-    taken.set(stem, count)
-    return { artifact_name: count === 1 ? stem : `${stem}_${count}`, description, mime: mimeOf(filename), filename }
-  })
+  const entries = contractEntries(contract)
+  const ids = artifactIds(entries.map(({ filename }) => filename))
+  return entries.flatMap(({ filename, description, internal }, index) =>
+    internal ? [] : [{ artifact_name: ids[index], description, mime: mimeOf(filename), filename }],
+  )
 }
 
-function contractEntries(contract: JsonValue | undefined): readonly { readonly filename: string; readonly description: string }[] {
+interface Entry {
+  readonly filename: string
+  readonly description: string
+  readonly internal: boolean
+}
+
+function contractEntries(contract: JsonValue | undefined): readonly Entry[] {
   const list = typeof contract === 'string' ? parseList(contract) : contract
   if (!Array.isArray(list)) return []
   return list.flatMap((entry: JsonValue) => {
     if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return []
     const { filename, filepath, description, visibility } = entry as { readonly [key: string]: JsonValue }
     const name = typeof filename === 'string' ? filename : filepath
-    if (typeof name !== 'string' || name.trim() === '' || visibility === 'internal') return []
-    return [{ filename: name, description: typeof description === 'string' ? description : '' }]
+    if (typeof name !== 'string' || name.trim() === '') return []
+    return [{ filename: name, description: typeof description === 'string' ? description : '', internal: visibility === 'internal' }]
   })
 }
 

@@ -151,6 +151,17 @@ describe('the answer', () => {
     expect(blankFirst.all.map(({ text, completed }) => (completed ? 'end' : text))).toEqual(['t', 'w', 'o', 'end'])
   })
 
+  it('is not begun by citations of which nothing is known: they leave nothing to see, and the field is shown in their place', () => {
+    const replacer = () => createCitationReplacer({ format: 'markdown', sources: () => new Map(), stripUsage: true, keepUnresolved: false })
+    const shown = (...said: readonly string[]) => watchCut(said, 'whole', (text) => text.split(''), replacer)
+    expect(shown('action', complete, 'answer', ' [[S:9]]\n')).toMatchObject({ all: [], answer: undefined })
+    expect(shown('action', '{"action":"complete","final_answer":"[[S:9]]"}')).toMatchObject({ all: [], answer: undefined })
+    const both = shown('action', '{"action":"complete","final_answer":"from the field"}', 'answer', '[[S:9]]')
+    expect(spelled(both.all)).toEqual([answerLane('from the field')])
+    expect(both.answer).toEqual({ source: 'action', text: 'from the field' })
+    expect(spelled(shown('action', complete, 'answer', '[[S:9]]', 'answer', '\n[[S:9]] two').all)).toEqual([answerLane('\n two')])
+  })
+
   it('is kept and ended as aborted when the output limit cut it; an interrupted one that was held is not shown', () => {
     expect(spelled(watchUntil('aborted', 'action', complete, 'answer', 'half an ans').all)).toEqual([answerLane('half an ans', 'aborted')])
     expect(spelled(watchUntil('aborted', 'action', '{"action":"exit","final_answer":"half').all)).toEqual([answerLane('half', 'aborted')])
@@ -286,7 +297,8 @@ describe('a program on its way', () => {
   const contract = [
     { filename: 'files/out.csv', description: 'rows' },
     { filepath: 'outputs/out.csv', description: 'again' },
-    { filename: 'scratch.bin', description: 'no', visibility: 'internal' },
+    { filename: 'scratch/out.bin', description: 'no', visibility: 'internal' },
+    { filename: 'outputs/sums/out.csv', description: 'sums' },
   ]
   const exec = call('exec_tools.execute_code_python', { contract, prog_name: 'sums' }, 'Add up §')
 
@@ -298,6 +310,7 @@ describe('a program on its way', () => {
     const files = [
       { artifact_name: 'out', description: 'rows', mime: 'text/csv', filename: 'files/out.csv' },
       { artifact_name: 'out_2', description: 'again', mime: 'text/csv', filename: 'outputs/out.csv' },
+      { artifact_name: 'out_4', description: 'sums', mime: 'text/csv', filename: 'outputs/sums/out.csv' },
     ]
     expect(told).toEqual([
       ['code_exec.status', 0, '{"status":"gen","timings":{}}', false],

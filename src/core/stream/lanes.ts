@@ -9,6 +9,7 @@ import {
   type Lane,
   type LaneDelta,
   type MakeReplacer,
+  type SpokenLane,
   unchanged,
   whenSpoken,
 } from './lanes-delta.ts'
@@ -39,7 +40,7 @@ export interface DeliveredAnswer {
  *   answer ── held until the action says complete, exit ─┴───▶ answer
  *   code ── held until the action calls an exec tool ────────▶ subsystem
  *
- * `final_answer` has to wait: an answer channel may still come, and then nothing of the field is shown. Nothing is ever shown
+ * `final_answer` has to wait: an answer channel may still come, and then, unless that says nothing, nothing of the field is shown. Nothing is ever shown
  * and then taken back. Followups and usage are for programs and have no lane.
  */
 export interface Lanes {
@@ -60,6 +61,7 @@ export function createLanes(settings: LaneSettings): Lanes {
   let thinking: Lane | undefined
   let action: ActionLanes | undefined
   let channelAnswer: HeldLane | undefined
+  let shownAnswer: SpokenLane | undefined
   let actions = 0
   let channelText = ''
   let delivered: DeliveredAnswer | undefined
@@ -71,13 +73,18 @@ export function createLanes(settings: LaneSettings): Lanes {
 
   function answerLane() {
     const style = { marker: 'answer', artifactName: `react.final_answer.${settings.iteration}`, format: 'markdown' } as const
-    return whenSpoken(() => createLane(style, () => settings.replacer('markdown'), emit))
+    return whenSpoken(style, () => settings.replacer('markdown'), emit)
+  }
+
+  function showChannelAnswer() {
+    shownAnswer ??= answerLane()
+    channelAnswer?.release(shownAnswer)
   }
 
   function reconsiderAnswer() {
     if (channelAnswer?.state !== 'held' || channelText === '' || actions === 0) return
     const verdict = judgeAnswer()
-    if (verdict === 'show') channelAnswer.release(answerLane())
+    if (verdict === 'show') showChannelAnswer()
     else if (verdict === 'drop') channelAnswer.drop()
   }
 
@@ -114,15 +121,17 @@ export function createLanes(settings: LaneSettings): Lanes {
 
   function showFieldAnswer() {
     const answer = action?.answer
-    if (channelText.trim() !== '' || actions !== 1 || answer === undefined || judgeAnswer() !== 'show') return
+    if (shownAnswer?.spoken || actions !== 1 || answer === undefined || judgeAnswer() !== 'show') return
     const lane = answerLane()
+    let text = ''
     answer.release({
-      write(text) {
-        if (text.trim() !== '') delivered = { source: 'action', text }
-        lane.write(text)
+      write(piece) {
+        text += piece
+        lane.write(piece)
       },
       end: lane.end,
     })
+    if (lane.spoken) delivered = { source: 'action', text }
   }
 
   return {
@@ -136,7 +145,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     end(ending) {
       for (const channel of open) finish(channel, ending)
       reconsiderAnswer()
-      if (actions === 0 || (actions === 1 && isBlank())) channelAnswer?.release(answerLane())
+      if (actions === 0 || (actions === 1 && isBlank())) showChannelAnswer()
       showFieldAnswer()
       action?.exec.end()
       return take()
@@ -146,8 +155,7 @@ export function createLanes(settings: LaneSettings): Lanes {
       return take()
     },
     answer() {
-      if (delivered !== undefined) return delivered
-      return channelAnswer?.state === 'open' && channelText.trim() !== '' ? { source: 'channel', text: channelText } : undefined
+      return delivered ?? (shownAnswer?.spoken ? { source: 'channel', text: channelText } : undefined)
     },
   }
 }

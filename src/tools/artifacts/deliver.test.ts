@@ -33,7 +33,7 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
     run: (_, call) => work(call) as never,
   })
   const reply = options.exec
-    ? calls('shop.make', { contract: [{ filename: 'a', description: 'b' }] }, { code: 'x' })
+    ? calls('shop.make', { contract: [{ filename: 'files/a.md', description: 'b' }] }, { code: 'x' })
     : calls('shop.make', {})
   const problems: unknown[] = []
   const stage = createHarness({

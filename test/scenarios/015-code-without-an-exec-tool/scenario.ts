@@ -4,7 +4,7 @@ import { action } from '../../support/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const code = '\n<channel:code>print(1)</channel:code>'
-const contract = [{ filename: 'out.txt', description: 'the output' }]
+const contract = [{ filename: 'files/out.txt', description: 'the output' }]
 
 export default {
   title: 'code runs only after a call of one exec tool that says which files it makes',

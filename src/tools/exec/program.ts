@@ -1,5 +1,5 @@
-import { failed } from './outcome.ts'
-import type { Outcome } from './tool.ts'
+import { failed } from '../outcome.ts'
+import type { Outcome } from '../tool.ts'
 
 /** Tags of the protocol, and how a block of code begins in markdown: none of it belongs to a program. */
 const foreign = /<\/?(?:channel:|thinking>)|^\s*`/i

@@ -1,0 +1,20 @@
+import { expect } from 'vitest'
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { search } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+import { deltasOf, laneText } from '../../support/told.ts'
+
+export default {
+  title: 'loop 17.55: an answer that is nothing but citations of sources that do not exist is blank: it is refused, and nobody has seen it',
+  cast: () => ({
+    tools: [search()],
+    replies: [calls('web_tools.web_search', { query: 'doors' }), answers('[[S:99]] [[S:7,8]]'), answers('Doors are red [[S:1]].')],
+  }),
+  act: async (stage) => {
+    const { answer, events } = await stage.say('Which colour are doors?')
+    expect(answer).toBe('Doors are red [[S:1]].')
+    expect(laneText(events, 'answer')).toMatch(/^Doors are red \[.+\]\(.+\)\.$/)
+    expect(new Set(deltasOf(events, 'answer').map(({ iteration }) => iteration))).toEqual(new Set([2])) // the blank one was not even begun
+  },
+  prompt: true,
+} satisfies Scenario

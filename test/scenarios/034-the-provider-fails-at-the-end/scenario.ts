@@ -1,0 +1,25 @@
+import { expect } from 'vitest'
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { weather } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+import { codesOf } from '../../support/told.ts'
+
+const call = calls('weather.today', { city: 'Rome' })
+const refused = { error: { kind: 'authentication', http_status: 401, retryable: false, message: 'invalid key' } } as const
+const broken = {
+  text: answers('Rome is').slice(0, -30),
+  error: { kind: 'connection', retryable: false, message: 'reset by peer' },
+} as const
+
+export default {
+  title: 'a provider that fails in the last call, before it speaks or while it does: it is on record, and the user reads of the limit',
+  cast: () => ({ tools: [weather()], settings: { maxRounds: 1 }, replies: [call, refused, call, broken] }),
+  act: async (stage) => {
+    for (const input of ['How is Rome?', 'And now?']) {
+      const { exitReason, answer, error } = await stage.say(input)
+      expect([exitReason, error]).toEqual(['max_iterations', undefined])
+      expect(answer).toMatch(/^I reached the step limit/)
+    }
+    expect(await codesOf(stage)).toEqual(['service_error', 'service_error'])
+  },
+} satisfies Scenario

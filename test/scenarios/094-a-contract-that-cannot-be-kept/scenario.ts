@@ -1,0 +1,25 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { press } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const declares = (...filenames: readonly string[]) =>
+  calls(
+    'sample.press',
+    { contract: filenames.map((filename) => ({ filename, description: `What is in ${filename}.` })) },
+    { code: 'print("rome")' },
+  )
+
+export default {
+  title:
+    'tools 18.80: files among the attachments, of another turn, outside, or twice cannot be declared: nothing runs until they are mended',
+  cast: () => ({
+    tools: [press()],
+    replies: [
+      declares('attachments/a.txt', 'turn_0/files/b.txt', '../c.txt'),
+      declares('files/cities.txt', 'cities.txt'),
+      declares('files/cities.txt', 'outputs/cities.txt'),
+      answers('Both are there.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario

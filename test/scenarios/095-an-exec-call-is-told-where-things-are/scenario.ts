@@ -1,0 +1,24 @@
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { press } from '../../support/cast.ts'
+import type { Scenario } from '../../support/scenario.ts'
+
+const contract = [{ filename: 'cities.txt', description: 'The cities.' }]
+const told = { contract: [{ filename: 'files/cities.txt', description: 'The cities.', visibility: 'internal' }], prog_name: 'cities' }
+
+export default {
+  title:
+    'a bare name in a contract, a program of another turn and paths in a program are no reason not to run; what became of them is told',
+  cast: () => ({
+    tools: [press()],
+    replies: [
+      calls(
+        'sample.press',
+        { contract, prog_name: 'turn_0/files/cities.py' },
+        { code: 'copy("attachments/world.csv", "files/cities.txt")' },
+      ),
+      calls('sample.press', told, { code: 'save("files/cities.txt")' }),
+      answers('Rome and Paris.'),
+    ],
+  }),
+  prompt: true,
+} satisfies Scenario
