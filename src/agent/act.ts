@@ -56,17 +56,26 @@ export function enterCall(turn: Turn, place: Place, asked: Asked, action: Action
 }
 
 /** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
-export async function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
-  const { tool, params, decision } = call
-  const { turnId: turn_id, iteration, callId: call_id } = place
+export function perform(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
   const phase = turn.inbox.beginPhase()
-  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.started', tool_id: tool.id, call_id })
+  tell(turn, place, call, 'tool.started')
   const running = runTool(turn, progress, place, call, seen, phase)
-  const { outcome, stopped } = running instanceof Promise ? await running : running
-  phase.end()
-  turn.calls?.add({ callId: call_id, toolId: tool.id, description: decision.notes, params, outcome })
-  turn.emit({ type: 'status', turn_id, iteration, status: 'tool.ended', tool_id: tool.id, call_id })
-  return stopped && turn.signal.aborted ? progress : await settle(turn, progress, place, tool.id, outcome)
+  const performed = ({ outcome, stopped }: Invoked) => {
+    phase.end()
+    turn.calls?.add({ callId: place.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
+    tell(turn, place, call, 'tool.ended')
+    return stopped && turn.signal.aborted ? Promise.resolve(progress) : settle(turn, progress, place, call.tool.id, outcome)
+  }
+  return running instanceof Promise ? running.then(performed) : performed(running) // one that is done makes nobody wait
+}
+
+function tell(
+  turn: Turn,
+  { turnId: turn_id, iteration, callId: call_id }: Place,
+  { tool }: ToolRun,
+  status: 'tool.started' | 'tool.ended',
+): void {
+  turn.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
@@ -79,7 +88,7 @@ function callDrafts(place: Place, { heard }: Asked, { decision, tool, params, wa
   if (decision.code !== undefined) drafts.push(toolCode(place, decision.code))
   drafts.push(toolCall(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }))
   for (const said of warnings) drafts.push(notice(place, said))
-  for (const said of acks?.warnings ?? []) drafts.push(notice(place, said))
+  if (acks) for (const said of acks.warnings) drafts.push(notice(place, said))
   return drafts
 }
 

@@ -1,4 +1,5 @@
 import type { ModelEvent } from '../core/model-event.ts'
+import { forEachOf } from './for-each-of.ts'
 import type { Phase } from './phase.ts'
 
 export interface Hearing<Heard> {
@@ -16,7 +17,7 @@ export interface Hearing<Heard> {
  * Reads what a model says to the end, whatever its adapter does. One that was told to stop and does not is left behind, and nothing it
  * says later is heard.
  */
-export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, { phase, graceMs, take, over }: Hearing<Heard>): Promise<Heard> {
+export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, hearing: Hearing<Heard>): Promise<Heard> {
   return new Promise((resolve, reject) => {
     let ended = false
     let leaving: NodeJS.Timeout | undefined
@@ -25,22 +26,14 @@ export function hearOut<Heard>(speak: () => AsyncIterable<ModelEvent>, { phase, 
       ended = true
       clearTimeout(leaving)
       try {
-        resolve(over(broke))
+        resolve(hearing.over(broke))
       } catch (error) {
         reject(error)
       }
     }
-    const read = async () => {
-      try {
-        for await (const event of speak()) if (ended || !take(event)) break
-      } catch (thrown) {
-        return end({ thrown })
-      }
-      end()
-    }
-    phase.whenStopped(() => {
-      if (!ended) leaving = setTimeout(end, graceMs)
+    hearing.phase.whenStopped(() => {
+      if (!ended) leaving = setTimeout(end, hearing.graceMs)
     })
-    void read()
+    forEachOf(speak, (event) => !ended && hearing.take(event), end)
   })
 }

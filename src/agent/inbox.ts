@@ -88,13 +88,9 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
       return !late
     },
     beginPhase() {
-      const outer = phases.length // phases lie one within another: whichever began last ends first
-      const phase = openPhase(() => {
-        phases.length = outer
-      })
+      const phase = openPhase(phases)
       if (turns.aborted) phase.abort(turns.reason)
       else if (isSteered()) phase.abort(steeredError())
-      phases.push(phase)
       return phase
     },
     pause(ms) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { decisionChannels } from '../core/decision/channels.ts'
-import { createWatch } from '../core/decision/watch.ts'
+import { createWatch, type Watch } from '../core/decision/watch.ts'
 import type { LaneEvent } from '../core/event.ts'
 import type { ModelEvent } from '../core/model-event.ts'
 import { createLanes } from '../core/stream/lanes.ts'
@@ -61,13 +61,12 @@ describe('listening', () => {
   it('looks at the whole of a response at its beginning only, however long it goes on with blanks', async () => {
     const watch = createWatch()
     let looks = 0
-    const beginsWell = (raw: string) => {
-      looks += 1
-      return watch.beginsWell(raw)
-    }
-    const counting = {
-      ...watch,
-      beginsWell,
+    const counting: Watch = {
+      beginsWell(raw) {
+        looks += 1
+        return watch.beginsWell(raw)
+      },
+      step: (...seen) => watch.step(...seen),
       get begun() {
         return watch.begun
       },

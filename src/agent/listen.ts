@@ -7,7 +7,7 @@ import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core
 import type { Channel } from '../core/stream/channel.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
-import { hearOut } from './hear-out.ts'
+import { type Hearing, hearOut } from './hear-out.ts'
 import type { Audience } from './hub.ts'
 import type { Phase } from './phase.ts'
 import { createReader, type Reader } from './reader.ts'
@@ -52,68 +52,99 @@ export interface Listening {
  * parsed, unless somebody asks what was shown of it.
  */
 export function listen(speak: () => AsyncIterable<ModelEvent>, phase: Phase, listening: Listening): Promise<Heard> {
-  const { audience, watch, channels } = listening
-  let raw = ''
-  let finish: Heard['finish']
-  let error: Heard['error']
-  let billed: Heard['billed']
-  let over: Parameters<Reader['end']>[0] | undefined
-  let reader: Reader | undefined
+  const ear = new Ear(phase, listening)
+  listening.audience.whenJoined(() => ear.catchUp())
+  return hearOut(speak, ear)
+}
 
-  /** Has read what has come so far, and, when it is over, the end of it. */
-  const upToNow = (latest?: string): Reader => {
-    reader ??= createReader(listening)
-    reader.readTo(raw, latest)
-    if (over) reader.end(over)
-    return reader
+/** What is heard, while it is heard and afterwards: one object, because there is one for every question. */
+class Ear implements Heard, Hearing<Heard> {
+  raw = ''
+  channels: readonly ReceivedChannel[] = []
+  preamble = ''
+  finish: Heard['finish'] = undefined
+  error: Heard['error'] = undefined
+  billed: Heard['billed'] = undefined
+  thrown: unknown = undefined
+  violation: Notice | undefined = undefined
+  readonly phase: Phase
+  readonly graceMs: number
+  private readonly listening: Listening
+  private ending: Parameters<Reader['end']>[0] | undefined = undefined
+  private reader: Reader | undefined = undefined
+
+  constructor(phase: Phase, listening: Listening) {
+    this.phase = phase
+    this.graceMs = listening.graceMs
+    this.listening = listening
   }
-  const hear = (event: ModelEvent): boolean => {
+
+  take(event: ModelEvent): boolean {
     if (event.type === 'text.delta') {
-      raw += event.text
-      if (audience.isPresent()) upToNow(event.text).showing.catchUp()
-      else if (!watch.begun && (reader || !watch.beginsWell(raw))) upToNow(event.text) // whoever reads already need not look at all of it again
+      const { audience, watch } = this.listening
+      this.raw += event.text
+      if (audience.isPresent()) this.upToNow(event.text).showing.catchUp()
+      else if (!watch.begun && (this.reader || !watch.beginsWell(this.raw))) this.upToNow(event.text) // whoever reads already need not look at all of it again
     } else if (event.type === 'finish') {
-      finish = { reason: event.finishReason, modelName: event.modelName }
-      error = undefined
-      billed = event.usage
+      this.finish = { reason: event.finishReason, modelName: event.modelName }
+      this.error = undefined
+      this.billed = event.usage
     } else if (event.type === 'error') {
-      finish = undefined
-      error = event.error
-      billed = event.usage
+      this.finish = undefined
+      this.error = event.error
+      this.billed = event.usage
     }
-    if (reader?.violation === undefined) return true
-    phase.abort(new DOMException('The response broke the protocol.', 'AbortError'))
+    if (this.reader?.violation === undefined) return true
+    this.phase.abort(new DOMException('The response broke the protocol.', 'AbortError'))
     return false
   }
 
-  const whole = (broke: { readonly thrown: unknown } | undefined): Heard => {
-    const threw = reader?.violation ? undefined : broke // whoever was stopped for a violation may throw as it likes
-    if (threw) {
-      finish = undefined
-      billed = undefined
-      error = thrownError(threw.thrown, raw !== '')
-    }
-    over = finish ? (finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
-    const plain = reader ? undefined : plainChannels(raw, channels)
-    const read = plain ? undefined : upToNow()
-    if (audience.isPresent()) upToNow().showing.catchUp()
-    return {
-      raw,
-      channels: plain ?? upToNow().channels(),
-      preamble: read?.preamble ?? '',
-      finish,
-      error,
-      billed,
-      thrown: threw?.thrown,
-      violation: read?.violation,
-      shown: () => upToNow().showing.shown(),
-      spoken: () => upToNow().showing.spoken(),
-      answer: () => upToNow().showing.answer(),
-    }
+  over(broke: { readonly thrown: unknown } | undefined): Heard {
+    if (broke && !this.reader?.violation) this.brokeOff(broke.thrown) // whoever was stopped for a violation may throw as it likes
+    this.ending = this.finish ? (this.finish.reason === 'length' ? 'aborted' : 'whole') : 'cut'
+    const plain = this.reader ? undefined : plainChannels(this.raw, this.listening.channels)
+    if (plain) this.channels = plain
+    else this.readWhole(this.upToNow())
+    if (this.listening.audience.isPresent()) this.catchUp()
+    return this
   }
 
-  audience.whenJoined(() => upToNow().showing.catchUp())
-  return hearOut(speak, { phase, graceMs: listening.graceMs, take: hear, over: whole })
+  shown(): boolean {
+    return this.upToNow().showing.shown()
+  }
+
+  spoken(): boolean {
+    return this.upToNow().showing.spoken()
+  }
+
+  answer(): DeliveredAnswer | undefined {
+    return this.upToNow().showing.answer()
+  }
+
+  catchUp(): void {
+    this.upToNow().showing.catchUp()
+  }
+
+  private brokeOff(thrown: unknown): void {
+    this.finish = undefined
+    this.billed = undefined
+    this.error = thrownError(thrown, this.raw !== '')
+    this.thrown = thrown
+  }
+
+  private readWhole(reader: Reader): void {
+    this.channels = reader.channels()
+    this.preamble = reader.preamble
+    this.violation = reader.violation
+  }
+
+  /** Has read what has come so far, and, when it is over, the end of it. */
+  private upToNow(latest?: string): Reader {
+    this.reader ??= createReader(this.listening)
+    this.reader.readTo(this.raw, latest)
+    if (this.ending) this.reader.end(this.ending)
+    return this.reader
+  }
 }
 
 const ADAPTER = 'model'

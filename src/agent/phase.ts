@@ -10,21 +10,39 @@ export interface Phase {
   end(): void
 }
 
-export function openPhase(end: () => void = () => {}): Phase {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  let act: (() => void) | undefined
-  return {
-    signal,
-    abort(reason) {
-      if (signal.aborted) return
-      stopping.abort(reason)
-      act?.()
-    },
-    whenStopped(latest) {
-      act = latest
-      if (signal.aborted) latest()
-    },
-    end,
+/** Phases lie one within another: whichever began last ends first. */
+export function openPhase(open: Phase[] = []): Phase {
+  const phase = new OpenPhase(open)
+  open.push(phase)
+  return phase
+}
+
+/** Two are opened in every round: a class, because closures for each of them would be most of what a phase costs. */
+class OpenPhase implements Phase {
+  readonly signal: AbortSignal
+  private readonly stopping = new AbortController()
+  private readonly open: Phase[]
+  private readonly outer: number
+  private act: (() => void) | undefined = undefined
+
+  constructor(open: Phase[]) {
+    this.signal = this.stopping.signal
+    this.open = open
+    this.outer = open.length
+  }
+
+  abort(reason: unknown): void {
+    if (this.signal.aborted) return
+    this.stopping.abort(reason)
+    this.act?.()
+  }
+
+  whenStopped(latest: () => void): void {
+    this.act = latest
+    if (this.signal.aborted) latest()
+  }
+
+  end(): void {
+    while (this.open.length > this.outer) this.open.pop() // to set its length costs nine times as much
   }
 }

@@ -1,6 +1,6 @@
 import { type Draft, type Place, thinking } from '../core/block/index.ts'
 import { estimatedUsage } from '../core/cost/usage.ts'
-import type { Response } from '../core/decision/response.ts'
+import { channelOf, type Response } from '../core/decision/response.ts'
 import type { ModelUsage } from '../core/model-event.ts'
 import type { PromptRecord, ResponseReceived, RetriedAttempt, Usage } from '../core/timeline/change.ts'
 import type { Asked } from './ask.ts'
@@ -66,7 +66,7 @@ export const usageOf = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, outpu
 
 /** What the model thought aloud: kept, and shown to people; never to the model. */
 export function thoughts(place: Place, heard: Heard): readonly Draft[] {
-  const said = heard.channels.find(({ name }) => name === 'thinking')?.instances
+  const said = channelOf(heard, 'thinking')?.instances
   const text = (said?.length === 1 ? said[0] : said?.join('\n'))?.trim()
   return text ? [thinking(place, text)] : []
 }

@@ -30,11 +30,15 @@ export function recordedInbox(inbox: Inbox, conductor: Conductor): Inbox {
     pause: async () => {},
     beginPhase() {
       const phase = inbox.beginPhase()
-      const end = () => {
-        phase.end()
-        for (const event of conductor.dueAfterAnswer()) inbox.accept(event).catch(() => {}) // the next commit fails by itself
+      return {
+        signal: phase.signal,
+        abort: (reason) => phase.abort(reason),
+        whenStopped: (act) => phase.whenStopped(act),
+        end() {
+          phase.end()
+          for (const event of conductor.dueAfterAnswer()) inbox.accept(event).catch(() => {}) // the next commit fails by itself
+        },
       }
-      return { ...phase, end }
     },
   }
 }

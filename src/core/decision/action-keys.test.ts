@@ -49,7 +49,7 @@ describe('keys in the order of writing', () => {
     const json =
       '{"tool_call":{"x":1},"tool_call":{"params":{"b":{"deep":1},"a":["{\\"k\\":1}",{"in":2}],"b":2}},"other":{"params":{"no":1}}}'
     expect(parseAction(json)).toMatchObject({
-      keys: { root: ['tool_call', 'tool_call', 'other'], toolCall: ['x', 'params'], params: ['b', 'a', 'b'] },
+      keys: { params: ['b', 'a', 'b'], repeated: ['tool_call', 'params.b'] },
     })
   })
 

@@ -1,28 +1,28 @@
 import { isObject, parseJson } from '../json.ts'
 import { createJsonReader } from '../stream/json-reader.ts'
 
-/** Keys of an action in the order of writing, repeated ones included: a parsed object remembers neither. */
+/** What the text of an action says and its value no longer knows. */
 export interface ActionKeys {
-  readonly root: readonly string[]
-  readonly toolCall: readonly string[]
+  /** Names of the parameters in the order of writing, repeated ones included. */
   readonly params: readonly string[]
+  /** Names that were written more than once: of the action, of its call as `tool_call.…`, of its parameters as `params.…`. */
+  readonly repeated: readonly string[]
 }
-
-export const noKeys: ActionKeys = { root: [], toolCall: [], params: [] }
 
 const noNames: readonly string[] = []
 
+export const noKeys: ActionKeys = { params: noNames, repeated: noNames }
+
 /**
  * Keys of a value as it remembers them, when that is how this valid text wrote them, and undefined when it may not be. As many keys
- * as colons that can end one: none was repeated. None that is a number: they kept their order. Nearly always so.
+ * as colons that can end one: none was repeated. No parameter that is a number: they kept their order. Nearly always so.
  */
 export function keysRemembered(value: { readonly [key: string]: unknown }, text: string): ActionKeys | undefined {
   if (countKeys(value) !== countKeyEnds(text)) return undefined
-  const call = isObject(value.tool_call) ? value.tool_call : undefined
-  const root = Object.keys(value)
-  const toolCall = call ? Object.keys(call) : noNames
-  const params = isObject(call?.params) ? Object.keys(call.params) : noNames
-  return mayBeSorted(root) || mayBeSorted(toolCall) || mayBeSorted(params) ? undefined : { root, toolCall, params }
+  const params = isObject(value.tool_call) ? value.tool_call.params : undefined
+  if (!isObject(params)) return noKeys
+  const names = Object.keys(params)
+  return mayBeSorted(names) ? undefined : { params: names, repeated: noNames }
 }
 
 /** At every depth. */
@@ -59,7 +59,7 @@ export function keysLeniently(text: string): ActionKeys {
     const key = event.path.at(-1)
     if (starts && typeof key === 'string') keys.add(event.path.length, event.path, key)
   }
-  return keys.found
+  return keys.found()
 }
 
 /**
@@ -93,7 +93,7 @@ export function keysOfValid(text: string): ActionKeys {
         break
       case 0x7d:
       case 0x5d:
-        if (--depth <= 0) return keys.found
+        if (--depth <= 0) return keys.found()
         keyNext = false
         break
       case 0x2c:
@@ -101,20 +101,36 @@ export function keysOfValid(text: string): ActionKeys {
         break
     }
   }
-  return keys.found
+  return keys.found()
 }
 
 function collectKeys() {
-  const found = { root: [] as string[], toolCall: [] as string[], params: [] as string[] }
+  const root: string[] = []
+  const toolCall: string[] = []
+  const params: string[] = []
   return {
-    found,
     add(depth: number, path: readonly (string | number | undefined)[], key: string) {
-      if (depth === 1) found.root.push(key)
+      if (depth === 1) root.push(key)
       else if (path[0] !== 'tool_call') return
-      else if (depth === 2) found.toolCall.push(key)
-      else if (depth === 3 && path[1] === 'params') found.params.push(key)
+      else if (depth === 2) toolCall.push(key)
+      else if (depth === 3 && path[1] === 'params') params.push(key)
     },
+    found: (): ActionKeys => ({
+      params,
+      repeated: [
+        ...repeatedIn(root),
+        ...repeatedIn(toolCall).map((key) => `tool_call.${key}`),
+        ...repeatedIn(params).map((key) => `params.${key}`),
+      ],
+    }),
   }
+}
+
+function repeatedIn(keys: readonly string[]): readonly string[] {
+  const once = new Set<string>()
+  const again = new Set<string>()
+  for (const key of keys) (once.has(key) ? again : once).add(key)
+  return [...again]
 }
 
 /** The quote that ends the string opened at `from`: one that no odd run of backslashes precedes. */

@@ -1,6 +1,5 @@
 import type { Notice } from '../block/notice.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
-import type { ActionKeys } from './action-keys.ts'
 import { channelOf, type Response } from './response.ts'
 import { cut, diagnosisLimit, excerptLimit, previewLimit, violation, warning, word } from './violation.ts'
 
@@ -140,29 +139,8 @@ export function repaired(repairs: readonly string[]): Notice {
 }
 
 /** Of two values under one name the last one counts, and the model should know. */
-export function duplicateKeys({ root, toolCall, params }: ActionKeys): Notice | undefined {
-  if (!isRepeating(root) && !isRepeating(toolCall) && !isRepeating(params)) return undefined
-  const repeated = [
-    ...repeatedIn(root),
-    ...repeatedIn(toolCall).map((key) => `tool_call.${key}`),
-    ...repeatedIn(params).map((key) => `params.${key}`),
-  ]
+export function duplicateKeys(repeated: readonly string[]): Notice {
   const keys = repeated.slice(0, 8).map((key) => word(key))
   const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`
   return warning('duplicate_keys', message, { keys })
-}
-
-const aHandful = 32
-
-function isRepeating(keys: readonly string[]): boolean {
-  if (keys.length > aHandful) return new Set(keys).size < keys.length
-  for (let index = 1; index < keys.length; index++) if (keys.indexOf(keys[index] as string) !== index) return true
-  return false
-}
-
-function repeatedIn(keys: readonly string[]): readonly string[] {
-  const once = new Set<string>()
-  const again = new Set<string>()
-  for (const key of keys) (once.has(key) ? again : once).add(key)
-  return [...again]
 }

@@ -1,5 +1,4 @@
 import type { Notice } from '../block/notice.ts'
-import type { ActionKeys } from './action-keys.ts'
 import { type ActionFields, type Decision, type FinalDecision, readFields } from './decision.ts'
 import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
 import { parseAction } from './parse-action.ts'
@@ -56,10 +55,10 @@ function read(response: Response, options: ReadingOptions, warnings: Notice[]): 
   const checked = readFields(parsed.value)
   if (!checked.ok) return refuse(notices.schemaError(checked.problem, text, shown))
   if (parsed.repairs.length > 0) warnings.push(notices.repaired(parsed.repairs))
-  const repeated = notices.duplicateKeys(parsed.keys)
-  if (repeated) warnings.push(repeated)
+  const { params, repeated } = parsed.keys
+  if (repeated.length > 0) warnings.push(notices.duplicateKeys(repeated))
   const { fields } = checked
-  if (fields.action === 'call_tool') return readCall(response, fields, parsed.keys, shown)
+  if (fields.action === 'call_tool') return readCall(response, fields, params, shown)
   if (fields.action === 'complete' || fields.action === 'exit') return readFinal(response, fields.action, fields, options, warnings)
   if (fields.action === 'clarify' && options.clarify) return readFinal(response, 'exit', fields, options, warnings)
   const allowed = ['call_tool', 'complete', 'exit', ...(options.clarify ? ['clarify'] : [])]
@@ -91,7 +90,12 @@ function readWithoutAction(response: Response, options: ReadingOptions, warnings
   return readFinal(response, 'complete', nothing, options, warnings)
 }
 
-function readCall(response: Response, { notes, toolCall, finalAnswer }: ActionFields, keys: ActionKeys, shown: boolean): Outcome {
+function readCall(
+  response: Response,
+  { notes, toolCall, finalAnswer }: ActionFields,
+  paramKeys: readonly string[],
+  shown: boolean,
+): Outcome {
   const toolId = toolCall?.toolId ?? ''
   const answered = finalAnswer.trim() !== '' || channelText(response, 'answer').trim() !== ''
   if (answered) return refuse(notices.answerWithCall(toolId, shown))
@@ -99,7 +103,7 @@ function readCall(response: Response, { notes, toolCall, finalAnswer }: ActionFi
   const codeCut = channelOf(response, 'code')?.closed === 'cut' && response.finishReason === 'length'
   if (codeCut) return refuse(notices.truncated('code', response, shown))
   const code = channelText(response, 'code')
-  const call = { action: 'call_tool' as const, notes: notes.trim(), toolId, params: toolCall.params, paramKeys: keys.params }
+  const call = { action: 'call_tool' as const, notes: notes.trim(), toolId, params: toolCall.params, paramKeys }
   return accept(code.trim() === '' ? call : { ...call, code })
 }
 

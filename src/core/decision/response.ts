@@ -53,7 +53,7 @@ export function gatherChannels(events: readonly ChannelEvent[]): readonly Receiv
   return gathered
 }
 
-export function channelOf(response: Response, name: string): ReceivedChannel | undefined {
+export function channelOf(response: Pick<Response, 'channels'>, name: string): ReceivedChannel | undefined {
   for (const channel of response.channels) if (channel.name === name) return channel
   return undefined
 }

@@ -19,26 +19,26 @@ export interface Watch {
 
 const opening = '<channel:thinking>'
 
-export function createWatch(): Watch {
-  const self = { begun: false, beginsWell, step }
+export const createWatch = (): Watch => new OpeningWatch()
 
-  function beginsWell(raw: string): boolean {
-    self.begun ||= raw.startsWith(opening)
-    return self.begun || opening.startsWith(raw)
+class OpeningWatch implements Watch {
+  begun = false
+
+  beginsWell(raw: string): boolean {
+    this.begun ||= raw.startsWith(opening)
+    return this.begun || opening.startsWith(raw)
   }
 
-  function step(...[events, { preamble, hasPreamble, strayTags }, raw]: Parameters<Watch['step']>): Notice | undefined {
-    if (self.begun) return undefined
+  step(...[events, { preamble, hasPreamble, strayTags }, raw]: Parameters<Watch['step']>): Notice | undefined {
+    if (this.begun) return undefined
     if (hasPreamble) {
-      self.begun = true
+      this.begun = true
       return preambleViolation(preamble)
     }
     const closeTag = strayTags.length > 0 ? leadingCloseTag(raw, preamble) : undefined
     const first = closeTag ?? events.find(({ type }) => type === 'channel.start')?.channel
     if (first === undefined) return undefined
-    self.begun = true
+    this.begun = true
     return first === 'thinking' ? undefined : firstChannelViolation(first, preamble.length)
   }
-
-  return self
 }
