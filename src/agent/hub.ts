@@ -32,6 +32,14 @@ export interface Audience {
   whenJoined(catchUp: () => void): void
 }
 
+/** Where a conversation is worked on or listened to. */
+interface Room {
+  readonly conversationId: string
+  /** Undefined while nobody works on it. */
+  stage: Stage | undefined
+  readonly listeners: Listeners
+}
+
 interface Stage {
   seq: number
   readonly live: Told<LaneEvent | StatusEvent>[]
@@ -47,13 +55,31 @@ interface Listeners {
 }
 
 export function createHub(onError: (error: unknown) => void): Hub {
-  const stages = new Map<string, Stage>()
-  const listeners = new Map<string, Listeners>()
+  const rooms = new Map<string, Room>()
   const leaving = new Map<string, Set<() => void>>()
+  let latest: Room | undefined // much is said in one room before anybody speaks in another
+
+  function find(conversationId: string): Room | undefined {
+    if (latest?.conversationId !== conversationId) latest = rooms.get(conversationId)
+    return latest
+  }
+
+  function enter(conversationId: string): Room {
+    const known = find(conversationId)
+    if (known) return known
+    const room: Room = { conversationId, stage: undefined, listeners: { everything: new Set(), entries: new Set() } }
+    rooms.set(conversationId, room)
+    return room
+  }
+
+  function lockIfEmpty({ conversationId, stage, listeners }: Room): void {
+    if (stage || listeners.everything.size > 0 || listeners.entries.size > 0) return
+    rooms.delete(conversationId)
+    latest = undefined
+  }
 
   /** Where the event stands; what it makes obsolete is no longer in flight. */
-  function place(conversationId: string, event: TurnEvent): Told {
-    const stage = stages.get(conversationId)
+  function place(stage: Stage | undefined, event: TurnEvent): Told {
     if (event.type === 'entry') {
       if (stage) stage.seq = event.seq
       if (stage && isHeard(event)) {
@@ -78,24 +104,29 @@ export function createHub(onError: (error: unknown) => void): Hub {
   }
 
   return {
-    open: (conversationId, seq) => void stages.set(conversationId, { seq, live: [], catchUp: undefined }),
-    close: (conversationId) => void stages.delete(conversationId),
+    open(conversationId, seq) {
+      enter(conversationId).stage = { seq, live: [], catchUp: undefined }
+    },
+    close(conversationId) {
+      const room = find(conversationId)
+      if (!room) return
+      room.stage = undefined
+      lockIfEmpty(room)
+    },
     publish(conversationId, event) {
-      const told = place(conversationId, event)
-      const present = listeners.get(conversationId)
-      if (present === undefined) return
-      if (present.everything.size > 0) tell(present.everything, told)
-      if (event.type === 'entry' && present.entries.size > 0) tell(present.entries, told)
+      const room = find(conversationId)
+      if (!room) return
+      const told = place(room.stage, event)
+      const { everything, entries } = room.listeners
+      if (everything.size > 0) tell(everything, told)
+      if (event.type === 'entry' && entries.size > 0) tell(entries, told)
     },
     subscribe(conversationId, listener, to = 'everything') {
-      if (to === 'everything') stages.get(conversationId)?.catchUp?.()
-      const present = listeners.get(conversationId) ?? { everything: new Set(), entries: new Set() }
-      listeners.set(conversationId, present)
-      present[to].add(listener)
+      const room = enter(conversationId)
+      if (to === 'everything') room.stage?.catchUp?.()
+      room.listeners[to].add(listener)
       return () => {
-        if (!present[to].delete(listener)) return
-        const isEmpty = present.everything.size === 0 && present.entries.size === 0
-        if (isEmpty && listeners.get(conversationId) === present) listeners.delete(conversationId)
+        if (room.listeners[to].delete(listener)) lockIfEmpty(room)
       }
     },
     dismiss(conversationId) {
@@ -110,19 +141,19 @@ export function createHub(onError: (error: unknown) => void): Hub {
       }
     },
     audience: (conversationId) => ({
-      isPresent: () => (listeners.get(conversationId)?.everything.size ?? 0) > 0,
+      isPresent: () => (find(conversationId)?.listeners.everything.size ?? 0) > 0,
       whenJoined(catchUp) {
-        const stage = stages.get(conversationId)
+        const stage = find(conversationId)?.stage
         if (stage) stage.catchUp = catchUp
       },
     }),
     inFlight(conversationId) {
-      const stage = stages.get(conversationId)
+      const stage = find(conversationId)?.stage
       stage?.catchUp?.()
       return [...(stage?.live ?? [])]
     },
     get size() {
-      return new Set([...stages.keys(), ...listeners.keys()]).size
+      return rooms.size
     },
   }
 }

@@ -28,6 +28,18 @@ it('takes no entry after the store has failed, even if it would work again', asy
   expect(ledger.timeline.size).toBe(0)
 })
 
+it('takes no entry after a store that failed on the spot', async () => {
+  let full = true
+  const ledger = await opened(() => {
+    if (full) throw new Failure('store.failed', 'the disk is full')
+    return false
+  })
+  const first = ledger.commit(header)
+  full = false
+  await expect(first).rejects.toThrow('the disk is full')
+  await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
+})
+
 it('goes on after a fault in what was to be entered: the journal is whole', async () => {
   const ledger = await opened()
   const faulty = ledger.commit(() => {

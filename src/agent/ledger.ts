@@ -30,33 +30,51 @@ export function openLedger(
   let writing = false
   const waiting: (() => void)[] = []
 
-  /** What was asked for and what came of it; whoever waits comes next. A failure is its caller's: the next one finds out for itself. */
-  async function write(changes: Changes): Promise<void> {
+  /** What was asked for and what comes of it. Twice in every round: so nothing is made for it but the promise. */
+  function write(changes: Changes): Promise<void> {
     writing = true
     try {
       if (broken) throw broken.error
       const wanted = typeof changes === 'function' ? changes(self.timeline) : changes // a fault in here leaves the journal whole
-      if (wanted.length === 0) return
-      let entries: readonly Entry[]
-      try {
-        entries = await store.append(claim, wanted)
-      } catch (error) {
-        if (!isRefused(error)) broken = { error } // the end of it; what it only refused to enter is our own fault
-        throw error
-      }
-      takeIn(entries)
-    } finally {
-      writing = false
-      waiting.shift()?.()
+      if (wanted.length > 0) return logged(wanted).then(takeIn, giveUp)
+    } catch (error) {
+      letNext()
+      return Promise.reject(error)
+    }
+    letNext()
+    return Promise.resolve()
+  }
+
+  function logged(wanted: readonly Change[]): Promise<readonly Entry[]> {
+    try {
+      return store.append(claim, wanted)
+    } catch (error) {
+      return Promise.reject(error) // a store that fails on the spot has failed all the same
     }
   }
 
   function takeIn(entries: readonly Entry[]): void {
-    for (const { seq, change } of entries) {
-      self.timeline = applyChange(self.timeline, change)
-      self.lastSeq = seq
-      emit({ type: 'entry', seq, change })
+    try {
+      for (const { seq, change } of entries) {
+        self.timeline = applyChange(self.timeline, change)
+        self.lastSeq = seq
+        emit({ type: 'entry', seq, change })
+      }
+    } finally {
+      letNext()
     }
+  }
+
+  function giveUp(error: unknown): never {
+    if (!isRefused(error)) broken = { error } // the end of it; what it only refused to enter is our own fault
+    letNext()
+    throw error
+  }
+
+  /** A failure is its caller's: the next one finds out for itself. */
+  function letNext(): void {
+    writing = false
+    waiting.shift()?.()
   }
 
   function commit(changes: Changes): Promise<void> {

@@ -1,3 +1,4 @@
+import { blockNumber } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { isSid } from '../../core/sources/source.ts'
 import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts'
@@ -19,10 +20,18 @@ const time = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3])
 
 let lastGood: string | undefined // what is entered together mostly happened at the same time
 
+export function isTime(ts: string): boolean {
+  if (ts === lastGood) return true
+  if (!time.test(ts)) return false
+  lastGood = ts
+  return true
+}
+
+/** As `blockId` writes them: no zeros in front. */
+export const isBlockId = (id: string): boolean => blockNumber(id) !== undefined && (id.length === 3 || id[2] !== '0')
+
 function checkTime(ts: string | undefined): void {
-  if (ts === undefined || ts === lastGood) return
-  if (time.test(ts)) lastGood = ts
-  else throw refused(`${JSON.stringify(ts)} is not a time such as 2026-01-01T00:00:00Z`)
+  if (ts !== undefined && !isTime(ts)) throw refused(`${JSON.stringify(ts)} is not a time such as 2026-01-01T00:00:00Z`)
 }
 
 const MAXIMUM_SID = 999_999_999_999_999

@@ -1,47 +1,45 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Block, blockNumber, isHidden } from '../../core/block/index.ts'
+import { type Block, blockId, blockNumber, isHidden } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
 
+/** The numbers that are given with an append: the lowest, if any is, and one past the highest. */
+export interface Births {
+  readonly lowest: number | undefined
+  readonly next: number
+}
+
 /**
- * The blocks that enter with these changes. All of them, and each for the first time; only an import may repeat what is known, and then
- * it must repeat it truly. `known` gives a block as it was entered before these changes. Numbers that ascend are each given once; that
- * none of them was given before is for `checkNumbers` to say.
+ * The blocks that enter with these changes, by their numbers. Each enters for the first time; only an import may repeat what is known,
+ * and then it must repeat it truly. `known` gives a block as it was entered before these changes. Numbers that ascend are each given
+ * once; that none of them was given before is for `checkNumbers` to say.
  */
-export function birthsOf(changes: readonly Change[], known: (id: string) => Block | undefined): readonly Block[] {
-  if (ascend(changes)) return blocksInAll(changes)
+export function birthsOf(changes: readonly Change[], known: (id: string) => Block | undefined): Births {
+  const births = ascending(changes)
+  if (births) return births
   const fresh = new Map<string, Block>()
   for (const change of changes) {
     for (const block of birthsIn(change, (id) => known(id) ?? fresh.get(id))) fresh.set(block.id, block)
   }
-  return [...fresh.values()]
+  const numbers = [...fresh.keys()].map((id) => blockNumber(id) ?? 0).sort((a, b) => a - b)
+  return { lowest: numbers[0], next: (numbers.at(-1) ?? -1) + 1 }
 }
 
 /** The ordinary case: nothing is imported, and the blocks are numbered one after the other. */
-function ascend(changes: readonly Change[]): boolean {
+function ascending(changes: readonly Change[]): Births | undefined {
+  let lowest: number | undefined
   let last = -1
   for (const change of changes) {
-    if (change.type === 'timeline.imported') return false
+    if (change.type === 'timeline.imported') return undefined
     for (const { id } of blocksIn(change)) {
       const number = blockNumber(id)
-      if (number === undefined || number <= last) return false
+      if (number === undefined || number <= last) return undefined
+      lowest ??= number
       last = number
     }
   }
-  return true
-}
-
-/** Mostly one change brings them all. */
-function blocksInAll(changes: readonly Change[]): readonly Block[] {
-  let only: readonly Block[] | undefined
-  for (const change of changes) {
-    const blocks = blocksIn(change)
-    if (blocks.length === 0) continue
-    if (only) return changes.flatMap(blocksIn)
-    only = blocks
-  }
-  return only ?? []
+  return { lowest, next: last + 1 }
 }
 
 function birthsIn(change: Change, known: (id: string) => Block | undefined): readonly Block[] {
@@ -63,8 +61,8 @@ export const importedIds = (changes: readonly Change[]): readonly string[] =>
   changes.flatMap((change) => (change.type === 'timeline.imported' ? blocksIn(change).map(({ id }) => id) : []))
 
 /** Numbers are given upwards, whatever became of the blocks: below `floor` all are taken. */
-export function checkNumbers(births: readonly Block[], floor: number): void {
-  for (const { id } of births) if ((blockNumber(id) ?? 0) < floor) throw usedTwice(id)
+export function checkNumbers({ lowest }: Births, floor: number): void {
+  if (lowest !== undefined && lowest < floor) throw usedTwice(blockId(lowest))
 }
 
 const usedTwice = (id: string) =>

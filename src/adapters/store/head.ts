@@ -10,44 +10,44 @@ export const emptyHead: Head = { title: null, startedAt: null, lastActivityAt: n
 export const isUnfinished = ({ openTurn, waiting }: Head): boolean => openTurn !== null || waiting.length > 0
 
 export function headAfter(head: Head, changes: readonly Change[]): Head {
-  return changes.reduce(advance, head)
+  const next: Unseen = { ...head }
+  for (const change of changes) advance(next, change)
+  return next
 }
 
-function advance(head: Head, change: Change): Head {
+/** One that was just made and that nobody else holds yet. */
+type Unseen = { -readonly [Field in keyof Head]: Head[Field] }
+
+function advance(head: Unseen, change: Change): void {
   const ts = changeTime(change)
-  const next: Head = {
-    title: head.title,
-    startedAt: head.startedAt ?? ts ?? null,
-    lastActivityAt: ts ?? head.lastActivityAt,
-    lastSeq: head.lastSeq + 1,
-    openTurn: head.openTurn,
-    waiting: head.waiting,
-  }
+  head.startedAt ??= ts ?? null
+  head.lastActivityAt = ts ?? head.lastActivityAt
+  head.lastSeq += 1
   switch (change.type) {
     case 'title.set':
-      return { ...next, title: change.title.toWellFormed() }
+      head.title = change.title.toWellFormed()
+      break
     case 'turn.opened':
-      return { ...next, openTurn: change.turn_id }
+      head.openTurn = change.turn_id
+      break
     case 'turn.closed':
-      return change.turn_id === head.openTurn ? { ...next, openTurn: null } : next
+      if (change.turn_id === head.openTurn) head.openTurn = null
+      break
     case 'event.accepted': {
       const { event_id: id, kind } = change.event
-      return kind !== 'followup' || head.waiting.includes(id) ? next : { ...next, waiting: [...head.waiting, id] }
+      if (kind === 'followup' && !head.waiting.includes(id)) head.waiting = [...head.waiting, id]
+      break
     }
     case 'event.folded':
-      return head.waiting.length === 0 ? next : { ...next, waiting: head.waiting.filter((id) => !change.event_ids.includes(id)) }
+      if (head.waiting.length > 0) head.waiting = head.waiting.filter((id) => !change.event_ids.includes(id))
+      break
     case 'timeline.imported': {
       const { conversation_title: title, conversation_started_at: started, ts: last } = change.timeline
-      return {
-        title: title?.toWellFormed() ?? null,
-        startedAt: started ?? last,
-        lastActivityAt: last,
-        lastSeq: next.lastSeq,
-        openTurn: null,
-        waiting: [],
-      }
+      head.title = title?.toWellFormed() ?? null
+      head.startedAt = started ?? last
+      head.lastActivityAt = last
+      head.openTurn = null
+      head.waiting = []
     }
-    default:
-      return next
   }
 }

@@ -1,12 +1,13 @@
-import { type Block, blockNumber, bytesOf, isHidden } from '../../core/block/index.ts'
+import { type Block, bytesOf, isHidden } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksIn, type Change } from '../../core/timeline/change.ts'
 import { bare } from '../../core/timeline/frame.ts'
 import { parseChange } from '../../core/timeline/parse-change.ts'
 import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { checkAdmissible } from './admissible.ts'
+import { checkAdmissible, isBlockId } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
+import { isPlainResponse } from './plain-response.ts'
 import { isPlainWords } from './plain-words.ts'
 
 /** Changes as they will be logged, and the bytes that came with them, by hash. */
@@ -63,11 +64,15 @@ const none: ReadonlySet<string> = new Set()
 const carriesBytes = (block: Block) => block.base64 !== undefined
 
 function checkChange(given: Change): Change {
-  const words = isPlainWords(given)
-  const change = words ? given : parsed(given)
+  return isPlainWords(given) || isPlainResponse(given) ? given : checkByRules(given)
+}
+
+/** Any change, rule by rule. What is entered in every round gets past them in one walk: it would come out of here as it is. */
+export function checkByRules(given: Change): Change {
+  const change = parsed(given)
   checkAdmissible(change)
   for (const block of blocksIn(change)) checkBlock(block)
-  return words ? change : withoutUnhidden(change)
+  return withoutUnhidden(change)
 }
 
 function parsed(given: Change): Change {
@@ -93,9 +98,6 @@ function checkBlock({ id, base64 }: Block): void {
     throw new Failure('block.invalid', `block ${id} holds text in base64 that is not base64`, { details: { id } })
   }
 }
-
-/** As `blockId` writes them: no zeros in front. */
-const isBlockId = (id: string) => blockNumber(id) !== undefined && (id.length === 3 || id[2] !== '0')
 
 async function storeBlock(block: Block, blobs: BlobStore, stored: Map<string, Uint8Array>): Promise<Block> {
   const bytes = Buffer.from(block.base64 ?? '', 'base64')

@@ -1,7 +1,7 @@
 import type { Block } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts'
-import { blocksOf, emptyTimeline, numberAfter, type Timeline } from '../../core/timeline/timeline.ts'
+import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Entry } from '../../ports/store.ts'
 import { birthsOf, checkNumbers, startsFrame } from './births.ts'
 import { emptyHead, type Head, headAfter } from './head.ts'
@@ -37,14 +37,15 @@ export const newConversation = (): Conversation => ({
 
 /** All or nothing: what may fail comes before what changes. */
 export function log(conversation: Conversation, changes: readonly Change[]): readonly Entry[] {
-  const births = newBirths(conversation, changes)
+  const births = birthsOf(changes, (id) => bornIn(conversation).get(id))
+  checkNumbers(births, conversation.nextBlock)
   let seq = conversation.head.lastSeq
   const logged = changes.map((change): Entry => ({ seq: ++seq, change }))
   const compacted = logged.findLast(isCompaction)
   if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
   for (const entry of logged) conversation.entries.push({ seq: entry.seq, change: entry.change }) // what is handed out is not what is kept
   conversation.head = headAfter(conversation.head, changes)
-  conversation.nextBlock = numberAfter(births, conversation.nextBlock)
+  conversation.nextBlock = Math.max(births.next, conversation.nextBlock)
   return logged
 }
 
@@ -102,9 +103,3 @@ export function positionAfter(entries: readonly Entry[], seq: number): number {
 
 const replay = (start: Timeline, entries: readonly Entry[], until: number): Timeline =>
   entries.filter(({ seq }) => seq <= until).reduce((timeline, { change }) => applyChange(timeline, change), start)
-
-function newBirths(conversation: Conversation, changes: readonly Change[]): readonly Block[] {
-  const births = birthsOf(changes, (id) => bornIn(conversation).get(id))
-  checkNumbers(births, conversation.nextBlock)
-  return births
-}

@@ -13,17 +13,23 @@ export function plainJson(value: unknown): unknown {
   }
 }
 
-const isPlain = (value: unknown): boolean => isPlainLeaf(value) || isPlainHolder(value)
-
-function isPlainLeaf(value: unknown): boolean {
-  if (typeof value === 'number') return isPlainNumber(value)
-  return typeof value === 'string' || typeof value === 'boolean' || value === null
+export function isPlain(value: unknown): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return isPlainNumber(value)
+    case 'object':
+      if (value === null) return true
+      return Array.isArray(value) ? isPlainList(value) : isPlainObject(value) && hasPlainFields(value)
+    default:
+      return false
+  }
 }
 
-function isPlainHolder(value: unknown): boolean {
-  if (Array.isArray(value)) return isPlainList(value)
-  if (!isPlainObject(value)) return false
-  for (const key in value) if (!isPlain(value[key])) return false
+function hasPlainFields(object: { readonly [key: string]: unknown }): boolean {
+  for (const key in object) if (!isPlain(object[key])) return false
   return true
 }
 

@@ -1,9 +1,10 @@
 import type { BlocksAppended } from '../../core/timeline/change.ts'
+import { isBlockId, isTime } from './admissible.ts'
 import { isPlainNumber, isPlainObject } from './plain-json.ts'
 
 /**
  * What is nearly always entered: blocks of words, each with a word or two on where it belongs. One walk tells that they are plain
- * JSON, whole, bring no bytes, refer to none and say nothing of hiding. Whatever is not like that is asked rule by rule.
+ * JSON, whole, numbered, of a time, bring no bytes, refer to none and say nothing of hiding. Whatever is not like that is asked rule by rule.
  */
 export function isPlainWords(change: unknown): change is BlocksAppended {
   if (!isPlainObject(change)) return false
@@ -21,10 +22,16 @@ function isBlockOfWords(block: unknown): boolean {
     const value = block[key]
     switch (key) {
       case 'id':
+        if (typeof value !== 'string' || !isBlockId(value)) return false
+        required += 1
+        continue
+      case 'ts':
+        if (typeof value !== 'string' || !isTime(value)) return false
+        required += 1
+        continue
       case 'type':
       case 'author':
       case 'turn_id':
-      case 'ts':
         required += 1
         break
       case 'meta':

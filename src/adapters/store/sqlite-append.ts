@@ -2,10 +2,10 @@ import type { Block } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { type Frame, frameOf } from '../../core/timeline/frame.ts'
-import { emptyTimeline, numberAfter, type Timeline } from '../../core/timeline/timeline.ts'
+import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Claim, Entry } from '../../ports/store.ts'
-import { birthsOf, checkNumbers, importedIds, startsFrame } from './births.ts'
+import { type Births, birthsOf, checkNumbers, importedIds, startsFrame } from './births.ts'
 import { asBundle, openBundle } from './bundles.ts'
 import { headAfter } from './head.ts'
 import { checkChanges } from './incoming.ts'
@@ -74,11 +74,11 @@ export function createAppender({ database, conversations, journal, indexer, load
   }
 
   /** Undefined, and nothing is written, when the conversation is no longer what `row` says. */
-  function log(row: ConversationRow, prepared: Prepared, births: readonly Block[], frame?: Placed): Logged | undefined {
+  function log(row: ConversationRow, prepared: Prepared, births: Births, frame?: Placed): Logged | undefined {
     const { key, last_seq: last, indexed_seq: indexed } = row
     const head = headAfter(headOf(row), prepared.changes)
     const indexNow = frame !== undefined || head.lastSeq - indexed >= INDEX_EVERY
-    const numbers = { indexed_seq: indexNow ? head.lastSeq : indexed, next_block: numberAfter(births, row.next_block) }
+    const numbers = { indexed_seq: indexNow ? head.lastSeq : indexed, next_block: Math.max(births.next, row.next_block) }
     const next = { ...withHead(row, head), ...numbers }
     if (!conversations.advance(row, next)) return undefined
     checkNumbers(births, row.next_block)

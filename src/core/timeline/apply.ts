@@ -118,9 +118,18 @@ const reveal = (block: Block): Block => (isHidden(block) ? bare(block) : block)
 
 function respond(timeline: Timeline, response: ResponseReceived): Timeline {
   if (response.role !== undefined) return timeline
-  const { raw: _raw, ...lastResponse } = response
   const ttl = response.prompt?.cache_ttl_seconds
-  return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: ttl ?? null } }
+  return { ...timeline, lastResponse: withoutText(response), cache: { touched_at: response.ts, ttl_seconds: ttl ?? null } }
+}
+
+/** Mostly it has these fields and no other: to name them costs a third of leaving one out. */
+function withoutText(response: ResponseReceived): Omit<ResponseReceived, 'raw'> {
+  const { type, turn_id, ts, iteration, call_id, finish_reason, usage, prompt } = response
+  let fields = 0
+  for (const _field in response) fields += 1
+  if (fields === 9 && usage && prompt) return { type, turn_id, ts, iteration, call_id, finish_reason, usage, prompt }
+  const { raw: _raw, ...rest } = response
+  return rest
 }
 
 /** The same event twice is one event, also when the first has long been folded. */

@@ -31,6 +31,21 @@ const plain = ({ spine: _spine, ...facts }: Timeline) => facts
 const comparable = (timeline: Timeline) => ({ ...plain(timeline), blocks: blocksOf(timeline) })
 
 describe('the value', () => {
+  it('keeps all of the latest response but its text, whichever fields it has', () => {
+    const usage = { uncached: 1, cache_read: 0, cache_write: 0, output: 1 }
+    const more = fc.record(
+      { usage: fc.constant(usage), prompt: fc.constant({}), retried: fc.constant([{ usage }]), error: fc.anything(), later: fc.anything() },
+      { requiredKeys: [] },
+    )
+    const said = { type: 'response.received' as const, turn_id: 't1', ts: minute(1), iteration: 0, call_id: 'c1', finish_reason: 'stop' }
+    fc.assert(
+      fc.property(more, (others) => {
+        const response = { ...said, raw: 'Hello.', ...others } as Change
+        expect(applyChange(emptyTimeline(), response).lastResponse).toStrictEqual({ ...said, ...others })
+      }),
+    )
+  })
+
   it('does not change when a later value is made from it, nor when two are', () => {
     const base = replay([appended(rounds(1))])
     const before = comparable(base)
