@@ -1,5 +1,5 @@
 import type { Part } from '../render/part.ts'
-import type { Slice } from '../render/slice.ts'
+import type { Shown, Slice } from '../render/slice.ts'
 import type { Spine } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { partTokens } from './binary.ts'
@@ -21,49 +21,37 @@ export interface Meter {
   known(timeline: Timeline, slice: Slice): number | undefined
 }
 
-interface Reading {
-  readonly spine: Spine
-  readonly size: number
-  readonly bounded: number
-  readonly most: number
-  readonly counted: number
-  readonly exact: number
-}
-
 export function createMeter(estimator: Estimator): Meter {
-  let last: Reading | undefined
+  let spine: Spine | undefined
+  let size = 0
+  let bounded = 0 // blocks that are in `most`
+  let most = 0
+  let counted = 0 // blocks that are in `exact`
+  let exact = 0
 
-  /** Appending never changes what is shown already, so an older reading of the same spine still holds for what it saw. */
-  const readingOf = (timeline: Timeline): Reading =>
-    last && last.spine === timeline.spine && last.size <= timeline.size
-      ? { ...last, size: timeline.size }
-      : { spine: timeline.spine, size: timeline.size, bounded: 0, most: 0, counted: 0, exact: 0 }
+  /** Appending never changes what is shown already, so what was read of a spine still holds when it has grown. */
+  function turnTo(timeline: Timeline) {
+    if (timeline.spine !== spine || timeline.size < size) bounded = most = counted = exact = 0
+    spine = timeline.spine
+    size = timeline.size
+  }
 
-  function count(timeline: Timeline, slice: Slice): number {
-    const reading = readingOf(timeline)
-    const exact = sumFrom(slice, reading.counted, reading.exact, estimator.parts)
-    last = { ...reading, counted: slice.shown.length, exact }
+  function count(timeline: Timeline, { shown }: Slice): number {
+    turnTo(timeline)
+    for (; counted < shown.length; counted++) exact += estimator.parts((shown[counted] as Shown).parts)
     return exact
   }
 
   return {
     exceeds(timeline, slice, limit) {
-      const reading = readingOf(timeline)
-      const most = sumFrom(slice, reading.bounded, reading.most, mostOf)
-      last = { ...reading, bounded: slice.shown.length, most }
+      turnTo(timeline)
+      const { shown } = slice
+      for (; bounded < shown.length; bounded++) for (const part of (shown[bounded] as Shown).parts) most += mostOfPart(part)
       return most > limit && count(timeline, slice) > limit
     },
     tokens: count,
-    known: ({ spine, size }, slice) =>
-      last?.spine === spine && last.size === size && last.counted === slice.shown.length ? last.exact : undefined,
+    known: (timeline, { shown }) => (timeline.spine === spine && timeline.size === size && counted === shown.length ? exact : undefined),
   }
 }
 
-function sumFrom(slice: Slice, from: number, start: number, measure: (parts: readonly Part[]) => number): number {
-  let sum = start
-  for (let position = from; position < slice.shown.length; position++) sum += measure(slice.shown[position]?.parts ?? [])
-  return sum
-}
-
-const mostOf = (parts: readonly Part[]) => parts.reduce((sum, part) => sum + mostOfPart(part), 0)
 const mostOfPart = (part: Part) => (part.type === 'text' ? mostTokens(part.text) : partTokens(part))

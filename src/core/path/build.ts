@@ -2,7 +2,7 @@ import { type Area, formatPath, type ToolRecord } from './logical.ts'
 
 /** The addresses that blocks are written at, in canonical form. Ids are the runtime's own: `[A-Za-z0-9_-]+`. */
 
-const record = (turn: string, name: string) => formatPath({ space: 'ar', kind: 'record', turn, record: name })
+const record = (turn: string, name: string) => `ar:${turn}.${name}`
 
 export const promptPath = (turn: string) => record(turn, 'user.prompt')
 
@@ -13,7 +13,7 @@ export const completionPath = (turn: string, n?: number) =>
 export const notesPath = (turn: string, call: string) => record(turn, `react.notes.${call}`)
 export const thinkingPath = (turn: string, iteration: number) => record(turn, `react.thinking.${iteration}`)
 export const interruptedPath = (turn: string, iteration: number) => record(turn, `react.decision.raw.interrupted.${iteration}`)
-export const toolPath = (turn: string, call: string, name: ToolRecord) => formatPath({ space: 'tc', turn, call, record: name })
+export const toolPath = (turn: string, call: string, name: ToolRecord) => `tc:${turn}.${call}.${name}`
 
 export const planPath = (turn: string, planId: string) => record(turn, `react.plan.${planId}`)
 export const planAckPath = (turn: string, iteration: number) => record(turn, `react.plan.ack.${iteration}`)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { call, completion, entered, header, place, result, rounds } from '../../testing/blocks.ts'
 import { attachmentBlocks, type Block, type Draft, turnFeedback, userEvent } from '../block/index.ts'
-import { roundKey, roundsOf } from '../timeline/rounds.ts'
+import { createRoundNumbers, roundsOf } from '../timeline/rounds.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
 import type { Slice } from './slice.ts'
 
@@ -10,7 +10,8 @@ import type { Slice } from './slice.ts'
 function sliceOfDrafts(drafts: readonly Draft[], currentTurn: string): Slice {
   const blocks = entered(drafts)
   const start = blocks.findIndex((block) => block.type === 'turn.header' && block.turn_id === currentTurn)
-  const shown = blocks.map((block: Block) => ({ block, parts: [{ type: 'text' as const, text: block.type }], round: roundKey(block) }))
+  const roundOf = createRoundNumbers()
+  const shown = blocks.map((block: Block) => ({ block, parts: [{ type: 'text' as const, text: block.type }], round: roundOf(block) }))
   let over = 0
   const roundEnds = roundsOf(blocks).map(({ end }) => {
     over = Math.max(over, end)

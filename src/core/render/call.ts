@@ -5,10 +5,10 @@ import { normalizeTarget } from '../path/target.ts'
 import type { Caps } from './caps.ts'
 import type { ShowContext } from './context.ts'
 import type { Part } from './part.ts'
-import { prettyJson } from './pretty-json.ts'
+import { type PlainCall, readPlainCall } from './plain-call.ts'
 import { preview } from './preview.ts'
 import { scrubBase64 } from './scrub.ts'
-import { cutAt, lines, oneLine, textPart } from './text.ts'
+import { cutAt, oneLine, textPart } from './text.ts'
 
 export function renderCode(block: Block, { caps }: ShowContext): readonly Part[] {
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
@@ -17,20 +17,25 @@ export function renderCode(block: Block, { caps }: ShowContext): readonly Part[]
 }
 
 export function renderCall(block: Block, { caps, callId, toolId }: ShowContext): readonly Part[] {
-  const call = readToolCall(block)
-  const params = call ? prettyJson(shownParams(call, block, caps)) : (block.text ?? '')
+  const plain = readPlainCall(block)
+  const call = plain ?? readToolCall(block)
+  const params = plain && isShort(plain, caps) ? plain.params : paramsIn(block, caps)
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const shown = preview({ what: 'TOOL CALL', text: scrubBase64(params), limit: caps.callParams - caps.labels, path }, caps)
+  const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
   const tool = call?.tool_id ?? toolId
-  return [
-    textPart(
-      lines(
-        `[TOOL CALL ${callId === undefined ? 'tc_????' : oneLine(callId, caps.id)}].call${tool === undefined ? '' : ` ${oneLine(tool, caps.id)}`}`,
-        path === undefined ? undefined : `[path: ${path}]`,
-        `Params:\n${shown}`,
-      ),
-    ),
-  ]
+  const named = tool === undefined ? '' : ` ${oneLine(tool, caps.id)}`
+  const where = path === undefined ? '' : `\n[path: ${path}]`
+  return [textPart(`[TOOL CALL ${id}].call${named}${where}\nParams:\n${shown}`)]
+}
+
+/** Too short for any of its parameters to be cut: each of them takes five characters at least. */
+const isShort = ({ params }: PlainCall, { writtenContent, paramText, paramKeys }: Caps) =>
+  params.length <= Math.min(writtenContent, paramText, paramKeys * 5)
+
+function paramsIn(block: Block, limits: Caps): string {
+  const call = readToolCall(block)
+  return call ? JSON.stringify(shownParams(call, block, limits), null, 2) : (block.text ?? '')
 }
 
 /** What was written is shown where it was written; the call only says where. */

@@ -49,7 +49,9 @@ export function createPrints(lines: readonly RunLine[]): Prints {
     },
     blocks(from) {
       takeIn()
-      return own.slice(from).map(shortHash)
+      const short = own.slice(from)
+      for (let index = 0; index < short.length; index++) short[index] = shortHash(short[index] as number)
+      return short
     },
     sent(position) {
       takeIn()

@@ -163,10 +163,16 @@ function createLayout(walk: Walk): Layout {
     has: (position) => Number.isInteger(position) && position >= 0 && position < walk.lines.length,
     parts(ends, tails) {
       openParts ??= coalesced(walk.lines, openFrom)
-      const final = closed.length + openParts.length - 1
-      const marks = ends.map((position) => (position === walk.lines.length - 1 ? final : (lastPart[position] as number)))
-      if (marks.includes(-1)) return cutAt(ends, tails)
-      return { parts: closed.concat(openParts, tails), marks, segments: ends.map(prints.sent) }
+      const marks = new Array<number>(ends.length)
+      const segments = new Array<number>(ends.length)
+      for (let index = 0; index < ends.length; index++) {
+        const position = ends[index] as number
+        const mark = position === walk.lines.length - 1 ? closed.length + openParts.length - 1 : (lastPart[position] as number)
+        if (mark === -1) return cutAt(ends, tails)
+        marks[index] = mark
+        segments[index] = prints.sent(position)
+      }
+      return { parts: closed.concat(openParts, tails), marks, segments }
     },
   }
 }

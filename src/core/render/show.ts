@@ -1,7 +1,7 @@
 import { type Block, callOf, isHidden } from '../block/envelope.ts'
 import { type BlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
-import { createRoundKeys } from '../timeline/rounds.ts'
+import { createRoundNumbers } from '../timeline/rounds.ts'
 import type { Spine } from '../timeline/spine.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 import { createAttachments } from './attachments.ts'
@@ -10,6 +10,7 @@ import { caps } from './caps.ts'
 import type { RenderSettings, ShowContext } from './context.ts'
 import { replacementOf } from './hidden.ts'
 import type { Part } from './part.ts'
+import { readPlainCall } from './plain-call.ts'
 import { planStates } from './plan.ts'
 import { scrubBase64 } from './scrub.ts'
 import type { Shown, Slice } from './slice.ts'
@@ -52,16 +53,15 @@ export interface Walk {
 
 /** `before` is an earlier walk over much the same blocks: what it showed need not be made again. */
 export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'lines'>): Walk {
-  const known = new Map(before?.lines.map((line) => [line.block, line]))
+  let known = before && new Map(before.lines.map((line) => [line.block, line]))
   const limits = settings.caps
   const shown: Line[] = []
   const roundEnds: number[] = []
-  const roundNumbers = new Map<string, number>()
   const headers = new Map<string, number>()
   const tools = new Map<string, string>()
   const plans = new Map<string, string>()
   const attachments = createAttachments(limits)
-  const keyOf = createRoundKeys()
+  const roundOf = createRoundNumbers()
   const plain: ShowContext = { caps: limits, callId: undefined, toolId: undefined, continues: false, repeats: false, attached: undefined }
   let lastSummary: string | undefined
   let lastStub = false
@@ -74,7 +74,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     folding = type === 'conv.range.summary' || (folding && isPreserved(block))
     const hidden = isHidden(block)
     if (!hidden && showsNothing(type)) return
-    const call = type === 'react.tool.call' ? readToolCall(block) : undefined
+    const call = type === 'react.tool.call' ? (readPlainCall(block) ?? readToolCall(block)) : undefined
     if (call) tools.set(call.tool_call_id, call.tool_id)
     const callId = callOf(block) ?? callInPath(block.path)
     const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
@@ -109,17 +109,15 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function partsIn(block: Block, context: ShowContext): readonly Part[] {
-    const line = known.get(block)
+    const line = known?.get(block)
     return line && sameContext(line.context, context) ? line.parts : partsOf(block, context)
   }
 
   function push(block: Block, parts: readonly Part[], context: ShowContext, joined: boolean) {
-    const round = folding ? undefined : keyOf(block) // what a summary preserved was made in no round that can be seen
+    const round = folding ? undefined : roundOf(block) // what a summary preserved was made in no round that can be seen
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
-    const number = roundNumbers.get(round) ?? roundEnds.length
-    if (number === roundEnds.length) roundNumbers.set(round, number)
-    for (let later = number; later < Math.max(number + 1, roundEnds.length); later++) roundEnds[later] = position
+    for (let later = round; later < Math.max(round + 1, roundEnds.length); later++) roundEnds[later] = position
   }
 
   function extend(timeline: Timeline) {
@@ -145,7 +143,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
 
   const self = { spine: start.spine, size: 0, lines: shown, extend, slice, glance }
   extend(start)
-  known.clear() // what follows is new
+  known = undefined // what follows is new
   return self
 }
 
@@ -187,7 +185,8 @@ function sameContext(a: ShowContext, b: ShowContext): boolean {
 
 function partsOf(block: Block, context: ShowContext): readonly Part[] {
   const parts = renderBlock[block.type as BlockType](block, context) // a type that nobody knows shows nothing, and is not asked
-  return parts.some(holdsBase64) ? parts.map(scrubbed) : parts
+  for (const part of parts) if (holdsBase64(part)) return parts.map(scrubbed)
+  return parts
 }
 
 const holdsBase64 = (part: Part) => part.type === 'text' && scrubBase64(part.text) !== part.text

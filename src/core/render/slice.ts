@@ -6,8 +6,8 @@ export interface Shown {
   readonly block: Block
   /** Never empty. */
   readonly parts: readonly Part[]
-  /** The round it belongs to, as `roundKey` says; undefined for headers, user input, summaries. */
-  readonly round: string | undefined
+  /** The round it belongs to, by its place in `roundEnds`; undefined for headers, user input, summaries. */
+  readonly round: number | undefined
 }
 
 /**

@@ -2,6 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { clipped, cutAt, oneLine } from './text.ts'
 
+it('makes one line of any text: words with one space between them', () => {
+  const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '\u00a0', 'é', '\u0000', '~') })
+  fc.assert(fc.property(text, (given) => oneLine(given, 1_000) === given.replace(/\s+/g, ' ').trim()))
+})
+
 describe('cutting text', () => {
   it('never halves a character, however much white space goes with it', () => {
     expect(oneLine(`a${' '.repeat(18)}${'🙂'.repeat(30)}`, 10)).toBe('a…')

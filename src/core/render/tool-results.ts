@@ -156,6 +156,7 @@ function renderResult(block: Block, payload: Json | undefined, context: ShowCont
     ? clipped(text, caps.readResult, path)
     : preview({ what: 'TOOL RESULT', text, limit: caps.toolResult, path, json: payload }, caps)
   const mime = mimeOf(block)
-  const kind = mime === '' ? undefined : `mime: ${oneLine(mime, caps.mime)}`
-  return [textPart(lines(heading('result', context), place(block, path), kind, 'payload:', shown))]
+  const where = place(block, path)
+  const kind = mime === '' ? '' : `\nmime: ${oneLine(mime, caps.mime)}`
+  return [textPart(`${heading('result', context)}${where === undefined ? '' : `\n${where}`}${kind}\npayload:\n${shown}`)]
 }

@@ -29,20 +29,32 @@ export function roundKey(block: Block): string | undefined {
   return closing.has(block.type) ? `${block.turn_id}#end` : undefined
 }
 
-/** The same for blocks one after the other: those of one decision share one string, which is told at a glance. */
-export function createRoundKeys(): (block: Block) => string | undefined {
+/** The same as a number, from 0, by order of the rounds' first blocks. What says its decision needs no key. */
+export function createRoundNumbers(): (block: Block) => number | undefined {
+  const turns = new Map<string, Map<number, number>>()
+  const others = new Map<string, number>()
   let turnId: string | undefined
-  let iteration: number | undefined
-  let key: string | undefined
+  let decisions = new Map<number, number>()
+  let count = 0
+
+  function numberOf<K>(known: Map<K, number>, key: K): number {
+    const number = known.get(key) ?? count
+    if (number === count) known.set(key, count++)
+    return number
+  }
+
   return (block) => {
     const decision = block.meta?.iteration
-    if (typeof decision !== 'number') return roundKey(block)
-    if (decision !== iteration || block.turn_id !== turnId) {
-      turnId = block.turn_id
-      iteration = decision
-      key = roundKey(block)
+    if (typeof decision !== 'number') {
+      const key = roundKey(block)
+      return key === undefined ? undefined : numberOf(others, key)
     }
-    return key
+    if (block.turn_id !== turnId) {
+      turnId = block.turn_id
+      decisions = turns.get(turnId) ?? new Map()
+      turns.set(turnId, decisions)
+    }
+    return numberOf(decisions, decision)
   }
 }
 

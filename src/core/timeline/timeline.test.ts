@@ -9,7 +9,7 @@ import type { Change } from './change.ts'
 import { enter } from './enter.ts'
 import { frameOf, fromFrame } from './frame.ts'
 import { parsePayloadLeniently, toPayload } from './payload.ts'
-import { roundKey, roundsOf } from './rounds.ts'
+import { createRoundNumbers, roundKey, roundsOf } from './rounds.ts'
 import {
   blockById,
   blocksAtPath,
@@ -241,6 +241,26 @@ describe('rounds', () => {
   it('imported blocks without an iteration fall back to their call', () => {
     const [block] = entered([call('c1')])
     expect(roundKey({ ...(block as Block), meta: { tool_call_id: 'c1' } })).toBe('t1@c1')
+  })
+
+  it('are numbered by their first blocks, however they interleave', () => {
+    const turn_id = fc.constantFrom('t1', 't2')
+    const decided = fc.record({ turn_id, meta: fc.record({ iteration: fc.nat(2) }) })
+    const called = fc.record({ turn_id, meta: fc.record({ tool_call_id: fc.constantFrom('0', '1') }) })
+    const said = fc.record({ turn_id, type: fc.constantFrom('assistant.completion', 'user.prompt') })
+    const any = fc
+      .oneof(decided, called, said)
+      .map((fields): Block => ({ id: 'b_1', type: 'react.tool.call', author: 'x', ts: '', ...fields }))
+    fc.assert(
+      fc.property(fc.array(any), (blocks) => {
+        const roundOf = createRoundNumbers()
+        const keys = roundsOf(blocks).map(({ key }) => key)
+        const expected = blocks
+          .map((block) => keys.indexOf(roundKey(block) ?? 'none'))
+          .map((number) => (number === -1 ? undefined : number))
+        expect(blocks.map(roundOf)).toEqual(expected)
+      }),
+    )
   })
 })
 
