@@ -2,11 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { forEachOf } from './for-each-of.ts'
 
-type Manner = 'promise' | 'value' | 'rejects' | 'throws'
+type Manner = 'promise' | 'value' | 'nothing' | 'rejects' | 'throws'
 type Leaving = 'absent' | 'resolves' | 'rejects' | 'throws'
 
 interface World {
   readonly opens: boolean
+  /** Or all of it is at hand, and nothing has to be waited for. */
+  readonly waits: boolean
   /** How each value is handed over; then it is done. */
   readonly values: readonly Manner[]
   readonly leaving: Leaving
@@ -15,7 +17,7 @@ interface World {
 }
 
 /** An iterator that writes down whatever is done with it. */
-function worldOf({ opens, values, leaving, taking }: World) {
+function worldOf({ opens, waits, values, leaving, taking }: World) {
   const log: string[] = []
   let at = 0
   const next = () => {
@@ -23,18 +25,22 @@ function worldOf({ opens, values, leaving, taking }: World) {
     const manner = values[at] ?? 'promise'
     const result = at < values.length ? { done: false, value: at++ } : { done: true, value: undefined }
     if (manner === 'throws') throw new Error('next threw')
+    if (manner === 'nothing') return undefined
+    if (!waits) return result
     if (manner === 'rejects') return Promise.reject(new Error('next was rejected'))
     return manner === 'value' ? result : Promise.resolve(result)
   }
   const leave = () => {
     log.push('return')
     if (leaving === 'throws') throw new Error('return threw')
+    if (!waits) return { done: true, value: undefined }
     return leaving === 'rejects' ? Promise.reject(new Error('return was rejected')) : Promise.resolve({ done: true, value: undefined })
   }
   const iterator = leaving === 'absent' ? { next } : { next, return: leave }
   const stream = (): AsyncIterable<number> => {
     if (!opens) throw new Error('did not open')
-    return { [Symbol.asyncIterator]: () => iterator as AsyncIterator<number> }
+    if (waits) return { [Symbol.asyncIterator]: () => iterator as AsyncIterator<number> }
+    return { [Symbol.iterator]: () => iterator } as unknown as AsyncIterable<number>
   }
   const take = (value: number) => {
     log.push(`take ${value}`)
@@ -44,13 +50,16 @@ function worldOf({ opens, values, leaving, taking }: World) {
   return { log, stream, take }
 }
 
+/** How the language words its own errors is not ours. */
+const saidOf = (thrown: unknown) => `broke: ${thrown instanceof TypeError ? 'TypeError' : thrown}`
+
 async function byStatement(world: World) {
   const { log, stream, take } = worldOf(world)
   try {
     for await (const value of stream()) if (!take(value)) break
     log.push('end')
   } catch (thrown) {
-    log.push(`broke: ${thrown}`)
+    log.push(saidOf(thrown))
   }
   return log
 }
@@ -59,16 +68,20 @@ async function byHand(world: World) {
   const { log, stream, take } = worldOf(world)
   await new Promise<void>((resolve) => {
     forEachOf(stream, take, (broke) => {
-      log.push(broke ? `broke: ${broke.thrown}` : 'end')
+      log.push(broke ? saidOf(broke.thrown) : 'end')
       resolve()
     })
   })
   return log
 }
 
-const manner = fc.oneof({ weight: 6, arbitrary: fc.constantFrom<Manner>('promise', 'value') }, fc.constantFrom<Manner>('rejects', 'throws'))
+const manner = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom<Manner>('promise', 'value') },
+  fc.constantFrom<Manner>('nothing', 'rejects', 'throws'),
+)
 const world: fc.Arbitrary<World> = fc.record({
   opens: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),
+  waits: fc.boolean(),
   values: fc.array(manner, { maxLength: 5 }),
   leaving: fc.constantFrom<Leaving>('absent', 'resolves', 'rejects', 'throws'),
   taking: fc.array(fc.constantFrom('more', 'more', 'more', 'enough', 'throws'), { maxLength: 5 }),

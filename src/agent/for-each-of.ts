@@ -11,17 +11,23 @@ export function forEachOf<T>(
   const broke = (thrown: unknown) => end({ thrown })
   const next = () => {
     try {
-      iterator ??= values()[Symbol.asyncIterator]()
+      iterator ??= iteratorOf(values())
       Promise.resolve(iterator.next()).then(taken, broke)
     } catch (thrown) {
       broke(thrown)
     }
   }
   const taken = (result: IteratorResult<T>) => {
-    let more: boolean
+    let value: T
     try {
       if (result.done) return end()
-      more = take(result.value)
+      value = result.value
+    } catch (thrown) {
+      return broke(thrown) // what gives no result is not told to leave: it may never come back from that
+    }
+    let more: boolean
+    try {
+      more = take(value)
     } catch (thrown) {
       const rethrow = () => broke(thrown)
       return void leave(iterator).then(rethrow, rethrow)
@@ -30,6 +36,14 @@ export function forEachOf<T>(
     else leave(iterator).then(() => end(), broke)
   }
   next()
+}
+
+/** What has its values at hand is heard, too. */
+const iteratorOf = <T>(values: AsyncIterable<T>): AsyncIterator<T> =>
+  values[Symbol.asyncIterator] ? values[Symbol.asyncIterator]() : oneByOne(values as unknown as Iterable<T>)
+
+async function* oneByOne<T>(values: Iterable<T>): AsyncGenerator<T> {
+  yield* values
 }
 
 /** Whoever breaks off says so, and waits until it was heard. */
