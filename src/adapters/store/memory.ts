@@ -135,7 +135,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const next = conversation?.entries[positionAfter(conversation.entries, last)]
         if (!next) return
         last = next.seq
-        yield { seq: next.seq, change: structuredClone(next.change) } // as if it had been on a disk: the reader's own
+        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // as if it had been on a disk: the reader's own
       }
     },
 

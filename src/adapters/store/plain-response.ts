@@ -12,7 +12,7 @@ export function isPlainResponse(change: unknown): change is ResponseReceived {
   const { turn_id, ts, iteration, call_id, raw, finish_reason, usage, prompt, retried } = change
   if (typeof turn_id !== 'string' || !turn_id.isWellFormed() || typeof ts !== 'string' || !isTime(ts)) return false
   if (typeof call_id !== 'string' || typeof raw !== 'string' || typeof finish_reason !== 'string' || retried !== undefined) return false
-  return Number.isSafeInteger(iteration) && isPlainNumber(iteration) && isPlainUsage(usage) && isPlainObject(prompt) && isPlain(prompt)
+  return Number.isSafeInteger(iteration) && isPlainNumber(iteration) && isPlainUsage(usage) && isPlainObject(prompt) && isPlain(prompt, 1)
 }
 
 function isOrdinary(key: string): boolean {

@@ -10,6 +10,31 @@ const base64 = Buffer.from(bytes).toString('base64')
 const withFields = (fields: object, id = 'b_1'): Block => ({ ...entered([prompt('x')])[0], ...fields, id }) as Block
 const append = (fields: object): Change => ({ type: 'blocks.appended', blocks: [withFields(fields)] })
 
+/** As its bill and its prompt are entered in every round, but for a prompt of another kind. */
+const answered = (prompt: object): object => ({
+  type: 'response.received',
+  turn_id: 't1',
+  ts: minute(1),
+  iteration: 0,
+  call_id: 'c1',
+  raw: '',
+  finish_reason: 'stop',
+  usage: { uncached: 1, cache_read: 0, cache_write: 0, output: 1 },
+  prompt,
+})
+
+function nested(depth: number): object {
+  let value = {}
+  for (let n = 0; n < depth; n++) value = { in: value }
+  return value
+}
+
+function circle(): object {
+  const value: { self?: object } = {}
+  value.self = value
+  return value
+}
+
 /** Whatever is in it, however deep. */
 function spoilAll(value: object): void {
   for (const [key, inner] of Object.entries(value)) {
@@ -52,6 +77,14 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       expect(await visibleIds(store, 'c1')).toEqual(['b_1'])
     })
 
+    it('gives back what it took, also what is nested deep or has more to it than JSON writes', async () => {
+      const { store } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      const list = Object.assign([1, 2], { more: () => 'words' })
+      const logged = await store.append(claim, [answered(nested(400)), answered({ list })] as readonly Change[])
+      expect(JSON.stringify(await journalOf(store, 'c1'))).toBe(JSON.stringify(logged))
+    })
+
     it('takes a set of changes whole or not at all: one bad change in the middle leaves nothing', async () => {
       const { store } = await create()
       const claim = await written(store, 'c1', [appended([prompt('before')])])
@@ -66,6 +99,10 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'mine')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_03')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }], // too deep for whoever reads it
+        ['change.invalid', answered(nested(5_000))],
+        ['change.invalid', answered(nested(50_000))],
+        ['change.invalid', answered(circle())],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // decodes, but is not how those bytes are written
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // no time sorts where this would
