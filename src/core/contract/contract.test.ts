@@ -51,6 +51,8 @@ describe('a contract', () => {
     ['[{"__proto__":{"filename":"a","description":"x"}}]', 'invalid_artifact_spec'],
     [[file('a.md'), file('files/a.md')], 'invalid_artifact_spec'],
     [[file('files/e\u0301.md'), file('files/\u00e9.md')], 'invalid_artifact_spec'],
+    [[file('files/a'), file('files/a/b.md')], 'invalid_artifact_spec'],
+    [[file('files/a/b/c.md'), file('a')], 'invalid_artifact_spec'],
   ])('like %j is refused: %s', (given, error) => {
     expect(errorOf(given)).toBe(error)
   })
@@ -89,6 +91,12 @@ describe('a contract', () => {
     ['../a.txt', 'File 1, ../a.txt, cannot be called so: the path has a ".." segment'],
   ])('with %s is told what to call it', (filename, what) => {
     expect(place(filename)).toEqual({ ok: false, problems: [{ error: 'invalid_filename', what }] })
+  })
+
+  it('cannot have a file where another has its folder', () => {
+    const what = 'File 2, files/a, cannot be beside turn_c/files/a/b.md: one would be the folder of the other'
+    expect(place('files/a/b.md', 'files/a')).toEqual({ ok: false, problems: [{ error: 'invalid_artifact_spec', what }] })
+    expect(place('files/a.md', 'files/a', 'outputs/a/b', 'files/ab/c')).toMatchObject({ ok: true })
   })
 
   it('is spoken of without what nobody can see', () => {

@@ -33,7 +33,7 @@ export function placeContract(given: unknown, scope: Scope): PlacedContract {
   const taken = new Set<string>()
   for (const [index, file] of contract.files.entries()) {
     const path = pathOf(file.filename, scope)
-    const wrong = path.ok ? (taken.has(path.physical) ? sameAsBefore(path.physical) : undefined) : path.problem
+    const wrong = path.ok ? clash(path.physical, taken) : path.problem
     if (wrong && problems.push({ ...wrong, what: `File ${index + 1}, ${shown(file.filename)}, ${wrong.what}` }) === mostProblems) break
     if (!path.ok) continue
     taken.add(path.physical)
@@ -66,7 +66,16 @@ function whyNot(filename: string, target: Target, { currentTurn, knownTurns }: S
 
 const asClause = (sentence: string) => `${sentence.charAt(0).toLowerCase()}${sentence.slice(1).replace(/\.$/, '')}`
 
-const sameAsBefore = (physical: string): ContractProblem => ({ error: 'invalid_artifact_spec', what: `is declared twice, as ${physical}` })
+/** With a file that was declared before. */
+function clash(physical: string, taken: ReadonlySet<string>): ContractProblem | undefined {
+  const error = 'invalid_artifact_spec'
+  if (taken.has(physical)) return { error, what: `is declared twice, as ${physical}` }
+  for (const other of taken) {
+    if (physical.startsWith(`${other}/`) || other.startsWith(`${physical}/`))
+      return { error, what: `cannot be beside ${other}: one would be the folder of the other` }
+  }
+  return undefined
+}
 
 /** `files/a` is `<turn>/files/a` to a program in the turn's folder; `a` is not. What is only said in full is no news. */
 const isNews = (given: string, physical: string, { currentTurn }: Scope) => physical !== given && physical !== `${currentTurn}/${given}`
