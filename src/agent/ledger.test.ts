@@ -40,6 +40,15 @@ it('takes no entry after a store that failed on the spot', async () => {
   await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
 })
 
+it('takes what a store has entered on the spot, and waits for nothing', async () => {
+  const change = { type: 'title.set', ts: '2026-01-01T00:00:00.000Z', title: 'A title' } as const
+  const store = { append: () => [{ seq: 1, change }] } as unknown as Parameters<typeof openLedger>[2]
+  const claim = { conversationId: 'c1', ownerId: 'me', epoch: 1, expiresAt: '2026-01-01T00:00:00.000Z' }
+  const ledger = openLedger({ timeline: emptyTimeline(), lastSeq: 0 }, claim, store, () => {})
+  await ledger.commit([change])
+  expect(ledger).toMatchObject({ lastSeq: 1, timeline: { title: 'A title' } })
+})
+
 it('goes on after a fault in what was to be entered: the journal is whole', async () => {
   const ledger = await opened()
   const faulty = ledger.commit(() => {

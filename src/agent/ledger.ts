@@ -47,7 +47,7 @@ export function openLedger(
 
   function logged(wanted: readonly Change[]): Promise<readonly Entry[]> {
     try {
-      return store.append(claim, wanted)
+      return Promise.resolve(store.append(claim, wanted)) // the same promise, nearly always
     } catch (error) {
       return Promise.reject(error) // a store that fails on the spot has failed all the same
     }
