@@ -1,4 +1,4 @@
-export type { Agent, TurnHandle } from './agent/agent.ts'
+export type { Agent } from './agent/agent.ts'
 export type { Problem } from './agent/conversation.ts'
 export type { ExitReason, TurnResult } from './agent/finish.ts'
 export type { FollowOptions } from './agent/follow.ts'
@@ -24,6 +24,7 @@ export {
   type Subscriber,
   type SubscriberFactory,
 } from './agent/stream-with-channels-contract.ts'
+export type { TurnHandle } from './agent/turn-handle.ts'
 export {
   type BlobRef,
   type Block,

@@ -20,18 +20,18 @@ import { followup, type Household, type Problem, startTurn, thisProcess } from '
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
-import { createHub, type Told } from './hub.ts'
+import { createHub } from './hub.ts'
 import type { Inbox, NewEvent, Steering } from './inbox.ts'
 import { type Accepted, checkEventId, checkText, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
 import { modelsOf } from './models.ts'
 import { guardOnlookers } from './onlookers.ts'
 import { systemPrint, systemText } from './prompt/system.ts'
-import { createQueue } from './queue.ts'
 import { recoverAll } from './recover.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
 import { createSwitchboard } from './switchboard.ts'
 import { createToolbox } from './toolbox.ts'
 import type { Models } from './turn.ts'
+import { openTurnHandle, type TurnHandle } from './turn-handle.ts'
 import { createView } from './view.ts'
 
 export interface AgentParts {
@@ -62,11 +62,6 @@ export interface AgentParts {
   readonly onEntry?: (conversation: string, event: EntryEvent) => void
   /** Told of what cannot reach anybody else: a failing hook, a failing listener. */
   readonly onProblem?: (problem: Problem) => void
-}
-
-/** The events of a turn as they happen, and what came of it. Both can be had, in any order, or neither: the turn runs on. */
-export interface TurnHandle extends AsyncIterable<TurnEvent> {
-  readonly result: Promise<TurnResult>
 }
 
 export interface Agent {
@@ -194,33 +189,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
   }
 
   return {
-    run(submission) {
-      const queue = createQueue<TurnEvent>(() => unsubscribe())
-      const push = ({ event }: Told) => queue.push(event)
-      let over = false
-      let looked = false
-      // Until somebody looks, what was only live is not kept: it is in the entries in the end.
-      let unsubscribe = hub.subscribe(submission.conversation, push, 'entries')
-      const result = submit(submission)
-      const end = (failure?: unknown) => {
-        over = true
-        unsubscribe()
-        queue.close(failure) // whoever only watches is told of it, too
-      }
-      result.then(() => end(), end)
-      return {
-        result,
-        [Symbol.asyncIterator]() {
-          unsubscribe()
-          if (!over) {
-            if (!looked) for (const told of hub.inFlight(submission.conversation)) push(told) // whoever looks late is told the beginning
-            looked = true
-            unsubscribe = hub.subscribe(submission.conversation, push)
-          }
-          return queue[Symbol.asyncIterator]()
-        },
-      }
-    },
+    run: (submission) => openTurnHandle(submission.conversation, () => submit(submission), hub, store),
     async submit(conversation, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
       checkEventId(eventId)
       const { delivered, letGo } = await deliver(conversation, text, attachments, { eventId })

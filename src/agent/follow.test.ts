@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { paused } from '../../test/support/cast.ts'
-import { laneText } from '../../test/support/told.ts'
-import type { EntryEvent, TurnEvent } from '../core/event.ts'
+import { paused, slowly } from '../../test/support/cast.ts'
+import { laneText, seqs, upTo } from '../../test/support/told.ts'
+import type { TurnEvent } from '../core/event.ts'
 import type { ConversationStore, Entry } from '../ports/store.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
-import { answers, calls, type Reply } from '../testing/scripted-model.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
 import { follow } from './follow.ts'
 import { createHub } from './hub.ts'
 
 const conversation = 'c1'
 const never = new AbortController().signal
-const seqs = (events: readonly TurnEvent[]) => events.flatMap((event) => (event.type === 'entry' ? [event.seq] : []))
-const upTo = (count: number, from = 1) => Array.from({ length: count - from + 1 }, (_, n) => from + n)
 
 /** Follows until the turn is closed. */
 async function followed({ agent }: Harness, after = 0, turns = 1): Promise<readonly TurnEvent[]> {
@@ -23,19 +21,6 @@ async function followed({ agent }: Harness, after = 0, turns = 1): Promise<reado
     if (event.type === 'entry' && event.change.type === 'turn.closed' && --left === 0) stop.abort()
   }
   return events
-}
-
-/** An answer in small pieces that waits in the middle until told to go on. */
-function slowly(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; goOn(): void } {
-  const halfway = Promise.withResolvers<void>()
-  const rest = Promise.withResolvers<void>()
-  const whole = answers(text)
-  const onChunk = async (index: number) => {
-    if (index !== Math.floor(whole.length / 4) - 6) return
-    halfway.resolve()
-    await rest.promise
-  }
-  return { reply: { text: whole, chunks: 4, onChunk }, halfway: halfway.promise, goOn: rest.resolve }
 }
 
 const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it.'
@@ -193,71 +178,5 @@ describe('whoever follows', () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
     await stage.agent.feedback(conversation, { turnId, reaction: 'ok' })
     expect(await news).toMatchObject({ value: { type: 'entry', seq: length + 1, change: { type: 'event.accepted' } } })
-  })
-})
-
-describe('whoever runs a turn', () => {
-  it('may look away: the turn goes on', async () => {
-    const stage = createHarness({ replies: [answers('Done.')] })
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
-    for await (const _ of run) break
-    expect(await run.result).toMatchObject({ answer: 'Done.', exitReason: 'complete' })
-  })
-
-  it('may look only at the result, or read the events afterwards', async () => {
-    const stage = createHarness({ replies: [answers('Done.')] })
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
-    await run.result
-    const events: TurnEvent[] = []
-    for await (const event of run) events.push(event)
-    expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
-  })
-
-  it('may begin to look in the middle of an answer, and is told its beginning', async () => {
-    const { reply, halfway, goOn } = slowly(story)
-    const stage = createHarness({ replies: [reply] })
-    const run = stage.agent.run({ conversation, input: 'Tell me.' })
-    await halfway
-    const reader = run[Symbol.asyncIterator]()
-    goOn()
-    const events: TurnEvent[] = []
-    for (let next = await reader.next(); !next.done; next = await reader.next()) events.push(next.value)
-    expect(laneText(events, 'answer')).toBe(story)
-    expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
-  })
-
-  it('can stop it with a signal; one that was aborted before begins nothing', async () => {
-    const stage = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, answers('never asked for')] })
-    const stop = new AbortController()
-    const run = stage.agent.run({ conversation, input: 'Do it.', signal: stop.signal })
-    for await (const event of run) if (event.type === 'lane.delta') stop.abort()
-    expect(await run.result).toMatchObject({ exitReason: 'steer' })
-    const { length } = await stage.journal()
-    await expect(stage.agent.run({ conversation, input: 'Again.', signal: stop.signal }).result).rejects.toThrow('aborted')
-    expect([stage.model.left, (await stage.journal()).length]).toEqual([1, length])
-  })
-
-  it('can stop it in the moment in which it is about to become the next turn', async () => {
-    const stop = new AbortController()
-    const said: Promise<unknown>[] = []
-    const onEntry = (_: string, { change }: EntryEvent) => {
-      if (change.type === 'turn.closed' && said.length === 0) {
-        said.push(stage.agent.run({ conversation, input: 'Second.', signal: stop.signal }).result)
-      } else if (change.type === 'event.accepted') queueMicrotask(() => queueMicrotask(() => stop.abort()))
-    }
-    const stage = createHarness({ replies: [answers('One.'), { text: '<channel:thinking>Let me', stall: true }], onEntry })
-    expect(await stage.say('First.')).toMatchObject({ answer: 'One.' })
-    expect(await said[0]).toMatchObject({ exitReason: 'steer' })
-  })
-
-  it('is told when it could not be run, whether they watch or wait', async () => {
-    const stage = createHarness({ replies: [] })
-    await stage.agent.close()
-    const run = stage.agent.run({ conversation, input: 'Do it.' })
-    const watching = (async () => {
-      for await (const _ of run);
-    })()
-    await expect(watching).rejects.toMatchObject({ code: 'store.closed' })
-    await expect(run.result).rejects.toMatchObject({ code: 'store.closed' })
   })
 })

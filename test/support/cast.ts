@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answers, type Reply } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { succeeded } from '../../src/tools/outcome.ts'
 import type { Tool } from '../../src/tools/tool.ts'
@@ -132,3 +133,16 @@ export const search = (): Tool =>
         })),
       }),
   })
+
+/** An answer in small pieces that waits in the middle until told to go on. */
+export function slowly(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; goOn(): void } {
+  const halfway = Promise.withResolvers<void>()
+  const rest = Promise.withResolvers<void>()
+  const whole = answers(text)
+  const onChunk = async (index: number) => {
+    if (index !== Math.floor(whole.length / 4) - 6) return
+    halfway.resolve()
+    await rest.promise
+  }
+  return { reply: { text: whole, chunks: 4, onChunk }, halfway: halfway.promise, goOn: rest.resolve }
+}

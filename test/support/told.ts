@@ -23,3 +23,9 @@ export const blockTypes = async (stage: Harness): Promise<readonly string[]> => 
 
 /** How often a model was asked to decide. */
 export const decisions = ({ model }: Harness): number => model.requests.filter(({ role }) => role === 'decision').length
+
+/** Numbers of the entries among them. */
+export const seqs = (events: readonly TurnEvent[]): readonly number[] =>
+  events.flatMap((event) => (event.type === 'entry' ? [event.seq] : []))
+
+export const upTo = (last: number, from = 1): readonly number[] => Array.from({ length: last - from + 1 }, (_, n) => from + n)
