@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { forEachOf } from './for-each-of.ts'
 
-type Manner = 'promise' | 'value' | 'nothing' | 'rejects' | 'throws'
+type Manner = 'promise' | 'value' | 'nothing' | 'number' | 'rejects' | 'throws'
 type Leaving = 'absent' | 'resolves' | 'rejects' | 'throws'
 
 interface World {
@@ -26,6 +26,7 @@ function worldOf({ opens, waits, values, leaving, taking }: World) {
     const result = at < values.length ? { done: false, value: at++ } : { done: true, value: undefined }
     if (manner === 'throws') throw new Error('next threw')
     if (manner === 'nothing') return undefined
+    if (manner === 'number') return 7
     if (!waits) return result
     if (manner === 'rejects') return Promise.reject(new Error('next was rejected'))
     return manner === 'value' ? result : Promise.resolve(result)
@@ -77,7 +78,7 @@ async function byHand(world: World) {
 
 const manner = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Manner>('promise', 'value') },
-  fc.constantFrom<Manner>('nothing', 'rejects', 'throws'),
+  fc.constantFrom<Manner>('nothing', 'number', 'rejects', 'throws'),
 )
 const world: fc.Arbitrary<World> = fc.record({
   opens: fc.oneof({ weight: 9, arbitrary: fc.constant(true) }, fc.constant(false)),

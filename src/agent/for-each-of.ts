@@ -20,6 +20,7 @@ export function forEachOf<T>(
   const taken = (result: IteratorResult<T>) => {
     let value: T
     try {
+      if (typeof result !== 'object') throw new TypeError(`a stream gave ${typeof result} in place of a result`)
       if (result.done) return end()
       value = result.value
     } catch (thrown) {
