@@ -1,18 +1,31 @@
+import { z } from 'zod'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import { defineTool } from '../../../src/tools/define.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 const sound = { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' }
 const write = (...names: readonly (keyof typeof sound)[]) =>
   calls('react.write', Object.fromEntries(names.map((name) => [name, sound[name]])))
 
+/** One more parameter than react.write has: only behind it can the fourth be the first that is out of place. */
+const publish = defineTool({
+  id: 'sample.publish',
+  description: 'Writes, and tells somebody.',
+  params: z.object({ path: z.string(), channel: z.string(), content: z.string(), kind: z.string(), tell: z.string() }),
+  order: 'hard',
+  run: () => ({ ok: true, ret: 'published' }),
+})
+
 export default {
   title: 'where content streams to the user the order of parameters binds: nothing is written until it is right',
   cast: () => ({
+    tools: [publish],
     replies: [
       write('channel', 'path', 'content', 'kind'),
       write('path', 'content', 'channel', 'kind'),
       write('path', 'channel', 'content', 'kind'),
       write('path', 'channel', 'kind', 'content'),
+      calls('sample.publish', { path: 'files/a.md', channel: 'canvas', content: '# A', tell: 'Ann', kind: 'file' }),
       answers('Written.'),
     ],
   }),
