@@ -1,9 +1,10 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { slowly } from '../../test/support/cast.ts'
+import { slowly, weather } from '../../test/support/cast.ts'
 import { laneText, seqs, upTo } from '../../test/support/told.ts'
 import type { EntryEvent, TurnEvent } from '../core/event.ts'
 import { createHarness } from '../testing/harness.ts'
-import { answers } from '../testing/scripted-model.ts'
+import { answers, calls } from '../testing/scripted-model.ts'
 
 const conversation = 'c1'
 const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it.'
@@ -98,5 +99,27 @@ describe('whoever runs a turn', () => {
       }
     }
     expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
+  })
+
+  it('misses no entry and is told none twice, whenever they begin to look', async () => {
+    const replies = [
+      calls('weather.today', { city: 'Rome' }),
+      calls('weather.today', { city: 'Oslo' }),
+      answers('Clear.'),
+      answers('Still.'),
+    ]
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 250 }), async (ticks) => {
+        const stage = createHarness({ replies, tools: [weather()] })
+        await stage.say('How is it?')
+        const { length } = await stage.journal()
+        const run = stage.agent.run({ conversation, input: 'And now?' })
+        for (let tick = 0; tick < ticks; tick++) await undefined
+        const events: TurnEvent[] = []
+        for await (const event of run) events.push(event)
+        expect(seqs(events)).toEqual(upTo((await stage.journal()).length, length + 1))
+      }),
+      { numRuns: 200 },
+    )
   })
 })
