@@ -41,12 +41,11 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
 }
 
 const usualEdge = '═'.repeat(35)
-const blanks = ' '.repeat(35)
 
 function box(title: string): string {
   const width = Math.max(35, title.length + 2)
   const edge = width === 35 ? usualEdge : '═'.repeat(width)
-  return `╔${edge}╗\n║ ${title}${blanks.slice(0, width - title.length - 1)}║\n╚${edge}╝`
+  return `╔${edge}╗\n║${` ${title}`.padEnd(width)}║\n╚${edge}╝`
 }
 
 function listSection(heading: string, said: readonly string[], limits: Caps): Section {

@@ -97,15 +97,14 @@ function inputAfter(slice: Slice, point: number): number | undefined {
 
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
-/** The last of them, ascending, each once. They nearly always come in order, and are sorted where they stand. */
-function lastDistinct(...positions: (number | undefined)[]): readonly number[] {
-  const sorted = positions as number[] // as far as `count`
-  let count = 0
+/** The last of them, ascending, each once. They nearly always come in order. */
+function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
+  const sorted: number[] = []
   for (const position of positions) {
-    if (position === undefined || sorted.indexOf(position) < count) continue
-    let at = count++
+    if (position === undefined || sorted.includes(position)) continue
+    let at = sorted.length
     for (; at > 0 && (sorted[at - 1] as number) > position; at--) sorted[at] = sorted[at - 1] as number
     sorted[at] = position
   }
-  return sorted.slice(Math.max(0, count - mostMarks), count)
+  return sorted.slice(-mostMarks)
 }
