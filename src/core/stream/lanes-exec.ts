@@ -1,4 +1,5 @@
 import { artifactIds } from '../contract/artifact-ids.ts'
+import { readContract } from '../contract/contract.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import {
@@ -103,37 +104,15 @@ function execStyle(executionId: string, subType: string, format: ChannelFormat, 
   } as const
 }
 
-/** The promised files that a person will see. What is internal is not listed to anyone, but it is numbered with the others. */
-function listedFiles(contract: JsonValue | undefined, mimeOf: (filename: string) => string) {
-  const entries = contractEntries(contract)
-  const ids = artifactIds(entries.map(({ filename }) => filename))
-  return entries.flatMap(({ filename, description, internal }, index) =>
-    internal ? [] : [{ artifact_name: ids[index], description, mime: mimeOf(filename), filename }],
+/**
+ * The promised files that a person will see. What is internal is not listed to anyone, but it is numbered with the others. Of a contract
+ * that is refused nothing is: those files will not be made.
+ */
+function listedFiles(given: JsonValue | undefined, mimeOf: (filename: string) => string) {
+  const contract = readContract(given)
+  if (!contract.ok) return []
+  const ids = artifactIds(contract.files.map(({ filename }) => filename))
+  return contract.files.flatMap(({ filename, description, visibility }, index) =>
+    visibility === 'internal' ? [] : [{ artifact_name: ids[index], description, mime: mimeOf(filename), filename }],
   )
-}
-
-interface Entry {
-  readonly filename: string
-  readonly description: string
-  readonly internal: boolean
-}
-
-function contractEntries(contract: JsonValue | undefined): readonly Entry[] {
-  const list = typeof contract === 'string' ? parseList(contract) : contract
-  if (!Array.isArray(list)) return []
-  return list.flatMap((entry: JsonValue) => {
-    if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return []
-    const { filename, filepath, description, visibility } = entry as { readonly [key: string]: JsonValue }
-    const name = typeof filename === 'string' ? filename : filepath
-    if (typeof name !== 'string' || name.trim() === '') return []
-    return [{ filename: name, description: typeof description === 'string' ? description : '', internal: visibility === 'internal' }]
-  })
-}
-
-function parseList(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // the tool refuses such a contract and says why; there is nothing to list
-  }
 }

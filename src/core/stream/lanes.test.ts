@@ -330,6 +330,16 @@ describe('a program on its way', () => {
     })
   })
 
+  it('lists a contract that is the text of one, and nothing of a contract that will be refused', () => {
+    const listed = (given: unknown) => {
+      const { all } = watch('action', call('exec_tools.execute_code_python', { contract: given }), 'code', 'x')
+      return JSON.parse(all.find(({ extra }) => extra?.sub_type === 'code_exec.contract')?.text ?? '').contract.length
+    }
+    expect([contract, JSON.stringify(contract), [...contract, { filename: 'files/b.csv' }], 'files/b.csv', {}].map(listed)).toEqual([
+      3, 3, 0, 0, 0,
+    ])
+  })
+
   it('says that the code is missing', () => {
     for (const said of [
       ['action', exec],
