@@ -33,7 +33,7 @@ export interface Audience {
 }
 
 /** Where a conversation is worked on or listened to. */
-interface Room {
+interface Hall {
   readonly conversationId: string
   /** Undefined while nobody works on it. */
   stage: Stage | undefined
@@ -55,26 +55,26 @@ interface Listeners {
 }
 
 export function createHub(onError: (error: unknown) => void): Hub {
-  const rooms = new Map<string, Room>()
+  const halls = new Map<string, Hall>()
   const leaving = new Map<string, Set<() => void>>()
-  let latest: Room | undefined // much is said in one room before anybody speaks in another
+  let latest: Hall | undefined // much is said in one hall before anybody speaks in another
 
-  function find(conversationId: string): Room | undefined {
-    if (latest?.conversationId !== conversationId) latest = rooms.get(conversationId)
+  function find(conversationId: string): Hall | undefined {
+    if (latest?.conversationId !== conversationId) latest = halls.get(conversationId)
     return latest
   }
 
-  function enter(conversationId: string): Room {
+  function enter(conversationId: string): Hall {
     const known = find(conversationId)
     if (known) return known
-    const room: Room = { conversationId, stage: undefined, listeners: { everything: new Set(), entries: new Set() } }
-    rooms.set(conversationId, room)
-    return room
+    const hall: Hall = { conversationId, stage: undefined, listeners: { everything: new Set(), entries: new Set() } }
+    halls.set(conversationId, hall)
+    return hall
   }
 
-  function lockIfEmpty({ conversationId, stage, listeners }: Room): void {
+  function lockIfEmpty({ conversationId, stage, listeners }: Hall): void {
     if (stage || listeners.everything.size > 0 || listeners.entries.size > 0) return
-    rooms.delete(conversationId)
+    halls.delete(conversationId)
     latest = undefined
   }
 
@@ -108,25 +108,25 @@ export function createHub(onError: (error: unknown) => void): Hub {
       enter(conversationId).stage = { seq, live: [], catchUp: undefined }
     },
     close(conversationId) {
-      const room = find(conversationId)
-      if (!room) return
-      room.stage = undefined
-      lockIfEmpty(room)
+      const hall = find(conversationId)
+      if (!hall) return
+      hall.stage = undefined
+      lockIfEmpty(hall)
     },
     publish(conversationId, event) {
-      const room = find(conversationId)
-      if (!room) return
-      const told = place(room.stage, event)
-      const { everything, entries } = room.listeners
+      const hall = find(conversationId)
+      if (!hall) return
+      const told = place(hall.stage, event)
+      const { everything, entries } = hall.listeners
       if (everything.size > 0) tell(everything, told)
       if (event.type === 'entry' && entries.size > 0) tell(entries, told)
     },
     subscribe(conversationId, listener, to = 'everything') {
-      const room = enter(conversationId)
-      if (to === 'everything') room.stage?.catchUp?.()
-      room.listeners[to].add(listener)
+      const hall = enter(conversationId)
+      if (to === 'everything') hall.stage?.catchUp?.()
+      hall.listeners[to].add(listener)
       return () => {
-        if (room.listeners[to].delete(listener)) lockIfEmpty(room)
+        if (hall.listeners[to].delete(listener)) lockIfEmpty(hall)
       }
     },
     dismiss(conversationId) {
@@ -153,7 +153,7 @@ export function createHub(onError: (error: unknown) => void): Hub {
       return [...(stage?.live ?? [])]
     },
     get size() {
-      return rooms.size
+      return halls.size
     },
   }
 }
