@@ -118,15 +118,23 @@ interface ToLayDown {
 /** Read-only, beside whatever else of that turn is here. */
 async function layDown(files: Files, folder: string, { contents, open, infos }: ToLayDown): Promise<void> {
   const overwritten = open.some((rel) => infos.get(rel)?.readOnly) // a program has changed what it was not to touch
-  if (open.length < ONE_BY_ONE && !overwritten) {
+  if (open.length < ONE_BY_ONE && !overwritten && (await layEach(files, folder, contents, open))) return
+  const others = await readAll(
+    files,
+    folder,
+    [...infos.keys()].filter((rel) => !contents.has(rel)),
+  )
+  await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
+}
+
+/** False where a folder lies in the way of a file: one that a program has emptied and left. It goes when the whole is laid. */
+async function layEach(files: Files, folder: string, contents: ToLayDown['contents'], open: readonly string[]): Promise<boolean> {
+  try {
     for (const rel of open) await files.write(`${folder}/${rel}`, contents.get(rel) as Uint8Array, { readOnly: true })
-  } else {
-    const others = await readAll(
-      files,
-      folder,
-      [...infos.keys()].filter((rel) => !contents.has(rel)),
-    )
-    await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
+    return true
+  } catch (error) {
+    if (error instanceof Failure && error.details.reason === 'not_a_file') return false
+    throw error
   }
 }
 
