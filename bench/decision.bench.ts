@@ -1,11 +1,11 @@
 import { planSnapshot } from '../src/core/block/index.ts'
-import { keysLeniently, keysOfValid } from '../src/core/decision/action-keys.ts'
+import { readActionKeys, scanActionKeys } from '../src/core/decision/action-keys.ts'
 import { checkCall } from '../src/core/decision/check-call.ts'
-import { isEquivalent } from '../src/core/decision/equivalent.ts'
+import { isSameAnswer } from '../src/core/decision/equivalent.ts'
 import { readDecision } from '../src/core/decision/read.ts'
 import { currentPlan } from '../src/core/plan/open.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
-import { enter } from '../src/core/timeline/enter.ts'
+import { assignIds } from '../src/core/timeline/enter.ts'
 import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { minute, rounds } from '../src/testing/blocks.ts'
 import { decided } from '../test/support/responses.ts'
@@ -26,7 +26,7 @@ export async function bench(): Promise<void> {
     return reading.ok && reading.decision.action === 'call_tool' && checkCall(reading.decision, someTools)
   })
   report('read and check a call', deciding / floor, 10, `against JSON.parse; ${deciding.toFixed(1)} µs`)
-  report('keys of valid JSON', time(() => keysOfValid(json)) / time(() => keysLeniently(json)), 0.3, 'against the tolerant reader')
+  report('keys of valid JSON', time(() => scanActionKeys(json)) / time(() => readActionKeys(json)), 0.3, 'against the tolerant reader')
 
   const short = planned(10)
   const long = planned(10_000)
@@ -35,14 +35,14 @@ export async function bench(): Promise<void> {
   report('current plan at 10,000 blocks', time(() => currentPlan(long)) / time(() => currentPlan(short)), 2, 'against 10 blocks')
 
   const answer = (words: number) => Array.from({ length: words }, (_, i) => `word${i % 997}`).join(' ')
-  const similar = (words: number) => time(() => isEquivalent(answer(words), `${answer(words - 1)} other`), 20)
+  const similar = (words: number) => time(() => isSameAnswer(answer(words), `${answer(words - 1)} other`), 20)
   report('equivalent answers, 8 × the length', similar(80_000) / similar(10_000), 12, 'linear would be 8')
 }
 
 function planned(blocks: number): Timeline {
   const plan = { plan_id: 'p', steps: ['a', 'b'], status: {}, current: true, last_ts: minute(1) }
   const drafts = [...rounds(blocks / 2), planSnapshot('t1', minute(1), plan)]
-  return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: enter(emptyTimeline(), drafts) })
+  return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 }
 
 /** Microseconds per run, the best of seven. */

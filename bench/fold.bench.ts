@@ -6,7 +6,7 @@ import { planExpiry } from '../src/core/expiry/plan.ts'
 import { defaultExpirySettings } from '../src/core/expiry/settings.ts'
 import { createRenderer } from '../src/core/render/render.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
-import { enter } from '../src/core/timeline/enter.ts'
+import { assignIds } from '../src/core/timeline/enter.ts'
 import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { roughTokens } from '../src/core/tokens.ts'
 import { completion, minute, rounds } from '../src/testing/blocks.ts'
@@ -42,7 +42,7 @@ function timed(run: () => void): number {
 /** Turns of three rounds, nine blocks each. */
 function conversation(blocks: number): Timeline {
   const drafts = Array.from({ length: Math.ceil(blocks / 9) }, (_, i) => [...rounds(3, `t${i}`), completion(`answer ${i}`, `t${i}`)]).flat()
-  return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: enter(emptyTimeline(), drafts) })
+  return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 }
 
 const REPEATS = 2000
@@ -52,7 +52,7 @@ function meterRound(blocks: number): () => number {
   const steps = [conversation(blocks)]
   for (let i = 0; i < REPEATS; i++) {
     const last = steps.at(-1) as Timeline
-    steps.push(applyChange(last, { type: 'blocks.appended', blocks: enter(last, rounds(1, 'now').slice(2)) }))
+    steps.push(applyChange(last, { type: 'blocks.appended', blocks: assignIds(last, rounds(1, 'now').slice(2)) }))
   }
   const slices = steps.filter((_, i) => i % 200 === 0).map((timeline) => ({ timeline, slice: renderer.slice(timeline) }))
   const estimator = createEstimator(roughTokens)

@@ -16,7 +16,7 @@ import { sourcesTail } from '../src/core/render/sources-tail.ts'
 import type { SourcePool } from '../src/core/sources/merge.ts'
 import type { SourceRow } from '../src/core/sources/source.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
-import { enter } from '../src/core/timeline/enter.ts'
+import { assignIds } from '../src/core/timeline/enter.ts'
 import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
@@ -32,7 +32,7 @@ function round(turnId: string, iteration: number): readonly Draft[] {
 }
 
 const grown = (timeline: Timeline, drafts: readonly Draft[]) =>
-  applyChange(timeline, { type: 'blocks.appended', blocks: enter(timeline, drafts) })
+  applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
 
 /** Turns of six rounds, until there are `blocks` of them; then an open turn. */
 function conversation(blocks: number): Timeline {

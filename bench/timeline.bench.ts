@@ -1,6 +1,6 @@
 import { applyChange } from '../src/core/timeline/apply.ts'
 import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
-import { call, entered, result } from '../src/testing/blocks.ts'
+import { call, result, withIds } from '../src/testing/blocks.ts'
 import { median, report } from './measure.ts'
 
 /** A round at the end of `timeline`, as the ledger applies it. */
@@ -8,7 +8,7 @@ function grown(timeline: Timeline): Timeline {
   const turnId = `t${Math.floor(timeline.nextBlock / 20)}`
   const callId = `c${timeline.nextBlock}`
   const drafts = [call(callId, 'web_tools.web_search', turnId), result(callId, 'found it', turnId)]
-  return applyChange(timeline, { type: 'blocks.appended', blocks: entered(drafts, timeline.nextBlock) })
+  return applyChange(timeline, { type: 'blocks.appended', blocks: withIds(drafts, timeline.nextBlock) })
 }
 
 function withBlocks(count: number): Timeline {

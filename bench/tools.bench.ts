@@ -1,8 +1,8 @@
 import { artifactContent, artifactDigest, type Draft } from '../src/core/block/index.ts'
-import { call, header, place, prompt, result } from '../src/testing/blocks.ts'
+import { blockOrigin, call, header, prompt, result } from '../src/testing/blocks.ts'
 import { createReadTool } from '../src/tools/react/read.ts'
 import { hasReference } from '../src/tools/references/find.ts'
-import { toolStage } from '../test/support/tool-stage.ts'
+import { toolFixture } from '../test/support/tool-stage.ts'
 import { median, timed } from './measure.ts'
 
 const BLOCKS = 10_000
@@ -11,8 +11,8 @@ const path = 'fi:t1.files/report.md'
 
 function conversation(): readonly Draft[] {
   const written = [
-    artifactDigest(place('w'), { artifact_path: path, mime: 'text/markdown' }),
-    artifactContent(place('w'), { path, mime: 'text/markdown', text: 'word '.repeat(1_000), digest: { artifact_path: path } }),
+    artifactDigest(blockOrigin('w'), { artifact_path: path, mime: 'text/markdown' }),
+    artifactContent(blockOrigin('w'), { path, mime: 'text/markdown', text: 'word '.repeat(1_000), digest: { artifact_path: path } }),
   ]
   const rounds = Array.from({ length: BLOCKS / 2 }, (_, n) => [
     call(`c${n}`, 'shop.look', 't1', n),
@@ -22,7 +22,7 @@ function conversation(): readonly Draft[] {
 }
 
 export async function bench(): Promise<void> {
-  const stage = await toolStage(conversation())
+  const stage = await toolFixture(conversation())
   const read = createReadTool()
   for (const [what, paths] of [
     ['a visible file', [path]],

@@ -31,7 +31,7 @@ async function benchPublish(folder: string): Promise<void> {
   const place = join(folder, 'git')
   const workspace = await createGitWorkspaces({ ...foldersOnDisk(place), root: place }).open(localScope, 'c1')
   const journal = createTestJournal()
-  await workspace.begin('turn_0')
+  await workspace.startTurn('turn_0')
   await workspace.files.replaceFolder(
     'turn_0/files',
     new Map(Array.from({ length: files }, (_, n) => [nameOf(n), Buffer.from(contentOf(n))])),
@@ -80,7 +80,7 @@ async function benchPull(folder: string): Promise<void> {
   const journal = createTestJournal()
   await here.files.replaceFolder('turn_0/files', new Map(Array.from({ length: 500 }, (_, n) => [nameOf(n), Buffer.from(contentOf(n))])))
   await journal.publish(here, 'turn_0')
-  await there.begin('turn_1')
+  await there.startTurn('turn_1')
   const pull = () => there.hydrate('turn_0', [{ area: 'files', rel: '' }], journal)
   await pull()
   read = 0

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { effectiveSettings, environmentLayer, fileLayer, type Layer } from './config.ts'
+import { effectiveSettings, environmentLayer, fileLayer, type SettingsLayer } from './config.ts'
 
-const flags: Layer = { origin: 'flag', values: { port: '1' } }
+const flags: SettingsLayer = { origin: 'flag', values: { port: '1' } }
 
 it('has a default for every setting that needs one', () => {
   expect(effectiveSettings([environmentLayer({ PATH: '/bin' })]).settings).toEqual({

@@ -59,7 +59,7 @@ export const variables = {
 } as const
 export type SettingName = keyof typeof variables
 
-const defaults: Layer = {
+const defaults: SettingsLayer = {
   origin: 'default',
   values: {
     model: 'offline',
@@ -76,7 +76,7 @@ const defaults: Layer = {
 export const secretSettings: ReadonlySet<SettingName> = new Set(['auth.secret', 'token'])
 
 /** Settings from one place, by name. */
-export interface Layer {
+export interface SettingsLayer {
   readonly origin: string
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
 }
@@ -88,7 +88,7 @@ export interface EffectiveSettings {
 }
 
 /** The first layer that says something about a setting decides it. */
-export function effectiveSettings(layers: readonly Layer[]): EffectiveSettings {
+export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSettings {
   const values: Partial<Record<SettingName, unknown>> = {}
   const origins: Partial<Record<SettingName, string>> = {}
   for (const { origin, values: said } of [defaults, ...layers.toReversed()]) {
@@ -98,7 +98,7 @@ export function effectiveSettings(layers: readonly Layer[]): EffectiveSettings {
       origins[name] = origin === 'environment' ? variables[name] : origin
     }
   }
-  const parsed = Settings.safeParse(nested(values))
+  const parsed = Settings.safeParse(toNested(values))
   if (parsed.success) return { settings: parsed.data, origins }
   const problems = parsed.error.issues.map(({ path, message }) => {
     const name = path.join('.') as SettingName
@@ -108,7 +108,7 @@ export function effectiveSettings(layers: readonly Layer[]): EffectiveSettings {
 }
 
 /** From `DAYBOOK_*`. A variable that no setting has is a mistake worth hearing of, not one to pass over. */
-export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): Layer {
+export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): SettingsLayer {
   const names = new Map(Object.entries(variables).map(([name, variable]) => [variable as string, name as SettingName]))
   const given = Object.entries(environment).filter(
     ([variable, value]) => variable.startsWith('DAYBOOK_') && value !== undefined && value !== '',
@@ -119,9 +119,9 @@ export function environmentLayer(environment: Readonly<Record<string, string | u
 }
 
 /** From what a file exports. */
-export function fileLayer(file: string, exported: unknown): Layer {
+export function fileLayer(file: string, exported: unknown): SettingsLayer {
   if (!isPlainObject(exported)) throw new RangeError(`${file} must export its settings as default: export default { model: '…' }`)
-  const values = flattened(exported)
+  const values = toFlat(exported)
   const unknown = Object.keys(values).filter((name) => !(name in variables))
   if (unknown.length > 0)
     throw new RangeError(`unknown setting ${unknown.join(', ')} in ${file}; there is ${Object.keys(variables).join(', ')}`)
@@ -130,7 +130,7 @@ export function fileLayer(file: string, exported: unknown): Layer {
 
 const groups = new Set(['auth', 'budget'])
 
-function flattened(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(settings).flatMap(([name, value]) =>
       groups.has(name) && isPlainObject(value) ? Object.entries(value).map(([inner, said]) => [`${name}.${inner}`, said]) : [[name, value]],
@@ -138,7 +138,7 @@ function flattened(settings: Readonly<Record<string, unknown>>): Readonly<Record
   )
 }
 
-function nested(values: Readonly<Partial<Record<SettingName, unknown>>>): unknown {
+function toNested(values: Readonly<Partial<Record<SettingName, unknown>>>): unknown {
   const settings: Record<string, unknown> = { auth: {}, budget: {} }
   for (const [name, value] of Object.entries(values)) {
     const [group = '', inner] = name.split('.')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { effectiveSettings, environmentLayer } from './config.ts'
 import { localScope } from './core/scope.ts'
-import { createTestJournal, publishedTurn, relsOf } from './testing/conformance/workspace-kit.ts'
+import { createTestJournal, publishTurn, relsOf } from './testing/conformance/workspace-kit.ts'
 import { openStore, openWorkspaces } from './wiring.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-wiring-'))
@@ -23,7 +23,7 @@ describe('workspaces on disk', () => {
     const workspaces = await openWorkspaces(settings, store.blobs)
     expect(workspaces.implementation).toBe(kind)
     const [workspace, journal] = [await workspaces.open(localScope, 'c1'), createTestJournal()]
-    await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
+    await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
     expect(await relsOf(await (await openWorkspaces(settings, store.blobs)).open(localScope, 'c1'), 'turn_1', journal)).toEqual(['app/a'])
     await store.close()
   })

@@ -19,11 +19,11 @@ import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
 import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
-import { thisProcess } from './agent/conversation.ts'
+import { createOwner } from './agent/conversation.ts'
 import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import type { BlobRef } from './core/block/index.ts'
-import { Failure, thrownMessage } from './core/failure.ts'
+import { errorMessage, Failure } from './core/failure.ts'
 import { documentEligibleMimes } from './core/sources/eligible.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader } from './ports/documents.ts'
@@ -46,12 +46,12 @@ export function createAgent(options: AgentOptions): Agent {
   const documents = options.documents ?? createPdfReader()
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const model = modelsFrom(options.model, { reader: documents })
-  const settings = { priceOf: createPriceOf({ now: clock.now }), ...citingDocuments(model), ...options.settings }
+  const settings = { priceOf: createPriceOf({ now: clock.now }), ...offlineSources(model), ...options.settings }
   return createAgentFrom({ bookkeeping, ...options, model, store, clock, documents, workspaces, settings })
 }
 
 /** The offline model answers from documents, so they must be citable. */
-function citingDocuments(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
+function offlineSources(model: AgentParts['model']): Pick<AgentSettings, 'sources'> | undefined {
   const { name } = 'stream' in model ? model : model.decision
   return name === 'offline' ? { sources: { eligibleMimes: documentEligibleMimes } } : undefined
 }
@@ -71,11 +71,11 @@ export async function openStore(settings: Pick<Settings, 'data'>): Promise<Conve
   try {
     makeFolder(settings.data)
   } catch (error) {
-    const message = `conversations can not be kept in ${settings.data} (${thrownMessage(error)}): choose another folder with --data`
+    const message = `conversations can not be kept in ${settings.data} (${errorMessage(error)}): choose another folder with --data`
     throw new Failure('store.failed', message, { cause: error })
   }
   const { createSqliteStore } = await import('./adapters/store/sqlite.ts') // most agents are made without it
-  return createSqliteStore({ ...placesIn(settings), clock: createSystemClock() })
+  return createSqliteStore({ ...storePaths(settings), clock: createSystemClock() })
 }
 
 /** Bytes of which no entry tells. */
@@ -88,27 +88,27 @@ export interface UnreferencedBlobs {
  * How long bytes may wait for the entry that refers to them. An upload is entered at once, but a round enters the results of its calls
  * together, and a turn its files when it ends: what was put by a running server may be hours old and needed. A day is longer than any.
  */
-const WAITS_FOR_ITS_ENTRY_MS = 24 * 3_600_000
+const UNREFERENCED_BLOB_GRACE_MS = 24 * 3_600_000
 
 /** What processes that died have left among the blobs. Nothing is written; undefined where nothing was ever kept. */
 export async function findUnreferencedBlobs(
   settings: Pick<Settings, 'data'>,
 ): Promise<{ readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs } | undefined> {
-  const { file, blobs } = placesIn(settings)
+  const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return undefined
-  const { unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
+  const { findUnreferenced: unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
   const stored = await blobs.list() // before the entries: what is entered meanwhile is found there
-  const before = Date.now() - WAITS_FOR_ITS_ENTRY_MS
+  const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
   const unreferenced = Object.groupBy(unreferencedAmong(file, stored), ({ putAt }) => (putAt < before ? 'old' : 'young'))
   return { old: countOf(unreferenced.old), young: countOf(unreferenced.young) }
 }
 
 /** Removes those that no entry can be on its way to. Servers may go on meanwhile. */
 export async function sweepUnreferencedBlobs(settings: Pick<Settings, 'data'>): Promise<UnreferencedBlobs> {
-  const { file, blobs } = placesIn(settings)
+  const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return countOf([])
-  const { sweepUnreferenced, unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
-  const before = Date.now() - WAITS_FOR_ITS_ENTRY_MS
+  const { sweepUnreferenced, findUnreferenced: unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
+  const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
   const old = (await blobs.list()).filter(({ putAt }) => putAt < before)
   const removed = await sweepUnreferenced(file, unreferencedAmong(file, old), (sha256) => blobs.removeIfPutBefore(sha256, before))
   return countOf(removed)
@@ -119,7 +119,7 @@ const countOf = (blobs: readonly BlobRef[] = []): UnreferencedBlobs => ({
   bytes: blobs.reduce((sum, { size }) => sum + size, 0),
 })
 
-const placesIn = ({ data }: Pick<Settings, 'data'>) => ({
+const storePaths = ({ data }: Pick<Settings, 'data'>) => ({
   file: join(data, 'daybook.db'),
   blobs: createFileBlobs({ folder: join(data, 'blobs') }),
 })
@@ -144,7 +144,7 @@ export async function openWorkspaces(
 export const bookkeeping = { rulesOf: cacheRulesOf, chargeOf: createChargeOf() }
 
 /** The agent that a module exports, made anew each time it is asked for. */
-export function agentIn(
+export function loadAgentModule(
   file: string,
 ): () => Promise<Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'>> {
   return async () => {
@@ -179,7 +179,7 @@ export async function openAgent(
     workspaces: await openWorkspaces(settings, store.blobs),
     hosting: openHosting(settings, store),
     documents,
-    settings: { ...behaviour(settings), exitGraceMs },
+    settings: { ...agentSettings(settings), exitGraceMs },
   })
   return {
     agent,
@@ -200,19 +200,19 @@ export async function openArchive(
   const archive = createArchive({
     store,
     clock,
-    owner: thisProcess(clock),
+    owner: createOwner(clock),
     hosting: openHosting(settings, store),
     workspaces: await openWorkspaces(settings, store.blobs),
-    made: { settings: behaviour(settings) },
+    agentParts: { settings: agentSettings(settings) },
     bookkeeping,
-    announce: () => {},
-    dismiss: () => {}, // nobody follows
-    enterRunning: async () => false, // nothing runs
+    publishEntry: () => {},
+    announceDeleted: () => {}, // nobody follows
+    commitToRunning: async () => false, // nothing runs
   })
   return { archive, close: () => store.close() }
 }
 
-function behaviour({ model, budget }: Pick<Settings, 'model' | 'budget'>): Partial<AgentSettings> {
+function agentSettings({ model, budget }: Pick<Settings, 'model' | 'budget'>): Partial<AgentSettings> {
   return {
     maxRounds: budget.rounds,
     maxMoney: budget.money,

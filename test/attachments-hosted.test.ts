@@ -32,7 +32,7 @@ describe('files that are hosted', () => {
       },
       resolve: async () => undefined,
       read: async () => new Uint8Array(),
-      forget: async (_owner, _conversation, turnId) => void forgotten.push(turnId ?? ''),
+      remove: async (_owner, _conversation, turnId) => void forgotten.push(turnId ?? ''),
     }
     return { port, hosted, forgotten }
   }

@@ -218,7 +218,7 @@ describe('files of a turn', () => {
   function workspaces() {
     let opened = 0
     const files = createMemoryFiles()
-    const workspace = { files, scratch: files, runtime: files, begin: async () => {}, describe: async () => ({}) }
+    const workspace = { files, scratch: files, runtime: files, startTurn: async () => {}, describe: async () => ({}) }
     const open = async () => {
       opened += 1
       return workspace

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { rewriteSids } from '../src/core/citations/sids.ts'
 import type { TurnEvent } from '../src/core/event.ts'
 import { blocksOfTurn } from '../src/core/timeline/timeline.ts'
-import { createHarness, type Harness, type Said } from '../src/testing/harness.ts'
+import { createHarness, type Harness, type RecordedTurn } from '../src/testing/harness.ts'
 import { defineTool } from '../src/tools/define.ts'
 import { brokenReply } from './support/broken-replies.ts'
 import { weather } from './support/cast.ts'
@@ -60,7 +60,7 @@ describe('whatever a model writes', () => {
   )
 })
 
-async function expectSpoken(stage: Harness, said: Said): Promise<void> {
+async function expectSpoken(stage: Harness, said: RecordedTurn): Promise<void> {
   expect(said.error === undefined || said.error.cause !== undefined).toBe(true) // a provider's error, never one of ours
   expect(said.answer.trim()).not.toBe('')
   expect(laneText(said.events, 'answer').trim()).not.toBe('')

@@ -2,10 +2,10 @@ import { describe, expect, it, vi } from 'vitest'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../src/adapters/store/memory.ts'
 import { type AgentParts, createAgentFrom } from '../src/agent/agent.ts'
-import { cacheLedger } from '../src/core/cache/ledger.ts'
+import { cacheReport } from '../src/core/cache/ledger.ts'
 import type { MissCause } from '../src/core/cache/miss.ts'
 import type { ProviderCacheRules } from '../src/core/cache/rules.ts'
-import { renderBlock } from '../src/core/render/blocks.ts'
+import { blockRenderers } from '../src/core/render/blocks.ts'
 import type { Change } from '../src/core/timeline/change.ts'
 import { blocksOf } from '../src/core/timeline/timeline.ts'
 import { roughTokens } from '../src/core/tokens.ts'
@@ -47,7 +47,7 @@ function stageWith(options: { readonly rules?: Partial<ProviderCacheRules>; read
       return blocksOf((await store.loadVisible('c'))?.timeline as never)
     },
     async ledger() {
-      return cacheLedger(await journal(), { rulesOf: () => known, count: roughTokens })
+      return cacheReport(await journal(), { rulesOf: () => known, count: roughTokens })
     },
   }
 }
@@ -225,8 +225,8 @@ describe('each killer of a cache is named by cause and block', () => {
   it('13: other code that shows the same block', async () => {
     const stage = stageWith()
     await stage.turn('Read.', opening)
-    const before = renderBlock['user.prompt']
-    vi.spyOn(renderBlock, 'user.prompt').mockImplementation((block, context) =>
+    const before = blockRenderers['user.prompt']
+    vi.spyOn(blockRenderers, 'user.prompt').mockImplementation((block, context) =>
       before(block, context).map((part) => (part.type === 'text' ? { ...part, text: `${part.text}.` } : part)),
     )
     await stage.turn('And?', [answers('Clear.')])

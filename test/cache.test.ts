@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { attachmentBlocks, type Draft, suggestedFollowups, userEvent } from '../src/core/block/index.ts'
-import { hidHappened, planHide } from '../src/core/hide/hide.ts'
+import { planHide, turnHasHidden } from '../src/core/hide/hide.ts'
 import { planReveal } from '../src/core/hide/reveal.ts'
 import { cachePoints, defaultCachePolicy } from '../src/core/render/cache-points.ts'
 import type { Part } from '../src/core/render/part.ts'
@@ -43,7 +43,7 @@ describe('marks in a prompt', () => {
     const plan = planHide(slice, pointsOf(timeline, 't2'), request, { tokens: roughTokens, tailTokens: 2_000 })
     const folded = plan.ok ? applyChange(timeline, plan.change) : timeline
     const marksIn = (value: Timeline, turnId: string) => {
-      const happened = { hidHappened: hidHappened(value, turnId) }
+      const happened = { hasHidden: turnHasHidden(value, turnId) }
       return cachePoints(createRenderer().slice(value, turnId), defaultCachePolicy, happened).marks
     }
     expect(marksIn(timeline, 't2')).toEqual([6, 12, 20])

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { cacheLedger } from '../src/core/cache/ledger.ts'
+import { cacheReport } from '../src/core/cache/ledger.ts'
 import type { ProviderCacheRules } from '../src/core/cache/rules.ts'
-import { costLedger, nothingSpent, plus, type Sum } from '../src/core/cost/ledger.ts'
+import { addSums, costReport, type Sum, zeroSum } from '../src/core/cost/ledger.ts'
 import { type ChargeOf, chargeFor } from '../src/core/cost/price.ts'
 import { roughTokens } from '../src/core/tokens.ts'
 import { createFixedClock } from '../src/testing/fixed-clock.ts'
@@ -48,11 +48,11 @@ describe.each(Object.keys(providers) as (keyof typeof providers)[])('on a cache 
   it.each(names)('%s: the ledger has no alarm but for what the story did, and every sum is the bill', async (name) => {
     const { rules, cache } = providers[kind]
     const journal = await journalOf(name, cache())
-    const { misses } = cacheLedger(journal, { rulesOf: () => rules, count: roughTokens })
+    const { misses } = cacheReport(journal, { rulesOf: () => rules, count: roughTokens })
     const found = misses.map(({ miss }) => miss?.cause)
     if (kind === 'marks') expect(found).toEqual(causes[name] ?? [])
     else expect(causes[name] ?? []).toEqual(expect.arrayContaining(found)) // what it finds by itself is found in whole blocks
-    const { total, calls, ...parts } = costLedger(journal, { chargeOf, count: roughTokens })
+    const { total, calls, ...parts } = costReport(journal, { chargeOf, count: roughTokens })
     for (const part of [parts.turns, parts.roles, parts.models, parts.blocks]) expect(whole(part)).toEqual(whole(new Map([['', total]])))
     for (const { role, shares } of calls)
       if (role === 'compaction') expect(shares.filter(({ tokens }) => tokens.output > 0).map(({ key }) => key)).not.toContain('unused')
@@ -60,7 +60,7 @@ describe.each(Object.keys(providers) as (keyof typeof providers)[])('on a cache 
 })
 
 function whole(sums: ReadonlyMap<string, Sum>) {
-  const { money, tokens } = [...sums.values()].reduce(plus, nothingSpent)
+  const { money, tokens } = [...sums.values()].reduce(addSums, zeroSum)
   const { uncached, cacheRead, cacheWrite, output } = tokens
   return { money, uncached, cacheRead, cacheWrite, output }
 }

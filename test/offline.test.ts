@@ -238,7 +238,7 @@ describe('with tools that not every agent has', () => {
       description: 'Run a program.',
       params: z.object({ contract: z.array(z.record(z.string(), z.string())), code: z.string().optional() }),
       exec: true,
-      async run(_, { place, code = '' }) {
+      async run(_, { origin: place, code = '' }) {
         const folder = await mkdtemp(join(tmpdir(), 'daybook-offline-'))
         await mkdir(join(folder, place.turnId, 'attachments'), { recursive: true })
         await writeFile(join(folder, place.turnId, 'attachments', orders.name), orders.content)

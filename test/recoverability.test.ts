@@ -19,11 +19,11 @@ import { planExpiry } from '../src/core/expiry/plan.ts'
 import { defaultExpirySettings } from '../src/core/expiry/settings.ts'
 import { parsePath } from '../src/core/path/logical.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
-import { blocksIn, type Change } from '../src/core/timeline/change.ts'
-import { enter } from '../src/core/timeline/enter.ts'
-import { type History, resolvePath } from '../src/core/timeline/resolve.ts'
+import { blocksOfChange, type Change } from '../src/core/timeline/change.ts'
+import { assignIds } from '../src/core/timeline/enter.ts'
+import { type BlockHistory, resolvePath } from '../src/core/timeline/resolve.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
-import { completion, header, minute, place, prompt } from '../src/testing/blocks.ts'
+import { blockOrigin, completion, header, minute, prompt } from '../src/testing/blocks.ts'
 import { compact, shownText, shownTokens, tokens } from './support/compact.ts'
 
 /** A conversation, written entry by entry, with everything it ever entered. */
@@ -39,10 +39,10 @@ const write = (conversation: Conversation, ...changes: readonly Change[]) => {
   }
 }
 const append = (conversation: Conversation, drafts: readonly Draft[]) =>
-  write(conversation, { type: 'blocks.appended', blocks: enter(conversation.timeline, drafts) })
+  write(conversation, { type: 'blocks.appended', blocks: assignIds(conversation.timeline, drafts) })
 
-const allBlocks = ({ journal }: Conversation): readonly Block[] => journal.flatMap(blocksIn)
-const historyOf = (conversation: Conversation): History => {
+const allBlocks = ({ journal }: Conversation): readonly Block[] => journal.flatMap(blocksOfChange)
+const historyOf = (conversation: Conversation): BlockHistory => {
   const blocks = allBlocks(conversation)
   return {
     atPath: (path) => blocks.filter((block) => block.path === path),
@@ -122,7 +122,7 @@ function compactNow(conversation: Conversation, turnId: string, compactions: { c
 }
 
 function draftsOf(conversation: Conversation, what: Happening, turnId: string, index: number): readonly Draft[] {
-  const at = place(`${turnId}c${index}`, turnId, index)
+  const at = blockOrigin(`${turnId}c${index}`, turnId, index)
   const called = (toolId: string, params = {}) => toolCall(at, { toolId, params })
   switch (what.kind) {
     case 'search': {

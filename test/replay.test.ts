@@ -7,7 +7,7 @@ import { createMemoryStore } from '../src/adapters/store/memory.ts'
 import { createAgentFrom } from '../src/agent/agent.ts'
 import { divergenceText } from '../src/agent/replay/divergence.ts'
 import { replay } from '../src/agent/replay/replay.ts'
-import { renderBlock } from '../src/core/render/blocks.ts'
+import { blockRenderers } from '../src/core/render/blocks.ts'
 import type { Part } from '../src/core/render/part.ts'
 import { createHarness } from '../src/testing/harness.ts'
 import { answers, calls, scriptedModel } from '../src/testing/scripted-model.ts'
@@ -62,16 +62,16 @@ async function recorded(settings: { readonly recordPrompts: boolean }) {
 }
 
 /** Another letter in every block of that type that says so, behind the word. */
-function plant(type: keyof typeof renderBlock, word: string): void {
-  const before = renderBlock[type]
+function plant(type: keyof typeof blockRenderers, word: string): void {
+  const before = blockRenderers[type]
   const misspelt = (part: Part): Part => (part.type === 'text' ? { ...part, text: part.text.replace(`${word}"`, `${word}!`) } : part)
-  vi.spyOn(renderBlock, type).mockImplementation((block, context) => before(block, context).map(misspelt))
+  vi.spyOn(blockRenderers, type).mockImplementation((block, context) => before(block, context).map(misspelt))
 }
 
 describe('a renderer with one other letter', () => {
   it('is found at the block and the byte where the letter stands', async () => {
     const { stage, again } = await recorded({ recordPrompts: true })
-    const [result] = (await stage.timeline()).spine.blocks.filter(
+    const [result] = (await stage.timeline()).buffer.blocks.filter(
       ({ type, text }) => type === 'react.tool.result' && text?.includes('Zürich'),
     )
     plant('react.tool.result', 'Zürich')
@@ -95,10 +95,10 @@ describe('a renderer with one other letter', () => {
     ['assistant.completion', 'Klar', 0],
   ] as const)('is found wherever it is: %s, behind %s', async (type, word, iteration) => {
     const { stage, again } = await recorded({ recordPrompts: true })
-    const found = (await stage.timeline()).spine.blocks.find((block) => block.type === type)
-    const before = renderBlock[type] as (...given: Parameters<(typeof renderBlock)[typeof type]>) => readonly Part[]
+    const found = (await stage.timeline()).buffer.blocks.find((block) => block.type === type)
+    const before = blockRenderers[type] as (...given: Parameters<(typeof blockRenderers)[typeof type]>) => readonly Part[]
     let byte = -1
-    vi.spyOn(renderBlock, type).mockImplementation((...given: Parameters<typeof before>) =>
+    vi.spyOn(blockRenderers, type).mockImplementation((...given: Parameters<typeof before>) =>
       before(...given).map((part) => {
         if (part.type !== 'text' || !part.text.includes(word)) return part
         const at = part.text.indexOf(word) + word.length

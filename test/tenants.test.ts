@@ -8,7 +8,7 @@ import { createMemoryStore } from '../src/adapters/store/memory.ts'
 import { createCustomWorkspaces } from '../src/adapters/workspace/custom.ts'
 import { createGitWorkspaces } from '../src/adapters/workspace/git.ts'
 import { conversationKey, type Scope } from '../src/core/scope.ts'
-import { blocksIn } from '../src/core/timeline/change.ts'
+import { blocksOfChange } from '../src/core/timeline/change.ts'
 import { createFixedClock } from '../src/testing/fixed-clock.ts'
 import { createHarness } from '../src/testing/harness.ts'
 import { answers, calls, type Reply } from '../src/testing/scripted-model.ts'
@@ -49,7 +49,7 @@ describe.each(['custom', 'git'] as const)('what belongs to somebody else, %s', (
       })
       const { turnId } = await owner.say(`Keep ${secret}.`)
       const handles = (await owner.journal())
-        .flatMap(blocksIn)
+        .flatMap(blocksOfChange)
         .flatMap(({ meta }) => (meta?.rn ? [meta.rn, meta.key, meta.hosted_uri] : []))
       expect([hosted.length, handles.length]).toEqual([1, 3])
 

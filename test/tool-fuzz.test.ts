@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { builtInTools } from '../src/agent/built-in-tools.ts'
 import type { Block } from '../src/core/block/index.ts'
 import { isObject, parseJson } from '../src/core/json.ts'
-import { blocksIn } from '../src/core/timeline/change.ts'
+import { blocksOfChange } from '../src/core/timeline/change.ts'
 import { createHarness } from '../src/testing/harness.ts'
 import { answers, calls } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tools/define.ts'
@@ -139,7 +139,7 @@ describe.each(tools.map((tool) => [tool.id, tool] as const))('%s', (id, tool) =>
         const { exitReason, error } = await stage.say('Go.')
         expect([exitReason, error]).toEqual(['complete', undefined])
         expect(stage.model.left).toBe(0)
-        const blocks = (await stage.journal()).flatMap(blocksIn)
+        const blocks = (await stage.journal()).flatMap(blocksOfChange)
         expectAnswered(blocks)
         expect(JSON.stringify([blocks, stage.model.requests])).not.toContain('/home/me')
       }),
@@ -244,7 +244,7 @@ describe('a tool of somebody else', () => {
     })
     const { exitReason, error } = await stage.say('Go.')
     expect([exitReason, error]).toEqual(['complete', undefined])
-    const blocks = (await stage.journal()).flatMap(blocksIn)
+    const blocks = (await stage.journal()).flatMap(blocksOfChange)
     expectAnswered(blocks)
     expect(JSON.stringify(stage.model.requests)).not.toContain('/home/me')
     expect(JSON.stringify(stage.model.requests).length).toBeLessThan(500_000)
@@ -261,7 +261,7 @@ describe('a tool of somebody else', () => {
     const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })
     const stage = createHarness({ replies: [calls('test.tool', params), answers('Done.')], tools: [tool], settings: { stopGraceMs: 10 } })
     await stage.say('Go.')
-    const results = (await stage.journal()).flatMap(blocksIn).filter(({ type }) => type === 'react.tool.result')
+    const results = (await stage.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.tool.result')
     expect(results.map(({ text }) => parseJson(text))).toMatchObject([{ ok: false, status: 'error', error: { code } }])
   })
 })

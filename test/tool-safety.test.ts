@@ -10,14 +10,14 @@ import { artifactContent, attachmentBlocks } from '../src/core/block/index.ts'
 import { isObject, parseJson } from '../src/core/json.ts'
 import { unsafeReason } from '../src/core/path/safety.ts'
 import { localScope } from '../src/core/scope.ts'
-import { place as at, minute } from '../src/testing/blocks.ts'
+import { blockOrigin as at, minute } from '../src/testing/blocks.ts'
 import type { HostilePlace, HostileThing } from '../src/testing/hostile-files.ts'
 import { calls } from '../src/testing/scripted-model.ts'
 import { defineTool } from '../src/tools/define.ts'
 import { withBoundReferences } from '../src/tools/references/bind.ts'
 import { expectNoHarm, outsides, plant, removeAll, root, stageOn } from './support/hostile-stage.ts'
 import { timelineOf } from './support/timelines.ts'
-import { toolStage } from './support/tool-stage.ts'
+import { toolFixture } from './support/tool-stage.ts'
 import { foldersOnDisk } from './support/workspaces.ts'
 
 afterAll(removeAll)
@@ -224,7 +224,7 @@ it('gives a parameter nothing of what became of a file that it refers to', async
       digest: { artifact_path: logical('turn_1', path) },
     }),
   )
-  const stage = await toolStage(written, { workspace, turnId: 'turn_1' })
+  const stage = await toolFixture(written, { workspace, turnId: 'turn_1' })
   const echo = defineTool({
     id: 'test.echo',
     description: 'Says it again.',

@@ -11,41 +11,50 @@ export interface Admission {
    * Messages to one conversation are delivered in the order in which they were sent, however long their files take to check. A message
    * whose delivery fails leaves no bytes behind.
    */
-  admit<T>(conversation: string, message: Message, deliver: (attachments: readonly Attachment[]) => Promise<T>): Promise<Admitted<T>>
+  admit<T>(
+    conversation: string,
+    message: IncomingMessage,
+    deliver: (attachments: readonly Attachment[]) => Promise<T>,
+  ): Promise<AdmissionResult<T>>
 }
 
-export interface Message {
+export interface IncomingMessage {
   readonly text: string
   readonly uploads: readonly Upload[]
 }
 
-export interface Admitted<T> {
+export interface AdmissionResult<T> {
   readonly delivered: T
   /** What nobody came to need after all goes. Safe at any time once the message was entered, or when it never will be. */
-  letGo(): Promise<void>
+  releaseBlobs(): Promise<void>
 }
 
-interface Parts {
-  readonly store: Pick<ConversationStore, 'blobs' | 'letGo'>
+interface AdmissionParts {
+  readonly store: Pick<ConversationStore, 'blobs' | 'releaseBlobs'>
   readonly documents: DocumentReader | undefined
   readonly policy: AttachmentPolicy
   onProblem(problem: Problem): void
 }
 
-export function createAdmission({ store, documents, policy, onProblem }: Parts): Admission {
+export function createAdmission({ store, documents, policy, onProblem }: AdmissionParts): Admission {
   /** The last message of a conversation that is still at the door. */
   const atDoor = new Map<string, Promise<unknown>>()
   const report = (where: string, error: unknown) => onProblem({ where, error })
-  const letGo = (blobs: readonly BlobRef[]) => store.letGo(blobs)
+  const letGo = (blobs: readonly BlobRef[]) => store.releaseBlobs(blobs)
 
-  async function pass<T>({ text, uploads }: Message, deliver: (attachments: readonly Attachment[]) => Promise<T>): Promise<Admitted<T>> {
+  async function pass<T>(
+    { text, uploads }: IncomingMessage,
+    deliver: (attachments: readonly Attachment[]) => Promise<T>,
+  ): Promise<AdmissionResult<T>> {
     const { attachments, written } =
-      uploads.length === 0 ? nothing : await ingest({ text, uploads }, { blobs: store.blobs, letGo, documents, policy, report })
+      uploads.length === 0
+        ? noAttachments
+        : await ingest({ text, uploads }, { blobs: store.blobs, releaseBlobs: letGo, documents, policy, report })
     const takeBack = async () => {
       if (written.length > 0) await letGo(written).catch((error: unknown) => report('attachment clean-up', error))
     }
     try {
-      return { delivered: await deliver(attachments), letGo: takeBack }
+      return { delivered: await deliver(attachments), releaseBlobs: takeBack }
     } catch (error) {
       await takeBack()
       throw error
@@ -64,4 +73,4 @@ export function createAdmission({ store, documents, policy, onProblem }: Parts):
   }
 }
 
-const nothing = { attachments: [], written: [] } as const
+const noAttachments = { attachments: [], written: [] } as const

@@ -14,25 +14,25 @@ import type { Upload } from '../tools/attachments/upload.ts'
 import type { Tool } from '../tools/tool.ts'
 import { createAdmission } from './admission.ts'
 import { type Archive, createArchive } from './archive.ts'
-import { type Bookkeeping, nothingKnown } from './bookkeeping.ts'
+import { type Bookkeeping, noBookkeeping } from './bookkeeping.ts'
 import { type BuiltInOptions, builtInTools } from './built-in-tools.ts'
-import { followup, type Household, type Problem, startTurn, thisProcess } from './conversation.ts'
+import { type AgentContext, createOwner, followupEvent, type Problem, startConversation } from './conversation.ts'
 import type { TurnResult } from './finish.ts'
 import { type FollowOptions, follow } from './follow.ts'
 import { createHooks, type HookFunctions } from './hooks.ts'
-import { createHub } from './hub.ts'
-import type { Inbox, NewEvent, Steering } from './inbox.ts'
+import { createEventHub } from './hub.ts'
+import type { Inbox, NewEvent, SteerMode } from './inbox.ts'
 import { type Accepted, checkEventId, checkText, type Delivery, type Feedback, type Notification, type Submission } from './message.ts'
-import { modelsOf } from './models.ts'
-import { guardOnlookers } from './onlookers.ts'
-import { systemPrint, systemText } from './prompt/system.ts'
+import { modelsByRole } from './models.ts'
+import { safeCallbacks } from './onlookers.ts'
+import { systemFingerprint, systemText } from './prompt/system.ts'
 import { recoverAll } from './recover.ts'
 import { type AgentSettings, agentSettings } from './settings.ts'
-import { createSwitchboard } from './switchboard.ts'
+import { createRunningConversations } from './switchboard.ts'
 import { createToolbox } from './toolbox.ts'
 import type { Models } from './turn.ts'
 import { openTurnHandle, type TurnHandle } from './turn-handle.ts'
-import { createView } from './view.ts'
+import { createRenderers } from './view.ts'
 
 export interface AgentParts {
   /** One for everything, or one per role. */
@@ -73,7 +73,7 @@ export interface Agent {
   steer(
     conversation: string,
     text: string,
-    options?: { readonly mode?: Steering; readonly turnId?: string; readonly eventId?: string },
+    options?: { readonly mode?: SteerMode; readonly turnId?: string; readonly eventId?: string },
   ): Promise<boolean>
   /** Like `run`, for whoever does not wait for the answer. */
   followUp(conversation: string, text: string, options?: Delivery & { readonly attachments?: readonly Upload[] }): Promise<void>
@@ -91,18 +91,18 @@ export interface Agent {
   /** Takes up every turn that was left behind, and begins one where a followup was; not where somebody else is at work. Returns what came of each. */
   recover(): Promise<readonly TurnResult[]>
   /** When nothing is running any more, or the time is up. */
-  rest(withinMs: number): Promise<void>
+  drain(withinMs: number): Promise<void>
   /** Turns that are running stay open and are taken up by the next process. */
   close(): Promise<void>
 }
 
 export function createAgentFrom(parts: AgentParts): Agent {
   const { store, clock } = parts
-  const { onEntry, onProblem } = guardOnlookers(parts)
-  const hub = createHub((error) => onProblem({ where: 'listener', error }))
-  const owner = thisProcess(clock)
+  const { onEntry, onProblem } = safeCallbacks(parts)
+  const hub = createEventHub((error) => onProblem({ where: 'listener', error }))
+  const owner = createOwner(clock)
   const settings = agentSettings(parts.settings)
-  const models = modelsOf(parts.model)
+  const models = modelsByRole(parts.model)
   const { documents, attachments: policy = {} } = parts
   const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
   const tools = [...builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
@@ -113,7 +113,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
     ...(parts.customisation !== undefined && { customisation: parts.customisation }),
   })
   let systemTokens: number | undefined
-  const household: Household = {
+  const household: AgentContext = {
     store,
     clock,
     hosting: parts.hosting,
@@ -123,19 +123,19 @@ export function createAgentFrom(parts: AgentParts): Agent {
     toolbox: createToolbox(tools),
     system,
     systemTokens: () => (systemTokens ??= count(system)),
-    systemPrint: systemPrint(system, tools),
+    systemFingerprint: systemFingerprint(system, tools),
     settings,
     hooks: createHooks(parts.hooks ?? [], { timeoutMs: 10_000, onError: (where, error) => onProblem({ where, error }) }),
-    createView: () => createView(count),
+    createRenderers: () => createRenderers(count),
     onEntry,
     onProblem,
   }
   const admission = createAdmission({ store, documents, policy, onProblem })
   const closing = new AbortController()
   const over = new AbortController()
-  const conversations = createSwitchboard(async (conversation, start) => {
+  const conversations = createRunningConversations(async (conversation, start) => {
     if (closing.signal.aborted) throw new Failure('store.closed', 'this agent is closed')
-    return startTurn(household, owner, conversation, start)
+    return startConversation(household, owner, conversation, start)
   })
 
   function newEvent(kind: InboxEvent['kind'], text: string, { eventId }: Delivery = {}) {
@@ -145,7 +145,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
   }
   /** To the turn that is running, else for the next. */
   async function leave(conversation: string, event: NewEvent): Promise<void> {
-    await conversations.tellOrStart(conversation, () => event, { kind: 'told', event })
+    await conversations.deliverOrStart(conversation, () => event, { kind: 'told', event })
   }
 
   /** To the turn that is running, as a followup, else it starts one. */
@@ -160,20 +160,20 @@ export function createAgentFrom(parts: AgentParts): Agent {
     return admission.admit(conversation, { text, uploads }, (attachments) => {
       options.signal?.throwIfAborted()
       const input = { text, attachments, ...(options.eventId !== undefined && { eventId: options.eventId }) }
-      return conversations.tellOrStart(conversation, () => followup(input, clock), { kind: 'asked', input })
+      return conversations.deliverOrStart(conversation, () => followupEvent(input, clock), { kind: 'asked', input })
     })
   }
 
   /** Between two turns there is none to stop: then it is the next. */
   async function stopFirst(inbox: Inbox): Promise<void> {
-    while (!(await inbox.accept(newEvent('steer', ''))) && !inbox.closed) await inbox.untilServed()
+    while (!(await inbox.accept(newEvent('steer', ''))) && !inbox.closed) await inbox.untilTurnStarts()
   }
 
   async function submit({ conversation, input: text, attachments = [], signal }: Submission): Promise<TurnResult> {
     signal?.throwIfAborted()
-    const { delivered, letGo } = await deliver(conversation, text, attachments, signal && { signal })
-    const { running, told } = delivered
-    const result = told ? running?.answers.to(told.event_id) : running?.first
+    const { delivered, releaseBlobs: letGo } = await deliver(conversation, text, attachments, signal && { signal })
+    const { running, acceptedEvent: told } = delivered
+    const result = told ? running?.results.of(told.event_id) : running?.firstResult
     const stop = () => void (running && stopFirst(running.inbox).catch((error: unknown) => onProblem({ where: 'stop', error })))
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })
@@ -183,7 +183,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       await letGo() // when it was not even entered
       throw error
     } finally {
-      if (running?.inbox.closed) await running.over.catch(() => {}) // at rest: who asks next starts a turn, and follows up nothing
+      if (running?.inbox.closed) await running.finished.catch(() => {}) // at rest: who asks next starts a turn, and follows up nothing
       signal?.removeEventListener('abort', stop)
     }
   }
@@ -192,34 +192,34 @@ export function createAgentFrom(parts: AgentParts): Agent {
     run: (submission) => openTurnHandle(submission.conversation, () => submit(submission), hub, store),
     async submit(conversation, text, { attachments = [], eventId = clock.randomHex(12) } = {}) {
       checkEventId(eventId)
-      const { delivered, letGo } = await deliver(conversation, text, attachments, { eventId })
-      const { running, told } = delivered
+      const { delivered, releaseBlobs: letGo } = await deliver(conversation, text, attachments, { eventId })
+      const { running, acceptedEvent: told } = delivered
       if (told || !running) await letGo() // under a name that is known nothing was entered
       if (!running) return { how: 'known', turnId: undefined, eventId }
-      running.first.catch((error: unknown) => onProblem({ where: 'turn', error }))
-      await running.entered.catch(async (error: unknown) => {
+      running.firstResult.catch((error: unknown) => onProblem({ where: 'turn', error }))
+      await running.journaled.catch(async (error: unknown) => {
         await letGo()
         throw error
       })
-      return told ? { how: 'followup', turnId: running.inbox.serving, eventId } : { how: 'turn', turnId: running.turnId, eventId }
+      return told ? { how: 'followup', turnId: running.inbox.currentTurn, eventId } : { how: 'turn', turnId: running.firstTurnId, eventId }
     },
     async steer(conversation, text, { mode = 'redirect', turnId, eventId } = {}) {
       const addressed = turnId === undefined ? {} : { target_turn_id: turnId }
       const event = { ...newEvent('steer', text, eventId === undefined ? {} : { eventId }), payload: { mode }, ...addressed }
-      return (await conversations.tell(conversation, event)) !== undefined
+      return (await conversations.deliver(conversation, event)) !== undefined
     },
     async followUp(conversation, text, { attachments = [], ...delivery } = {}) {
       if (delivery.eventId !== undefined) checkEventId(delivery.eventId)
-      const { delivered, letGo } = await deliver(conversation, text, attachments, delivery)
-      const { running, told } = delivered
+      const { delivered, releaseBlobs: letGo } = await deliver(conversation, text, attachments, delivery)
+      const { running, acceptedEvent: told } = delivered
       if (told || !running) return letGo() // under a name that is known nothing was entered
-      running.first.catch((error: unknown) => {
+      running.firstResult.catch((error: unknown) => {
         onProblem({ where: 'turn', error })
         return letGo()
       })
     },
     async stop(conversation) {
-      return (await conversations.tell(conversation, newEvent('steer', ''))) !== undefined
+      return (await conversations.deliver(conversation, newEvent('steer', ''))) !== undefined
     },
     async feedback(conversation, { turnId, text = '', eventId, ...payload }) {
       const event = newEvent('feedback', text, eventId === undefined ? {} : { eventId })
@@ -230,7 +230,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       await leave(conversation, { ...newEvent('external', text, delivery), payload })
     },
     get running() {
-      return conversations.names
+      return conversations.conversationIds
     },
     archive: createArchive({
       store,
@@ -238,22 +238,22 @@ export function createAgentFrom(parts: AgentParts): Agent {
       owner,
       hosting: parts.hosting,
       workspaces: parts.workspaces,
-      made: parts,
-      bookkeeping: parts.bookkeeping ?? nothingKnown,
-      announce: (conversation, event) => hub.publish(conversation, event),
-      dismiss: (conversation) => hub.dismiss(conversation),
-      async enterRunning(conversation, change) {
+      agentParts: parts,
+      bookkeeping: parts.bookkeeping ?? noBookkeeping,
+      publishEntry: (conversation, event) => hub.publish(conversation, event),
+      announceDeleted: (conversation) => hub.announceDeleted(conversation),
+      async commitToRunning(conversation, change) {
         const running = await conversations.find(conversation)
-        await running?.enter(change)
+        await running?.commit(change)
         return running !== undefined
       },
     }),
     follow: (conversation, options = {}) => follow(conversation, options, hub, store, over.signal),
     recover: () => recoverAll(store, conversations),
-    async rest(withinMs) {
+    async drain(withinMs) {
       const timer = Promise.withResolvers<void>()
       const timeout = setTimeout(timer.resolve, withinMs)
-      const running = Promise.allSettled([...conversations.active].map(async (starting) => (await starting)?.over))
+      const running = Promise.allSettled([...conversations.active].map(async (starting) => (await starting)?.finished))
       await Promise.race([running, timer.promise])
       clearTimeout(timeout)
     },
@@ -262,7 +262,7 @@ export function createAgentFrom(parts: AgentParts): Agent {
       const running = await Promise.allSettled(conversations.active)
       const begun = running.flatMap((each) => (each.status === 'fulfilled' && each.value ? [each.value] : []))
       for (const each of begun) each.abort(closing.signal.reason)
-      await Promise.allSettled(begun.map((each) => each.over))
+      await Promise.allSettled(begun.map((each) => each.finished))
       over.abort()
     },
   }

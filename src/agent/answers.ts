@@ -1,15 +1,15 @@
 import type { TurnResult } from './finish.ts'
 
 /** Who waits for which turn: whoever said something wants the result of the turn that took it in. */
-export interface Answers {
-  to(eventId: string): Promise<TurnResult>
+export interface ResultsByEvent {
+  of(eventId: string): Promise<TurnResult>
   /** The events are part of this turn now. */
-  taken(eventIds: readonly string[], by: Promise<TurnResult>): void
+  assign(eventIds: readonly string[], by: Promise<TurnResult>): void
   /** Nobody will take in the rest: they are given the last word there was. */
-  over(last: Promise<TurnResult>): void
+  settleRest(last: Promise<TurnResult>): void
 }
 
-export function createAnswers(): Answers {
+export function createResultsByEvent(): ResultsByEvent {
   const promised = new Map<string, PromiseWithResolvers<TurnResult>>()
   let last: Promise<TurnResult> | undefined
 
@@ -22,11 +22,11 @@ export function createAnswers(): Answers {
   }
 
   return {
-    to: (eventId) => promiseFor(eventId).promise,
-    taken(eventIds, by) {
+    of: (eventId) => promiseFor(eventId).promise,
+    assign(eventIds, by) {
       for (const eventId of eventIds) promiseFor(eventId).resolve(by)
     },
-    over(result) {
+    settleRest(result) {
       last = result
       for (const promise of promised.values()) promise.resolve(result)
     },

@@ -1,7 +1,7 @@
 import type { PromptView } from '../core/api/prompt.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
-import { readConversationKey, type Scope } from '../core/scope.ts'
+import { parseConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import { type Bundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
@@ -13,35 +13,35 @@ import { roughTokens } from '../core/tokens.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
 
-export type { ConversationHead } from '../ports/store.ts'
+export type { ConversationInfo as ConversationHead } from '../ports/store.ts'
 
-import type { ConversationHead, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
+import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
-import { type Bookkeeping, type Books, booksOf } from './bookkeeping.ts'
+import { type Bookkeeping, readUsageReport, type UsageReport } from './bookkeeping.ts'
 import type { ReplayParts } from './replay/stage.ts'
 
 /** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
-  head(key: string): Promise<ConversationHead>
-  create(key: string, title?: string): Promise<ConversationHead>
-  rename(key: string, title: string): Promise<ConversationHead>
+  head(key: string): Promise<ConversationInfo>
+  create(key: string, title?: string): Promise<ConversationInfo>
+  rename(key: string, title: string): Promise<ConversationInfo>
   /** The conversation, its files and its workspace. */
   delete(key: string): Promise<void>
-  fork(key: string, as: string, atTurn?: string): Promise<ConversationHead>
+  fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
-  importBundle(value: unknown, as?: string): Promise<ConversationHead>
+  importBundle(value: unknown, as?: string): Promise<ConversationInfo>
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
   sources(key: string): Promise<readonly SourceRow[]>
   /** What the model read in one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
-  books(key: string): Promise<Books>
+  usage(key: string): Promise<UsageReport>
   /** A file that was handed over, if it is the viewer's. */
-  file(handle: string, viewer: Scope): Promise<HandedOver | undefined>
+  file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
-export type HandedOver = HostedFile & { read(): Promise<Uint8Array> }
+export type DownloadableFile = HostedFile & { read(): Promise<Uint8Array> }
 
 export interface ArchiveParts {
   readonly store: ConversationStore
@@ -50,25 +50,36 @@ export interface ArchiveParts {
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
   /** What the agent is made of: prompts are made again with it. */
-  readonly made: ReplayParts
+  readonly agentParts: ReplayParts
   readonly bookkeeping: Bookkeeping
   /** Tells whoever follows the conversation. */
-  announce(key: string, event: EntryEvent): void
+  publishEntry(key: string, event: EntryEvent): void
   /** Lets whoever follows the conversation go: it is gone. */
-  dismiss(key: string): void
+  announceDeleted(key: string): void
   /** Enters a change through the turn that is running here. False when none is. */
-  enterRunning(key: string, change: Change): Promise<boolean>
+  commitToRunning(key: string, change: Change): Promise<boolean>
 }
 
 export function createArchive(parts: ArchiveParts): Archive {
-  const { store, clock, owner, hosting, workspaces, made, bookkeeping, announce, dismiss, enterRunning } = parts
+  const {
+    store,
+    clock,
+    owner,
+    hosting,
+    workspaces,
+    agentParts: made,
+    bookkeeping,
+    publishEntry: announce,
+    announceDeleted: dismiss,
+    commitToRunning: enterRunning,
+  } = parts
   async function visible(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
     return saved
   }
 
-  async function head(key: string): Promise<ConversationHead> {
+  async function head(key: string): Promise<ConversationInfo> {
     const { timeline, lastSeq } = await visible(key)
     return {
       conversationId: key,
@@ -108,13 +119,13 @@ export function createArchive(parts: ArchiveParts): Archive {
       return head(key)
     },
     async delete(key) {
-      const { scope, name } = readConversationKey(key)
+      const { scope, name } = parseConversationKey(key)
       const { timeline } = await visible(key)
       if (timeline.openTurn) await enterAlone(key, []) // busy while somebody is at work on it
       if (!(await store.delete(key))) throw missing(key)
       dismiss(key)
-      await hosting?.forget(scope, name)
-      await workspaces?.forget(scope, name)
+      await hosting?.remove(scope, name)
+      await workspaces?.remove(scope, name)
     },
     async fork(key, as, atTurn) {
       await visible(key)
@@ -142,9 +153,9 @@ export function createArchive(parts: ArchiveParts): Archive {
       const { promptView } = await import('./replay/prompt-view.ts') // for whoever looks, not for who only runs
       return promptView(store, key, { turnId, iteration }, made)
     },
-    async books(key) {
+    async usage(key) {
       await visible(key)
-      return booksOf(store, key, bookkeeping, made.tokens ?? roughTokens)
+      return readUsageReport(store, key, bookkeeping, made.tokens ?? roughTokens)
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)
@@ -153,6 +164,6 @@ export function createArchive(parts: ArchiveParts): Archive {
   }
 }
 
-const nameOf = (key: string) => readConversationKey(key).name
+const nameOf = (key: string) => parseConversationKey(key).name
 
 const missing = (key: string) => new Failure('conversation.missing', `there is no conversation ${nameOf(key)}`)

@@ -1,33 +1,33 @@
 import type { ModelEvent } from '../core/model-event.ts'
 import type { ResponseReceived } from '../core/timeline/change.ts'
 import type { ModelRequest } from '../ports/model.ts'
-import { hearOut } from './hear-out.ts'
-import { usageOf } from './response.ts'
+import { readModelStream } from './hear-out.ts'
+import { toUsageRecord } from './response.ts'
 import type { Turn } from './turn.ts'
 
 /** A question whose answer nobody watches: a title, a summary. */
-export type PlainQuestion = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
+export type QuietRequest = Omit<ModelRequest, 'role' | 'cacheKey' | 'read'> & { readonly role: 'gate' | 'compaction' }
 
 /**
  * Asks and waits for the whole answer, as it will be entered. Whatever the provider or its adapter does, there is an answer: the
  * turn can do without what it asks for here, so a failure is `finish_reason: 'error'` and never the end of the turn. A steer does not
  * wait for it: then it is 'interrupted'.
  */
-export function askPlainly(turn: Turn, question: PlainQuestion): Promise<ResponseReceived> {
+export function callQuietly(turn: Turn, question: QuietRequest): Promise<ResponseReceived> {
   const model = turn.models[question.role]
   let raw = ''
   let finish_reason = 'other'
   let usage: ResponseReceived['usage']
   let name = model.name
-  const phase = turn.inbox.beginPhase()
+  const phase = turn.inbox.beginActivity()
   const take = (event: ModelEvent): boolean => {
     if (event.type === 'text.delta') raw += event.text
     else if (event.type === 'error') {
       finish_reason = 'error'
-      usage = event.usage && usageOf(event.usage)
+      usage = event.usage && toUsageRecord(event.usage)
     } else if (event.type === 'finish') {
       finish_reason = event.finishReason
-      usage = event.usage && usageOf(event.usage)
+      usage = event.usage && toUsageRecord(event.usage)
       name = event.modelName
     }
     return true
@@ -47,10 +47,11 @@ export function askPlainly(turn: Turn, question: PlainQuestion): Promise<Respons
       raw,
       finish_reason,
       ...(usage && { usage }),
-      prompt: { model: name, ...(!usage && { estimated_tokens: tokensOf(turn, question) }) },
+      prompt: { model: name, ...(!usage && { estimated_tokens: estimateTokens(turn, question) }) },
     }
   }
-  return hearOut(speak, { phase, graceMs: turn.settings.stopGraceMs, take, over })
+  return readModelStream(speak, { activity: phase, graceMs: turn.settings.stopGraceMs, onEvent: take, onEnd: over })
 }
 
-const tokensOf = ({ view: { estimator } }: Turn, { system, parts }: PlainQuestion) => estimator.text(system) + estimator.parts(parts)
+const estimateTokens = ({ renderers: { estimator } }: Turn, { system, parts }: QuietRequest) =>
+  estimator.text(system) + estimator.parts(parts)

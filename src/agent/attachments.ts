@@ -2,7 +2,7 @@ import { type Attachment, attachmentBlocks, type BlobRef, type Draft } from '../
 import { isObject } from '../core/json.ts'
 import { filePath } from '../core/path/build.ts'
 import { toPhysical } from '../core/path/physical.ts'
-import { eligibleMime } from '../core/sources/eligible.ts'
+import { isEligibleMime } from '../core/sources/eligible.ts'
 import { mergeSources } from '../core/sources/merge.ts'
 import type { IncomingSource } from '../core/sources/source.ts'
 import type { Change, InboxEvent } from '../core/timeline/change.ts'
@@ -49,7 +49,9 @@ export function attachedSources(
   { sources }: Timeline,
   { eligibleMimes }: SourceSettings,
 ): readonly Change[] {
-  const incoming = attachments.filter(({ mime }) => eligibleMime(mime, eligibleMimes)).flatMap((attachment) => sourceOf(attachment, turnId))
+  const incoming = attachments
+    .filter(({ mime }) => isEligibleMime(mime, eligibleMimes))
+    .flatMap((attachment) => sourceOf(attachment, turnId))
   if (incoming.length === 0) return []
   const { pool, changed } = mergeSources(sources, incoming)
   return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../test/support/cast.ts'
 import { decisions } from '../../test/support/told.ts'
-import { costLedger } from '../core/cost/ledger.ts'
+import { costReport } from '../core/cost/ledger.ts'
 import type { PriceOf } from '../core/cost/price.ts'
 import { roughTokens } from '../core/tokens.ts'
 import { createHarness, type HarnessOptions } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
-import { createBill } from './bill.ts'
+import { createSpending } from './bill.ts'
 
 const usage = { uncached: 1_000, output: 100 }
 const call = { text: calls('weather.today', { city: 'Rome' }), usage }
@@ -77,7 +77,7 @@ describe('money', () => {
         { usage: { output: roughTokens(unseen) }, model: 'scripted', estimated: true },
       ],
     })
-    const { calls: all, total } = costLedger(
+    const { calls: all, total } = costReport(
       journal.map((change, index) => ({ seq: index + 1, change })),
       { chargeOf: () => undefined, count: roughTokens },
     )
@@ -149,8 +149,8 @@ describe('money', () => {
   })
 
   it('is not reckoned when nobody asks', () => {
-    const bill = createBill(undefined)
-    bill.take({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })
+    const bill = createSpending(undefined)
+    bill.record({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })
     expect(bill.of('t')).toEqual({ money: 0, unpriced: false, last: 0 })
   })
 })

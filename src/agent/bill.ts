@@ -1,14 +1,14 @@
 import type { PriceOf } from '../core/cost/price.ts'
-import { paidFor } from '../core/cost/usage.ts'
+import { callUsages } from '../core/cost/usage.ts'
 import type { Change } from '../core/timeline/change.ts'
 
 /** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
-export interface Bill {
-  take(change: Change): void
-  of(turnId: string): Spent
+export interface Spending {
+  record(change: Change): void
+  of(turnId: string): TurnSpending
 }
 
-export interface Spent {
+export interface TurnSpending {
   readonly money: number
   /** Something was used whose price is not known: `money` is too little. */
   readonly unpriced: boolean
@@ -16,20 +16,20 @@ export interface Spent {
   readonly last: number
 }
 
-const nothing: Spent = { money: 0, unpriced: false, last: 0 }
+const nothingSpent: TurnSpending = { money: 0, unpriced: false, last: 0 }
 
 /** Where nobody has named prices. */
-const noBill: Bill = { take: () => {}, of: () => nothing }
+const noSpending: Spending = { record: () => {}, of: () => nothingSpent }
 
-export function createBill(priceOf: PriceOf | undefined): Bill {
-  if (priceOf === undefined) return noBill
-  const spent = new Map<string, Spent>()
+export function createSpending(priceOf: PriceOf | undefined): Spending {
+  if (priceOf === undefined) return noSpending
+  const spent = new Map<string, TurnSpending>()
   return {
-    take(change) {
+    record(change) {
       if (change.type !== 'response.received') return
-      for (const { usage, model } of paidFor(change)) {
-        const before = spent.get(change.turn_id) ?? nothing
-        const price = priced(priceOf, usage, model)
+      for (const { usage, model } of callUsages(change)) {
+        const before = spent.get(change.turn_id) ?? nothingSpent
+        const price = knownPrice(priceOf, usage, model)
         spent.set(change.turn_id, {
           money: before.money + (price ?? 0),
           unpriced: before.unpriced || price === undefined,
@@ -37,12 +37,12 @@ export function createBill(priceOf: PriceOf | undefined): Bill {
         })
       }
     },
-    of: (turnId) => spent.get(turnId) ?? nothing,
+    of: (turnId) => spent.get(turnId) ?? nothingSpent,
   }
 }
 
 /** A price that cannot be told, or is none, is not known. */
-function priced(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
+function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {
     const price = priceOf(...used)
     return price !== undefined && price >= 0 ? price : undefined
@@ -52,6 +52,6 @@ function priced(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefi
 }
 
 /** What a turn that is taken up had spent before its process died, read off its own entries. */
-export function recallBill(bill: Bill, changes: readonly Change[], turnId: string): void {
-  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) bill.take(change)
+export function restoreSpending(bill: Spending, changes: readonly Change[], turnId: string): void {
+  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) bill.record(change)
 }

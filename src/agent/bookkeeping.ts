@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../core/cache/calls.ts'
-import { type CacheLedger, cacheLedger } from '../core/cache/ledger.ts'
+import { type CacheReport, cacheReport } from '../core/cache/ledger.ts'
 import type { RulesOf } from '../core/cache/rules.ts'
-import { type CostLedger, costLedger } from '../core/cost/ledger.ts'
+import { type CostReport, costReport } from '../core/cost/ledger.ts'
 import type { ChargeOf } from '../core/cost/price.ts'
 import type { TokenCounter } from '../core/tokens.ts'
 import type { ConversationStore } from '../ports/store.ts'
@@ -12,21 +12,21 @@ export interface Bookkeeping {
   readonly rulesOf: RulesOf
 }
 
-export const nothingKnown: Bookkeeping = { chargeOf: () => undefined, rulesOf: () => undefined }
+export const noBookkeeping: Bookkeeping = { chargeOf: () => undefined, rulesOf: () => undefined }
 
 /** What a conversation has cost, and what the provider's cache did for it. */
-export interface Books {
-  readonly cost: CostLedger
-  readonly cache: CacheLedger
+export interface UsageReport {
+  readonly cost: CostReport
+  readonly cache: CacheReport
 }
 
-export async function booksOf(
+export async function readUsageReport(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,
   { chargeOf, rulesOf }: Bookkeeping,
   count: TokenCounter,
-): Promise<Books> {
+): Promise<UsageReport> {
   const journal: JournalEntry[] = []
   for await (const entry of store.readJournal(conversationId, { after: 0 })) journal.push(entry)
-  return { cost: costLedger(journal, { chargeOf, count }), cache: cacheLedger(journal, { rulesOf, count }) }
+  return { cost: costReport(journal, { chargeOf, count }), cache: cacheReport(journal, { rulesOf, count }) }
 }

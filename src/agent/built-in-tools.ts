@@ -21,7 +21,7 @@ export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills'
 /** The `react.*` tools of every agent, in the order in which the catalogue lists them. */
 export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces }: BuiltInOptions = {}): readonly Tool[] {
   return [
-    createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokens(contextTokens) } }) }),
+    createReadTool({ ...spaces, ...(contextTokens !== undefined && { limits: { tokens: readTokenLimit(contextTokens) } }) }),
     writeTool,
     patchTool,
     pullTool,
@@ -34,4 +34,4 @@ export function builtInTools({ memory, knowledgeSearch, contextTokens, ...spaces
   ]
 }
 
-const readTokens = (contextTokens: number) => Math.min(12_000, Math.max(4_000, Math.floor(contextTokens * 0.15)))
+const readTokenLimit = (contextTokens: number) => Math.min(12_000, Math.max(4_000, Math.floor(contextTokens * 0.15)))

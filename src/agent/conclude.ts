@@ -1,25 +1,25 @@
 import { type Draft, type Notice, notice, type Place } from '../core/block/index.ts'
 import { extractSids } from '../core/citations/sids.ts'
 import type { FinalDecision } from '../core/decision/decision.ts'
-import { isEquivalent } from '../core/decision/equivalent.ts'
-import { accepted } from '../core/decision/repairs.ts'
+import { isSameAnswer } from '../core/decision/equivalent.ts'
+import { afterAcceptedRound } from '../core/decision/repairs.ts'
 import { warning } from '../core/decision/violation.ts'
 import { attemptOutcomePath, attemptPath } from '../core/path/build.ts'
 import type { Change } from '../core/timeline/change.ts'
-import { enter } from '../core/timeline/enter.ts'
+import { assignIds } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
-import type { Asked } from './ask.ts'
-import { citedIn, closing, type ExitReason, lastDrafts, resultOf } from './finish.ts'
-import { enterEnd, hasNews } from './fold.ts'
+import type { ModelCall } from './ask.ts'
+import { citedSources, closingChanges, completionDrafts, type ExitReason, turnResult } from './finish.ts'
+import { commitEnd, hasUnansweredEvents } from './fold.ts'
 import type { Progress } from './progress.ts'
-import { leaveWorkspace, nothingLeft } from './publish.ts'
-import { responseReceived, thoughts } from './response.ts'
+import { nothingPublished, publishWorkspace } from './publish.ts'
+import { responseReceived, thinkingDrafts } from './response.ts'
 import type { Step } from './round.ts'
-import { sayAnswer } from './say.ts'
+import { emitAnswer } from './say.ts'
 import type { Turn } from './turn.ts'
 
 /** How a turn will have ended. An answer that ends it in any case is not held back for what came in meanwhile. */
-export interface Exit {
+export interface AnswerExit {
   readonly reason: ExitReason
   readonly deferrable: boolean
 }
@@ -28,69 +28,69 @@ export interface Exit {
  * The model has answered. If something came in that it has not seen, the answer is kept as an attempt and the turn goes on;
  * otherwise answer and close are one entry. Which of the two is decided inside the commit: nothing can slip in between.
  */
-export async function conclude(
+export async function handleAnswer(
   turn: Turn,
   progress: Progress,
   place: Place,
-  asked: Asked,
+  asked: ModelCall,
   decision: FinalDecision,
   warnings: readonly Notice[],
-  exit: Exit = { reason: progress.wrapUp ? 'steer' : decision.action, deferrable: true },
+  exit: AnswerExit = { reason: progress.wrapUp ? 'steer' : decision.action, deferrable: true },
 ): Promise<Step> {
   const previous = progress.attempts.at(-1)?.text
-  if (decision.answer !== previous) sayUnheard(turn, place, asked, decision.answer)
-  const repeated = previous !== undefined && isEquivalent(previous, decision.answer)
+  if (decision.answer !== previous) emitIfNotStreamed(turn, place, asked, decision.answer)
+  const repeated = previous !== undefined && isSameAnswer(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once
-  const heardOf = turn.inbox.steered || hasNews(turn.ledger.timeline, turn.turnId) // a stop may be there already: it is not waited for
-  if (deferrable && !heardOf) await turn.inbox.pause(turn.settings.exitGraceMs)
-  const isLast = () => !(deferrable && hasNews(turn.ledger.timeline, turn.turnId)) // whoever adds to the last word is not asked for any other
+  const heardOf = turn.inbox.hasSteer || hasUnansweredEvents(turn.ledger.timeline, turn.turnId) // a stop may be there already: it is not waited for
+  if (deferrable && !heardOf) await turn.inbox.waitForEvents(turn.settings.exitGraceMs)
+  const isLast = () => !(deferrable && hasUnansweredEvents(turn.ledger.timeline, turn.turnId)) // whoever adds to the last word is not asked for any other
   const before = isLast() ? await turn.hooks.onBeforeCompletion() : []
   const after = isLast() ? await turn.hooks.onAfterCompletion() : []
-  const left = isLast() ? await leaveWorkspace(turn) : nothingLeft
+  const left = isLast() ? await publishWorkspace(turn) : nothingPublished
   const reason = left.error ? 'error' : exit.reason
   let deferred = false
 
   const enterAnswer = (timeline: Timeline): readonly Change[] => {
-    deferred = deferrable && hasNews(timeline, turn.turnId)
-    const said = [...thoughts(place, asked.heard), ...noticesOf(place, timeline, decision, warnings)]
+    deferred = deferrable && hasUnansweredEvents(timeline, turn.turnId)
+    const said = [...thinkingDrafts(place, asked.response), ...noticesOf(place, timeline, decision, warnings)]
     const drafts = deferred
-      ? [...said, ...attempted(place, timeline, decision, progress)]
-      : [...said, ...before, ...lastDrafts(turn, timeline, attempts, decision, place.iteration), ...after, ...left.drafts]
+      ? [...said, ...attemptDrafts(place, timeline, decision, progress)]
+      : [...said, ...before, ...completionDrafts(turn, timeline, attempts, decision, place.iteration), ...after, ...left.drafts]
     return [
       responseReceived(place, asked),
-      { type: 'blocks.appended', blocks: enter(timeline, drafts) },
-      ...(deferred ? [] : closing(turn, timeline, decision, reason)),
+      { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },
+      ...(deferred ? [] : closingChanges(turn, timeline, decision, reason)),
     ]
   }
-  await (deferrable ? turn.ledger.commit(enterAnswer) : enterEnd(turn, progress, enterAnswer))
-  if (!deferred) return { result: resultOf(turn, decision, reason, left.error) }
+  await (deferrable ? turn.ledger.commit(enterAnswer) : commitEnd(turn, progress, enterAnswer))
+  if (!deferred) return { result: turnResult(turn, decision, reason, left.error) }
   const attempt = { text: decision.answer, iteration: place.iteration, truncated: decision.truncated }
-  return { progress: { ...progress, repairs: accepted(progress.repairs), attempts: [...progress.attempts, attempt] } }
+  return { progress: { ...progress, repairs: afterAcceptedRound(progress.repairs), attempts: [...progress.attempts, attempt] } }
 }
 
 /** Says what no lane has shown: to whoever watches now, and to whoever joins before it is entered. While nobody does, nothing is read for it. */
-function sayUnheard(turn: Turn, { iteration }: Place, { heard, attempt }: Asked, answer: string): void {
+function emitIfNotStreamed(turn: Turn, { iteration }: Place, { response: heard, attempt }: ModelCall, answer: string): void {
   let said = false
   const say = () => {
     if (said) return
     said = true
-    if (!heard.answer()) sayAnswer(turn, iteration, answer, attempt)
+    if (!heard.answer()) emitAnswer(turn, iteration, answer, attempt)
   }
-  if (turn.audience.isPresent()) say()
-  else turn.audience.whenJoined(say)
+  if (turn.watchers.any()) say()
+  else turn.watchers.onJoin(say)
 }
 
 function noticesOf(place: Place, timeline: Timeline, { answer }: FinalDecision, warnings: readonly Notice[]): readonly Draft[] {
   const cited = extractSids(answer)
-  const known = citedIn(answer, timeline)
+  const known = citedSources(answer, timeline)
   if (known.length === cited.length) return warnings.map((said) => notice(place, said))
   const sids = cited.filter((sid) => !known.includes(sid))
   const text = `The answer cites sources that do not exist: ${sids.join(', ')}. The citations were left out.`
   return [...warnings, warning('unknown_sources', text, { sids })].map((said) => notice(place, said))
 }
 
-function attempted(place: Place, timeline: Timeline, { answer, truncated }: FinalDecision, { attempts }: Progress): readonly Draft[] {
+function attemptDrafts(place: Place, timeline: Timeline, { answer, truncated }: FinalDecision, { attempts }: Progress): readonly Draft[] {
   const { turnId, ts, iteration } = place
   const number = attempts.length + 1
   const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }
@@ -103,7 +103,7 @@ function attempted(place: Place, timeline: Timeline, { answer, truncated }: Fina
       meta: {
         completion_attempt_index: number,
         provisional: true,
-        sources_used: citedIn(answer, timeline),
+        sources_used: citedSources(answer, timeline),
         iteration,
         ...(truncated && { truncated }),
       },

@@ -23,9 +23,9 @@ export async function entriesOfTurn(
     const opened = seen.findIndex((change) => change.type === 'turn.opened' && change.turn_id === turnId)
     const changes = seen.slice(Math.max(0, opened))
     const events = new Map(seen.flatMap((change) => (change.type === 'event.accepted' ? [[change.event.event_id, change.event]] : [])))
-    if (after === 0 || (opened >= 0 && foldedIn(changes).every((id) => events.has(id)))) return { changes, events }
+    if (after === 0 || (opened >= 0 && foldedEventIds(changes).every((id) => events.has(id)))) return { changes, events }
   }
 }
 
-const foldedIn = (changes: readonly Change[]): readonly string[] =>
+const foldedEventIds = (changes: readonly Change[]): readonly string[] =>
   changes.flatMap((change) => (change.type === 'event.folded' ? change.event_ids : []))

@@ -66,7 +66,7 @@ describe('a followup', () => {
         await stopping
       },
     })
-    await stage.agent.rest(5_000)
+    await stage.agent.drain(5_000)
     expect(events.at(-1)).toMatchObject({ type: 'entry', change: { type: 'turn.closed', turn_id: turnId } })
     expect(await texts(stage, 'user.prompt')).toEqual(['First.', 'Second.'])
   })
@@ -110,7 +110,7 @@ describe('a followup', () => {
         hooks: [{ onBeforeCompletion }],
       })
       const { answer, turnId } = await stage.say('How is Rome?')
-      await stage.agent.rest(5_000)
+      await stage.agent.drain(5_000)
       expect(answer).toMatch(/^(Clear\.$|I could not)/)
       expect(await texts(stage, 'user.followup')).toEqual(['And Oslo?'])
       expect(new Set((await foldedIds(stage)).map(([, by]) => by))).toEqual(new Set([turnId]))
@@ -138,7 +138,7 @@ describe('a followup', () => {
     await until(async () => (await opened()).length === 2)
     const { how, turnId } = await stage.agent.submit(conversation, 'Third.')
     expect({ how, turnId }).toEqual({ how: 'followup', turnId: (await opened())[1] })
-    await stage.agent.rest(5_000)
+    await stage.agent.drain(5_000)
   })
 
   it('answers the questions that stand open in its own turn; the next message answers nothing', async () => {

@@ -2,12 +2,12 @@ import { planExpiry } from '../core/expiry/plan.ts'
 import type { Turn } from './turn.ts'
 
 /** Folds old content away when the provider's cache has gone cold anyway. Planned before each render; usually there is nothing to do. */
-export function expire(turn: Turn): Promise<void> | undefined {
+export function expireOldContent(turn: Turn): Promise<void> | undefined {
   const { changes } = planExpiry(turn.ledger.timeline, {
     now: turn.clock.now(),
     currentTurnId: turn.turnId,
     settings: turn.settings.expiry,
-    tokens: turn.view.estimator,
+    tokens: turn.renderers.estimator,
   })
   return changes.length > 0 ? turn.ledger.commit(changes) : undefined
 }

@@ -6,7 +6,7 @@ import type { ConversationStore, Entry } from '../ports/store.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
 import { follow } from './follow.ts'
-import { createHub } from './hub.ts'
+import { createEventHub } from './hub.ts'
 
 const conversation = 'c1'
 const never = new AbortController().signal
@@ -116,7 +116,7 @@ describe('whoever follows', () => {
   })
 
   it('is told nothing twice when the journal is ahead of the news', async () => {
-    const hub = createHub(() => {})
+    const hub = createEventHub(() => {})
     const heard = { type: 'response.received', turn_id: 't1', ts: 't', iteration: 0, call_id: 'a', raw: '', finish_reason: 'stop' } as const
     const entry = (seq: number): Entry => ({ seq, change: heard })
     const live = (text: string) => ({ type: 'status' as const, turn_id: 't1', iteration: 0, status: 'deciding' as const, tool_id: text })
@@ -147,7 +147,7 @@ describe('whoever follows', () => {
   })
 
   it('can stop at any time, and then nothing is kept for them', async () => {
-    const hub = createHub(() => {})
+    const hub = createEventHub(() => {})
     const empty: Pick<ConversationStore, 'readJournal'> = { async *readJournal() {} }
     const stop = new AbortController()
     const waiting = follow('c1', { signal: stop.signal }, hub, empty, never).next()

@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../core/event.ts'
 import type { ConversationStore } from '../ports/store.ts'
-import { type Hub, isHeard, type Told } from './hub.ts'
+import { type EventHub, isDecisionEntry, type PublishedEvent } from './hub.ts'
 import { createQueue } from './queue.ts'
 
 export interface FollowOptions {
@@ -24,7 +24,7 @@ export interface FollowOptions {
 export async function* follow(
   conversationId: string,
   { after = 0, signal }: FollowOptions,
-  hub: Pick<Hub, 'subscribe' | 'inFlight' | 'whenDismissed'>,
+  hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'onDeleted'>,
   store: Pick<ConversationStore, 'readJournal'>,
   over: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
@@ -34,18 +34,18 @@ export async function* follow(
     for await (const entry of store.readJournal(conversationId, { after: last })) {
       if (signal?.aborted) return
       last = entry.seq
-      if (isHeard(entry)) heard = entry.seq
+      if (isDecisionEntry(entry)) heard = entry.seq
       yield { type: 'entry', ...entry }
     }
   }
 
   yield* entries()
   if (signal?.aborted) return
-  const queue = createQueue<Told>()
+  const queue = createQueue<PublishedEvent>()
   for (const told of hub.inFlight(conversationId)) queue.push(told)
   const unsubscribe = hub.subscribe(conversationId, queue.push)
   const end = () => queue.close()
-  const stay = hub.whenDismissed(conversationId, end)
+  const stay = hub.onDeleted(conversationId, end)
   for (const each of [over, signal]) {
     if (each?.aborted) end()
     else each?.addEventListener('abort', end, { once: true })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { forEachOf } from './for-each-of.ts'
+import { forAwait } from './for-each-of.ts'
 
 type Manner = 'promise' | 'value' | 'nothing' | 'number' | 'rejects' | 'throws'
 type Leaving = 'absent' | 'resolves' | 'rejects' | 'throws'
@@ -68,7 +68,7 @@ async function byStatement(world: World) {
 async function byHand(world: World) {
   const { log, stream, take } = worldOf(world)
   await new Promise<void>((resolve) => {
-    forEachOf(stream, take, (broke) => {
+    forAwait(stream, take, (broke) => {
       log.push(broke ? saidOf(broke.thrown) : 'end')
       resolve()
     })

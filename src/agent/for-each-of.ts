@@ -2,7 +2,7 @@
  * `for await (const value of values()) if (!take(value)) break`, and then `end`, with what was thrown if that is why. Written out
  * because the statement makes functions for every value that it waits for, and a model says hundreds of them.
  */
-export function forEachOf<T>(
+export function forAwait<T>(
   values: () => AsyncIterable<T>,
   take: (value: T) => boolean,
   end: (broke?: { readonly thrown: unknown }) => void,

@@ -3,7 +3,7 @@ import { blockTypes } from '../../test/support/told.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import { createHarness } from '../testing/harness.ts'
 import { answers, type Reply, scriptedModel } from '../testing/scripted-model.ts'
-import { readGate } from './gate.ts'
+import { parseTitleResponse } from './gate.ts'
 
 const output = (text: string) => `<channel:thinking>A title.</channel:thinking><channel:output>${text}</channel:output>`
 
@@ -67,7 +67,7 @@ describe('the gate', () => {
     [output('{"conversation_title": " "}'), undefined],
     ['', undefined],
   ])('finds the title in %j', (raw, title) => {
-    expect(readGate(raw).title).toBe(title)
+    expect(parseTitleResponse(raw).title).toBe(title)
   })
 
   it('writes down the questions it marks; the next message resolves them', async () => {

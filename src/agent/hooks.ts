@@ -44,7 +44,7 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     for (const hooks of registered) {
       if (!hooks[name]) continue
       try {
-        results.push(await within(timeoutMs, name, call(hooks)))
+        results.push(await withTimeout(timeoutMs, name, call(hooks)))
       } catch (error) {
         onError(name, error)
       }
@@ -52,12 +52,12 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     return results
   }
   /** What they do to what they are given is theirs. */
-  const tell = async <Name extends Telling>(name: Name, said: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
+  const tell = async <Name extends ObserverHook>(name: Name, said: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
     if (registered.length > 0)
       await each(name, (hooks) => (hooks[name] as ((said: unknown) => void | Promise<void>) | undefined)?.(structuredClone(said)))
   }
   const drafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') =>
-    registered.length === 0 ? [] : (await each(name, async (hooks) => checked(await hooks[name]?.()))).flat()
+    registered.length === 0 ? [] : (await each(name, async (hooks) => checkDrafts(await hooks[name]?.()))).flat()
 
   return {
     onBeforeCompaction: (report) => tell('onBeforeCompaction', report),
@@ -71,10 +71,10 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
 }
 
 /** Those that are only told. */
-type Telling = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>
+type ObserverHook = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>
 
 /** What a hook hands over is entered beside the answer, so it must be something that can be entered. */
-function checked(drafts: readonly Draft[] = []): readonly Draft[] {
+function checkDrafts(drafts: readonly Draft[] = []): readonly Draft[] {
   for (const draft of drafts) {
     parseBlock({ id: 'b_0', ...draft })
     if (isoTime(draft.ts) !== draft.ts) throw new RangeError(`"${draft.ts}" is not a time such as 2026-01-01T00:00:00Z`)
@@ -82,7 +82,7 @@ function checked(drafts: readonly Draft[] = []): readonly Draft[] {
   return JSON.parse(JSON.stringify(drafts)) as readonly Draft[]
 }
 
-async function within<Result>(ms: number, name: string, work: Result | Promise<Result>): Promise<Result> {
+async function withTimeout<Result>(ms: number, name: string, work: Result | Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`hook ${name} took longer than ${ms} ms`)), ms)

@@ -1,9 +1,9 @@
 import type { Attachment } from '../core/block/index.ts'
 import { filePath } from '../core/path/build.ts'
 import { toPhysical } from '../core/path/physical.ts'
-import { readConversationKey } from '../core/scope.ts'
+import { parseConversationKey } from '../core/scope.ts'
 import type { Hosting } from '../ports/hosting.ts'
-import { rejected } from '../tools/attachments/ingest.ts'
+import { rejectionFailure } from '../tools/attachments/ingest.ts'
 import type { Turn } from './turn.ts'
 
 type Host = Pick<Turn, 'hosting' | 'conversationId' | 'turnId' | 'onProblem'>
@@ -18,7 +18,7 @@ export async function hostOrReject(turn: Host, attachments: readonly Attachment[
     } catch (error) {
       await unhost(turn)
       const { name } = attachment
-      throw rejected([{ name, reason: 'store_error', message: `${name} could not be stored. Send the message again.` }], error)
+      throw rejectionFailure([{ name, reason: 'store_error', message: `${name} could not be stored. Send the message again.` }], error)
     }
   }
   return hosted
@@ -39,14 +39,14 @@ export async function hostIfPossible(turn: Host, attachments: readonly Attachmen
 
 /** Takes back every handle of a turn that did not begin. */
 export async function unhost({ hosting, conversationId, turnId, onProblem }: Host): Promise<void> {
-  const { scope, name } = readConversationKey(conversationId)
-  await hosting?.forget(scope, name, turnId).catch((error: unknown) => onProblem({ where: 'attachment clean-up', error }))
+  const { scope, name } = parseConversationKey(conversationId)
+  await hosting?.remove(scope, name, turnId).catch((error: unknown) => onProblem({ where: 'attachment clean-up', error }))
 }
 
 async function hostOne(hosting: Hosting, { conversationId, turnId }: Host, attachment: Attachment, ts: string): Promise<Attachment> {
   const physicalPath = toPhysical(filePath(turnId, 'attachments', attachment.name))
   if (!attachment.blob || physicalPath === undefined) return attachment
-  const { scope: owner, name: conversation } = readConversationKey(conversationId)
+  const { scope: owner, name: conversation } = parseConversationKey(conversationId)
   const file = {
     owner,
     conversation,

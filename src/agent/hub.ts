@@ -1,13 +1,13 @@
 import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../core/event.ts'
 
 /** An event and the latest entry when it happened: a live event says nothing new to whoever has read a later entry. */
-export interface Told<Event extends TurnEvent = TurnEvent> {
+export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
   readonly event: Event
   readonly seq: number
 }
 
 /** Tells whoever listens to a conversation, in order. A listener that throws is its own problem. Holds nothing about the idle. */
-export interface Hub {
+export interface EventHub {
   /** A conversation is being worked on, from this entry on. */
   open(conversationId: string, seq: number): void
   close(conversationId: string): void
@@ -15,38 +15,38 @@ export interface Hub {
   /** Returns how to stop listening. To entries only: then nothing is said live for this listener's sake. */
   subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
   /** The conversation is gone: nothing more can happen in it. */
-  dismiss(conversationId: string): void
+  announceDeleted(conversationId: string): void
   /** Calls back at that moment. Returns how to stop waiting for it. */
-  whenDismissed(conversationId: string, leave: () => void): () => void
-  audience(conversationId: string): Audience
+  onDeleted(conversationId: string, leave: () => void): () => void
+  watchers(conversationId: string): Watchers
   /** What has been said live and is not entered yet: whoever joins in the middle of an answer begins with it. */
-  inFlight(conversationId: string): readonly Told[]
+  inFlight(conversationId: string): readonly PublishedEvent[]
   /** Conversations that something is held for. */
   readonly size: number
 }
 
 /** Who watches a conversation live. What nobody watches need not be said until somebody does. */
-export interface Audience {
-  isPresent(): boolean
+export interface Watchers {
+  any(): boolean
   /** Before anybody begins to watch, `catchUp` says what was left unsaid. The latest counts, until what it speaks of is entered. */
-  whenJoined(catchUp: () => void): void
+  onJoin(catchUp: () => void): void
 }
 
 /** Where a conversation is worked on or listened to. */
-interface Hall {
+interface ConversationFeed {
   readonly conversationId: string
   /** Undefined while nobody works on it. */
-  stage: Stage | undefined
+  live: LiveState | undefined
   readonly listeners: Listeners
 }
 
-interface Stage {
+interface LiveState {
   seq: number
-  readonly live: Told<LaneEvent | StatusEvent>[]
+  readonly inFlight: PublishedEvent<LaneEvent | StatusEvent>[]
   catchUp: (() => void) | undefined
 }
 
-type Listener = (told: Told) => void
+type Listener = (told: PublishedEvent) => void
 
 /** By what they listen to. */
 interface Listeners {
@@ -54,46 +54,46 @@ interface Listeners {
   readonly entries: Set<Listener>
 }
 
-export function createHub(onError: (error: unknown) => void): Hub {
-  const halls = new Map<string, Hall>()
+export function createEventHub(onError: (error: unknown) => void): EventHub {
+  const halls = new Map<string, ConversationFeed>()
   const leaving = new Map<string, Set<() => void>>()
-  let latest: Hall | undefined // much is said in one hall before anybody speaks in another
+  let latest: ConversationFeed | undefined // much is said in one hall before anybody speaks in another
 
-  function find(conversationId: string): Hall | undefined {
+  function find(conversationId: string): ConversationFeed | undefined {
     if (latest?.conversationId !== conversationId) latest = halls.get(conversationId)
     return latest
   }
 
-  function enter(conversationId: string): Hall {
+  function enter(conversationId: string): ConversationFeed {
     const known = find(conversationId)
     if (known) return known
-    const hall: Hall = { conversationId, stage: undefined, listeners: { everything: new Set(), entries: new Set() } }
+    const hall: ConversationFeed = { conversationId, live: undefined, listeners: { everything: new Set(), entries: new Set() } }
     halls.set(conversationId, hall)
     return hall
   }
 
-  function lockIfEmpty({ conversationId, stage, listeners }: Hall): void {
+  function lockIfEmpty({ conversationId, live: stage, listeners }: ConversationFeed): void {
     if (stage || listeners.everything.size > 0 || listeners.entries.size > 0) return
     halls.delete(conversationId)
     latest = undefined
   }
 
   /** Where the event stands; what it makes obsolete is no longer in flight. */
-  function place(stage: Stage | undefined, event: TurnEvent): Told {
+  function place(stage: LiveState | undefined, event: TurnEvent): PublishedEvent {
     if (event.type === 'entry') {
       if (stage) stage.seq = event.seq
-      if (stage && isHeard(event)) {
-        stage.live.length = 0
+      if (stage && isDecisionEntry(event)) {
+        stage.inFlight.length = 0
         stage.catchUp = undefined
       }
       return { event, seq: event.seq }
     }
     const told = { event, seq: stage?.seq ?? 0 }
-    stage?.live.push(told)
+    stage?.inFlight.push(told)
     return told
   }
 
-  function tell(all: ReadonlySet<Listener>, told: Told) {
+  function tell(all: ReadonlySet<Listener>, told: PublishedEvent) {
     for (const listener of all) {
       try {
         listener(told)
@@ -105,34 +105,34 @@ export function createHub(onError: (error: unknown) => void): Hub {
 
   return {
     open(conversationId, seq) {
-      enter(conversationId).stage = { seq, live: [], catchUp: undefined }
+      enter(conversationId).live = { seq, inFlight: [], catchUp: undefined }
     },
     close(conversationId) {
       const hall = find(conversationId)
       if (!hall) return
-      hall.stage = undefined
+      hall.live = undefined
       lockIfEmpty(hall)
     },
     publish(conversationId, event) {
       const hall = find(conversationId)
       if (!hall) return
-      const told = place(hall.stage, event)
+      const told = place(hall.live, event)
       const { everything, entries } = hall.listeners
       if (everything.size > 0) tell(everything, told)
       if (event.type === 'entry' && entries.size > 0) tell(entries, told)
     },
     subscribe(conversationId, listener, to = 'everything') {
       const hall = enter(conversationId)
-      if (to === 'everything') hall.stage?.catchUp?.()
+      if (to === 'everything') hall.live?.catchUp?.()
       hall.listeners[to].add(listener)
       return () => {
         if (hall.listeners[to].delete(listener)) lockIfEmpty(hall)
       }
     },
-    dismiss(conversationId) {
+    announceDeleted(conversationId) {
       for (const leave of leaving.get(conversationId) ?? []) leave()
     },
-    whenDismissed(conversationId, leave) {
+    onDeleted(conversationId, leave) {
       const all = leaving.get(conversationId) ?? new Set()
       leaving.set(conversationId, all.add(leave))
       return () => {
@@ -140,17 +140,17 @@ export function createHub(onError: (error: unknown) => void): Hub {
         if (all.size === 0 && leaving.get(conversationId) === all) leaving.delete(conversationId)
       }
     },
-    audience: (conversationId) => ({
-      isPresent: () => (find(conversationId)?.listeners.everything.size ?? 0) > 0,
-      whenJoined(catchUp) {
-        const stage = find(conversationId)?.stage
+    watchers: (conversationId) => ({
+      any: () => (find(conversationId)?.listeners.everything.size ?? 0) > 0,
+      onJoin(catchUp) {
+        const stage = find(conversationId)?.live
         if (stage) stage.catchUp = catchUp
       },
     }),
     inFlight(conversationId) {
-      const stage = find(conversationId)?.stage
+      const stage = find(conversationId)?.live
       stage?.catchUp?.()
-      return [...(stage?.live ?? [])]
+      return [...(stage?.inFlight ?? [])]
     },
     get size() {
       return halls.size
@@ -159,4 +159,5 @@ export function createHub(onError: (error: unknown) => void): Hub {
 }
 
 /** A response that is entered: what its lanes showed can now be read in the journal. */
-export const isHeard = ({ change }: Pick<EntryEvent, 'change'>): boolean => change.type === 'response.received' && change.role === undefined
+export const isDecisionEntry = ({ change }: Pick<EntryEvent, 'change'>): boolean =>
+  change.type === 'response.received' && change.role === undefined

@@ -1,11 +1,11 @@
 import type { InboxEvent } from '../core/timeline/change.ts'
 import { isKnownEvent, type Timeline, waitingFollowups } from '../core/timeline/timeline.ts'
-import { interrupts, isNews } from './fold.ts'
+import { interruptsTurn, needsAnswer } from './fold.ts'
 import type { Ledger } from './ledger.ts'
-import { openPhase, type Phase } from './phase.ts'
+import { type Activity, openActivity } from './phase.ts'
 
 /** What a user asks of a running turn from outside. */
-export type Steering = 'redirect' | 'wrap_up'
+export type SteerMode = 'redirect' | 'wrap_up'
 
 /** An event as it is brought in: its place in the order is given when it is accepted. */
 export type NewEvent = Omit<InboxEvent, 'sequence'>
@@ -19,33 +19,33 @@ export interface Inbox {
   accept(event: NewEvent): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
   /** A steer of the turn that is running has not been taken in yet. */
-  readonly steered: boolean
+  readonly hasSteer: boolean
   /** The turn that a steer is meant for, unless it names another. */
-  serve(turnId: string): void
+  startTurn(turnId: string): void
   /** That turn, while it is open. */
-  readonly serving: string | undefined
+  readonly currentTurn: string | undefined
   /** That turn is closed: until the next is served there is nothing to steer. */
-  leave(): void
+  endTurn(): void
   /** The turn does something that a steer may interrupt. Call `end` when it is done. */
-  beginPhase(): Phase
+  beginActivity(): Activity
   /** Resolves when the turn has something new to look at, or after `ms`. */
-  pause(ms: number): Promise<void>
+  waitForEvents(ms: number): Promise<void>
   /** Resolves when a turn is served, or when there will be none; perhaps sooner. */
-  untilServed(): Promise<void>
+  untilTurnStarts(): Promise<void>
   /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
-  rest(): Promise<InboxEvent | undefined>
+  nextFollowupOrClose(): Promise<InboxEvent | undefined>
   close(): void
   readonly closed: boolean
 }
 
 /** `turns` fires when the turns themselves are cancelled. */
 export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSignal): Inbox {
-  const phases: Phase[] = []
+  const phases: Activity[] = []
   const sleepers = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
   let left = false
-  const isSteered = () => ledger.timeline.inbox.length > 0 && ledger.timeline.inbox.some((event) => interrupts(event, turnId))
+  const isSteered = () => ledger.timeline.inbox.length > 0 && ledger.timeline.inbox.some((event) => interruptsTurn(event, turnId))
 
   const wakeAll = () => {
     for (const wake of sleepers) wake()
@@ -59,18 +59,18 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
     get waiting() {
       return ledger.timeline.inbox
     },
-    get steered() {
+    get hasSteer() {
       return isSteered()
     },
-    serve(next) {
+    startTurn(next) {
       turnId = next
       left = false
       wakeAll()
     },
-    get serving() {
+    get currentTurn() {
       return left ? undefined : turnId
     },
-    leave() {
+    endTurn() {
       left = true
     },
     async accept(event) {
@@ -80,20 +80,20 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
       await ledger.commit((timeline) => {
         late = closed || (left && event.kind === 'steer')
         if (late || isKnownEvent(timeline, event.event_id)) return []
-        entered = addressed(event, timeline, turnId)
+        entered = withSequence(event, timeline, turnId)
         return [{ type: 'event.accepted', event: entered }]
       })
-      if (entered && isNews(entered, turnId)) wakeAll()
-      if (entered && interrupts(entered, turnId)) abortAll(steeredError())
+      if (entered && needsAnswer(entered, turnId)) wakeAll()
+      if (entered && interruptsTurn(entered, turnId)) abortAll(steeredError())
       return !late
     },
-    beginPhase() {
-      const phase = openPhase(phases)
+    beginActivity() {
+      const phase = openActivity(phases)
       if (turns.aborted) phase.abort(turns.reason)
       else if (isSteered()) phase.abort(steeredError())
       return phase
     },
-    pause(ms) {
+    waitForEvents(ms) {
       if (ms <= 0) return Promise.resolve()
       return new Promise((resolve) => {
         const wake = () => {
@@ -105,7 +105,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
         sleepers.add(wake)
       })
     },
-    untilServed: () =>
+    untilTurnStarts: () =>
       new Promise((resolve) => {
         if (!left || closed) return resolve()
         const wake = () => {
@@ -114,7 +114,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
         }
         sleepers.add(wake)
       }),
-    async rest() {
+    async nextFollowupOrClose() {
       let next: InboxEvent | undefined
       await ledger.commit((timeline) => {
         next = waitingFollowups(timeline)[0]
@@ -135,7 +135,7 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
 }
 
 /** In its place, and for a steer: to whom. One that names no turn means the turn that was running when it came, and no later one. */
-function addressed(event: NewEvent, { lastEvent }: Timeline, turnId: string): InboxEvent {
+function withSequence(event: NewEvent, { lastEvent }: Timeline, turnId: string): InboxEvent {
   const placed = { ...event, sequence: (lastEvent?.sequence ?? 0) + 1 }
   return event.kind === 'steer' && event.target_turn_id === undefined ? { ...placed, target_turn_id: turnId } : placed
 }

@@ -3,7 +3,7 @@ import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { applyChange } from '../core/timeline/apply.ts'
 import type { Change } from '../core/timeline/change.ts'
-import { enter } from '../core/timeline/enter.ts'
+import { assignIds } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Claim, ConversationStore, Entry, Saved } from '../ports/store.ts'
 
@@ -66,7 +66,7 @@ export function openLedger(
   }
 
   function giveUp(error: unknown): never {
-    if (!isRefused(error)) broken = { error } // the end of it; what it only refused to enter is our own fault
+    if (!isInvalidChange(error)) broken = { error } // the end of it; what it only refused to enter is our own fault
     letNext()
     throw error
   }
@@ -86,9 +86,9 @@ export function openLedger(
 }
 
 /** The store was asked to enter something that is no change, and entered nothing: that is our fault, and the journal is whole. */
-const isRefused = (error: unknown) => error instanceof Failure && error.code === 'change.invalid'
+const isInvalidChange = (error: unknown) => error instanceof Failure && error.code === 'change.invalid'
 
 /** The ordinary entry. */
 export const append = (drafts: readonly Draft[], ...others: readonly Change[]): Changes => {
-  return (timeline) => (drafts.length === 0 ? others : [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }, ...others])
+  return (timeline) => (drafts.length === 0 ? others : [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }, ...others])
 }

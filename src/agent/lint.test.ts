@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { library, weather } from '../../test/support/cast.ts'
-import type { CacheLedger, CacheRow } from '../core/cache/ledger.ts'
-import { lintLedger } from '../core/cache/lint.ts'
-import { missOf } from '../core/cache/miss.ts'
+import type { CacheReport, CacheRow } from '../core/cache/ledger.ts'
+import { lintCacheReport } from '../core/cache/lint.ts'
+import { createMiss } from '../core/cache/miss.ts'
 import { lintAgent, type StandingParts } from './lint.ts'
 
 const rulesIn = async (construct: () => StandingParts) => (await lintAgent(construct)).map(({ rule, where }) => `${rule}: ${where}`)
@@ -84,27 +84,28 @@ describe('a recorded conversation', () => {
     billed: { read: 900, write: 50, uncached: 50 },
     ...more,
   })
-  const ledgerOf = (rows: readonly CacheRow[], hitRate = 0.9): CacheLedger => ({
+  const ledgerOf = (rows: readonly CacheRow[], hitRate = 0.9): CacheReport => ({
     rows,
     hitRate,
     billed: { read: 0, write: 0, uncached: 0 },
     misses: rows.filter(({ miss }) => miss !== undefined),
   })
-  const rules = (ledger: CacheLedger, budget?: Parameters<typeof lintLedger>[1]) => lintLedger(ledger, budget).map(({ rule }) => rule)
+  const rules = (ledger: CacheReport, budget?: Parameters<typeof lintCacheReport>[1]) =>
+    lintCacheReport(ledger, budget).map(({ rule }) => rule)
 
   it('within its budget is not complained about: what had to be paid is no fault', () => {
-    const declared = (['hide', 'expiry', 'compaction', 'ttl gap'] as const).map((cause, n) => row(n, { miss: missOf(cause, 100) }))
+    const declared = (['hide', 'expiry', 'compaction', 'ttl gap'] as const).map((cause, n) => row(n, { miss: createMiss(cause, 100) }))
     expect(rules(ledgerOf([...declared, row(9)]))).toEqual([])
   })
 
   it('fails for what could have been avoided, beyond what is allowed', () => {
-    const one = [row(1), row(2, { miss: missOf('system text changed', 900) })]
+    const one = [row(1), row(2, { miss: createMiss('system text changed', 900) })]
     expect(rules(ledgerOf(one))).toEqual(['avoidable miss'])
     expect(rules(ledgerOf(one), { hitRate: 0, misses: 1, roundParts: 15 })).toEqual([])
   })
 
   it('fails when its tools change from turn to turn, its rounds are too long, or too little is read', () => {
-    const changing = [row(1, { miss: missOf('tool text changed', 9) }), row(2, { miss: missOf('tool text changed', 9) })]
+    const changing = [row(1, { miss: createMiss('tool text changed', 9) }), row(2, { miss: createMiss('tool text changed', 9) })]
     expect(rules(ledgerOf(changing), { hitRate: 0, misses: 9, roundParts: 15 })).toEqual(['changing tools'])
     expect(rules(ledgerOf([row(1), row(2, { reach: 16 })]))).toEqual(['long round'])
     expect(rules(ledgerOf([row(1), row(2)], 0.3))).toEqual(['hit rate'])

@@ -1,4 +1,4 @@
-import { type Finding, lintTexts, lintTwice, type StandingText } from '../core/cache/lint.ts'
+import { type Finding, lintStability, lintTexts, type PromptText } from '../core/cache/lint.ts'
 import { catalogText } from '../tools/catalog.ts'
 import type { AgentParts } from './agent.ts'
 import { builtInTools } from './built-in-tools.ts'
@@ -10,11 +10,11 @@ export type StandingParts = Pick<AgentParts, 'tools' | 'builtIn' | 'instructions
 
 /** Makes the agent's texts twice and looks for what would cost the cache: dates, ids, clocks, tools in no order. */
 export async function lintAgent(construct: () => StandingParts | Promise<StandingParts>): Promise<readonly Finding[]> {
-  const texts = textsOf(await construct())
-  return [...lintTexts(texts), ...lintTwice(texts, textsOf(await construct()))]
+  const texts = fixedTexts(await construct())
+  return [...lintTexts(texts), ...lintStability(texts, fixedTexts(await construct()))]
 }
 
-function textsOf({ tools = [], builtIn = {}, instructions = defaultInstructions, customisation }: StandingParts): readonly StandingText[] {
+function fixedTexts({ tools = [], builtIn = {}, instructions = defaultInstructions, customisation }: StandingParts): readonly PromptText[] {
   return [
     { where: 'protocol', text: protocolText },
     { where: 'instructions', text: instructions },

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { decisionChannels } from '../core/decision/channels.ts'
-import { createWatch, type Watch } from '../core/decision/watch.ts'
+import { createEarlyCheck, type EarlyCheck } from '../core/decision/watch.ts'
 import type { LaneEvent } from '../core/event.ts'
 import type { ModelEvent } from '../core/model-event.ts'
 import { createLanes } from '../core/stream/lanes.ts'
-import { unchanged } from '../core/stream/lanes-delta.ts'
+import { withoutRewriting } from '../core/stream/lanes-delta.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
-import { listen } from './listen.ts'
-import { openPhase } from './phase.ts'
+import { readResponse } from './listen.ts'
+import { openActivity } from './phase.ts'
 
 async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
   for (let at = 0; at < text.length; at += 7) yield { type: 'text.delta', text: text.slice(at, at + 7) }
@@ -16,17 +16,17 @@ async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
 }
 
 /** What was heard and shown of a response that somebody watches from the beginning, joins when it is over, or only asks about. */
-async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string, watch = createWatch()) {
+async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string, watch = createEarlyCheck()) {
   const deltas: LaneEvent['delta'][] = []
   let join = () => {}
-  const heard = await listen(() => inPieces(response), openPhase(), {
+  const heard = await readResponse(() => inPieces(response), openActivity(), {
     graceMs: 1_000,
     channels: decisionChannels,
-    createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: unchanged, mimeOf: () => 'text/plain' }),
-    watch,
-    audience: {
-      isPresent: () => who === 'watcher',
-      whenJoined: (catchUp) => {
+    createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }),
+    earlyCheck: watch,
+    watchers: {
+      any: () => who === 'watcher',
+      onJoin: (catchUp) => {
         join = catchUp
       },
     },
@@ -35,7 +35,7 @@ async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string
   if (who === 'nobody') expect(deltas).toEqual([])
   if (who === 'latecomer') for (let time = 0; time < 2; time++) join()
   const { raw, channels, preamble, finish, violation } = heard
-  const asked = [heard.shown(), heard.spoken(), heard.answer()]
+  const asked = [heard.showedAnything(), heard.showedContent(), heard.answer()]
   const lanes = Object.groupBy(deltas, ({ artifactName, marker }) => artifactName ?? marker)
   const shown = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
   return { raw, channels, preamble, finish, violation, asked, shown }
@@ -59,16 +59,16 @@ describe('listening', () => {
   })
 
   it('looks at the whole of a response at its beginning only, however long it goes on with blanks', async () => {
-    const watch = createWatch()
+    const watch = createEarlyCheck()
     let looks = 0
-    const counting: Watch = {
-      beginsWell(raw) {
+    const counting: EarlyCheck = {
+      startsValid(raw) {
         looks += 1
-        return watch.beginsWell(raw)
+        return watch.startsValid(raw)
       },
-      step: (...seen) => watch.step(...seen),
-      get begun() {
-        return watch.begun
+      check: (...seen) => watch.check(...seen),
+      get done() {
+        return watch.done
       },
     }
     const { channels } = await heardBy('nobody', `${' '.repeat(7_000)}${answers('At last.')}`, counting)

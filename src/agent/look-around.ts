@@ -3,7 +3,7 @@ import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
 /** How the workspace stands as the round begins. What can not be looked at is not announced: the tools will say what is wrong with it. */
-export async function lookAround(turn: Turn, progress: Progress): Promise<Progress> {
+export async function refreshWorkspaceFacts(turn: Turn, progress: Progress): Promise<Progress> {
   try {
     const facts = await (await turn.workspace()).describe(turn.turnId)
     return { ...progress, workspace: facts }

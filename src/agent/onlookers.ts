@@ -1,19 +1,19 @@
 import type { AgentParts } from './agent.ts'
-import type { Household } from './conversation.ts'
+import type { AgentContext } from './conversation.ts'
 
 /** Functions of the application's own that are told what happens. None of them can change it: what one throws ends here. */
-export function guardOnlookers({
+export function safeCallbacks({
   onEntry,
   onProblem,
-}: Pick<AgentParts, 'onEntry' | 'onProblem'>): Pick<Household, 'onEntry' | 'onProblem'> {
-  const report: Household['onProblem'] = (problem) => {
+}: Pick<AgentParts, 'onEntry' | 'onProblem'>): Pick<AgentContext, 'onEntry' | 'onProblem'> {
+  const report: AgentContext['onProblem'] = (problem) => {
     try {
       onProblem?.(problem)
     } catch (error) {
       process.emitWarning(`onProblem threw while it was told of "${problem.where}": ${String(error)}`, { code: 'DAYBOOK_ON_PROBLEM' })
     }
   }
-  const look: Household['onEntry'] =
+  const look: AgentContext['onEntry'] =
     onEntry &&
     ((conversation, event) => {
       try {

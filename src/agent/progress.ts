@@ -1,7 +1,7 @@
 import type { LiveEvent } from '../core/announce/events.ts'
-import type { Workspace } from '../core/announce/workspace.ts'
-import { type Budget, openBudget, spend } from '../core/budget.ts'
-import { noRepairs, type Repairs } from '../core/decision/repairs.ts'
+import type { AnnouncedWorkspace } from '../core/announce/workspace.ts'
+import { type Budget, createBudget, spend } from '../core/budget.ts'
+import { noRepairs, type RepairCount } from '../core/decision/repairs.ts'
 import type { WrapUp } from '../core/decision/wrap-up.ts'
 import type { AgentSettings } from './settings.ts'
 
@@ -10,9 +10,9 @@ export interface Progress {
   /** Number of the next decision, from 0. */
   readonly iteration: number
   readonly budget: Budget
-  readonly repairs: Repairs
+  readonly repairs: RepairCount
   /** Answers that the user has seen but that were not the last word: something new came in. */
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly AnswerAttempt[]
   /** Set while the turn comes to its end on request. */
   readonly wrapUp?: WrapUp
   /** What came in while the turn was running, oldest first. */
@@ -20,14 +20,14 @@ export interface Progress {
   /** The user said stop: no further call of the model. */
   readonly stopped: boolean
   /** Tokens below which another compaction would come to nothing again. */
-  readonly crowded?: number
+  readonly compactAbove?: number
   /** The turn has hidden something: the previous turn's cache point gives way. */
-  readonly hid: boolean
+  readonly hasHidden: boolean
   /** Where the turn works, as it was when the round began; only when it has opened its workspace. */
-  readonly workspace?: Workspace
+  readonly workspace?: AnnouncedWorkspace
 }
 
-export interface Attempt {
+export interface AnswerAttempt {
   readonly text: string
   readonly iteration: number
   readonly truncated: boolean
@@ -41,8 +41,8 @@ export function openProgress(startedAt: string, settings: AgentSettings): Progre
     ...(settings.maxSeconds !== undefined && { maxMilliseconds: settings.maxSeconds * 1000 }),
     ...(settings.maxMoney !== undefined && { maxMoney: settings.maxMoney }),
   }
-  const budget = openBudget(limits, Date.parse(startedAt))
-  return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], stopped: false, hid: false }
+  const budget = createBudget(limits, Date.parse(startedAt))
+  return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], stopped: false, hasHidden: false }
 }
 
 /** One more decision was made, and paid for. */

@@ -1,5 +1,5 @@
 import { composeAnnounce } from '../core/announce/announce.ts'
-import { bonusOf, maxRoundsOf } from '../core/budget.ts'
+import { maxRoundsOf, usableExtraRounds } from '../core/budget.ts'
 import { instantOf } from '../core/instant.ts'
 import { openPlans } from '../core/plan/open.ts'
 import { type CachePoints, cachePoints } from '../core/render/cache-points.ts'
@@ -23,40 +23,40 @@ export interface DecisionPrompt {
 }
 
 /** The timeline with its cache points, then what is true only now. */
-export function decisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
+export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
   const { timeline } = turn.ledger
-  const { renderer, meter, estimator } = turn.view
-  const sources = turn.view.sourcesTail(timeline.sources, turn.turnId)
+  const { renderer, meter, estimator } = turn.renderers
+  const sources = turn.renderers.sourcesTail(timeline.sources, turn.turnId)
   const announce = announceText(turn, progress, timeline, now, wrapUp)
-  const points = (slice: Slice) => pointsOf(turn, progress, slice).marks
+  const points = (slice: Slice) => cachePointsFor(turn, progress, slice).marks
   const prompt = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
   const around = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
-  const known = meter.known(timeline, renderer.glance(timeline, turn.turnId))
+  const known = meter.known(timeline, renderer.peek(timeline, turn.turnId))
   return {
     parts: prompt.parts,
-    record: recordOf(turn, prompt, timeline, `${sources}${announce}`),
+    record: promptRecord(turn, prompt, timeline, `${sources}${announce}`),
     tokens: known === undefined ? undefined : known + around(),
     countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turn.turnId)) + around(),
   }
 }
 
-function recordOf(turn: Turn, { marks, points, segments }: Prompt, timeline: Timeline, tail: string): PromptRecord {
+function promptRecord(turn: Turn, { marks, points, segments }: Prompt, timeline: Timeline, tail: string): PromptRecord {
   const texts = turn.settings.recordPrompts
-  const { printer, renderer } = turn.view
+  const { printer, renderer } = turn.renderers
   return {
     model: turn.models.decision.name,
     marks,
     points,
     segments,
-    system: turn.systemPrint,
+    system: turn.systemFingerprint,
     tail: texts ? { size: tail.length, text: tail } : { size: tail.length },
-    shown: printer.print(renderer.prints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
+    shown: printer.record(renderer.fingerprints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
     cache_ttl_seconds: turn.settings.expiry.ttlSeconds,
   }
 }
 
-export function pointsOf(turn: Turn, { hid }: Pick<Progress, 'hid'>, slice: Slice): CachePoints {
-  return cachePoints(slice, turn.settings.cache, { hidHappened: hid })
+export function cachePointsFor(turn: Turn, { hasHidden: hid }: Pick<Progress, 'hasHidden'>, slice: Slice): CachePoints {
+  return cachePoints(slice, turn.settings.cache, { hasHidden: hid })
 }
 
 function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: string, wrapUp: true | undefined): string {
@@ -65,7 +65,7 @@ function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: s
     budget: {
       iteration,
       max: maxRoundsOf(budget),
-      bonus: bonusOf(budget),
+      bonus: usableExtraRounds(budget),
       elapsedSeconds: (instantOf(now) - budget.startedAt) / 1000,
       wrapUp,
     },

@@ -9,7 +9,7 @@ import { createMemoryWorkspaces } from '../adapters/workspace/memory.ts'
 import { type Block, readWorkspacePublish } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { localScope } from '../core/scope.ts'
-import { blocksIn } from '../core/timeline/change.ts'
+import { blocksOfChange } from '../core/timeline/change.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { contentsBelow } from '../testing/conformance/workspace-kit.ts'
@@ -20,7 +20,7 @@ import { answers, calls, type Reply } from '../testing/scripted-model.ts'
 const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
 const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
 const published = async (stage: Harness): Promise<readonly Block[]> =>
-  (await stage.journal()).flatMap(blocksIn).filter(({ type }) => type === 'react.workspace.publish')
+  (await stage.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.workspace.publish')
 const promptOf = (stage: Harness, decision: number) =>
   stage.model.requests
     .filter(({ role }) => role === 'decision')
@@ -44,7 +44,7 @@ describe('what a turn leaves of its files', () => {
     expect(ok).toBe(true)
     const journal = await stage.journal()
     expect(journal.slice(-3).map(({ type }) => type)).toEqual(['response.received', 'blocks.appended', 'turn.closed'])
-    const last = blocksIn(journal.at(-2) ?? { type: 'blocks.appended', blocks: [] })
+    const last = blocksOfChange(journal.at(-2) ?? { type: 'blocks.appended', blocks: [] })
     expect(last.map(({ type }) => type)).toEqual(['react.thinking', 'assistant.completion', 'react.workspace.publish'])
     const block = last.at(-1)
     expect(block?.path).toBe(`ar:${turnId}.react.workspace.publish`)

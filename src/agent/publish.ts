@@ -1,29 +1,29 @@
 import { type Draft, readWorkspacePublish, workspacePublish } from '../core/block/index.ts'
-import { Failure, thrownMessage } from '../core/failure.ts'
+import { errorMessage, Failure } from '../core/failure.ts'
 import { publishPath } from '../core/path/build.ts'
-import { withoutPlaces } from '../core/path/places.ts'
+import { stripAbsolutePaths } from '../core/path/places.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
-import { coveredTurns } from '../core/timeline/turns.ts'
-import type { Published } from '../ports/workspace.ts'
+import { summarisedTurns } from '../core/timeline/turns.ts'
+import type { PublishOutcome } from '../ports/workspace.ts'
 import { historyOf } from '../tools/artifacts/history.ts'
 import type { Turn } from './turn.ts'
 
 /** What a turn leaves of its files, and what went wrong with that. */
-export interface Left {
+export interface PublishResult {
   readonly drafts: readonly Draft[]
   readonly error?: Failure
 }
 
-export const nothingLeft: Left = { drafts: [] }
+export const nothingPublished: PublishResult = { drafts: [] }
 
 /**
  * Keeps what a good turn made of its workspace, before the turn is closed: the block goes into the same entry as the close. A turn that
  * never had files pays nothing. When it fails the turn has failed, but what was said to the user stays said.
  */
-export async function leaveWorkspace(turn: Turn): Promise<Left> {
-  if (!turn.desk.isOpen(turn.turnId) && !(turn.takenUp && hasFiles(turn.ledger.timeline, turn.turnId))) return nothingLeft
-  const published = await publish(turn)
-  if (published.record.reason === 'workspace_not_materialized') return nothingLeft
+export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
+  if (!turn.workspaceHandle.isOpen(turn.turnId) && !(turn.resumed && hasFiles(turn.ledger.timeline, turn.turnId))) return nothingPublished
+  const published = await tryPublish(turn)
+  if (published.record.reason === 'workspace_not_materialized') return nothingPublished
   const drafts = [workspacePublish(turn.turnId, turn.clock.now(), published)]
   if (published.status !== 'failed') return { drafts }
   const message = `workspace_publish_failed: ${published.record.message ?? 'no reason was given'}`
@@ -31,14 +31,14 @@ export async function leaveWorkspace(turn: Turn): Promise<Left> {
 }
 
 /** Whatever it does: an answer must not be lost for it. */
-async function publish(turn: Turn): Promise<Published> {
+async function tryPublish(turn: Turn): Promise<PublishOutcome> {
   const { turnId } = turn
   try {
     const workspace = await turn.workspace()
-    return await workspace.publish(turnId, { previous: await previousVersion(turn) }, historyOf(turn))
+    return await workspace.publish(turnId, { previous: await previousPublishedTurn(turn) }, historyOf(turn))
   } catch (error) {
-    const message = withoutPlaces(thrownMessage(error))
-    const failed = { status: 'failed' as const, turn_id: turnId, workspace_implementation: turn.desk.implementation ?? 'custom' }
+    const message = stripAbsolutePaths(errorMessage(error))
+    const failed = { status: 'failed' as const, turn_id: turnId, workspace_implementation: turn.workspaceHandle.implementation ?? 'custom' }
     return { status: 'failed', record: { ...failed, committed: false, message, error: { code: 'workspace_publish_failed', message } } }
   }
 }
@@ -50,13 +50,13 @@ function hasFiles(timeline: Timeline, turnId: string): boolean {
 }
 
 /** The newest turn that left a version: in sight, else among those that a summary stands for. */
-async function previousVersion({ ledger: { timeline }, records, turnId }: Turn): Promise<string | undefined> {
+async function previousPublishedTurn({ ledger: { timeline }, records, turnId }: Turn): Promise<string | undefined> {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
     const published = block && block.turn_id !== turnId ? readWorkspacePublish(block) : undefined
     if (published?.status === 'published') return block?.turn_id
   }
-  for (const covered of coveredTurns(timeline).toReversed()) {
+  for (const covered of summarisedTurns(timeline).toReversed()) {
     const found = (await records.byPath(publishPath(covered))).at(-1)
     if (found && readWorkspacePublish(found)?.status === 'published') return covered
   }

@@ -14,8 +14,8 @@ type Give<T> = (result: Result<T> | Promise<Result<T>>) => void
 /** `onAbandoned` is told when a reader stops: nobody will read what comes after. */
 export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
   // One of the two is always empty.
-  const items = createLine<T>()
-  const promises = createLine<Give<T>>()
+  const items = createFifo<T>()
+  const promises = createFifo<Give<T>>()
   let closed: { readonly error?: unknown } | undefined
   let left = false
 
@@ -58,7 +58,7 @@ export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** First come, first served. */
-function createLine<T>() {
+function createFifo<T>() {
   const all: T[] = []
   let next = 0
   return {

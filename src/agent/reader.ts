@@ -1,36 +1,36 @@
 import type { Notice } from '../core/block/index.ts'
-import { gatherChannels, type ReceivedChannel } from '../core/decision/response.ts'
+import { collectChannels, type ReceivedChannel } from '../core/decision/response.ts'
 import type { ChannelEvent } from '../core/stream/channel.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
-import type { Listening } from './listen.ts'
-import { createShowing, type Showing } from './showing.ts'
+import type { ReadOptions } from './listen.ts'
+import { createLiveOutput, type LiveOutput } from './showing.ts'
 
 /** Cuts a response into channels while it is written, and has it shown. */
-export interface Reader {
+export interface ChannelReader {
   /** All that was written, and the latest piece of it: what has come since it was last called. */
   readTo(raw: string, latest?: string): void
   /** Nothing more comes. */
-  end(how: Parameters<Showing['end']>[0]): void
-  readonly showing: Showing
+  end(how: Parameters<LiveOutput['end']>[0]): void
+  readonly liveOutput: LiveOutput
   channels(): readonly ReceivedChannel[]
   readonly preamble: string
   /** The rule it broke from its first words on: nothing of it is read, so nothing of it is shown, however it was cut. */
   readonly violation: Notice | undefined
 }
 
-export function createReader({ channels, watch, createLanes, emit }: Listening): Reader {
+export function createChannelReader({ channels, earlyCheck: watch, createLanes, emit }: ReadOptions): ChannelReader {
   const parser = createChannelParser(channels)
-  const showing = createShowing(createLanes, emit)
+  const showing = createLiveOutput(createLanes, emit)
   const heard: ChannelEvent[] = []
   let written = ''
   let over = false
   let violation: Notice | undefined
 
   function take(events: readonly ChannelEvent[]): void {
-    if (!watch.begun) violation ??= watch.step(events, parser, written)
+    if (!watch.done) violation ??= watch.check(events, parser, written)
     if (violation) return
     for (const event of events) heard.push(event)
-    showing.take(events)
+    showing.add(events)
   }
 
   return {
@@ -46,8 +46,8 @@ export function createReader({ channels, watch, createLanes, emit }: Listening):
       take(parser.end())
       showing.end(how)
     },
-    showing,
-    channels: () => gatherChannels(heard),
+    liveOutput: showing,
+    channels: () => collectChannels(heard),
     get preamble() {
       return parser.preamble
     },

@@ -1,12 +1,12 @@
 import { Failure } from '../core/failure.ts'
-import { readConversationKey } from '../core/scope.ts'
+import { parseConversationKey } from '../core/scope.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspace, Workspaces } from '../ports/workspace.ts'
 import type { Records } from '../tools/tool.ts'
 
-type Readable = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
+type RecordStore = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
 
-export function recordsOf(store: Readable, conversationId: string): Records {
+export function recordsOf(store: RecordStore, conversationId: string): Records {
   return {
     byPath: (path) => store.findByPath(conversationId, path),
     byTurn: (turnId) => store.findByTurn(conversationId, turnId),
@@ -22,7 +22,7 @@ export function recordsOf(store: Readable, conversationId: string): Records {
 }
 
 /** The files of a conversation, turn after turn. */
-export interface Desk {
+export interface WorkspaceHandle {
   /** Opened when somebody first needs it, and begun once for each turn that does; `prepare` comes before anybody sees it. */
   forTurn(turnId: string, prepare?: (workspace: Workspace) => Promise<void>): () => Promise<Workspace>
   /** Whether anybody in the turn has. */
@@ -31,14 +31,14 @@ export interface Desk {
   readonly implementation: Workspaces['implementation'] | undefined
 }
 
-export function deskOf(workspaces: Workspaces | undefined, conversationId: string): Desk {
+export function createWorkspaceHandle(workspaces: Workspaces | undefined, conversationId: string): WorkspaceHandle {
   let opened: Promise<Workspace> | undefined
   const begun = new Map<string, Promise<Workspace>>()
 
   async function begin(turnId: string, prepare: ((workspace: Workspace) => Promise<void>) | undefined): Promise<Workspace> {
-    opened ??= open(workspaces, conversationId)
+    opened ??= openWorkspace(workspaces, conversationId)
     const workspace = await opened
-    await workspace.begin(turnId)
+    await workspace.startTurn(turnId)
     await prepare?.(workspace)
     return workspace
   }
@@ -60,8 +60,8 @@ export function deskOf(workspaces: Workspaces | undefined, conversationId: strin
   }
 }
 
-async function open(workspaces: Workspaces | undefined, conversationId: string): Promise<Workspace> {
+async function openWorkspace(workspaces: Workspaces | undefined, conversationId: string): Promise<Workspace> {
   if (!workspaces) throw new Failure('workspace.missing', 'this agent was made without a workspace, so it has no files')
-  const { scope, name } = readConversationKey(conversationId)
+  const { scope, name } = parseConversationKey(conversationId)
   return workspaces.open(scope, name)
 }

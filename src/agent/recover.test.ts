@@ -119,7 +119,7 @@ describe('a followup that was accepted behind the end of its turn', () => {
   it('is answered, once, when it is sent again under its name', async () => {
     const next = createHarness({ ...(await leftWaiting(['e1', 1])), replies: [answers('Two.')] })
     const { turnId } = await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })
-    await next.agent.rest(60_000)
+    await next.agent.drain(60_000)
     expect(await said(next)).toEqual([...first, ['user.prompt', 'said as e1'], ['assistant.completion', 'Two.']])
     expect((await next.journal()).at(-1)).toMatchObject({ type: 'turn.closed', turn_id: turnId })
     expect(await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })).toMatchObject({ how: 'known' })

@@ -1,14 +1,14 @@
 import { type Draft, type Place, thinking } from '../core/block/index.ts'
 import { estimatedUsage } from '../core/cost/usage.ts'
-import { channelOf, type Response } from '../core/decision/response.ts'
+import { channelOf, type ParsedResponse } from '../core/decision/response.ts'
 import type { ModelUsage } from '../core/model-event.ts'
 import type { PromptRecord, ResponseReceived, RetriedAttempt, Usage } from '../core/timeline/change.ts'
-import type { Asked } from './ask.ts'
-import type { Heard } from './listen.ts'
+import type { ModelCall } from './ask.ts'
+import type { ModelResponse } from './listen.ts'
 import type { DecisionPrompt } from './prompt.ts'
 
 /** What was heard, as the reader of decisions wants it. */
-export function responseOf(heard: Heard, maxTokens: number): Response {
+export function toDecisionResponse(heard: ModelResponse, maxTokens: number): ParsedResponse {
   return {
     channels: heard.channels,
     preamble: heard.preamble,
@@ -20,8 +20,8 @@ export function responseOf(heard: Heard, maxTokens: number): Response {
 }
 
 /** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
-export function responseReceived(place: Place, { heard, prompt, retried }: Asked, finishReason?: string): ResponseReceived {
-  const usage = heard.billed && usageOf(heard.billed)
+export function responseReceived(place: Place, { response: heard, prompt, retried }: ModelCall, finishReason?: string): ResponseReceived {
+  const usage = heard.usage && toUsageRecord(heard.usage)
   return {
     type: 'response.received',
     turn_id: place.turnId,
@@ -38,10 +38,10 @@ export function responseReceived(place: Place, { heard, prompt, retried }: Asked
 }
 
 /** What it cost to ask in vain; undefined when it cost nothing. */
-export function retriedAttempt({ billed, raw }: Heard, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
+export function retriedAttempt({ usage: billed, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
   const model = record.model === undefined ? {} : { model: record.model }
-  if (billed) return { usage: usageOf(billed), ...model }
-  return raw === '' ? undefined : { usage: usageOf(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
+  if (billed) return { usage: toUsageRecord(billed), ...model }
+  return raw === '' ? undefined : { usage: toUsageRecord(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
 }
 
 /** A call without a bill, because it was broken off or nobody sent one, was not free: its size is written down. */
@@ -55,7 +55,7 @@ function promptRecord(
 }
 
 /** Tokens as they are written down. */
-export const usageOf = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
+export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
   uncached,
   cache_read: cacheRead,
   cache_write: cacheWrite,
@@ -65,7 +65,7 @@ export const usageOf = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, outpu
 })
 
 /** What the model thought aloud: kept, and shown to people; never to the model. */
-export function thoughts(place: Place, heard: Heard): readonly Draft[] {
+export function thinkingDrafts(place: Place, heard: ModelResponse): readonly Draft[] {
   const said = channelOf(heard, 'thinking')?.instances
   const text = (said?.length === 1 ? said[0] : said?.join('\n'))?.trim()
   return text ? [thinking(place, text)] : []

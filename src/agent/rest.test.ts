@@ -7,21 +7,21 @@ import { roughTokens } from '../core/tokens.ts'
 import { createFixedClock } from '../testing/fixed-clock.ts'
 import { createHarness } from '../testing/harness.ts'
 import { answers, calls, scriptedModel } from '../testing/scripted-model.ts'
-import { followup, type Household, startTurn, thisProcess } from './conversation.ts'
+import { type AgentContext, createOwner, followupEvent, startConversation } from './conversation.ts'
 import { createHooks } from './hooks.ts'
-import { createHub } from './hub.ts'
+import { createEventHub } from './hub.ts'
 import { agentSettings } from './settings.ts'
-import { createSwitchboard } from './switchboard.ts'
+import { createRunningConversations } from './switchboard.ts'
 import { createToolbox } from './toolbox.ts'
-import { createView } from './view.ts'
+import { createRenderers } from './view.ts'
 
 /** The parts of an agent, to look at from outside. */
 function house(replies: readonly string[]) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  const hub = createHub(() => {})
+  const hub = createEventHub(() => {})
   const model = scriptedModel(replies)
-  const household: Household = {
+  const household: AgentContext = {
     store,
     clock,
     hosting: undefined,
@@ -31,14 +31,14 @@ function house(replies: readonly string[]) {
     toolbox: createToolbox([weather()]),
     system: '',
     systemTokens: () => 0,
-    systemPrint: { hash: 0, tools: 0, size: 0 },
+    systemFingerprint: { hash: 0, tools: 0, size: 0 },
     settings: agentSettings(),
     hooks: createHooks([], { timeoutMs: 1000, onError: () => {} }),
-    createView: () => createView(roughTokens),
+    createRenderers: () => createRenderers(roughTokens),
     onEntry: undefined,
     onProblem: () => {},
   }
-  const switchboard = createSwitchboard((id, start) => startTurn(household, thisProcess(clock), id, start))
+  const switchboard = createRunningConversations((id, start) => startConversation(household, createOwner(clock), id, start))
   return { ...household, hub, switchboard, model }
 }
 
@@ -53,7 +53,7 @@ describe('a conversation at rest', () => {
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
     const running = await Promise.all(ids.map((id) => switchboard.start(id, asked('Rome?'))))
     expect([switchboard.size, hub.size]).toEqual([20, 20])
-    await Promise.all(running.map((each) => each?.over))
+    await Promise.all(running.map((each) => each?.finished))
     expect([switchboard.size, hub.size]).toEqual([0, 0])
     await store.claim('c0', { id: 'other', host: 'elsewhere', pid: 1 })
     expect((await store.list({ open: true })).conversations).toEqual([])
@@ -64,12 +64,12 @@ describe('a conversation at rest', () => {
   it('is held by nobody after a failure, either', async () => {
     const { switchboard, hub, store } = house([answers('Clear.')])
     const failing = { ...store, append: () => Promise.reject(new Failure('store.failed', 'the disk is full')) }
-    const board = createSwitchboard((id, start) =>
-      startTurn({ ...house([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 }, id, start),
+    const board = createRunningConversations((id, start) =>
+      startConversation({ ...house([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 }, id, start),
     )
     const running = await board.start('c1', asked('Rome?'))
-    await expect(running?.over).rejects.toMatchObject({ code: 'store.failed' })
-    await expect(running?.first).rejects.toMatchObject({ code: 'store.failed' })
+    await expect(running?.finished).rejects.toMatchObject({ code: 'store.failed' })
+    await expect(running?.firstResult).rejects.toMatchObject({ code: 'store.failed' })
     expect([board.size, switchboard.size, hub.size]).toEqual([0, 0, 0])
     await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
   })
@@ -77,12 +77,12 @@ describe('a conversation at rest', () => {
   it('starts again for whoever was turned away while it came to rest', async () => {
     const { switchboard, clock } = house([answers('One.'), answers('Two.')])
     const first = await switchboard.start('c1', asked('First.'))
-    await first?.first
+    await first?.firstResult
     const input = { text: 'Second.', attachments: [] }
-    const { running, told } = await switchboard.tellOrStart('c1', () => followup(input, clock), asked('Second.'))
-    const result = told ? running?.answers.to(told.event_id) : running?.first
+    const { running, acceptedEvent: told } = await switchboard.deliverOrStart('c1', () => followupEvent(input, clock), asked('Second.'))
+    const result = told ? running?.results.of(told.event_id) : running?.firstResult
     expect(await result).toMatchObject({ answer: 'Two.' })
-    await running?.over
+    await running?.finished
     expect(switchboard.size).toBe(0)
   })
 
@@ -91,13 +91,13 @@ describe('a conversation at rest', () => {
     const { store, ...household } = house([answers('Two.')])
     const claim: typeof store.claim = (...given) =>
       ++attempts === 1 ? Promise.reject(new Failure('store.failed', 'no')) : store.claim(...given)
-    const board = createSwitchboard((id, start) =>
-      startTurn({ ...household, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 }, id, start),
+    const board = createRunningConversations((id, start) =>
+      startConversation({ ...household, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 }, id, start),
     )
     const failing = board.start('c1', asked('First.'))
-    const second = board.tellOrStart('c1', () => followup({ text: 'Second.', attachments: [] }, household.clock), asked('Second.'))
+    const second = board.deliverOrStart('c1', () => followupEvent({ text: 'Second.', attachments: [] }, household.clock), asked('Second.'))
     await expect(failing).rejects.toMatchObject({ code: 'store.failed' })
-    expect(await (await second).running?.first).toMatchObject({ answer: 'Two.' })
+    expect(await (await second).running?.firstResult).toMatchObject({ answer: 'Two.' })
   })
 })
 

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import type { Change } from '../core/timeline/change.ts'
 import { openProgress } from './progress.ts'
-import { resumeProgress } from './resume.ts'
+import { restoreProgress } from './resume.ts'
 import { defaultAgentSettings } from './settings.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 const opened = openProgress(ts, defaultAgentSettings)
 const resumed = (...changes: readonly Change[]) =>
-  resumeProgress(
+  restoreProgress(
     opened,
     't1',
     { changes: [{ type: 'turn.opened', turn_id: 't1', ts }, ...changes], events: new Map() },
@@ -16,7 +16,7 @@ const resumed = (...changes: readonly Change[]) =>
 
 it('remembers that the turn has hidden something by hand: its prompts keep their cache points', () => {
   const hidden = (reason: 'hide' | 'cache_ttl'): Change => ({ type: 'blocks.hidden', ids: ['b_1'], replacement_text: '', reason })
-  expect([resumed(hidden('hide')).hid, resumed(hidden('cache_ttl')).hid]).toEqual([true, false])
+  expect([resumed(hidden('hide')).hasHidden, resumed(hidden('cache_ttl')).hasHidden]).toEqual([true, false])
 })
 
 it('counts decisions, and not what was asked for a title or a summary', () => {

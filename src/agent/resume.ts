@@ -1,11 +1,11 @@
 import { type Block, readNotice } from '../core/block/index.ts'
 import { remainingRounds } from '../core/budget.ts'
-import { accepted, rejected, toolRefused } from '../core/decision/repairs.ts'
-import { oneLess } from '../core/decision/wrap-up.ts'
+import { afterAcceptedRound, afterRejectedResponse, afterToolRefusal } from '../core/decision/repairs.ts'
+import { spendRound } from '../core/decision/wrap-up.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import type { Change } from '../core/timeline/change.ts'
 import type { TurnEntries } from './entries.ts'
-import { take } from './fold.ts'
+import { applyEvent } from './fold.ts'
 import { nextRound, type Progress } from './progress.ts'
 import type { AgentSettings } from './settings.ts'
 
@@ -20,7 +20,7 @@ import type { AgentSettings } from './settings.ts'
  *   … with an attempt            the user has read an answer that was not the last word
  *   event.folded                 what the user said from outside counts again
  */
-export function resumeProgress(opened: Progress, turnId: string, { changes, events }: TurnEntries, settings: AgentSettings): Progress {
+export function restoreProgress(opened: Progress, turnId: string, { changes, events }: TurnEntries, settings: AgentSettings): Progress {
   let progress = opened
   let toolId = ''
   changes.forEach((change, index) => {
@@ -28,9 +28,9 @@ export function resumeProgress(opened: Progress, turnId: string, { changes, even
     else if (change.type === 'event.folded' && change.turn_id === turnId && !opensTurn(changes[index - 1])) {
       for (const id of change.event_ids) {
         const event = events.get(id)
-        if (event) progress = take(progress, event, settings)
+        if (event) progress = applyEvent(progress, event, settings)
       }
-    } else if (change.type === 'blocks.hidden' && change.reason === 'hide') progress = { ...progress, hid: true }
+    } else if (change.type === 'blocks.hidden' && change.reason === 'hide') progress = { ...progress, hasHidden: true }
     else if (change.type === 'blocks.appended') {
       toolId = change.blocks.find(({ type }) => type === 'react.tool.call')?.tool_id ?? toolId
       progress = afterBlocks(progress, change.blocks, toolId)
@@ -47,7 +47,7 @@ function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string)
   if (attempt) {
     const { text = '', meta } = attempt
     const said = { text, iteration: meta?.iteration ?? before.iteration - 1, truncated: meta?.truncated === true }
-    return { ...before, repairs: accepted(before.repairs), attempts: [...before.attempts, said] }
+    return { ...before, repairs: afterAcceptedRound(before.repairs), attempts: [...before.attempts, said] }
   }
   if (blocks.some(({ type }) => type === 'react.tool.call')) {
     return oneRoundLess(before)
@@ -58,14 +58,14 @@ function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string)
     const code = violationIn(result)
     return {
       ...before,
-      repairs: code === undefined ? accepted(before.repairs) : toolRefused(before.repairs, { code, toolId }, left).repairs,
+      repairs: code === undefined ? afterAcceptedRound(before.repairs) : afterToolRefusal(before.repairs, { code, toolId }, left).repairs,
     }
   }
   const refused = blocks.some((block) => readNotice(block) !== undefined && block.meta?.rel === 'call')
-  return refused ? { ...oneRoundLess(before), repairs: rejected(before.repairs, left).repairs } : before
+  return refused ? { ...oneRoundLess(before), repairs: afterRejectedResponse(before.repairs, left).repairs } : before
 }
 
-const oneRoundLess = (progress: Progress): Progress => (progress.wrapUp ? { ...progress, wrapUp: oneLess(progress.wrapUp) } : progress)
+const oneRoundLess = (progress: Progress): Progress => (progress.wrapUp ? { ...progress, wrapUp: spendRound(progress.wrapUp) } : progress)
 
 function violationIn({ text }: Block): string | undefined {
   const payload = parseJson(text)

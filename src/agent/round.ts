@@ -1,27 +1,27 @@
 import { type Draft, type Notice, notice, type Place, rawDecision } from '../core/block/index.ts'
-import { remainingRounds, type Verdict, verdict } from '../core/budget.ts'
-import { isReadable } from '../core/citations/sids.ts'
+import { type BudgetCheck, checkBudget, remainingRounds } from '../core/budget.ts'
+import { hasReadableText } from '../core/citations/sids.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../core/decision/decision.ts'
-import type { Ending } from '../core/decision/last-words.ts'
+import type { FallbackReason } from '../core/decision/last-words.ts'
 import { readDecision } from '../core/decision/read.ts'
-import { isExhausted, rejected, salvage } from '../core/decision/repairs.ts'
-import { admit, budgetWrapUp, oneLess } from '../core/decision/wrap-up.ts'
-import { enter } from '../core/timeline/enter.ts'
+import { afterRejectedResponse, repairsExhausted, salvageAnswer } from '../core/decision/repairs.ts'
+import { budgetWrapUp, checkWrapUp, spendRound } from '../core/decision/wrap-up.ts'
+import { assignIds } from '../core/timeline/enter.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Tool } from '../tools/tool.ts'
-import { enterCall, perform } from './act.ts'
-import { type Asked, ask } from './ask.ts'
+import { commitCall, runToolCall } from './act.ts'
+import { callModel, type ModelCall } from './ask.ts'
 import { fitContext } from './compact.ts'
-import { conclude } from './conclude.ts'
-import { expire } from './expire.ts'
-import { cancelled, type Ended, type ExitReason, finish, type TurnResult } from './finish.ts'
-import { foldEvents } from './fold.ts'
-import type { Heard } from './listen.ts'
-import { lookAround } from './look-around.ts'
+import { handleAnswer } from './conclude.ts'
+import { expireOldContent } from './expire.ts'
+import { cancelledResult, type ExitReason, type ForcedEnd, finishTurn, type TurnResult } from './finish.ts'
+import { applyInboxEvents } from './fold.ts'
+import type { ModelResponse } from './listen.ts'
+import { refreshWorkspaceFacts } from './look-around.ts'
 import { nextRound, type Progress } from './progress.ts'
-import { responseOf, responseReceived, thoughts } from './response.ts'
-import { serviceFailed, serviceRecord } from './service-failure.ts'
+import { responseReceived, thinkingDrafts, toDecisionResponse } from './response.ts'
+import { endForServiceError, serviceErrorNotice } from './service-failure.ts'
 import type { Turn } from './turn.ts'
 
 /** A round either leads to the next or has ended the turn. */
@@ -29,45 +29,45 @@ export type Step = { readonly progress: Progress } | { readonly result: TurnResu
 
 /** One decision and what came of it. */
 export async function round(turn: Turn, before: Progress): Promise<Step> {
-  if (turn.signal.aborted) return { result: cancelled(turn) }
-  const informed = turn.desk.isOpen(turn.turnId) ? await lookAround(turn, before) : before
-  const told = turn.inbox.waiting.length > 0 ? await foldEvents(turn, informed) : informed
+  if (turn.signal.aborted) return { result: cancelledResult(turn) }
+  const informed = turn.workspaceHandle.isOpen(turn.turnId) ? await refreshWorkspaceFacts(turn, before) : before
+  const told = turn.inbox.waiting.length > 0 ? await applyInboxEvents(turn, informed) : informed
   if (told.stopped || told.wrapUp?.rounds === 0) return end(turn, told, stopped)
   const may = mayGoOn(turn, told)
   if (may === 'stop:unpriced') return end(turn, told, { exitReason: 'budget', ending: 'unpriced' })
   if (may !== 'go') return wrapUp(turn, told, may)
 
-  const expiring = expire(turn)
+  const expiring = expireOldContent(turn)
   if (expiring) await expiring
   const fitting = fitContext(turn, told)
   const progress = fitting instanceof Promise ? await fitting : fitting
-  if (turn.inbox.steered) return { progress } // it came while room was made: look at it before the model is asked
+  if (turn.inbox.hasSteer) return { progress } // it came while room was made: look at it before the model is asked
   const place = nextPlace(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
-  const asked = await ask(turn, progress, place, model)
+  const asked = await callModel(turn, progress, place, model)
   const after = nextRound(progress)
   if (asked.interrupted) return interrupted(turn, after, place, asked)
-  const { error, raw } = asked.heard
-  if (error && raw === '') return end(turn, after, serviceFailed(place, asked, error))
+  const { error, raw } = asked.response
+  if (error && raw === '') return end(turn, after, endForServiceError(place, asked, error))
   return await decided(turn, after, place, asked, model.maxTokens)
 }
 
-function mayGoOn({ bill, turnId, clock }: Turn, { budget }: Progress): Verdict {
+function mayGoOn({ spending: bill, turnId, clock }: Turn, { budget }: Progress): BudgetCheck {
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
-  if (budget.maxMoney === undefined) return verdict(budget, now)
+  if (budget.maxMoney === undefined) return checkBudget(budget, now)
   const { money, unpriced, last } = bill.of(turnId)
-  return verdict({ ...budget, money, unpriced }, now, last)
+  return checkBudget({ ...budget, money, unpriced }, now, last)
 }
 
 /** Refuses the response, acts on it, or concludes. */
-function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, maxTokens: number): Promise<Step> {
-  const { decision, said } = understand(turn, progress, asked.heard, maxTokens)
+function decided(turn: Turn, progress: Progress, place: Place, asked: ModelCall, maxTokens: number): Promise<Step> {
+  const { decision, said } = understand(turn, progress, asked.response, maxTokens)
   if (!decision) return refuse(turn, progress, place, asked, said)
-  const admission = progress.wrapUp && admit(progress.wrapUp, decision)
+  const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
-    return end(turn, progress, { ...stopped, changes: [responseReceived(place, asked)], drafts: thoughts(place, asked.heard) })
+    return end(turn, progress, { ...stopped, changes: [responseReceived(place, asked)], drafts: thinkingDrafts(place, asked.response) })
   }
-  if (decision.action !== 'call_tool') return conclude(turn, progress, place, asked, decision, said)
+  if (decision.action !== 'call_tool') return handleAnswer(turn, progress, place, asked, decision, said)
   const admitted = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
   return callTool(turn, { progress, admitted }, place, asked, decision, said)
 }
@@ -76,21 +76,21 @@ function decided(turn: Turn, progress: Progress, place: Place, asked: Asked, max
 function understand(
   { settings: { clarify }, ledger }: Turn,
   { attempts }: Progress,
-  heard: Heard,
+  heard: ModelResponse,
   maxTokens: number,
 ): { readonly decision?: Decision; readonly said: readonly Notice[] } {
   if (heard.violation) return { said: [heard.violation] }
-  const response = responseOf(heard, maxTokens)
+  const response = toDecisionResponse(heard, maxTokens)
   const delivered = attempts.at(-1)?.text
   const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
   const options = delivered === undefined ? { clarify, isSource } : { clarify, isSource, delivered }
   const readable = readDecision(response, options)
   if (readable.ok) return { decision: readable.decision, said: readable.warnings }
-  const reading = heard.spoken() ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
+  const reading = heard.showedContent() ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
   if (reading.ok) return { decision: reading.decision, said: reading.warnings }
   const seen = heard.answer()?.text ?? ''
-  const saved = salvage({
-    delivered: isReadable(seen, isSource) ? seen : undefined, // two openings of its channel may hold half a citation each
+  const saved = salvageAnswer({
+    delivered: hasReadableText(seen, isSource) ? seen : undefined, // two openings of its channel may hold half a citation each
     violation: reading.violation,
     cut: response.finishReason === 'length',
   })
@@ -101,42 +101,42 @@ async function callTool(
   turn: Turn,
   { progress, admitted }: { readonly progress: Progress; readonly admitted: Progress },
   place: Place,
-  asked: Asked,
+  asked: ModelCall,
   decision: CallDecision,
   warnings: readonly Notice[],
 ): Promise<Step> {
-  const checked = checkCall(decision, turn.toolbox.signatures, asked.heard)
+  const checked = checkCall(decision, turn.toolbox.signatures, asked.response)
   if (!checked.ok) return refuse(turn, progress, place, asked, [...warnings, checked.violation])
   const tool = turn.toolbox.find(decision.toolId) as Tool // the signature was found, and only tools have one that passes
   const { params } = checked
   const said = warnings.length > 0 ? [...warnings, ...checked.warnings] : checked.warnings
   const seen = turn.ledger.timeline
-  await enterCall(turn, place, asked, { decision, tool, params, warnings: said }, seen)
-  const after = await perform(turn, admitted, place, { decision, tool, params }, seen)
-  return isExhausted(after.repairs) ? end(turn, after, gaveUp) : { progress: after }
+  await commitCall(turn, place, asked, { decision, tool, params, warnings: said }, seen)
+  const after = await runToolCall(turn, admitted, place, { decision, tool, params }, seen)
+  return repairsExhausted(after.repairs) ? end(turn, after, gaveUp) : { progress: after }
 }
 
 /** The response stands in the journal, the notice tells the model what was wrong with it, and nothing ran. */
-async function refuse(turn: Turn, progress: Progress, place: Place, asked: Asked, said: readonly Notice[]): Promise<Step> {
-  const drafts: readonly Draft[] = [...thoughts(place, asked.heard), ...said.map((each) => notice(place, each))]
+async function refuse(turn: Turn, progress: Progress, place: Place, asked: ModelCall, said: readonly Notice[]): Promise<Step> {
+  const drafts: readonly Draft[] = [...thinkingDrafts(place, asked.response), ...said.map((each) => notice(place, each))]
   const changes = [responseReceived(place, asked)]
-  const { repairs, next } = rejected(progress.repairs, remainingRounds(progress.budget))
-  const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: oneLess(progress.wrapUp) }) } // a wrap-up has few rounds
+  const { repairs, next } = afterRejectedResponse(progress.repairs, remainingRounds(progress.budget))
+  const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: spendRound(progress.wrapUp) }) } // a wrap-up has few rounds
   if (next === 'exit') {
-    const { error } = asked.heard
+    const { error } = asked.response
     const violationCode = said.at(-1)?.code ?? ''
-    return end(turn, after, error ? serviceFailed(place, asked, error, drafts) : { ...gaveUp, violationCode, changes, drafts })
+    return end(turn, after, error ? endForServiceError(place, asked, error, drafts) : { ...gaveUp, violationCode, changes, drafts })
   }
-  await turn.ledger.commit((timeline) => [...changes, { type: 'blocks.appended', blocks: enter(timeline, drafts) }])
+  await turn.ledger.commit((timeline) => [...changes, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
   return { progress: after } // when no round is left, the next one wraps up
 }
 
 /** A steer came while the model was writing: what it had written is kept for it to read, and the next round takes the steer in. */
-async function interrupted(turn: Turn, progress: Progress, place: Place, asked: Asked): Promise<Step> {
-  if (turn.signal.aborted) return { result: cancelled(turn) }
-  const { raw } = asked.heard
+async function interrupted(turn: Turn, progress: Progress, place: Place, asked: ModelCall): Promise<Step> {
+  if (turn.signal.aborted) return { result: cancelledResult(turn) }
+  const { raw } = asked.response
   const response = responseReceived(place, asked, 'interrupted')
-  const said = (timeline: Timeline) => ({ type: 'blocks.appended' as const, blocks: enter(timeline, [rawDecision(place, raw)]) })
+  const said = (timeline: Timeline) => ({ type: 'blocks.appended' as const, blocks: assignIds(timeline, [rawDecision(place, raw)]) })
   await turn.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, said(timeline)]))
   return { progress }
 }
@@ -147,23 +147,23 @@ async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhauste
   const { turnId: turn_id } = turn
   turn.emit({ type: 'status', turn_id, iteration: progress.iteration, status: 'wrapping_up' })
   await fitContext(turn, progress)
-  if (turn.inbox.steered) return { progress }
+  if (turn.inbox.hasSteer) return { progress }
   const place = nextPlace(turn, progress.iteration)
-  const asked = await ask(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
+  const asked = await callModel(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
   const after = { ...progress, iteration: progress.iteration + 1 }
   if (asked.interrupted) return interrupted(turn, after, place, asked)
-  const { decision, said } = understand(turn, progress, asked.heard, budgetWrapUp.maxTokens)
-  const admission = admit(budgetWrapUp, decision)
+  const { decision, said } = understand(turn, progress, asked.response, budgetWrapUp.maxTokens)
+  const admission = checkWrapUp(budgetWrapUp, decision)
   const exit = { reason: exitReason, deferrable: false }
-  if (admission.verdict === 'answer') return conclude(turn, progress, place, asked, admission.decision, said, exit)
-  const { error, thrown } = asked.heard
+  if (admission.verdict === 'answer') return handleAnswer(turn, progress, place, asked, admission.decision, said, exit)
+  const { error, thrown } = asked.response
   if (thrown !== undefined) turn.onProblem({ where: 'model', error: thrown }) // the result tells of the limit, and the journal never of this
-  const drafts = [...thoughts(place, asked.heard), ...(error ? [serviceRecord(place, error)] : [])]
+  const drafts = [...thinkingDrafts(place, asked.response), ...(error ? [serviceErrorNotice(place, error)] : [])]
   return end(turn, after, { exitReason, ending, changes: [responseReceived(place, asked)], drafts })
 }
 
 const exhausted: {
-  readonly [V in Exclude<Verdict, 'go' | 'stop:unpriced'>]: { readonly exitReason: ExitReason; readonly ending: Ending }
+  readonly [V in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: { readonly exitReason: ExitReason; readonly ending: FallbackReason }
 } = {
   'wrap_up:rounds': { exitReason: 'max_iterations', ending: 'max_rounds' },
   'wrap_up:time': { exitReason: 'time', ending: 'time' },
@@ -173,8 +173,8 @@ const exhausted: {
 const stopped = { exitReason: 'steer', ending: 'stopped' } as const
 const gaveUp = { exitReason: 'protocol_violation', ending: 'protocol_violation' } as const
 
-async function end(turn: Turn, progress: Progress, ended: Ended): Promise<Step> {
-  return { result: await finish(turn, progress, ended) }
+async function end(turn: Turn, progress: Progress, ended: ForcedEnd): Promise<Step> {
+  return { result: await finishTurn(turn, progress, ended) }
 }
 
 /** The call id is made before the model is asked, so that a refused round has one to hang its notice on. */

@@ -4,7 +4,7 @@ import type { LaneDelta } from '../core/stream/lanes-delta.ts'
 import type { Turn } from './turn.ts'
 
 /** An answer that no lane has shown: said at once, with its citations drawn. Of the attempts at a round the highest counts. */
-export function sayAnswer(turn: Turn, iteration: number, answer: string, attempt = 0): void {
+export function emitAnswer(turn: Turn, iteration: number, answer: string, attempt = 0): void {
   const sources = () => sourcesBySid(turn.ledger.timeline.sources)
   const replacer = createCitationRewriter({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })
   const text = replacer.push(answer) + replacer.flush()

@@ -1,16 +1,16 @@
 import { type Draft, notice, type Place } from '../core/block/index.ts'
 import { isContextOverflow } from '../core/compaction/overflow.ts'
-import type { Ending } from '../core/decision/last-words.ts'
-import { cut } from '../core/decision/violation.ts'
+import type { FallbackReason } from '../core/decision/last-words.ts'
+import { truncate } from '../core/decision/violation.ts'
 import type { ServiceError, ServiceErrorKind } from '../core/model-event.ts'
-import type { Asked } from './ask.ts'
-import type { Ended } from './finish.ts'
+import type { ModelCall } from './ask.ts'
+import type { ForcedEnd } from './finish.ts'
 import { responseReceived } from './response.ts'
 
-const longestMessage = 300
+const maxMessageLength = 300
 
 /** What stands on record of a provider's failure that ended the turn, whatever the user reads of it. */
-export function serviceRecord(place: Place, error: ServiceError): Draft {
+export function serviceErrorNotice(place: Place, error: ServiceError): Draft {
   const { kind, error_type, http_status, code } = error
   return notice(place, {
     code: 'service_error',
@@ -19,32 +19,32 @@ export function serviceRecord(place: Place, error: ServiceError): Draft {
     error_type,
     ...(http_status !== undefined && { http_status }),
     ...(code !== undefined && { provider_code: code }),
-    provider_message: cut(error.message, longestMessage),
+    provider_message: truncate(error.message, maxMessageLength),
   })
 }
 
 /** The provider has failed, and trying again did not help: what the user reads, and what stands on record. */
-export function serviceFailed(place: Place, asked: Asked, error: ServiceError, drafts: readonly Draft[] = []): Ended {
-  const { thrown } = asked.heard
+export function endForServiceError(place: Place, asked: ModelCall, error: ServiceError, drafts: readonly Draft[] = []): ForcedEnd {
+  const { thrown } = asked.response
   return {
     exitReason: 'error',
     ending: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is our fault, not the provider's
     error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
     changes: [responseReceived(place, asked)],
-    drafts: [...drafts, serviceRecord(place, error)],
+    drafts: [...drafts, serviceErrorNotice(place, error)],
   }
 }
 
 /** The prompt was too long, by the provider's own word. */
-export const isOverflow = (error: ServiceError): boolean =>
+export const isOverflowError = (error: ServiceError): boolean =>
   error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
 
-function endingOf(error: ServiceError): Ending {
-  if (isOverflow(error)) return 'too_long'
+function endingOf(error: ServiceError): FallbackReason {
+  if (isOverflowError(error)) return 'too_long'
   return endings[error.kind]
 }
 
-const endings: { readonly [K in ServiceErrorKind]: Ending } = {
+const endings: { readonly [K in ServiceErrorKind]: FallbackReason } = {
   aborted: 'provider_down',
   authentication: 'provider_key',
   connection: 'provider_down',

@@ -3,26 +3,26 @@ import { decisionChannels } from '../core/decision/channels.ts'
 import type { LaneEvent } from '../core/event.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
 import { createLanes } from '../core/stream/lanes.ts'
-import { unchanged } from '../core/stream/lanes-delta.ts'
+import { withoutRewriting } from '../core/stream/lanes-delta.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
-import { createShowing } from './showing.ts'
+import { createLiveOutput } from './showing.ts'
 
 /** Everything shown of a response that comes in pieces of seven, by lane, when somebody looks after these pieces. */
 function shownOf(response: string, looks: (piece: number) => boolean) {
   const deltas: LaneEvent['delta'][] = []
-  const settings = { iteration: 0, executionId: 'x', replacer: unchanged, mimeOf: () => 'text/plain' }
-  const showing = createShowing(
+  const settings = { iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }
+  const showing = createLiveOutput(
     () => createLanes(settings),
     (delta) => void deltas.push(delta),
   )
   const parser = createChannelParser(decisionChannels)
   for (let at = 0, piece = 0; at < response.length; at += 7, piece++) {
-    showing.take(parser.push(response.slice(at, at + 7)))
+    showing.add(parser.push(response.slice(at, at + 7)))
     if (looks(piece)) showing.catchUp()
   }
-  showing.take(parser.end())
+  showing.add(parser.end())
   showing.end('whole')
-  const [answer, shown, spoken] = [showing.answer(), showing.shown(), showing.spoken()]
+  const [answer, shown, spoken] = [showing.answer(), showing.showedAnything(), showing.showedContent()]
   const lanes = Object.groupBy(deltas, ({ artifactName, marker }) => artifactName ?? marker)
   const texts = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
   return { answer, shown, spoken, texts }
@@ -42,13 +42,13 @@ describe('what a person may watch', () => {
   })
 
   it('is not even made while nobody asks', () => {
-    const showing = createShowing(
+    const showing = createLiveOutput(
       () => {
         throw new Error('nobody asked')
       },
       () => {},
     )
-    showing.take(createChannelParser(decisionChannels).push(answers('Done.')))
+    showing.add(createChannelParser(decisionChannels).push(answers('Done.')))
     showing.end('whole')
     expect(() => showing.answer()).toThrow('nobody asked')
   })

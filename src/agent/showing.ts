@@ -6,24 +6,24 @@ import type { DeliveredAnswer, Lanes } from '../core/stream/lanes.ts'
  * What a person may watch of a response, made when it is asked for: at once while somebody watches, later when somebody joins, and
  * never when nobody does. What was shown does not depend on who was there.
  */
-export interface Showing {
+export interface LiveOutput {
   /** More was read; it is not shown yet. */
-  take(events: readonly ChannelEvent[]): void
+  add(events: readonly ChannelEvent[]): void
   /** Nothing more comes. Cut: it did not come to an end of its own. */
   end(how: 'whole' | 'aborted' | 'cut'): void
   /** Shows what was read and not shown. */
   catchUp(): void
   /** These ask for it, too. */
-  shown(): boolean
-  spoken(): boolean
+  showedAnything(): boolean
+  showedContent(): boolean
   answer(): DeliveredAnswer | undefined
 }
 
-export function createShowing(createLanes: () => Lanes, emit: (delta: LaneEvent['delta']) => void): Showing {
+export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEvent['delta']) => void): LiveOutput {
   const read: ChannelEvent[] = []
   let lanes: Lanes | undefined
   let next = 0
-  let ending: Parameters<Showing['end']>[0] | undefined
+  let ending: Parameters<LiveOutput['end']>[0] | undefined
   let shown = false
   let spoken = false
 
@@ -45,18 +45,18 @@ export function createShowing(createLanes: () => Lanes, emit: (delta: LaneEvent[
   }
 
   return {
-    take(events) {
+    add(events) {
       for (const event of events) read.push(event)
     },
     end(how) {
       ending = how
     },
     catchUp: () => void caughtUp(),
-    shown() {
+    showedAnything() {
       caughtUp()
       return shown
     },
-    spoken() {
+    showedContent() {
       caughtUp()
       return spoken
     },

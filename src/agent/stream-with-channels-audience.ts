@@ -8,7 +8,7 @@ import {
 } from './stream-with-channels-contract.ts'
 
 /** Everyone who listens to a stream. None of them can harm another, or the stream; a StreamPolicyViolation is thrown on. */
-export interface Audience {
+export interface StreamListeners {
   /** The client's view. After three failures in a row nobody is there any more, and the stream goes on without them. */
   show(delta: Delta): Promise<void>
   /** The channel's subscribers, one after another. */
@@ -21,10 +21,10 @@ export interface Audience {
   readonly problems: readonly StreamProblem[]
 }
 
-const mostEmitFailures = 3
-const mostProblems = 20
+const maxEmitFailures = 3
+const maxProblems = 20
 
-export function createAudience(emit: Emit, subscribers: ChannelSubscribers): Audience {
+export function createListeners(emit: Emit, subscribers: ChannelSubscribers): StreamListeners {
   const listening = new Map<string, readonly Subscriber[]>()
   const problems: StreamProblem[] = []
   let emitFailures = 0
@@ -41,7 +41,7 @@ export function createAudience(emit: Emit, subscribers: ChannelSubscribers): Aud
   }
 
   function report(where: StreamProblem['where'], channel: string | undefined, error: unknown): void {
-    if (problems.length < mostProblems) problems.push({ where, ...(channel !== undefined && { channel }), error })
+    if (problems.length < maxProblems) problems.push({ where, ...(channel !== undefined && { channel }), error })
   }
 
   return {
@@ -49,7 +49,7 @@ export function createAudience(emit: Emit, subscribers: ChannelSubscribers): Aud
     report,
     problems,
     async show(delta) {
-      if (emitFailures >= mostEmitFailures) return
+      if (emitFailures >= maxEmitFailures) return
       emitFailures = (await attempt('emit', delta.channel, () => emit(delta))) ? 0 : emitFailures + 1
     },
     async notify(delta) {

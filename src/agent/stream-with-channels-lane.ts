@@ -1,4 +1,4 @@
-import { type CitationReplacerOptions, createCitationReplacer, type HoldingReplacer } from '../core/citations/replace.ts'
+import { type BufferingReplacer, type CitationReplacerOptions, createCitationReplacer } from '../core/citations/replace.ts'
 import type { SourceMap } from '../core/citations/source-map.ts'
 import { isRaw } from '../core/stream/channel-parser-body.ts'
 import { citationFormat } from '../core/stream/lanes-content.ts'
@@ -32,7 +32,7 @@ export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): Ch
   let body = ''
   /** Written by the model and in no delta yet. */
   let unsaid = ''
-  let replacer: HoldingReplacer | undefined
+  let replacer: BufferingReplacer | undefined
   let closed: ChannelResult['closed']
   let startedAt: number | undefined
   let finishedAt: number | undefined
@@ -101,7 +101,7 @@ export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): Ch
 }
 
 /** Raw channels are code unless someone says otherwise: nothing in them is a citation. */
-function replacerFor(spec: ChannelSpec, sources: () => SourceMap): HoldingReplacer | undefined {
+function replacerFor(spec: ChannelSpec, sources: () => SourceMap): BufferingReplacer | undefined {
   const byDefault = !isRaw(spec)
   const replaceCitations = spec.replaceCitations ?? byDefault
   const stripUsage = spec.stripUsage ?? byDefault

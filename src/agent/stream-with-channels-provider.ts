@@ -1,4 +1,4 @@
-import { thrownMessage } from '../core/failure.ts'
+import { errorMessage } from '../core/failure.ts'
 import type { ModelEvent, ServiceError } from '../core/model-event.ts'
 
 export interface ProviderCall {
@@ -6,13 +6,13 @@ export interface ProviderCall {
   /** Stops the call from outside. */
   readonly signal: AbortSignal | undefined
   /** Answers false when it wants no more. */
-  hear(event: ModelEvent): Promise<boolean>
+  onEvent(event: ModelEvent): Promise<boolean>
   /** The provider failed while it was being stopped. */
   report(error: unknown): void
 }
 
 /** Reads a provider to its end. What the provider throws is returned as data; what `hear` throws stops the provider and is thrown on. */
-export async function hearProvider({ stream, signal: outer, hear, report }: ProviderCall): Promise<ServiceError | undefined> {
+export async function readProvider({ stream, signal: outer, onEvent: hear, report }: ProviderCall): Promise<ServiceError | undefined> {
   const stop = new AbortController()
   const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
   let heard = false
@@ -93,7 +93,7 @@ function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): Se
     provider: '',
     model_name: '',
     error_type: error instanceof Error ? error.name : typeof error,
-    message: thrownMessage(error),
+    message: errorMessage(error),
     stage: afterOutput ? 'after_output' : 'before_output',
     retryable: false,
   }

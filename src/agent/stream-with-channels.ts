@@ -2,7 +2,7 @@ import type { SourceMap } from '../core/citations/source-map.ts'
 import type { ModelEvent, ServiceError } from '../core/model-event.ts'
 import type { ChannelEvent } from '../core/stream/channel.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
-import { createAudience } from './stream-with-channels-audience.ts'
+import { createListeners } from './stream-with-channels-audience.ts'
 import type {
   ChannelResult,
   ChannelStream,
@@ -12,8 +12,8 @@ import type {
   StreamWithChannelsOptions,
 } from './stream-with-channels-contract.ts'
 import { type ChannelLane, createChannelLane } from './stream-with-channels-lane.ts'
-import { hearProvider } from './stream-with-channels-provider.ts'
-import { resultOf } from './stream-with-channels-result.ts'
+import { readProvider } from './stream-with-channels-provider.ts'
+import { channelResult } from './stream-with-channels-result.ts'
 
 const noSources: SourceMap = new Map()
 
@@ -27,7 +27,7 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   const settings = { ...options, extra, sources: options.sources ?? (() => noSources) }
   const lanes = new Map(options.channels.map((spec) => [spec.name, createChannelLane(spec, settings)]))
   const parser = createChannelParser(options.channels)
-  const audience = createAudience(options.emit, options.subscribers ?? {})
+  const audience = createListeners(options.emit, options.subscribers ?? {})
   let raw = ''
   let thoughts = ''
   let finish: Extract<ModelEvent, { type: 'finish' }> | undefined
@@ -95,12 +95,12 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
   }
 
   const report = (error: unknown) => audience.report('provider', undefined, error)
-  const thrown = await hearProvider({ stream: options.stream, signal: options.signal, hear, report })
+  const thrown = await readProvider({ stream: options.stream, signal: options.signal, onEvent: hear, report })
   serviceError ??= thrown
   for (const event of parser.end()) await route(event)
 
   const results = new Map<string, ChannelResult>()
-  for (const [name, lane] of lanes) results.set(name, await resultOf(lane, options.parse))
+  for (const [name, lane] of lanes) results.set(name, await channelResult(lane, options.parse))
   const { preamble, strayTags, unknownChannels } = parser
   const meta: StreamMeta = {
     raw,

@@ -1,41 +1,43 @@
-import type { Running, Start } from './conversation.ts'
+import type { RunningConversation, StartReason } from './conversation.ts'
 import type { NewEvent } from './inbox.ts'
 
 /** Which conversations are being worked on here. One turn at a time: whoever comes second is put through to the first. */
-export interface Switchboard {
+export interface RunningConversations {
   /** Hands the event to whoever is at work on the conversation. Undefined when nobody is. */
-  tell(conversationId: string, event: NewEvent): Promise<Running | undefined>
+  deliver(conversationId: string, event: NewEvent): Promise<RunningConversation | undefined>
   /** The same; and when nobody is at work, starts: then no event is made. */
-  tellOrStart(conversationId: string, event: () => NewEvent, start: Start): Promise<PutThrough>
+  deliverOrStart(conversationId: string, event: () => NewEvent, start: StartReason): Promise<DeliveryResult>
   /** Undefined when somebody is at work already, or when there is nothing to do. */
-  start(conversationId: string, start: Start): Promise<Running | undefined>
+  start(conversationId: string, start: StartReason): Promise<RunningConversation | undefined>
   /** Who is at work on it. */
-  find(conversationId: string): Promise<Running | undefined>
-  readonly active: Iterable<Promise<Running | undefined>>
+  find(conversationId: string): Promise<RunningConversation | undefined>
+  readonly active: Iterable<Promise<RunningConversation | undefined>>
   /** The conversations that somebody is at work on. */
-  readonly names: Iterable<string>
+  readonly conversationIds: Iterable<string>
   readonly size: number
 }
 
-export interface PutThrough {
-  readonly running: Running | undefined
+export interface DeliveryResult {
+  readonly running: RunningConversation | undefined
   /** The event, when it is in the inbox of work that had begun before. */
-  readonly told?: NewEvent
+  readonly acceptedEvent?: NewEvent
 }
 
-export function createSwitchboard(begin: (conversationId: string, start: Start) => Promise<Running | undefined>): Switchboard {
-  const active = new Map<string, Promise<Running | undefined>>()
+export function createRunningConversations(
+  begin: (conversationId: string, start: StartReason) => Promise<RunningConversation | undefined>,
+): RunningConversations {
+  const active = new Map<string, Promise<RunningConversation | undefined>>()
 
-  function start(conversationId: string, reason: Start): Promise<Running | undefined> {
+  function start(conversationId: string, reason: StartReason): Promise<RunningConversation | undefined> {
     const starting = begin(conversationId, reason)
     active.set(conversationId, starting)
     const gone = () => void active.delete(conversationId)
-    starting.then((running) => (running ? running.over.then(gone, gone) : gone()), gone)
+    starting.then((running) => (running ? running.finished.then(gone, gone) : gone()), gone)
     return starting
   }
 
   /** Between looking and starting nothing is awaited: two who come at once do not both start. */
-  async function putThrough(conversationId: string, make: () => NewEvent, reason: Start): Promise<PutThrough> {
+  async function putThrough(conversationId: string, make: () => NewEvent, reason: StartReason): Promise<DeliveryResult> {
     let event: NewEvent | undefined
     for (;;) {
       const present = active.get(conversationId)
@@ -43,24 +45,24 @@ export function createSwitchboard(begin: (conversationId: string, start: Start) 
       const running = await present.catch(() => undefined) // whoever started it is told why it failed
       if (running && !running.inbox.closed) {
         event ??= make()
-        if (await running.inbox.accept(event)) return { running, told: event }
+        if (await running.inbox.accept(event)) return { running, acceptedEvent: event }
       }
-      await running?.over.catch(() => {}) // it is coming to rest
+      await running?.finished.catch(() => {}) // it is coming to rest
     }
   }
 
   return {
-    async tell(conversationId, event) {
+    async deliver(conversationId, event) {
       const running = await active.get(conversationId)?.catch(() => undefined)
       return (await running?.inbox.accept(event)) ? running : undefined
     },
-    tellOrStart: putThrough,
+    deliverOrStart: putThrough,
     start: async (conversationId, reason) => (active.has(conversationId) ? undefined : start(conversationId, reason)),
     find: async (conversationId) => active.get(conversationId)?.catch(() => undefined),
     get active() {
       return active.values()
     },
-    get names() {
+    get conversationIds() {
       return active.keys()
     },
     get size() {

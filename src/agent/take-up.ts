@@ -1,13 +1,13 @@
 import { type Block, type Place, readToolCall } from '../core/block/index.ts'
 import { checkCall } from '../core/decision/check-call.ts'
 import { readDecision } from '../core/decision/read.ts'
-import { responseFrom } from '../core/decision/response.ts'
+import { parseResponse } from '../core/decision/response.ts'
 import type { Change, ResponseReceived } from '../core/timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../core/timeline/timeline.ts'
-import { perform, settle, unknownOutcome } from './act.ts'
-import { giveTitle } from './gate.ts'
+import { commitResult, runToolCall, unknownOutcome } from './act.ts'
+import { generateTitle } from './gate.ts'
 import { openProgress, type Progress } from './progress.ts'
-import { resumeProgress } from './resume.ts'
+import { restoreProgress } from './resume.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -19,19 +19,19 @@ import type { Turn } from './turn.ts'
  *
  * The model is never asked again for a response that was entered.
  */
-export async function takeUp(turn: Turn): Promise<Progress> {
+export async function resumeTurn(turn: Turn): Promise<Progress> {
   const { timeline } = turn.ledger
   const entries = await turn.entries()
   const opened = openProgress(timeline.openTurn?.ts ?? turn.clock.now(), turn.settings)
-  const progress = resumeProgress(opened, turn.turnId, entries, turn.settings)
+  const progress = restoreProgress(opened, turn.turnId, entries, turn.settings)
   const pending = callWithoutResult(timeline, turn.turnId)
-  if (pending) return finishCall(turn, progress, pending, entries.changes)
-  if (isUntitled(timeline, turn.turnId, entries.changes)) await giveTitle(turn)
+  if (pending) return finishPendingCall(turn, progress, pending, entries.changes)
+  if (needsTitle(timeline, turn.turnId, entries.changes)) await generateTitle(turn)
   return progress
 }
 
 /** A new conversation whose gate was never heard. One that was heard is not asked again, whatever it said. */
-function isUntitled(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
+function needsTitle(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
   return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
 }
 
@@ -42,18 +42,18 @@ function callWithoutResult(timeline: Timeline, turnId: string): Block | undefine
   return answered ? undefined : call
 }
 
-async function finishCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<Progress> {
+async function finishPendingCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<Progress> {
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
   const place: Place = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = turn.toolbox.find(toolId)
-  const mayRepeat = tool?.repeatable && !turn.inbox.steered // a steer would stop it before it began, and whether it ever ran is not known
-  const action = mayRepeat ? actionOf(turn, changes, place.callId) : undefined
-  if (!tool || !action) return settle(turn, progress, place, toolId, unknownOutcome(toolId))
-  return perform(turn, progress, place, { tool, ...action }, asDecided(turn.ledger.timeline, place))
+  const mayRepeat = tool?.repeatable && !turn.inbox.hasSteer // a steer would stop it before it began, and whether it ever ran is not known
+  const action = mayRepeat ? parseRecordedCall(turn, changes, place.callId) : undefined
+  if (!tool || !action) return commitResult(turn, progress, place, toolId, unknownOutcome(toolId))
+  return runToolCall(turn, progress, place, { tool, ...action }, timelineAtDecision(turn.ledger.timeline, place))
 }
 
 /** The timeline that the model saw when it made the call: without what its response brought. */
-function asDecided(timeline: Timeline, { turnId, iteration }: Place): Timeline {
+function timelineAtDecision(timeline: Timeline, { turnId, iteration }: Place): Timeline {
   let { size } = timeline
   for (; size > 0; size--) {
     const block = blockAt(timeline, size - 1)
@@ -63,13 +63,13 @@ function asDecided(timeline: Timeline, { turnId, iteration }: Place): Timeline {
 }
 
 /** The call block shows a shortened form; what the model wrote is in its response. */
-function actionOf(turn: Turn, changes: readonly Change[], callId: string) {
+function parseRecordedCall(turn: Turn, changes: readonly Change[], callId: string) {
   const isIt = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
   const response = changes.find(isIt)
   if (!response) return undefined
   const { raw, finish_reason } = response
   const finishReason = finish_reason === 'length' ? 'length' : 'stop'
-  const reading = readDecision(responseFrom(raw, { finishReason, maxTokens: turn.settings.decision.maxTokens }), {})
+  const reading = readDecision(parseResponse(raw, { finishReason, maxTokens: turn.settings.decision.maxTokens }), {})
   if (!reading.ok || reading.decision.action !== 'call_tool') return undefined
   const checked = checkCall(reading.decision, turn.toolbox.signatures)
   return checked.ok ? { params: checked.params, decision: reading.decision } : undefined

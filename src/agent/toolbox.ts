@@ -1,4 +1,4 @@
-import type { ToolSignature, Tools } from '../core/decision/signature.ts'
+import type { ToolSignature, ToolSignatures } from '../core/decision/signature.ts'
 import type { Tool } from '../tools/tool.ts'
 
 /** The tools of an agent, by id. */
@@ -6,7 +6,7 @@ export interface Toolbox {
   readonly tools: readonly Tool[]
   find(id: string): Tool | undefined
   /** As data, for checking a call. */
-  readonly signatures: Tools
+  readonly signatures: ToolSignatures
 }
 
 /** Names from elsewhere that mean one of ours. */

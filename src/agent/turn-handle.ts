@@ -1,7 +1,7 @@
 import type { TurnEvent } from '../core/event.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { TurnResult } from './finish.ts'
-import type { Hub, Told } from './hub.ts'
+import type { EventHub, PublishedEvent } from './hub.ts'
 import { createQueue } from './queue.ts'
 
 /** The events of a turn as they happen, and what came of it. Both can be had, in any order, or neither: the turn runs on. */
@@ -19,11 +19,11 @@ export interface TurnHandle extends AsyncIterable<TurnEvent> {
 export function openTurnHandle(
   conversationId: string,
   begin: () => Promise<TurnResult>,
-  hub: Pick<Hub, 'subscribe' | 'inFlight'>,
+  hub: Pick<EventHub, 'subscribe' | 'inFlight'>,
   store: Pick<ConversationStore, 'readJournal'>,
 ): TurnHandle {
   const queue = createQueue<TurnEvent>(() => unsubscribe())
-  const push = ({ event }: Told) => queue.push(event)
+  const push = ({ event }: PublishedEvent) => queue.push(event)
   const unread = { after: -1, last: -1 }
   let over = false
   let looked = false

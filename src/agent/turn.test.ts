@@ -4,7 +4,7 @@ import { weather } from '../../test/support/cast.ts'
 import { codesOf, decisions, deltasOf, laneText } from '../../test/support/told.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
 import type { Model } from '../ports/model.ts'
-import { createHarness, type Harness, type HarnessOptions, type Said } from '../testing/harness.ts'
+import { createHarness, type Harness, type HarnessOptions, type RecordedTurn } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
 import { defineTool } from '../tools/define.ts'
 import { failed } from '../tools/outcome.ts'
@@ -17,7 +17,7 @@ const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {
   createHarness({ replies, tools: [weather()], ...options })
 
 /** What must be so whatever went wrong: the user has read a sentence, it is on record, and what they had said is kept. */
-async function expectSpoken(stage: Harness, said: Said, exitReason: string, sentence: RegExp): Promise<void> {
+async function expectSpoken(stage: Harness, said: RecordedTurn, exitReason: string, sentence: RegExp): Promise<void> {
   expect(said.exitReason).toBe(exitReason)
   expect(said.answer).toMatch(sentence)
   const answerAt = said.events.findIndex((event) => event.type === 'lane.delta' && event.delta.marker === 'answer')

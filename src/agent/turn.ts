@@ -2,7 +2,7 @@ import type { AnnouncedFeedback } from '../core/announce/events.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { LaneEvent, StatusEvent } from '../core/event.ts'
 import type { Scope } from '../core/scope.ts'
-import type { SystemPrint } from '../core/timeline/change.ts'
+import type { SystemFingerprint } from '../core/timeline/change.ts'
 import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Hosting } from '../ports/hosting.ts'
@@ -10,20 +10,20 @@ import type { Model } from '../ports/model.ts'
 import type { Workspace } from '../ports/workspace.ts'
 import type { CallLog } from '../tools/context-files.ts'
 import type { Records } from '../tools/tool.ts'
-import { begin, type Opening } from './begin.ts'
-import type { Bill } from './bill.ts'
+import { startTurn, type TurnStart } from './begin.ts'
+import type { Spending } from './bill.ts'
 import type { TurnEntries } from './entries.ts'
-import { cancelled, type Ended, finish, type TurnResult } from './finish.ts'
+import { cancelledResult, type ForcedEnd, finishTurn, type TurnResult } from './finish.ts'
 import type { Hooks } from './hooks.ts'
-import type { Audience } from './hub.ts'
+import type { Watchers } from './hub.ts'
 import type { Inbox } from './inbox.ts'
 import type { Ledger } from './ledger.ts'
 import { openProgress, type Progress } from './progress.ts'
-import type { Desk } from './records.ts'
+import type { WorkspaceHandle } from './records.ts'
 import { round } from './round.ts'
 import type { AgentSettings } from './settings.ts'
 import type { Toolbox } from './toolbox.ts'
-import type { View } from './view.ts'
+import type { Renderers } from './view.ts'
 
 /**
  * A turn, top to bottom:
@@ -33,10 +33,10 @@ import type { View } from './view.ts'
  *   …         until a round has ended the turn
  *   finish    the answer, what it cited, and the close are one entry: a turn is never half over
  */
-export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult> {
+export async function runTurn(turn: Turn, opening: TurnStart): Promise<TurnResult> {
   let progress: Progress | undefined
   try {
-    progress = await begin(turn, opening)
+    progress = await startTurn(turn, opening)
     for (;;) {
       const step = await round(turn, progress)
       if ('result' in step) return step.result
@@ -45,9 +45,9 @@ export async function runTurn(turn: Turn, opening: Opening): Promise<TurnResult>
   } catch (error) {
     const open = turn.ledger.timeline.openTurn
     if (open?.turn_id !== turn.turnId) throw error // what the user said could not even be entered: whoever sent it is told
-    if (turn.signal.aborted) return cancelled(turn)
+    if (turn.signal.aborted) return cancelledResult(turn)
     progress ??= openProgress(open.ts, turn.settings)
-    return finish(turn, progress, brokenDown(error)) // throws the same error when it is the journal that is broken
+    return finishTurn(turn, progress, endedByError(error)) // throws the same error when it is the journal that is broken
   }
 }
 
@@ -64,21 +64,21 @@ export interface Turn {
   /** Byte-stable for as long as the agent lives. */
   readonly system: string
   systemTokens(): number
-  readonly systemPrint: SystemPrint
-  readonly view: View
+  readonly systemFingerprint: SystemFingerprint
+  readonly renderers: Renderers
   readonly settings: AgentSettings
-  readonly bill: Bill
+  readonly spending: Spending
   /** What was found out when the turn began and is announced in every round. */
   readonly news: TurnNews
   readonly clock: Clock
   readonly hooks: Hooks
   readonly records: Records
   workspace(): Promise<Workspace>
-  readonly desk: Pick<Desk, 'isOpen' | 'implementation'>
+  readonly workspaceHandle: Pick<WorkspaceHandle, 'isOpen' | 'implementation'>
   /** Another process began it. */
-  readonly takenUp: boolean
+  readonly resumed: boolean
   /** For whoever looks at the workspace; without one nobody does. */
-  readonly calls: CallLog | undefined
+  readonly callLog: CallLog | undefined
   readonly blobs: BlobStore
   readBlob(blob: BlobRef): Promise<Uint8Array>
   readonly hosting: Hosting | undefined
@@ -87,7 +87,7 @@ export interface Turn {
   /** Fires when the turn itself is cancelled: nothing more is entered. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
-  readonly audience: Audience
+  readonly watchers: Watchers
   /** What stands in the journal of this turn, from its opening on. Only a turn that is taken up again needs to ask. */
   entries(): Promise<TurnEntries>
 }
@@ -102,6 +102,6 @@ export interface Models {
   readonly compaction: Model
 }
 
-function brokenDown(error: unknown): Ended {
+function endedByError(error: unknown): ForcedEnd {
   return { exitReason: 'error', ending: 'error', error: error instanceof Error ? error : new Error(String(error)) }
 }

@@ -1,24 +1,24 @@
-import type { Buckets, CacheLedger, CacheRow } from '../core/cache/ledger.ts'
-import { columns, number, percent, plural } from './columns.ts'
+import type { Buckets, CacheReport, CacheRow } from '../core/cache/ledger.ts'
+import { columns, formatNumber, formatPercent, plural } from './columns.ts'
 import { plainLine } from './plain-text.ts'
 import type { Style } from './style.ts'
 
 /** Every decision on a line, the reason for a miss below it, and what it comes to in the end. */
-export function cacheTable({ rows, billed, hitRate, misses }: CacheLedger, style: Style): string {
+export function cacheTable({ rows, billed, hitRate, misses }: CacheReport, style: Style): string {
   if (rows.length === 0) return 'no model was asked yet'
   const cells = rows.map((row, index) => cellsOf(row, rows[index - 1]))
   const [heading = '', ...lines] = columns([['turn', 'round', 'hit', 'read', 'expected', 'written', 'in full'], ...cells])
   const told = rows.flatMap(({ miss }, index) => [
     lines[index] ?? '',
-    ...(miss ? [style.bad(`    ✗ ${miss.cause}: ${plainLine(miss.words)} (${plural(miss.tokens, 'token')})`)] : []),
+    ...(miss ? [style.failure(`    ✗ ${miss.cause}: ${plainLine(miss.words)} (${plural(miss.tokens, 'token')})`)] : []),
   ])
   const lost = misses.reduce((sum, { miss }) => sum + (miss?.tokens ?? 0), 0)
   return [
-    style.quiet(heading),
+    style.dim(heading),
     ...told,
     '',
-    `${style.strong(`hit rate ${percent(hitRate)}`)}: read ${number(billed.read)}, written ${number(billed.write)}, in full ${number(billed.uncached)}`,
-    misses.length === 0 ? style.good('no misses') : `${plural(misses.length, 'miss', 'misses')}: ${plural(lost, 'token')} paid again`,
+    `${style.bold(`hit rate ${formatPercent(hitRate)}`)}: read ${formatNumber(billed.read)}, written ${formatNumber(billed.write)}, in full ${formatNumber(billed.uncached)}`,
+    misses.length === 0 ? style.success('no misses') : `${plural(misses.length, 'miss', 'misses')}: ${plural(lost, 'token')} paid again`,
     ...(rows.some(({ predicted }) => !predicted) ? ['nobody knows how some of the models cache: nothing is expected of them (–)'] : []),
   ].join('\n')
 }
@@ -27,11 +27,11 @@ export function cacheTable({ rows, billed, hitRate, misses }: CacheLedger, style
 const cellsOf = ({ turnId, iteration, predicted, billed }: CacheRow, before: CacheRow | undefined): readonly (string | number)[] => [
   before?.turnId === turnId ? '' : plainLine(turnId),
   iteration,
-  billed ? hitOf(billed) : '?',
+  billed ? hitRateOf(billed) : '?',
   billed?.read ?? '?',
   predicted?.read ?? '–',
   billed?.write ?? '?',
   billed?.uncached ?? '?',
 ]
 
-const hitOf = ({ read, write, uncached }: Buckets) => percent(read / Math.max(1, read + write + uncached), 0)
+const hitRateOf = ({ read, write, uncached }: Buckets) => formatPercent(read / Math.max(1, read + write + uncached), 0)

@@ -6,11 +6,11 @@ export interface ChatScreen {
   /** At once, or when the line that is being typed is finished: nobody's words are torn apart. */
   write(text: string): void
   /** A line of our own. */
-  say(text: string): void
+  printLine(text: string): void
   /** It is the user's turn: the prompt is shown. */
-  ready(): void
+  showPrompt(): void
   /** Something is running: the prompt comes when somebody types. */
-  busy(): void
+  hidePrompt(): void
   close(): void
 }
 
@@ -28,7 +28,7 @@ const prompt = '› '
 export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'output'>, events: ChatEvents): ChatScreen {
   const live = input.isTTY === true && output.isTTY === true
   const lines = createInterface({ input, output, terminal: live, prompt: live ? prompt : '', historySize: 500 })
-  const paper = createPaper(output)
+  const paper = createPromptOutput(output)
   let asking = false // the prompt is on the screen
   let closed = false
 
@@ -64,11 +64,11 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
 
   return {
     write,
-    say: (text) => write(`${paper.isFresh() ? '' : '\n'}${text}\n`),
-    ready() {
+    printLine: (text) => write(`${paper.isFresh() ? '' : '\n'}${text}\n`),
+    showPrompt() {
       if (!isTyping()) ask()
     },
-    busy() {
+    hidePrompt() {
       if (!isTyping()) withdraw()
     },
     close() {
@@ -88,7 +88,7 @@ function clearLine(lines: Interface): void {
 }
 
 /** Knows whether it is at the beginning of a line, and keeps what has to wait. */
-function createPaper(output: Writable) {
+function createPromptOutput(output: Writable) {
   let fresh = true
   let held = ''
   const put = (text: string) => {

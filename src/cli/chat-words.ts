@@ -1,21 +1,21 @@
 /** What a line typed in a chat means. */
-export type ChatWord =
+export type ChatCommand =
   | { readonly kind: 'say' | 'steer' | 'attach'; readonly text: string }
   | { readonly kind: 'stop' | 'files' | 'new' | 'help' | 'quit' | 'nothing' }
   | { readonly kind: 'unknown'; readonly word: string }
 
-const needsText = new Set(['steer', 'attach'])
-const alone = new Set(['stop', 'files', 'new', 'help', 'quit'])
+const commandsWithText = new Set(['steer', 'attach'])
+const commandsWithoutText = new Set(['stop', 'files', 'new', 'help', 'quit'])
 
 /** `/word text` is for the program, `//…` says what begins with a slash, everything else is said. */
-export function readChatLine(line: string): ChatWord {
+export function parseChatLine(line: string): ChatCommand {
   const text = line.trim()
   if (text === '') return { kind: 'nothing' }
   if (text.startsWith('//')) return { kind: 'say', text: text.slice(1) }
   if (!text.startsWith('/')) return { kind: 'say', text }
   const [, word = '', rest = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(text) ?? []
-  if (needsText.has(word) && rest !== '') return { kind: word as 'steer' | 'attach', text: rest }
-  if (alone.has(word)) return { kind: word as 'stop' }
+  if (commandsWithText.has(word) && rest !== '') return { kind: word as 'steer' | 'attach', text: rest }
+  if (commandsWithoutText.has(word)) return { kind: word as 'stop' }
   return { kind: 'unknown', word }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../test/support/command-line.ts'
 import { answers, type Reply } from '../testing/scripted-model.ts'
-import { readChatLine } from './chat-words.ts'
+import { parseChatLine } from './chat-words.ts'
 
 let line: CommandLine
 beforeEach(() => {
@@ -135,5 +135,5 @@ it.each([
   ['/quit', { kind: 'quit' }],
   ['/', { kind: 'unknown', word: '' }],
 ])('reads %j', (text, word) => {
-  expect(readChatLine(text)).toEqual(word)
+  expect(parseChatLine(text)).toEqual(word)
 })

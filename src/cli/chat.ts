@@ -1,10 +1,10 @@
 import { Command } from 'commander'
-import { thrownMessage } from '../core/failure.ts'
-import type { Leaving } from './chat-deeds.ts'
-import { chatSession } from './chat-session.ts'
+import { errorMessage } from '../core/failure.ts'
+import type { ChatExit } from './chat-deeds.ts'
+import { runChat } from './chat-session.ts'
 import type { CommandContext } from './context.ts'
 import { conversationName, withExamples } from './options.ts'
-import { openTalk } from './talk.ts'
+import { openSession } from './talk.ts'
 
 interface ChatOptions {
   readonly conversation?: string
@@ -27,20 +27,20 @@ export function chatCommand(context: CommandContext): Command {
 async function chat(context: CommandContext, options: ChatOptions): Promise<void> {
   const { terminal, style } = context
   const settings = await context.settings()
-  const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${thrownMessage(error)}\n`)
+  const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
   let wanted: { readonly conversation?: string; readonly latest?: boolean } = {
     ...(options.conversation !== undefined && { conversation: options.conversation }),
     ...(options.continue && { latest: true }),
   }
-  let leaving: Leaving
+  let leaving: ChatExit
   do {
-    const talk = await openTalk(settings, { ...wanted, onProblem })
+    const talk = await openSession(settings, { ...wanted, onProblem })
     try {
-      leaving = await chatSession(talk, context)
+      leaving = await runChat(talk, context)
     } finally {
       await talk.close()
     }
-    terminal.output.write(style.quiet(`to go on: daybook chat --conversation ${talk.line.conversation}\n`))
+    terminal.output.write(style.dim(`to go on: daybook chat --conversation ${talk.conversation.id}\n`))
     wanted = {}
   } while (leaving === 'new')
 }

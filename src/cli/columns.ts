@@ -1,8 +1,8 @@
 /** A table for a terminal: words to the left, numbers to the right, as wide as its widest cell. The first row is the heading. */
 export function columns(rows: readonly (readonly (string | number)[])[]): readonly string[] {
-  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? number(cell) : cell)))
+  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell)))
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
-  const right = widths.map((_, column) => rows.slice(1).every((row) => typeof row[column] !== 'string' || isFigure(row[column])))
+  const right = widths.map((_, column) => rows.slice(1).every((row) => typeof row[column] !== 'string' || isNumeric(row[column])))
   return texts.map((row) =>
     row
       .map((cell, column) => (right[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
@@ -11,15 +11,15 @@ export function columns(rows: readonly (readonly (string | number)[])[]): readon
   )
 }
 
-const isFigure = (text: string | undefined) => text !== undefined && /^[≥$\d.,–%? ]*$/.test(text)
+const isNumeric = (text: string | undefined) => text !== undefined && /^[≥$\d.,–%? ]*$/.test(text)
 
 /** 1234567 is hard to read. */
-export const number = (value: number): string =>
+export const formatNumber = (value: number): string =>
   Math.round(value)
     .toString()
     .replace(/\B(?=(?:\d{3})+$)/g, ',')
 /** Of a whole. */
-export const percent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
+export const formatPercent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
 
 /** 1 call, 2 calls. */
-export const plural = (count: number, one: string, many = `${one}s`): string => `${number(count)} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many = `${one}s`): string => `${formatNumber(count)} ${count === 1 ? one : many}`

@@ -9,7 +9,7 @@ export function completionCommand(terminal: Terminal, program: Command): Command
   const command = new Command('completion')
     .description('a script that completes commands and options in your shell')
     .addArgument(new Argument('<shell>').choices(shells))
-    .action((shell: (typeof shells)[number]) => printLine(terminal, scripts[shell](wordsOf(program))))
+    .action((shell: (typeof shells)[number]) => printLine(terminal, scripts[shell](completionWords(program))))
   return withExamples(command, [
     ['source <(daybook completion bash)', ''],
     ['daybook completion zsh > ~/.zfunc/_daybook', 'with ~/.zfunc in your fpath'],
@@ -17,12 +17,12 @@ export function completionCommand(terminal: Terminal, program: Command): Command
   ])
 }
 
-interface Words {
+interface CompletionWords {
   readonly options: readonly string[]
   readonly commands: readonly { readonly name: string; readonly description: string; readonly options: readonly string[] }[]
 }
 
-function wordsOf(program: Command): Words {
+function completionWords(program: Command): CompletionWords {
   const longOptions = (command: Command) => [...command.options.flatMap(({ long }) => (long ? [long] : [])), '--help']
   return {
     options: longOptions(program),
@@ -34,17 +34,17 @@ function wordsOf(program: Command): Words {
   }
 }
 
-const names = ({ commands }: Words) => commands.map(({ name }) => name).join(' ')
+const commandNames = ({ commands }: CompletionWords) => commands.map(({ name }) => name).join(' ')
 
-const scripts: Readonly<Record<(typeof shells)[number], (words: Words) => string>> = {
+const scripts: Readonly<Record<(typeof shells)[number], (words: CompletionWords) => string>> = {
   bash: (words) => `_daybook() {
   local word="\${COMP_WORDS[COMP_CWORD]}" command="" each
   for each in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case " ${names(words)} " in *" $each "*) command="$each"; break ;; esac
+    case " ${commandNames(words)} " in *" $each "*) command="$each"; break ;; esac
   done
   case "$command" in
 ${words.commands.map(({ name, options }) => `    ${name}) COMPREPLY=($(compgen -W "${[...options, ...words.options].join(' ')}" -- "$word")) ;;`).join('\n')}
-    *) COMPREPLY=($(compgen -W "${names(words)} ${words.options.join(' ')}" -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W "${commandNames(words)} ${words.options.join(' ')}" -- "$word")) ;;
   esac
   [[ \${#COMPREPLY[@]} -gt 0 || "$word" == -* ]] || COMPREPLY=($(compgen -f -- "$word"))
 }
@@ -52,7 +52,7 @@ complete -F _daybook daybook`,
   zsh: (words) => `#compdef daybook
 _daybook() {
   local -a commands=(
-${words.commands.map(({ name, description }) => `    ${quoted(`${name}:${description.replaceAll(':', ' -')}`)}`).join('\n')}
+${words.commands.map(({ name, description }) => `    ${quote(`${name}:${description.replaceAll(':', ' -')}`)}`).join('\n')}
   )
   if (( CURRENT == 2 )); then _describe command commands; return; fi
   case "$words[2]" in
@@ -64,7 +64,7 @@ compdef _daybook daybook`,
   fish: (words) =>
     [
       'complete -c daybook -f',
-      ...words.commands.map(({ name, description }) => `complete -c daybook -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`),
+      ...words.commands.map(({ name, description }) => `complete -c daybook -n __fish_use_subcommand -a ${name} -d ${quote(description)}`),
       ...words.commands.flatMap(({ name, options }) =>
         options.map((option) => `complete -c daybook -n '__fish_seen_subcommand_from ${name}' -F -l ${option.slice(2)}`),
       ),
@@ -72,4 +72,4 @@ compdef _daybook daybook`,
     ].join('\n'),
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", '’')}'`
+const quote = (text: string) => `'${text.replaceAll("'", '’')}'`

@@ -5,13 +5,13 @@ import { withExamples } from './options.ts'
 import { plainLine } from './plain-text.ts'
 import { printLine } from './terminal.ts'
 
-export function configCommand({ terminal, style, effective }: CommandContext): Command {
+export function configCommand({ terminal, style, settingsWithOrigins: effective }: CommandContext): Command {
   const command = new Command('config').description('every setting, what it is and who said so; secrets are not shown').action(async () => {
     const { settings, origins } = await effective()
     for (const name of Object.keys(variables) as SettingName[]) {
-      const value = settingOf(settings, name)
+      const value = settingValue(settings, name)
       const origin = origins[name] ?? `not set; ${variables[name]}`
-      printLine(terminal, `${name.padEnd(16)} ${shown(name, value).padEnd(28)} ${style.quiet(origin)}`.trimEnd())
+      printLine(terminal, `${name.padEnd(16)} ${valueText(name, value).padEnd(28)} ${style.dim(origin)}`.trimEnd())
     }
   })
   return withExamples(command, [
@@ -20,11 +20,11 @@ export function configCommand({ terminal, style, effective }: CommandContext): C
   ])
 }
 
-function settingOf(settings: object, name: SettingName): unknown {
+function settingValue(settings: object, name: SettingName): unknown {
   return name.split('.').reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>>)[key], settings)
 }
 
-function shown(name: SettingName, value: unknown): string {
+function valueText(name: SettingName, value: unknown): string {
   if (value === undefined) return '-'
   if (secretSettings.has(name)) return '********'
   if (typeof value === 'object') return plainLine(String((value as { readonly name?: unknown }).name ?? '(a model)'))

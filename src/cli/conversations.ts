@@ -9,7 +9,7 @@ import { conversationName, positiveInteger, withExamples } from './options.ts'
 import { plainLine } from './plain-text.ts'
 import { withProgress } from './progress.ts'
 import { printLine } from './terminal.ts'
-import { reasonOf, reasonUnwritten } from './unreadable.ts'
+import { readFailureText, writeFailureText } from './unreadable.ts'
 
 /** What can be done with conversations from a terminal without running an agent. */
 export function conversationCommands(context: CommandContext): readonly Command[] {
@@ -23,7 +23,7 @@ export function conversationCommands(context: CommandContext): readonly Command[
   ]
 }
 
-function listCommand({ terminal, style, withShelf }: CommandContext): Command {
+function listCommand({ terminal, style, withConversations: withShelf }: CommandContext): Command {
   const command = new Command('list')
     .description('conversations, most recently active first')
     .option('--search <text>', 'only titles that contain this')
@@ -34,8 +34,8 @@ function listCommand({ terminal, style, withShelf }: CommandContext): Command {
         if (conversations.length === 0)
           printLine(terminal, options.search === undefined ? 'no conversations' : 'no conversations like that')
         for (const { id, title, last_activity_at, open_turn } of conversations) {
-          const state = open_turn === null ? '' : style.quiet('  (a turn is open)')
-          printLine(terminal, `${style.quiet((last_activity_at ?? '').padEnd(24))}  ${id}  ${plainLine(title ?? '')}`.trimEnd() + state)
+          const state = open_turn === null ? '' : style.dim('  (a turn is open)')
+          printLine(terminal, `${style.dim((last_activity_at ?? '').padEnd(24))}  ${id}  ${plainLine(title ?? '')}`.trimEnd() + state)
         }
         if (more) printLine(terminal, '… more: use --limit or --search')
       }),
@@ -46,7 +46,7 @@ function listCommand({ terminal, style, withShelf }: CommandContext): Command {
   ])
 }
 
-function forkCommand({ terminal, withShelf }: CommandContext): Command {
+function forkCommand({ terminal, withConversations: withShelf }: CommandContext): Command {
   const command = new Command('fork')
     .description('go on from a turn in a conversation of its own')
     .argument('<conversation>')
@@ -61,7 +61,7 @@ function forkCommand({ terminal, withShelf }: CommandContext): Command {
   return withExamples(command, [['daybook fork costs --turn turn_2 --as costs-otherwise', '']])
 }
 
-function renameCommand({ terminal, withShelf }: CommandContext): Command {
+function renameCommand({ terminal, withConversations: withShelf }: CommandContext): Command {
   const command = new Command('rename')
     .description('give a conversation another title')
     .argument('<conversation>')
@@ -76,7 +76,7 @@ function renameCommand({ terminal, withShelf }: CommandContext): Command {
   return withExamples(command, [['daybook rename costs "Costs of 2026"', '']])
 }
 
-function exportCommand({ terminal, style, withShelf }: CommandContext): Command {
+function exportCommand({ terminal, style, withConversations: withShelf }: CommandContext): Command {
   const command = new Command('export')
     .description('a whole conversation as one JSON file')
     .argument('<conversation>')
@@ -95,7 +95,7 @@ function exportCommand({ terminal, style, withShelf }: CommandContext): Command 
   ])
 }
 
-function importCommand({ terminal, style, withShelf }: CommandContext): Command {
+function importCommand({ terminal, style, withConversations: withShelf }: CommandContext): Command {
   const command = new Command('import')
     .description('a bundle, or a bare conv.timeline.v1 payload, as a new conversation')
     .argument('<file>')
@@ -110,7 +110,7 @@ function importCommand({ terminal, style, withShelf }: CommandContext): Command 
   return withExamples(command, [['daybook import costs.json --as costs-again', '']])
 }
 
-function deleteCommand({ terminal, withShelf }: CommandContext): Command {
+function deleteCommand({ terminal, withConversations: withShelf }: CommandContext): Command {
   const command = new Command('delete')
     .description('a conversation, its files and everything only it refers to')
     .argument('<conversation>')
@@ -125,13 +125,13 @@ function deleteCommand({ terminal, withShelf }: CommandContext): Command {
 
 async function writeOut(file: string, name: string, text: string): Promise<void> {
   await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
-    throw new RangeError(`cannot write ${name}: ${reasonUnwritten(error)}`, { cause: error })
+    throw new RangeError(`cannot write ${name}: ${writeFailureText(error)}`, { cause: error })
   })
 }
 
 async function readJsonFile(file: string, name: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Failure('bundle.invalid', `cannot read ${name}: ${reasonOf(error)}`, { cause: error })
+    throw new Failure('bundle.invalid', `cannot read ${name}: ${readFailureText(error)}`, { cause: error })
   })
   const value = parseJson(text)
   if (value === undefined) throw new Failure('bundle.invalid', `${name} is not JSON`)

@@ -14,18 +14,18 @@ const advice: Readonly<Record<string, string>> = {
 
 /** One line about what a user can mend, and how; undefined for a mistake of ours. */
 export function describeError(error: unknown): string | undefined {
-  const line = known(error)
+  const line = describeKnown(error)
   return line === undefined ? undefined : plainLine(line)
 }
 
-function known(error: unknown): string | undefined {
+function describeKnown(error: unknown): string | undefined {
   if (error instanceof Failure) return withAdvice(error.code, error.message)
   if (error instanceof RequestRefused) {
     const issues = (error.problem.issues ?? []).map(({ where, message }) => `${where} ${message}`.trim())
     return withAdvice(error.code, [error.message, ...issues].join('; '))
   }
   if (codeOf(error) === 'EADDRINUSE') return `${(error as Error).message}: choose another port with --port, 0 for any`
-  if (error instanceof RangeError || isRefused(error)) return error.message
+  if (error instanceof RangeError || isSystemError(error)) return error.message
   if (error instanceof TypeError && error.message === 'fetch failed') {
     return `the server can not be reached (${codeOf(error.cause) ?? 'no connection'}): is it running there? daybook serve starts one`
   }
@@ -41,4 +41,4 @@ const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 /** What the system refused is the user's to mend; where in our code it was noticed tells nothing. */
-const isRefused = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
+const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error

@@ -3,20 +3,20 @@ import { lintAgent } from '../agent/lint.ts'
 import { replay } from '../agent/replay/replay.ts'
 import type { Settings } from '../config.ts'
 import type { JournalEntry } from '../core/cache/calls.ts'
-import { cacheLedger } from '../core/cache/ledger.ts'
-import { type CacheBudget, defaultCacheBudget, type Finding, lintLedger } from '../core/cache/lint.ts'
-import { costLedger } from '../core/cost/ledger.ts'
+import { cacheReport } from '../core/cache/ledger.ts'
+import { type CacheBudget, defaultCacheBudget, type Finding, lintCacheReport } from '../core/cache/lint.ts'
+import { costReport } from '../core/cost/ledger.ts'
 import { Failure } from '../core/failure.ts'
-import { blocksIn } from '../core/timeline/change.ts'
+import { blocksOfChange } from '../core/timeline/change.ts'
 import { roughTokens } from '../core/tokens.ts'
-import { agentIn, bookkeeping, openStore } from '../wiring.ts'
+import { bookkeeping, loadAgentModule, openStore } from '../wiring.ts'
 import { cacheTable } from './cache-table.ts'
 import { columns } from './columns.ts'
 import type { CommandContext } from './context.ts'
 import { costTable } from './cost-table.ts'
 import { withExamples } from './options.ts'
 import { plainLine } from './plain-text.ts'
-import { isOfAnotherAgent, replayTable, whoseAgent } from './replay-table.ts'
+import { differsInTexts, otherAgentHint, replayTable } from './replay-table.ts'
 import type { Style } from './style.ts'
 import { printLine, type Terminal } from './terminal.ts'
 
@@ -28,21 +28,21 @@ export function ledgerCommands(context: CommandContext, exit: (code: number) => 
   const print = (text: string) => printLine(terminal, text)
   const fail = () => exit(1)
   const withJournal = async <T>(id: string, use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>): Promise<T> => {
-    const store = await openStore(await localOnly(context))
+    const store = await openStore(await localSettings(context))
     try {
-      return await use(await journalOf(store, id, terminal), store)
+      return await use(await readJournal(store, id, terminal), store)
     } finally {
       await store.close()
     }
   }
-  const ledgerOf = (journal: readonly JournalEntry[]) => cacheLedger(journal, { rulesOf: bookkeeping.rulesOf, count: roughTokens })
+  const ledgerOf = (journal: readonly JournalEntry[]) => cacheReport(journal, { rulesOf: bookkeeping.rulesOf, count: roughTokens })
 
   const cache = new Command('cache')
     .description('what each call read from the provider’s cache, what it should have, and why it did not')
     .argument('<conversation>')
     .option('--json', 'as data')
     .action((id: string, { json }: { json?: true }) =>
-      withJournal(id, (journal) => print(json ? asJson(ledgerOf(journal)) : cacheTable(ledgerOf(journal), style))),
+      withJournal(id, (journal) => print(json ? toJson(ledgerOf(journal)) : cacheTable(ledgerOf(journal), style))),
     )
 
   const cost = new Command('cost')
@@ -51,9 +51,9 @@ export function ledgerCommands(context: CommandContext, exit: (code: number) => 
     .option('--json', 'as data, in billionths of a dollar')
     .action((id: string, { json }: { json?: true }) =>
       withJournal(id, (journal) => {
-        const ledger = costLedger(journal, { chargeOf: bookkeeping.chargeOf, count: roughTokens })
-        const blocks = new Map(journal.flatMap(({ change }) => blocksIn(change).map((block) => [block.id, block] as const)))
-        print(json ? asJson(ledger) : costTable(ledger, blocks, style))
+        const ledger = costReport(journal, { chargeOf: bookkeeping.chargeOf, count: roughTokens })
+        const blocks = new Map(journal.flatMap(({ change }) => blocksOfChange(change).map((block) => [block.id, block] as const)))
+        print(json ? toJson(ledger) : costTable(ledger, blocks, style))
       }),
     )
 
@@ -73,10 +73,10 @@ function replayCommand(withJournal: WithJournal, print: (text: string) => void, 
     .option('--any-system', 'do not compare the system text')
     .action((id: string, turn: string | undefined, options: { agent?: string; anySystem?: true }) =>
       withJournal(id, async (_journal, store) => {
-        const parts = options.agent === undefined ? {} : await agentIn(options.agent)()
+        const parts = options.agent === undefined ? {} : await loadAgentModule(options.agent)()
         const turns = await replay(store, id, { ...parts, ...(options.anySystem && { anySystem: true }) }, turn)
         print(replayTable(turns, style))
-        if (options.agent === undefined && turns.some(isOfAnotherAgent)) print(whoseAgent)
+        if (options.agent === undefined && turns.some(differsInTexts)) print(otherAgentHint)
         if (turns.some(({ divergence }) => divergence)) fail()
       }),
     )
@@ -85,7 +85,7 @@ function replayCommand(withJournal: WithJournal, print: (text: string) => void, 
 
 function lintCommand(
   withJournal: WithJournal,
-  ledgerOf: (journal: readonly JournalEntry[]) => Parameters<typeof lintLedger>[0],
+  ledgerOf: (journal: readonly JournalEntry[]) => Parameters<typeof lintCacheReport>[0],
   print: (text: string) => void,
   fail: () => void,
 ): Command {
@@ -93,12 +93,12 @@ function lintCommand(
     .description('looks for what costs the cache: in an agent’s texts, in a recorded conversation; exits with 1 when it finds something')
     .argument('[conversation]')
     .option('--agent <file>', 'a module that exports `agent`: tools, instructions, customisation')
-    .option('--hit-rate <share>', 'the least that must be read from the cache', share, defaultCacheBudget.hitRate)
-    .option('--misses <n>', 'avoidable misses that are allowed', count, defaultCacheBudget.misses)
-    .option('--round-parts <n>', 'parts that a round may add', count, defaultCacheBudget.roundParts)
+    .option('--hit-rate <share>', 'the least that must be read from the cache', parseShare, defaultCacheBudget.hitRate)
+    .option('--misses <n>', 'avoidable misses that are allowed', parseCount, defaultCacheBudget.misses)
+    .option('--round-parts <n>', 'parts that a round may add', parseCount, defaultCacheBudget.roundParts)
     .action(async (id: string | undefined, { agent, ...budget }: CacheBudget & { agent?: string }) => {
-      const ofAgent = await lintAgent(agent === undefined ? () => ({}) : agentIn(agent))
-      const ofConversation = id === undefined ? [] : await withJournal(id, (journal) => lintLedger(ledgerOf(journal), budget))
+      const ofAgent = await lintAgent(agent === undefined ? () => ({}) : loadAgentModule(agent))
+      const ofConversation = id === undefined ? [] : await withJournal(id, (journal) => lintCacheReport(ledgerOf(journal), budget))
       const findings: readonly Finding[] = [...ofAgent, ...ofConversation]
       const rows = findings.map(({ rule, where, words }) => [rule, where, words].map(plainLine))
       for (const row of columns([['', '', ''], ...rows]).slice(1)) print(row)
@@ -109,13 +109,13 @@ function lintCommand(
 }
 
 /** Ledgers are kept where the journal is. */
-async function localOnly(context: CommandContext): Promise<Settings> {
+async function localSettings(context: CommandContext): Promise<Settings> {
   const settings = await context.settings()
   if (settings.server === undefined) return settings
   throw new RangeError('this looks into the journal itself: run it where the data is, without --server')
 }
 
-async function journalOf(store: Store, id: string, { errors }: Terminal): Promise<readonly JournalEntry[]> {
+async function readJournal(store: Store, id: string, { errors }: Terminal): Promise<readonly JournalEntry[]> {
   if (!(await store.loadVisible(id))) throw new Failure('conversation.missing', `there is no conversation ${id}`)
   const journal: JournalEntry[] = []
   for await (const entry of store.readJournal(id, { after: 0 })) journal.push(entry)
@@ -123,16 +123,16 @@ async function journalOf(store: Store, id: string, { errors }: Terminal): Promis
   return journal
 }
 
-const asJson = (value: unknown) =>
+const toJson = (value: unknown) =>
   JSON.stringify(value, (_key, held: unknown) => (held instanceof Map ? Object.fromEntries(held) : held), 1)
 
-function share(text: string): number {
+function parseShare(text: string): number {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text)
   if (!(value >= 0 && value <= 1)) throw new InvalidArgumentError('must be a share such as 0.8 or 80%')
   return value
 }
 
-function count(text: string): number {
+function parseCount(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('must be a whole number')
   return value

@@ -10,12 +10,12 @@ export interface AttachedFile {
 }
 
 /** A conversation to talk to: an agent in this process, or a server somewhere. */
-export interface Line {
-  readonly conversation: string
+export interface ConversationSession {
+  readonly id: string
   /** The latest entry there is. */
   lastSeq(): Promise<number>
   /** Resolves when it was accepted, to the turn that is at work on it. */
-  say(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
+  submit(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
   /** False when nothing is running. */
   steer(text: string): Promise<boolean>
   stop(): Promise<boolean>
@@ -24,9 +24,9 @@ export interface Line {
   readonly broken: Promise<never>
 }
 
-export function lineToAgent(agent: Agent, conversation: string, broken: Promise<never>): Line {
+export function localConversation(agent: Agent, conversation: string, broken: Promise<never>): ConversationSession {
   return {
-    conversation,
+    id: conversation,
     async lastSeq() {
       try {
         return (await agent.archive.head(conversation)).lastSeq
@@ -35,7 +35,7 @@ export function lineToAgent(agent: Agent, conversation: string, broken: Promise<
         throw error
       }
     },
-    async say(text, files = []) {
+    async submit(text, files = []) {
       return (await agent.submit(conversation, text, { attachments: files })).turnId
     },
     steer: (text) => agent.steer(conversation, text),
@@ -45,12 +45,12 @@ export function lineToAgent(agent: Agent, conversation: string, broken: Promise<
   }
 }
 
-export async function lineToServer(client: Client, name: string | undefined): Promise<Line> {
-  const { id } = name === undefined ? await client.conversations.create() : await openOrMake(client, name)
+export async function remoteConversation(client: Client, name: string | undefined): Promise<ConversationSession> {
+  const { id } = name === undefined ? await client.conversations.create() : await getOrCreate(client, name)
   return {
-    conversation: id,
+    id: id,
     lastSeq: async () => (await client.conversations.get(id)).last_seq,
-    async say(text, files = []) {
+    async submit(text, files = []) {
       const sent = files.map(({ name: file, content }) => ({ name: file, content: new Blob([Uint8Array.from(content)]) }))
       return (await client.submit(id, { text, files: sent })).turn_id ?? undefined
     },
@@ -61,7 +61,7 @@ export async function lineToServer(client: Client, name: string | undefined): Pr
   }
 }
 
-async function openOrMake(client: Client, id: string) {
+async function getOrCreate(client: Client, id: string) {
   try {
     return await client.conversations.get(id)
   } catch (error) {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
-import type { Layer } from '../config.ts'
+import type { SettingsLayer } from '../config.ts'
 import { chatCommand } from './chat.ts'
 import { completionCommand } from './completion.ts'
 import { configCommand } from './config-command.ts'
@@ -8,7 +8,7 @@ import { createContext } from './context.ts'
 import { conversationCommands } from './conversations.ts'
 import { describeError } from './describe-error.ts'
 import { doctorCommand } from './doctor.ts'
-import { greet } from './greet.ts'
+import { printWelcome } from './greet.ts'
 import { ledgerCommands } from './ledgers.ts'
 import { folderName } from './options.ts'
 import { runCommand } from './run.ts'
@@ -23,7 +23,11 @@ const { version, description } = createRequire(import.meta.url)('daybook/package
  * The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense, above 128 a
  * signal. Whoever runs it inside a program may give settings that come before everything else.
  */
-export async function main(args: readonly string[], terminal: Terminal = processTerminal(), given: Layer['values'] = {}): Promise<number> {
+export async function main(
+  args: readonly string[],
+  terminal: Terminal = processTerminal(),
+  given: SettingsLayer['values'] = {},
+): Promise<number> {
   let exitCode = 0
   const exit = (code: number) => {
     exitCode = code
@@ -39,10 +43,10 @@ export async function main(args: readonly string[], terminal: Terminal = process
     .configureOutput({ writeOut: (text) => terminal.output.write(text), writeErr: (text) => terminal.errors.write(text) })
     .exitOverride()
     .showSuggestionAfterError()
-  const context = createContext(terminal, () => program.opts<Layer['values']>(), given)
+  const context = createContext(terminal, () => program.opts<SettingsLayer['values']>(), given)
   program.allowExcessArguments().action(() => {
     const [word] = program.args
-    if (word === undefined) return greet(context, version)
+    if (word === undefined) return printWelcome(context, version)
     return program.error(`unknown command '${word}'; daybook --help lists what there is`)
   })
   const commands = [

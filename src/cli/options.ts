@@ -34,7 +34,7 @@ export function conversationName(text: string): string {
   return text
 }
 
-export const several = (text: string, before: readonly string[]): readonly string[] => [...before, text]
+export const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
 export function withExamples(command: Command, examples: readonly (readonly [line: string, meaning: string])[]): Command {
   const lines = examples.map(([line, meaning]) => (meaning === '' ? `  ${line}` : `  ${line}\n      ${meaning}`))

@@ -1,14 +1,14 @@
 /** Where a turn is printed: knows whether it is at the beginning of a line, and whose words it is in the middle of. */
-export interface Paper {
+export interface LineWriter {
   /** On a line of its own. */
   line(text: string): void
   /** Words of a stream as they come. Those of another stream begin a new line. */
-  words(stream: string, text: string): void
+  append(stream: string, text: string): void
   /** What comes next is no part of these words. */
-  endWords(): void
+  endStream(): void
 }
 
-export function createPaper(write: (text: string) => void): Paper {
+export function createLineWriter(write: (text: string) => void): LineWriter {
   let stream: string | undefined
   let fresh = true
 
@@ -24,11 +24,11 @@ export function createPaper(write: (text: string) => void): Paper {
 
   return {
     line: (text) => print(`${fresh ? '' : '\n'}${text}\n`),
-    words(name, text) {
+    append(name, text) {
       if (stream !== name) endWords()
       stream = name
       print(text)
     },
-    endWords,
+    endStream: endWords,
   }
 }

@@ -10,7 +10,7 @@ export async function withProgress<T>(
 ): Promise<T> {
   if (!errors.isTTY) return work()
   const began = performance.now()
-  const show = () => errors.write(`\r${style.quiet(`${what} … ${Math.round((performance.now() - began) / 1000)} s`)}`)
+  const show = () => errors.write(`\r${style.dim(`${what} … ${Math.round((performance.now() - began) / 1000)} s`)}`)
   const timer = setInterval(show, 1_000)
   try {
     return await work()

@@ -13,7 +13,7 @@ export function replayTable(turns: readonly Replayed[], style: Style): string {
   ]).slice(1)
   const told = turns.flatMap(({ divergence }, index) => [
     lines[index] ?? '',
-    ...(divergence ? [style.bad(`    ✗ ${plainLine(divergenceText(divergence))}`)] : []),
+    ...(divergence ? [style.failure(`    ✗ ${plainLine(divergenceText(divergence))}`)] : []),
   ])
   return [...told, '', summary(turns, style)].join('\n')
 }
@@ -25,13 +25,13 @@ function summary(turns: readonly Replayed[], style: Style): string {
   const judged = turns.filter(({ torn }) => !torn)
   const other = judged.filter(({ divergence }) => divergence).length
   if (judged.length === 0) return 'nothing could be replayed'
-  if (other > 0) return style.strong(`${other} of ${plural(judged.length, 'turn')} would not be the same`)
+  if (other > 0) return style.bold(`${other} of ${plural(judged.length, 'turn')} would not be the same`)
   const rounds = judged.reduce((sum, turn) => sum + turn.rounds, 0)
-  return style.good(`${plural(judged.length, 'turn')}, ${plural(rounds, 'round')}: the present code does what was done`)
+  return style.success(`${plural(judged.length, 'turn')}, ${plural(rounds, 'round')}: the present code does what was done`)
 }
 
 /** The texts differ before anything was done: more likely another agent than another code. */
-export const isOfAnotherAgent = ({ divergence }: Replayed): boolean =>
+export const differsInTexts = ({ divergence }: Replayed): boolean =>
   divergence?.kind === 'prompt' && (divergence.where === 'tools' || divergence.where === 'system text')
 
-export const whoseAgent = 'give the agent that recorded it with --agent, or leave its texts and tools aside with --any-system'
+export const otherAgentHint = 'give the agent that recorded it with --agent, or leave its texts and tools aside with --any-system'

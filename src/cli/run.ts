@@ -2,12 +2,12 @@ import { Command } from 'commander'
 import { type ConversationView, emptyView, type TurnView } from '../client/view/conversation-view.ts'
 import { foldEvent } from '../client/view/view.ts'
 import type { TurnEvent } from '../core/event.ts'
-import { thrownMessage } from '../core/failure.ts'
+import { errorMessage } from '../core/failure.ts'
 import { publicChange } from '../server/events/public-change.ts'
-import { attachedFiles } from './attached-files.ts'
+import { readAttachments } from './attached-files.ts'
 import type { CommandContext } from './context.ts'
-import { conversationName, several, withExamples } from './options.ts'
-import { openTalk, type Talk } from './talk.ts'
+import { collect, conversationName, withExamples } from './options.ts'
+import { openSession, type Session } from './talk.ts'
 import { type EndSignal, exitCodeOf, printLine } from './terminal.ts'
 import { createTurnPrinter } from './turn-printer.ts'
 
@@ -22,7 +22,7 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
   const command = new Command('run')
     .description('ask one thing and print what comes of it')
     .argument('<prompt>', 'what to ask; - reads it from the standard input')
-    .option('--attach <file>', 'send a file along; may be said more than once', several, [])
+    .option('--attach <file>', 'send a file along; may be said more than once', collect, [])
     .option('--json', 'one line of JSON per event, the result last')
     .option('--conversation <id>', 'go on in this conversation; made when it is not there', conversationName)
     .action(async (prompt: string, options: RunOptions) => exit(await run(context, prompt, options)))
@@ -36,23 +36,23 @@ export function runCommand(context: CommandContext, exit: (code: number) => void
 async function run(context: CommandContext, prompt: string, { attach, json, conversation }: RunOptions): Promise<number> {
   const { terminal } = context
   const settings = await context.settings()
-  const files = await attachedFiles(attach, terminal.folder)
-  const text = prompt === '-' ? await textFrom(terminal.input) : prompt
-  const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${thrownMessage(error)}\n`)
-  const talk = await openTalk(settings, { conversation, onProblem })
+  const files = await readAttachments(attach, terminal.folder)
+  const text = prompt === '-' ? await readText(terminal.input) : prompt
+  const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
+  const talk = await openSession(settings, { conversation, onProblem })
   const leave = new AbortController()
   let ended: EndSignal | undefined
-  const forget = terminal.onEnd((signal) => {
+  const forget = terminal.onSignal((signal) => {
     ended = signal
-    talk.line.stop().then((stopped) => stopped || leave.abort(), leave.abort)
+    talk.conversation.stop().then((stopped) => stopped || leave.abort(), leave.abort)
   })
   try {
     const print = json ? jsonPrinter(context) : turnPrinter(context)
-    const turn = await Promise.race([ask(talk, text, files, print, leave.signal), talk.line.broken])
-    if (json) printLine(terminal, JSON.stringify(resultOf(turn, talk.line.conversation)))
-    else if (terminal.errors.isTTY) terminal.errors.write(`\ngo on: daybook run "…" --conversation ${talk.line.conversation}\n`)
+    const turn = await Promise.race([submitAndFollow(talk, text, files, print, leave.signal), talk.conversation.broken])
+    if (json) printLine(terminal, JSON.stringify(resultLine(turn, talk.conversation.id)))
+    else if (terminal.errors.isTTY) terminal.errors.write(`\ngo on: daybook run "…" --conversation ${talk.conversation.id}\n`)
     if (ended) return exitCodeOf(ended)
-    return turn && isGood(turn.exitReason) ? 0 : 1
+    return turn && isSuccess(turn.exitReason) ? 0 : 1
   } finally {
     forget()
     leave.abort()
@@ -61,16 +61,16 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
 }
 
 /** The turn, when it is over; undefined when somebody left before. */
-async function ask(
-  { line }: Talk,
+async function submitAndFollow(
+  { conversation: line }: Session,
   text: string,
-  files: Parameters<Talk['line']['say']>[1],
+  files: Parameters<Session['conversation']['submit']>[1],
   print: (event: TurnEvent) => void,
   signal: AbortSignal,
 ): Promise<TurnView | undefined> {
   const after = await line.lastSeq()
   const events = line.follow(after, signal)
-  const turnId = await line.say(text, files)
+  const turnId = await line.submit(text, files)
   let view: ConversationView = emptyView
   for await (const event of events) {
     view = foldEvent(view, event)
@@ -95,11 +95,11 @@ function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
   return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? { ...event, change: publicChange(event.change) } : event))
 }
 
-function resultOf(turn: TurnView | undefined, conversation: string) {
+function resultLine(turn: TurnView | undefined, conversation: string) {
   const answer = turn?.answers.at(-1)
   return {
     type: 'result',
-    ok: isGood(turn?.exitReason),
+    ok: isSuccess(turn?.exitReason),
     conversation,
     turn_id: turn?.id ?? null,
     exit_reason: turn?.exitReason ?? null,
@@ -111,10 +111,10 @@ function resultOf(turn: TurnView | undefined, conversation: string) {
   }
 }
 
-const failed: ReadonlySet<string | undefined> = new Set([undefined, 'error', 'cancelled', 'protocol_violation'])
-const isGood = (exitReason: string | undefined) => !failed.has(exitReason)
+const failedExitReasons: ReadonlySet<string | undefined> = new Set([undefined, 'error', 'cancelled', 'protocol_violation'])
+const isSuccess = (exitReason: string | undefined) => !failedExitReasons.has(exitReason)
 
-async function textFrom(input: AsyncIterable<unknown>): Promise<string> {
+async function readText(input: AsyncIterable<unknown>): Promise<string> {
   const pieces: Buffer[] = []
   for await (const piece of input) pieces.push(Buffer.from(piece as Uint8Array)) // a stream of bytes
   return Buffer.concat(pieces).toString('utf8')

@@ -15,14 +15,14 @@ export function serveCommand(context: CommandContext): Command {
     .description('the agent as a server, with a page to look at it; ends in order when it is asked to')
     .option('--host <address>', 'where to listen; other than this machine needs auth (or DAYBOOK_HOST)')
     .option('--port <n>', '0 takes any that is free (or DAYBOOK_PORT)', portNumber)
-    .action(async (flags: { host?: string; port?: number }) => serveUntilAsked(context, await context.settings(flags)))
+    .action(async (flags: { host?: string; port?: number }) => serveUntilSignal(context, await context.settings(flags)))
   return withExamples(command, [
     ['daybook serve', 'on this machine, without tokens'],
     ['DAYBOOK_AUTH_SECRET=… daybook serve --host 0.0.0.0 --port 80', 'for others, who bring a token'],
   ])
 }
 
-async function serveUntilAsked({ terminal, style }: CommandContext, settings: Settings): Promise<void> {
+async function serveUntilSignal({ terminal, style }: CommandContext, settings: Settings): Promise<void> {
   const { createLog, createMetrics, metricsHelp, observe, serve } = await import('../server/index.ts')
   const metrics = createMetrics(metricsHelp)
   const now = () => new Date().toISOString()
@@ -36,7 +36,7 @@ async function serveUntilAsked({ terminal, style }: CommandContext, settings: Se
     onProblem: ({ where, error }) => log('error', where, { error }),
   })
   const asked = Promise.withResolvers<void>()
-  const forget = terminal.onEnd(() => asked.resolve())
+  const forget = terminal.onSignal(() => asked.resolve())
   try {
     const server = await serve({
       agent,
@@ -48,9 +48,9 @@ async function serveUntilAsked({ terminal, style }: CommandContext, settings: Se
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
     const model = typeof settings.model === 'string' ? settings.model : (settings.model as { readonly name?: unknown }).name
-    printLine(terminal, style.quiet(`model ${model} · data ${settings.data} · Ctrl-C ends it`))
+    printLine(terminal, style.dim(`model ${model} · data ${settings.data} · Ctrl-C ends it`))
     await asked.promise
-    printLine(terminal, style.quiet('finishing what is running; asked again, it ends at once'))
+    printLine(terminal, style.dim('finishing what is running; asked again, it ends at once'))
     forget()
     await server.drain()
   } finally {

@@ -10,7 +10,7 @@ import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 
 /** The conversations there are, in a folder of this machine or at a server. */
-export interface Shelf {
+export interface ConversationClient {
   /** Most recently active first. `more` when there are others. */
   list(query: { readonly limit: number; readonly search?: string }): Promise<{
     readonly conversations: readonly ConversationSummary[]
@@ -29,10 +29,10 @@ export interface Shelf {
   close(): Promise<void>
 }
 
-export const newConversationName = () => `c_${randomBytes(6).toString('hex')}`
+export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`
 
 /** Undefined when the conversation is not made yet: that is done by saying something. */
-export async function timelineIfAny(shelf: Shelf, id: string): Promise<TimelinePayload | undefined> {
+export async function timelineIfExists(shelf: ConversationClient, id: string): Promise<TimelinePayload | undefined> {
   try {
     return await shelf.timeline(id)
   } catch (error) {
@@ -41,21 +41,21 @@ export async function timelineIfAny(shelf: Shelf, id: string): Promise<TimelineP
   }
 }
 
-export function shelfOfArchive(archive: Archive, close: () => Promise<void>): Shelf {
+export function localConversationClient(archive: Archive, close: () => Promise<void>): ConversationClient {
   return {
     list: (query) =>
-      pageByPage(query, async (page) => {
+      listPages(query, async (page) => {
         const { conversations, next } = await archive.list({ ...page, plain: true })
-        return { conversations: conversations.map(summary), ...(next !== undefined && { next }) }
+        return { conversations: conversations.map(summaryOf), ...(next !== undefined && { next }) }
       }),
-    get: async (id) => summary(await archive.head(id)),
+    get: async (id) => summaryOf(await archive.head(id)),
     async rename(id, title) {
       await archive.rename(id, title)
     },
     delete: (id) => archive.delete(id),
-    fork: async (id, { as = newConversationName(), atTurn }) => summary(await archive.fork(id, as, atTurn)),
+    fork: async (id, { as = newConversationId(), atTurn }) => summaryOf(await archive.fork(id, as, atTurn)),
     exportBundle: (id) => archive.exportBundle(id),
-    importBundle: async (bundle, as) => summary(await archive.importBundle(bundle, as)),
+    importBundle: async (bundle, as) => summaryOf(await archive.importBundle(bundle, as)),
     timeline: (id) => archive.timeline(id),
     turnLog: (id, turnId) => archive.turnLog(id, turnId),
     prompt: (id, turnId, iteration) => archive.prompt(id, turnId, iteration),
@@ -63,11 +63,11 @@ export function shelfOfArchive(archive: Archive, close: () => Promise<void>): Sh
   }
 }
 
-export function shelfOfServer(client: Client): Shelf {
+export function remoteConversationClient(client: Client): ConversationClient {
   const { conversations } = client
   const { import: takeIn } = conversations
   return {
-    list: (query) => pageByPage(query, conversations.list),
+    list: (query) => listPages(query, conversations.list),
     get: (id) => conversations.get(id),
     async rename(id, title) {
       await conversations.change(id, { title })
@@ -90,14 +90,14 @@ interface Page {
   readonly cursor?: string
 }
 
-const largestPage = 100
+const maxPageSize = 100
 
-async function pageByPage({ limit, search }: Omit<Page, 'cursor'>, read: (page: Page) => Promise<ConversationList>) {
+async function listPages({ limit, search }: Omit<Page, 'cursor'>, read: (page: Page) => Promise<ConversationList>) {
   const conversations: ConversationSummary[] = []
   let cursor: string | undefined
   do {
     const page = await read({
-      limit: Math.min(limit - conversations.length, largestPage),
+      limit: Math.min(limit - conversations.length, maxPageSize),
       ...(search !== undefined && { search }),
       ...(cursor !== undefined && { cursor }),
     })
@@ -107,7 +107,7 @@ async function pageByPage({ limit, search }: Omit<Page, 'cursor'>, read: (page: 
   return { conversations, more: cursor !== undefined }
 }
 
-const summary = (head: ConversationHead): ConversationSummary => ({
+const summaryOf = (head: ConversationHead): ConversationSummary => ({
   id: head.conversationId,
   title: head.title,
   started_at: head.startedAt,

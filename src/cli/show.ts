@@ -3,13 +3,13 @@ import { type Block, isHidden } from '../core/block/index.ts'
 import type { CommandContext } from './context.ts'
 import { wholeNumber, withExamples } from './options.ts'
 import { plainLine, plainText } from './plain-text.ts'
-import { drawPrompt } from './prompt-drawing.ts'
+import { promptLines } from './prompt-drawing.ts'
 import type { Style } from './style.ts'
 import { printLine } from './terminal.ts'
 
-const longestLine = 100
+const maxLineLength = 100
 
-export function showCommand({ terminal, style, withShelf }: CommandContext): Command {
+export function showCommand({ terminal, style, withConversations: withShelf }: CommandContext): Command {
   const command = new Command('show')
     .description('a conversation block by block: what is visible now, everything a turn entered, or what the model read in a round')
     .argument('<conversation>')
@@ -20,17 +20,17 @@ export function showCommand({ terminal, style, withShelf }: CommandContext): Com
         const print = (line: string) => printLine(terminal, line)
         if (round !== undefined) {
           const last = turn ?? (await shelf.timeline(id)).turn_ids.at(-1) ?? ''
-          for (const line of drawPrompt(await shelf.prompt(id, last, round), style)) print(line)
+          for (const line of promptLines(await shelf.prompt(id, last, round), style)) print(line)
           return
         }
         if (turn !== undefined) {
           const log = await shelf.turnLog(id, turn)
           print(heading(style, turn, log.ts))
-          for (const block of log.blocks) print(whole(block, style))
+          for (const block of log.blocks) print(fullBlock(block, style))
           return
         }
         const { conversation_title, blocks } = await shelf.timeline(id)
-        print(style.strong(`${id}  ${plainLine(conversation_title ?? '')}`.trimEnd()))
+        print(style.bold(`${id}  ${plainLine(conversation_title ?? '')}`.trimEnd()))
         for (const line of overview(blocks, style)) print(line)
       }),
     )
@@ -44,29 +44,29 @@ export function showCommand({ terminal, style, withShelf }: CommandContext): Com
 function overview(blocks: readonly Block[], style: Style): readonly string[] {
   let turn: string | undefined
   return blocks.flatMap((block) => {
-    const line = `  ${style.quiet((block.id ?? '').padEnd(7))} ${block.type.padEnd(26)} ${inShort(block)}`.trimEnd()
+    const line = `  ${style.dim((block.id ?? '').padEnd(7))} ${block.type.padEnd(26)} ${blockSummary(block)}`.trimEnd()
     if (block.turn_id === turn) return [line]
     turn = block.turn_id
     return [heading(style, turn, block.ts), line]
   })
 }
 
-const heading = (style: Style, turn: string, ts: string | null) => `\n${style.strong(`── ${plainLine(turn)}`)} ${style.quiet(ts ?? '')}`
+const heading = (style: Style, turn: string, ts: string | null) => `\n${style.bold(`── ${plainLine(turn)}`)} ${style.dim(ts ?? '')}`
 
-function inShort(block: Block): string {
+function blockSummary(block: Block): string {
   const { text, meta, path, blob } = block
-  if (isHidden(block)) return `(hidden) ${cut(meta?.replacement_text ?? '')}`
-  if (text !== undefined && text.trim() !== '') return cut(text)
-  return `${cut(path ?? '')}${blob === undefined ? '' : ` (${blob.size} bytes)`}`
+  if (isHidden(block)) return `(hidden) ${clip(meta?.replacement_text ?? '')}`
+  if (text !== undefined && text.trim() !== '') return clip(text)
+  return `${clip(path ?? '')}${blob === undefined ? '' : ` (${blob.size} bytes)`}`
 }
 
-const cut = (text: string) => {
-  const line = plainLine(text.slice(0, 4 * longestLine))
-  return line.length <= longestLine ? line : `${line.slice(0, longestLine)}…`
+const clip = (text: string) => {
+  const line = plainLine(text.slice(0, 4 * maxLineLength))
+  return line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`
 }
 
-function whole(block: Block, style: Style): string {
-  const head = `\n${style.strong(block.type)} ${style.quiet(`${block.id ?? ''} ${plainLine(block.path ?? '')}`.trim())}`
+function fullBlock(block: Block, style: Style): string {
+  const head = `\n${style.bold(block.type)} ${style.dim(`${block.id ?? ''} ${plainLine(block.path ?? '')}`.trim())}`
   const body = block.text ?? (block.blob === undefined ? '' : `(${block.blob.size} bytes)`)
   return body === '' ? head : `${head}\n${plainText(body)}`
 }

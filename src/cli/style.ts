@@ -1,31 +1,31 @@
 /** How words look in a terminal; plain where nobody sees colours. */
 export interface Style {
-  quiet(words: string): string
-  strong(words: string): string
-  good(words: string): string
-  bad(words: string): string
+  dim(words: string): string
+  bold(words: string): string
+  success(words: string): string
+  failure(words: string): string
   link(words: string): string
 }
 
-const plain: Style = { quiet: same, strong: same, good: same, bad: same, link: same }
+const plainStyle: Style = { dim: unchanged, bold: unchanged, success: unchanged, failure: unchanged, link: unchanged }
 
-const painted = (open: number, close: number) => (words: string) => `\x1b[${open}m${words}\x1b[${close}m`
+const ansi = (open: number, close: number) => (words: string) => `\x1b[${open}m${words}\x1b[${close}m`
 
-const coloured: Style = {
-  quiet: painted(2, 22),
-  strong: painted(1, 22),
-  good: painted(32, 39),
-  bad: painted(31, 39),
-  link: painted(36, 39),
+const colourStyle: Style = {
+  dim: ansi(2, 22),
+  bold: ansi(1, 22),
+  success: ansi(32, 39),
+  failure: ansi(31, 39),
+  link: ansi(36, 39),
 }
 
 /** Colours only on a terminal that wants them (no-color.org). */
 export function styleFor(stream: { readonly isTTY?: boolean }, environment: Readonly<Record<string, string | undefined>>): Style {
-  if (environment.NO_COLOR !== undefined && environment.NO_COLOR !== '') return plain
-  if (environment.FORCE_COLOR !== undefined && environment.FORCE_COLOR !== '0') return coloured
-  return stream.isTTY === true && environment.TERM !== 'dumb' ? coloured : plain
+  if (environment.NO_COLOR !== undefined && environment.NO_COLOR !== '') return plainStyle
+  if (environment.FORCE_COLOR !== undefined && environment.FORCE_COLOR !== '0') return colourStyle
+  return stream.isTTY === true && environment.TERM !== 'dumb' ? colourStyle : plainStyle
 }
 
-function same(words: string): string {
+function unchanged(words: string): string {
   return words
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import type { Replayed } from '../agent/replay/replay.ts'
 import type { CacheRow } from '../core/cache/ledger.ts'
-import { missOf } from '../core/cache/miss.ts'
-import { type CostLedger, nothingSpent, plus, type Sum } from '../core/cost/ledger.ts'
+import { createMiss } from '../core/cache/miss.ts'
+import { addSums, type CostReport, type Sum, zeroSum } from '../core/cost/ledger.ts'
 import { cacheTable } from './cache-table.ts'
-import { costTable, money } from './cost-table.ts'
+import { costTable, formatMoney } from './cost-table.ts'
 import { replayTable } from './replay-table.ts'
 import { styleFor } from './style.ts'
 
@@ -31,7 +31,7 @@ it('shows the calls, the reason for a miss below its call, and what it comes to'
       1,
       { read: 10_500, write: 900, uncached: 710 },
       { read: 12_000, write: 400, uncached: 600 },
-      { miss: missOf('hide', 1_500, {}, hidden) },
+      { miss: createMiss('hide', 1_500, {}, hidden) },
     ),
     row(2, undefined, undefined),
   ]
@@ -56,9 +56,13 @@ it('shows the calls, the reason for a miss below its call, and what it comes to'
 })
 
 it('a price that is not known is a question mark, and in a sum it makes an at least', () => {
-  const sum = (money: number, calls: number, unpriced: number): Sum => ({ ...nothingSpent, money, calls, unpriced })
-  expect([money(sum(1_234_567, 2, 0)), money(sum(1_234_567, 2, 1)), money(sum(0, 2, 2))]).toEqual(['$0.001235', '≥ $0.001235', '?'])
-  const nothing = { calls: [], total: nothingSpent, turns: new Map(), roles: new Map(), models: new Map(), blocks: new Map() }
+  const sum = (money: number, calls: number, unpriced: number): Sum => ({ ...zeroSum, money, calls, unpriced })
+  expect([formatMoney(sum(1_234_567, 2, 0)), formatMoney(sum(1_234_567, 2, 1)), formatMoney(sum(0, 2, 2))]).toEqual([
+    '$0.001235',
+    '≥ $0.001235',
+    '?',
+  ])
+  const nothing = { calls: [], total: zeroSum, turns: new Map(), roles: new Map(), models: new Map(), blocks: new Map() }
   expect(costTable(nothing, new Map(), plain)).toBe('nothing was asked yet, so nothing was spent')
 })
 
@@ -68,10 +72,10 @@ it('shows what was spent and on what; nobody thought, so nothing says so; whose 
     { tokens, money: 3_000_000, calls: 1, unpriced: 0 },
     { tokens, money: 0, calls: 1, unpriced: 1 },
   ]
-  const call = { estimated: false } as CostLedger['calls'][number]
-  const both = plus(known, stranger)
+  const call = { estimated: false } as CostReport['calls'][number]
+  const both = addSums(known, stranger)
   const evil = { id: 'b_1', type: 'user.prompt', author: 'user', turn_id: 't1', ts: '', path: 'ar:t1.\u001b]0;mine\u0007user.prompt' }
-  const ledger: CostLedger = {
+  const ledger: CostReport = {
     calls: [call, call],
     total: both,
     turns: new Map([['t1', both]]),

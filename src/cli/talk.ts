@@ -1,20 +1,20 @@
 import { createClient } from '../client/client.ts'
 import type { Settings } from '../config.ts'
 import { openAgent } from '../wiring.ts'
-import { type Line, lineToAgent, lineToServer } from './line.ts'
-import { newConversationName, type Shelf, shelfOfArchive, shelfOfServer } from './shelf.ts'
+import { type ConversationSession, localConversation, remoteConversation } from './line.ts'
+import { type ConversationClient, localConversationClient, newConversationId, remoteConversationClient } from './shelf.ts'
 
 /** A conversation to talk to, and the shelf it stands on. */
-export interface Talk {
-  readonly line: Line
-  readonly shelf: Shelf
+export interface Session {
+  readonly conversation: ConversationSession
+  readonly conversations: ConversationClient
   /** At a server, where turns run whether somebody is here or not. */
-  readonly elsewhere: boolean
+  readonly remote: boolean
   /** A turn that is running is left to whoever comes next; at a server it goes on. */
   close(): Promise<void>
 }
 
-export interface TalkOptions {
+export interface SessionOptions {
   /** Made when it is not there; a new one when not said. */
   readonly conversation?: string | undefined
   /** The one that was active last, if there is any. */
@@ -23,33 +23,41 @@ export interface TalkOptions {
   readonly onProblem: (where: string, error: unknown) => void
 }
 
-export async function openTalk(settings: Settings, options: TalkOptions): Promise<Talk> {
-  return settings.server === undefined ? talkToAgent(settings, options) : talkToServer(settings.server, settings.token, options)
+export async function openSession(settings: Settings, options: SessionOptions): Promise<Session> {
+  return settings.server === undefined ? openLocalSession(settings, options) : openRemoteSession(settings.server, settings.token, options)
 }
 
-async function talkToAgent(settings: Settings, { onProblem, ...wanted }: TalkOptions): Promise<Talk> {
+async function openLocalSession(settings: Settings, { onProblem, ...wanted }: SessionOptions): Promise<Session> {
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {}) // whoever waits for it is told; nobody has to
   const { agent, close } = await openAgent(settings, {
     onProblem: ({ where, error }) => (where === 'turn' ? broken.reject(error) : onProblem(where, error)),
   })
   try {
-    const shelf = shelfOfArchive(agent.archive, close)
-    const name = (await nameOf(wanted, shelf)) ?? newConversationName()
-    return { line: lineToAgent(agent, name, broken.promise), shelf, elsewhere: false, close }
+    const shelf = localConversationClient(agent.archive, close)
+    const name = (await resolveConversationId(wanted, shelf)) ?? newConversationId()
+    return { conversation: localConversation(agent, name, broken.promise), conversations: shelf, remote: false, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function talkToServer(baseUrl: string, token: string | undefined, wanted: TalkOptions): Promise<Talk> {
+async function openRemoteSession(baseUrl: string, token: string | undefined, wanted: SessionOptions): Promise<Session> {
   const client = createClient({ baseUrl, ...(token !== undefined && { token }) })
-  const shelf = shelfOfServer(client)
-  return { line: await lineToServer(client, await nameOf(wanted, shelf)), shelf, elsewhere: true, close: async () => {} }
+  const shelf = remoteConversationClient(client)
+  return {
+    conversation: await remoteConversation(client, await resolveConversationId(wanted, shelf)),
+    conversations: shelf,
+    remote: true,
+    close: async () => {},
+  }
 }
 
-async function nameOf({ conversation, latest }: Omit<TalkOptions, 'onProblem'>, shelf: Shelf): Promise<string | undefined> {
+async function resolveConversationId(
+  { conversation, latest }: Omit<SessionOptions, 'onProblem'>,
+  shelf: ConversationClient,
+): Promise<string | undefined> {
   if (conversation !== undefined || !latest) return conversation
   return (await shelf.list({ limit: 1 })).conversations[0]?.id
 }

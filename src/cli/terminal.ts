@@ -11,7 +11,7 @@ export interface Terminal {
   /** The working folder. */
   readonly folder: string
   /** Calls back when the process is asked to end. Whoever listens ends in order; returns how to stop listening. */
-  onEnd(listener: (signal: EndSignal) => void): () => void
+  onSignal(listener: (signal: EndSignal) => void): () => void
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -27,7 +27,7 @@ export function processTerminal(): Terminal {
     errors: process.stderr,
     environment: process.env,
     folder: process.cwd(),
-    onEnd(listener) {
+    onSignal(listener) {
       const heard = (signal: NodeJS.Signals) => listener(signal as EndSignal) // one of those it listens to
       for (const signal of signals) process.once(signal, heard) // once: asked again, it ends at once
       return () => {

@@ -64,12 +64,12 @@ it('prints the same words for whoever comes later', async () => {
 })
 
 it('uses colours only where somebody sees them', () => {
-  expect(styleFor({ isTTY: true }, {}).bad('x')).toBe('\x1b[31mx\x1b[39m')
+  expect(styleFor({ isTTY: true }, {}).failure('x')).toBe('\x1b[31mx\x1b[39m')
   for (const [stream, environment] of [
     [{}, {}],
     [{ isTTY: true }, { NO_COLOR: '1' }],
     [{ isTTY: true }, { TERM: 'dumb' }],
   ] as const) {
-    expect(styleFor(stream, environment).bad('x')).toBe('x')
+    expect(styleFor(stream, environment).failure('x')).toBe('x')
   }
 })

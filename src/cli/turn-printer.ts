@@ -3,20 +3,20 @@ import { replaceBatch } from '../core/citations/replace.ts'
 import type { LaneEvent, TurnEvent } from '../core/event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import type { Change } from '../core/timeline/change.ts'
-import { createPaper, type Paper } from './paper.ts'
+import { createLineWriter, type LineWriter } from './paper.ts'
 import { plainLine, plainText } from './plain-text.ts'
 import type { Style } from './style.ts'
 import {
   attachmentLine,
+  dimLines,
+  fileLines,
   followupLines,
-  hostedFileLines,
-  interruptionLine,
   type Lines,
+  messageLine,
   noticeLines,
   planLines,
   promptLine,
   resultLine,
-  shaded,
   sourceLines,
   statusLines,
   toolCallLine,
@@ -29,16 +29,16 @@ export type TurnPrinter = ReturnType<typeof createTurnPrinter>
  * What was watched live is not printed again when it is entered; what was not is printed then.
  */
 export function createTurnPrinter(write: (text: string) => void, style: Style) {
-  const paper = createPaper(write)
+  const paper = createLineWriter(write)
   const sources = new Map<number, SourceRow>()
-  const speech = createSpeech(paper, style)
+  const speech = createLanePrinter(paper, style)
   const show = createBlockPrinter({ paper, style, speech, sources })
 
   function change(entry: Change): void {
     if (entry.type === 'blocks.appended') for (const block of entry.blocks) show(block)
     if (entry.type === 'response.received' && entry.error && entry.error.kind !== 'aborted') {
-      paper.endWords()
-      paper.line(style.bad(`  ✗ ${plainLine(entry.error.model_name)}: ${plainLine(entry.error.message)}`))
+      paper.endStream()
+      paper.line(style.failure(`  ✗ ${plainLine(entry.error.model_name)}: ${plainLine(entry.error.message)}`))
     }
     if (entry.type === 'sources.merged') for (const row of entry.rows) sources.set(row.sid, row)
     if (entry.type === 'sources.used') for (const sid of entry.sids) sourceLines(sources.get(sid), style).forEach(paper.line)
@@ -46,7 +46,7 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
 
   return {
     print(event: TurnEvent): void {
-      if (event.type === 'lane.delta') speech.live(event)
+      if (event.type === 'lane.delta') speech.printDelta(event)
       else if (event.type === 'status') statusLines(event, style).forEach(paper.line)
       else change(event.change)
     },
@@ -59,31 +59,31 @@ export function createTurnPrinter(write: (text: string) => void, style: Style) {
         else show(block)
       }
     },
-    endLine: paper.endWords,
+    endLine: paper.endStream,
   }
 }
 
-type Speaker = 'thinking' | 'answer'
+type LaneName = 'thinking' | 'answer'
 
-interface Speech {
-  live(event: LaneEvent): void
+interface LanePrinter {
+  printDelta(event: LaneEvent): void
   /** What was said, now that it is entered: printed unless somebody watched it being said. */
-  entered(block: Block, speaker: Speaker, text: string): void
+  printBlock(block: Block, speaker: LaneName, text: string): void
 }
 
-function createSpeech(paper: Paper, style: Style): Speech {
+function createLanePrinter(paper: LineWriter, style: Style): LanePrinter {
   const watched = new Set<string>()
-  const drawn = (speaker: Speaker, text: string) => (speaker === 'thinking' ? shaded(plainText(text), style) : plainText(text))
+  const drawn = (speaker: LaneName, text: string) => (speaker === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
 
   return {
-    live({ turn_id, iteration, attempt, delta: { marker, text } }) {
+    printDelta({ turn_id, iteration, attempt, delta: { marker, text } }) {
       if (marker !== 'thinking' && marker !== 'answer') return
       const key = `${turn_id} ${iteration} ${marker}`
       if (text !== '') watched.add(key)
-      paper.words(`${key} ${attempt}`, drawn(marker, text))
+      paper.append(`${key} ${attempt}`, drawn(marker, text))
     },
-    entered({ turn_id, meta }, speaker, text) {
-      paper.endWords()
+    printBlock({ turn_id, meta }, speaker, text) {
+      paper.endStream()
       const seen = watched.has(`${turn_id} ${meta?.iteration ?? 0} ${speaker}`)
       if (!seen && text.trim() !== '') paper.line(drawn(speaker, text))
     },
@@ -91,9 +91,9 @@ function createSpeech(paper: Paper, style: Style): Speech {
 }
 
 interface BlockPrinterParts {
-  readonly paper: Paper
+  readonly paper: LineWriter
   readonly style: Style
-  readonly speech: Speech
+  readonly speech: LanePrinter
   readonly sources: ReadonlyMap<number, SourceRow>
 }
 
@@ -102,13 +102,13 @@ function createBlockPrinter({ paper, style, speech, sources }: BlockPrinterParts
   const answered = new Set<string>()
   const inLines = (lines: (block: Block, style: Style) => Lines) => (block: Block) => lines(block, style).forEach(line)
   const afterWords = (text: string) => {
-    paper.endWords()
+    paper.endStream()
     line(text)
   }
 
   /** A call may have several results; how it went is said once. */
   function result(block: Block): void {
-    hostedFileLines(block, style).forEach(line)
+    fileLines(block, style).forEach(line)
     const callId = callOf(block) ?? ''
     if (!answered.has(callId)) line(resultLine(block, style))
     answered.add(callId)
@@ -116,15 +116,16 @@ function createBlockPrinter({ paper, style, speech, sources }: BlockPrinterParts
 
   /** By type; what is not here is nothing to see. */
   const shown: Readonly<Record<string, (block: Block) => void>> = {
-    'react.thinking': (block) => speech.entered(block, 'thinking', block.text ?? ''),
+    'react.thinking': (block) => speech.printBlock(block, 'thinking', block.text ?? ''),
     'react.notes': ({ text = '' }) => afterWords(plainText(text)),
-    'assistant.completion': (block) => speech.entered(block, 'answer', replaceBatch(block.text ?? '', sources, { keepUnresolved: false })),
+    'assistant.completion': (block) =>
+      speech.printBlock(block, 'answer', replaceBatch(block.text ?? '', sources, { keepUnresolved: false })),
     'react.tool.call': (block) => afterWords(toolCallLine(block, style)),
     'react.notice': inLines(noticeLines),
     'react.tool.result': result,
     'react.plan': inLines(planLines),
-    'user.followup': (block) => line(interruptionLine(block, style)),
-    'user.steer': (block) => line(interruptionLine(block, style)),
+    'user.followup': (block) => line(messageLine(block, style)),
+    'user.steer': (block) => line(messageLine(block, style)),
     'stage.suggested_followups': inLines(followupLines),
   }
   return (block) => shown[block.type]?.(block)

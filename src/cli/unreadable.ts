@@ -1,4 +1,4 @@
-const reasons: Readonly<Record<string, string>> = {
+const readFailures: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder, name a file in it',
   ENOTDIR: 'a part of its path is a file, not a folder',
@@ -9,9 +9,9 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** Why a file cannot be read, in words. */
-export const reasonOf = (error: NodeJS.ErrnoException): string => reasons[error.code ?? ''] ?? error.message
+export const readFailureText = (error: NodeJS.ErrnoException): string => readFailures[error.code ?? ''] ?? error.message
 
-const unwritten: Readonly<Record<string, string>> = {
+const writeFailures: Readonly<Record<string, string>> = {
   ENOENT: 'its folder is not there; make it, or name another file with --out',
   EISDIR: 'it is a folder; name a file in it with --out',
   ENOTDIR: 'a part of its path is a file, not a folder; name another with --out',
@@ -22,4 +22,4 @@ const unwritten: Readonly<Record<string, string>> = {
 }
 
 /** Why a file can not be written, and what to do. */
-export const reasonUnwritten = (error: NodeJS.ErrnoException): string => unwritten[error.code ?? ''] ?? error.message
+export const writeFailureText = (error: NodeJS.ErrnoException): string => writeFailures[error.code ?? ''] ?? error.message

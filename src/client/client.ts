@@ -7,7 +7,7 @@ import type {
   NewConversation,
 } from '../core/api/conversation.ts'
 import type { FileList } from '../core/api/file.ts'
-import type { LedgerView } from '../core/api/ledger.ts'
+import type { CostView } from '../core/api/ledger.ts'
 import type { PromptView } from '../core/api/prompt.ts'
 import type { FeedbackBody, StopAccepted, TurnAccepted, TurnSubmission } from '../core/api/turn.ts'
 import type { TurnEvent } from '../core/event.ts'
@@ -60,7 +60,7 @@ export function createClient(options: ClientOptions) {
     files: (id: string) => read<FileList>(within(id, '/files')),
     prompt: (id: string, turnId: string, iteration: number) =>
       read<PromptView>(within(id, `/rounds/${encodeURIComponent(turnId)}/${iteration}/prompt`)),
-    ledger: (id: string) => read<LedgerView>(within(id, '/ledger')),
+    ledger: (id: string) => read<CostView>(within(id, '/ledger')),
     /** The bytes of a file, by its resource name. */
     resource: async (rn: string) => (await request(`/v1/resources/${encodeURIComponent(rn)}`)).blob(),
     health: () => read<{ readonly status: string }>('/health'),

@@ -13,9 +13,9 @@ export interface FollowOptions {
   readonly silenceMs?: number
 }
 
-const firstPauseMs = 250
-const longestPauseMs = 10_000
-const longestSilenceMs = 30_000
+const minRetryMs = 250
+const maxRetryMs = 10_000
+const defaultSilenceMs = 30_000
 
 /**
  * Everything after an entry, then everything that happens, for as long as one likes: a broken line is mended, and nothing is told twice
@@ -24,12 +24,12 @@ const longestSilenceMs = 30_000
 export async function* follow(
   request: Request,
   path: string,
-  { after = 0, signal, onConnection = () => {}, silenceMs = longestSilenceMs }: FollowOptions = {},
+  { after = 0, signal, onConnection = () => {}, silenceMs = defaultSilenceMs }: FollowOptions = {},
 ): AsyncGenerator<TurnEvent> {
   let last = after
   let failures = 0
   while (!signal?.aborted) {
-    const watch = watchForSilence(silenceMs, signal)
+    const watch = startIdleTimer(silenceMs, signal)
     try {
       const response = await request(path, {
         query: { as: 'native', after: last },
@@ -37,7 +37,7 @@ export async function* follow(
         signal: watch.signal,
       })
       onConnection('open')
-      for await (const { data } of serverSentEvents(piecesOf(response, watch))) {
+      for await (const { data } of serverSentEvents(chunksOf(response, watch))) {
         failures = 0
         const frame = JSON.parse(data) as NativeFrame // our own server's words
         if (frame.type === 'resync' || frame.type === 'server_shutdown') break
@@ -47,26 +47,26 @@ export async function* follow(
       }
     } catch (error) {
       if (signal?.aborted) return
-      if (error instanceof RequestRefused && !isPassing(error.status)) throw error
+      if (error instanceof RequestRefused && !isTemporary(error.status)) throw error
     } finally {
-      watch.end()
+      watch.stop()
     }
     if (signal?.aborted) return
     onConnection('lost')
-    await pause(failures++, signal)
+    await waitBeforeRetry(failures++, signal)
   }
 }
 
-const isPassing = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500
+const isTemporary = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500
 
-async function* piecesOf({ body }: Response, watch: Watch): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ body }: Response, watch: IdleTimer): AsyncGenerator<Uint8Array> {
   if (!body) return
   const reader = body.getReader()
   try {
     for (;;) {
-      watch.listen()
+      watch.start()
       const { done, value } = await reader.read()
-      watch.rest() // whoever takes long over a piece is not kept waiting by the server
+      watch.pause() // whoever takes long over a piece is not kept waiting by the server
       if (done) return
       yield value
     }
@@ -75,16 +75,16 @@ async function* piecesOf({ body }: Response, watch: Watch): AsyncGenerator<Uint8
   }
 }
 
-interface Watch {
+interface IdleTimer {
   /** Aborts after too long a silence, and when the caller's does. */
   readonly signal: AbortSignal
-  listen(): void
-  rest(): void
-  end(): void
+  start(): void
+  pause(): void
+  stop(): void
 }
 
 /** A cable that was pulled, or a laptop that slept, closes no connection: only silence tells. Listens from the request on. */
-function watchForSilence(silenceMs: number, outer: AbortSignal | undefined): Watch {
+function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()
   const leave = () => silence.abort(outer?.reason)
   outer?.addEventListener('abort', leave, { once: true })
@@ -97,9 +97,9 @@ function watchForSilence(silenceMs: number, outer: AbortSignal | undefined): Wat
   listen()
   return {
     signal: silence.signal,
-    listen,
-    rest,
-    end() {
+    start: listen,
+    pause: rest,
+    stop() {
       rest()
       outer?.removeEventListener('abort', leave)
     },
@@ -107,8 +107,8 @@ function watchForSilence(silenceMs: number, outer: AbortSignal | undefined): Wat
 }
 
 /** Longer after each failure, and never all clients at once. */
-function pause(failures: number, signal: AbortSignal | undefined): Promise<void> {
-  const longest = Math.min(longestPauseMs, firstPauseMs * 2 ** failures)
+function waitBeforeRetry(failures: number, signal: AbortSignal | undefined): Promise<void> {
+  const longest = Math.min(maxRetryMs, minRetryMs * 2 ** failures)
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)

@@ -1,7 +1,7 @@
 export type { ConversationSummary } from '../core/api/conversation.ts'
 export type { EventFormat, NativeFrame } from '../core/api/event.ts'
 export type { FileSummary } from '../core/api/file.ts'
-export type { LedgerView } from '../core/api/ledger.ts'
+export type { CostView as LedgerView } from '../core/api/ledger.ts'
 export type { ProblemBody } from '../core/api/problem.ts'
 export type { PromptPart, PromptView } from '../core/api/prompt.ts'
 export type { TurnAccepted } from '../core/api/turn.ts'

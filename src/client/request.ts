@@ -52,12 +52,12 @@ export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: Clie
       ...(body !== undefined && { body }),
       ...(signal && { signal }),
     })
-    if (!response.ok) throw new RequestRefused(response.status, await problemIn(response))
+    if (!response.ok) throw new RequestRefused(response.status, await parseProblem(response))
     return response
   }
 }
 
-async function problemIn(response: Response): Promise<Partial<ProblemBody>> {
+async function parseProblem(response: Response): Promise<Partial<ProblemBody>> {
   try {
     const body: unknown = await response.json()
     return typeof body === 'object' && body !== null ? body : {}

@@ -6,11 +6,11 @@ export interface ServerSentEvent {
   readonly id: string | undefined
 }
 
-const longestLine = 64 * 1024 * 1024
+const maxLineLength = 64 * 1024 * 1024
 
 /** The events of a response, however the network cut it. Comments keep the line open and say nothing. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
-  const frame = createFrame()
+  const frame = createEventReader()
   for await (const line of linesOf(body)) {
     const event = frame.take(line)
     if (event) yield event
@@ -36,11 +36,11 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
       begun = [next]
       length = next.length
     }
-    if (length > longestLine) throw new RangeError('a line of the event stream never ends')
+    if (length > maxLineLength) throw new RangeError('a line of the event stream never ends')
   }
 }
 
-function createFrame() {
+function createEventReader() {
   let data: string[] = []
   let event = ''
   let id: string | undefined

@@ -43,4 +43,4 @@ export class Failure extends Error {
 }
 
 /** What was thrown, in words, as it said it itself: for people and logs. What a model reads goes through `tools/invoke.ts`. */
-export const thrownMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
+export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { deepestJson, parseJson } from './json.ts'
+import { maximumJsonDepth, parseJson } from './json.ts'
 
 const nested = (levels: number) => `${'['.repeat(levels)}1${']'.repeat(levels)}`
 
@@ -10,13 +10,13 @@ describe('reading JSON', () => {
   })
 
   it('takes a nest that no stack could walk for no JSON, so that nobody has to', () => {
-    expect(parseJson(nested(deepestJson))).toBeDefined()
-    expect(parseJson(nested(deepestJson + 1))).toBeUndefined()
+    expect(parseJson(nested(maximumJsonDepth))).toBeDefined()
+    expect(parseJson(nested(maximumJsonDepth + 1))).toBeUndefined()
     expect(parseJson('{"a":'.repeat(100_000) + 1 + '}'.repeat(100_000))).toBeUndefined()
   })
 
   it('does not count brackets inside strings, nor those that were closed', () => {
-    const brackets = '[{'.repeat(deepestJson)
+    const brackets = '[{'.repeat(maximumJsonDepth)
     for (const value of [brackets, `"${brackets}`, `\\${brackets}\\`, `\\"${brackets}`, Array.from({ length: 1_000 }, () => [{}])]) {
       expect(parseJson(JSON.stringify([{ value }]))).toEqual([{ value }])
     }

@@ -2,7 +2,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export type JsonObject = { readonly [key: string]: Json }
 
 /** How deep values may be nested. Whoever walks or prints one does so on the stack, and a tool can write 10,000 levels in 20 KB. */
-export const deepestJson = 256
+export const maximumJsonDepth = 256
 
 /** Undefined when the text is not JSON, or nested too deep to be walked: model output, tool output and files may hold anything. */
 export function parseJson(text: string | undefined): Json | undefined {
@@ -19,14 +19,14 @@ const [quote, openList, closeList, openObject, closeObject] = [0x22, 0x5b, 0x5d,
 
 /** Of a text that is JSON. */
 function isTooDeep(text: string): boolean {
-  if (text.length <= deepestJson) return false
+  if (text.length <= maximumJsonDepth) return false
   let depth = 0
   for (let at = 0; at < text.length; at++) {
     const character = text.charCodeAt(at)
     if (character === quote) at = endOfString(text, at)
     else if (character === openList || character === openObject) depth++
     else if (character === closeList || character === closeObject) depth--
-    if (depth > deepestJson) return true
+    if (depth > maximumJsonDepth) return true
   }
   return false
 }
@@ -46,7 +46,7 @@ export function isObject(value: unknown): value is { readonly [key: string]: unk
 }
 
 /** Without the keys whose value is undefined, so that what is built equals what is read back. The same object when there are none. */
-export function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const whole = value as { [K in keyof T]: Exclude<T[K], undefined> } // until a key says otherwise
   for (const key in whole) if (whole[key] === undefined) return copied(whole)
   return whole

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { conversationKey, keysOf, localScope, readConversationKey, type Scope } from './scope.ts'
+import { conversationKey, conversationKeyFilter, localScope, parseConversationKey, type Scope } from './scope.ts'
 
 const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
 const scopes = fc.oneof(fc.record({ tenant: word, project: word, user: word }), fc.constant(localScope))
 
 const isKeyOf = (scope: Scope, key: string) => {
-  const keys = keysOf(scope)
+  const keys = conversationKeyFilter(scope)
   return 'plain' in keys ? !key.includes('/') : key.startsWith(keys.prefix)
 }
 
 it('reads back every scope and name', () => {
   fc.assert(
     fc.property(scopes, word, (scope, name) => {
-      expect(readConversationKey(conversationKey(scope, name))).toEqual({ scope, name })
+      expect(parseConversationKey(conversationKey(scope, name))).toEqual({ scope, name })
     }),
   )
 })
@@ -35,10 +35,10 @@ it('knows a local conversation by its plain name', () => {
 
 it('takes any other key as the name of a local conversation', () => {
   for (const name of ['lisbon', 'a/b', 'a/b/c/', '%/b/c/d', 'a/b/c/%64', '../x/y/z/w', 'local/default/local/x']) {
-    expect(readConversationKey(name)).toEqual({ scope: localScope, name })
+    expect(parseConversationKey(name)).toEqual({ scope: localScope, name })
   }
 })
 
 it('takes a key that holds half a character for a plain name, too', () => {
-  expect(readConversationKey('a/b/c/\ud800')).toEqual({ scope: localScope, name: 'a/b/c/\ud800' })
+  expect(parseConversationKey('a/b/c/\ud800')).toEqual({ scope: localScope, name: 'a/b/c/\ud800' })
 })

@@ -18,12 +18,12 @@ const isLocal = ({ tenant, project, user }: Scope) =>
   tenant === localScope.tenant && project === localScope.project && user === localScope.user
 
 /** Which keys are of a scope: those without a slash, or those that begin so. */
-export function keysOf(scope: Scope): { readonly plain: true } | { readonly prefix: string } {
+export function conversationKeyFilter(scope: Scope): { readonly plain: true } | { readonly prefix: string } {
   return isLocal(scope) ? { plain: true } : { prefix: conversationKey(scope, '') }
 }
 
 /** The inverse of `conversationKey`; total, so that nothing ever falls into somebody else's scope. */
-export function readConversationKey(key: string): { readonly scope: Scope; readonly name: string } {
+export function parseConversationKey(key: string): { readonly scope: Scope; readonly name: string } {
   if (!key.includes('/')) return { scope: localScope, name: key }
   const parts = key.split('/').map(decode)
   const [tenant, project, user, name] = parts

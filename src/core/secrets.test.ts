@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { presentable } from './secrets.ts'
+import { redact } from './secrets.ts'
 
 describe('what a library says, for the model to read', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('what a library says, for the model to read', () => {
     ['jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SECRETSIGNATURE expired', 'jwt [secret removed] expired'],
     ["ENOENT: open '/home/me/SECRET/x.txt'", "ENOENT: open 'x.txt'"],
   ])('%s', (said, shown) => {
-    expect(presentable(said)).toBe(shown)
+    expect(redact(said)).toBe(shown)
   })
 
   it.each([
@@ -27,7 +27,7 @@ describe('what a library says, for the model to read', () => {
     'see https://example.com/a:b@c for password rules',
     'task-force skeleton asks for pk of the table',
   ])('leaves alone what only speaks of it: %s', (said) => {
-    expect(presentable(said)).toBe(said)
+    expect(redact(said)).toBe(said)
   })
 
   it('is total, and what it has made it does not change again', () => {
@@ -47,8 +47,8 @@ describe('what a library says, for the model to read', () => {
     )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-        const once = presentable(pieces.join(''))
-        expect(presentable(once)).toBe(once)
+        const once = redact(pieces.join(''))
+        expect(redact(once)).toBe(once)
       }),
     )
   })

@@ -1,7 +1,7 @@
-import { withoutPlaces } from './path/places.ts'
+import { stripAbsolutePaths } from './path/places.ts'
 
 /** Told by their shape: keys of services that mark their own, tokens that carry their claims, keys in armour. */
-const keys = [
+const keyShapes = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{0,8192}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,256}/g,
   /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeprs]-|npm_|hf_)[A-Za-z0-9_-]{10,256}/g,
@@ -11,20 +11,20 @@ const keys = [
 ]
 
 /** Told by what stands before them: `Authorization: Bearer …`, `password=…`, `"api_key": "…"`. */
-const named =
+const labelledSecret =
   /\b((?:proxy-)?authorization|x-api-key|api[-_]?key|access[-_]?key|secret(?:[-_]?key)?|client[-_]?secret|access[-_]?token|refresh[-_]?token|auth[-_]?token|token|password|passwd|pwd)(["']?\s{0,3}[:=]\s{0,3}["']?)((?:bearer|basic)\s{1,3})?(?!\[secret removed\]|(?:bearer|basic)\s)[^\s"'&,;<>)]{4,4096}/gi
 
 /** `postgres://me:word@host`: who is told may stay, the word goes. */
-const inAddress = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,256}@/gi
+const passwordInUrl = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@"']{0,128}):[^\s/@"']{1,256}@/gi
 
-const GONE = '[secret removed]'
+const REMOVED = '[secret removed]'
 
 /**
  * Words of some library, for the model to read: without the places of our disk, and without what looks like a credential. Nobody meant
  * them for the model, and whatever it reads it may repeat.
  */
-export function presentable(text: string): string {
-  let open = withoutPlaces(text).replace(inAddress, `$1:${GONE}@`)
-  for (const key of keys) open = open.replace(key, GONE)
-  return open.replace(named, (_all, name: string, sign: string, scheme = '') => `${name}${sign}${scheme}${GONE}`)
+export function redact(text: string): string {
+  let open = stripAbsolutePaths(text).replace(passwordInUrl, `$1:${REMOVED}@`)
+  for (const key of keyShapes) open = open.replace(key, REMOVED)
+  return open.replace(labelledSecret, (_all, name: string, sign: string, scheme = '') => `${name}${sign}${scheme}${REMOVED}`)
 }

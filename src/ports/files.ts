@@ -44,7 +44,7 @@ export interface Listing {
   readonly truncated: boolean
 }
 
-export type UnsafeFile =
+export type UnsafeFileReason =
   | 'unsafe_path'
   | 'symlink_blocked'
   | 'hard_link_blocked'

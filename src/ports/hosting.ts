@@ -8,12 +8,12 @@ import type { Scope } from '../core/scope.ts'
  */
 export interface Hosting {
   /** Durable before it resolves. The same file of the same turn again points its key to the new bytes. */
-  host(file: NewFile): Promise<Hosted>
+  host(file: NewFile): Promise<HostingHandles>
   /** By `rn`, `key` or `hosted_uri`. Undefined when it does not exist, and just the same when it is somebody else's. */
   resolve(handle: string, viewer: Scope): Promise<HostedFile | undefined>
   read(file: HostedFile): Promise<Uint8Array>
   /** Removes every pointer of a conversation, or of one turn of it. */
-  forget(owner: Scope, conversation: string, turnId?: string): Promise<void>
+  remove(owner: Scope, conversation: string, turnId?: string): Promise<void>
 }
 
 export interface NewFile {
@@ -32,14 +32,14 @@ export interface NewFile {
 }
 
 /** The handles of a hosted file. They go into `meta` of its block and nowhere else. */
-export interface Hosted {
+export interface HostingHandles {
   readonly key: string
   readonly hosted_uri: string
   readonly rn: string
   readonly blob: BlobRef
 }
 
-export interface HostedFile extends Hosted {
+export interface HostedFile extends HostingHandles {
   readonly owner: Scope
   readonly conversation: string
   readonly turnId: string

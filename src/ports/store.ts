@@ -48,7 +48,7 @@ export interface ConversationStore {
   /** Rows, index entries, and blobs that nobody else refers to. False when there was nothing to delete. */
   delete(conversationId: string): Promise<boolean>
   /** Bytes that were put for an entry that never came to be. Those that an entry refers to stay, whoever wrote it. */
-  letGo(blobs: readonly BlobRef[]): Promise<void>
+  releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
   retain(policy: RetentionPolicy): Promise<RetentionReport>
   close(): Promise<void>
 }
@@ -93,7 +93,7 @@ export interface ListQuery {
   readonly open?: true
 }
 
-export interface ConversationHead {
+export interface ConversationInfo {
   readonly conversationId: string
   readonly title: string | null
   readonly startedAt: string | null
@@ -108,7 +108,7 @@ export interface ConversationHead {
 }
 
 export interface ConversationPage {
-  readonly conversations: readonly ConversationHead[]
+  readonly conversations: readonly ConversationInfo[]
   readonly next?: string
 }
 

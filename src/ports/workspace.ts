@@ -1,4 +1,4 @@
-import type { Workspace as WorkspaceFacts } from '../core/announce/workspace.ts'
+import type { AnnouncedWorkspace as WorkspaceFacts } from '../core/announce/workspace.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
 import type { Files } from './files.ts'
@@ -12,7 +12,7 @@ export interface Workspaces {
   /** The same folders for the same conversation. Nothing is made on disk before something is written. */
   open(owner: Scope, conversation: string): Promise<Workspace>
   /** Everything local, and everything this kind of workspace keeps elsewhere. */
-  forget(owner: Scope, conversation: string): Promise<void>
+  remove(owner: Scope, conversation: string): Promise<void>
 }
 
 /**
@@ -29,24 +29,24 @@ export interface Workspace {
   readonly scratch: Files
   readonly runtime: Files
   /** A turn begins, or is taken up again: its root is as it was left, or empty. */
-  begin(turnId: string): Promise<void>
+  startTurn(turnId: string): Promise<void>
   /** The version that a turn left: paths below `files/` and their sizes, in order. Undefined when it left none. */
-  version(turnId: string, history: History): Promise<readonly { readonly rel: string; readonly size: number }[] | undefined>
+  version(turnId: string, history: RecordedFiles): Promise<readonly { readonly rel: string; readonly size: number }[] | undefined>
   /**
    * Brings files of a turn here, read-only, under that turn's root; in the turn that was begun, only what is not there. What is already
    * here with the same content is not fetched.
    */
-  hydrate(turnId: string, refs: readonly HydrationRef[], history: History): Promise<Hydration>
+  hydrate(turnId: string, refs: readonly HydrationRef[], history: RecordedFiles): Promise<Hydration>
   /** `files/` of the turn becomes the sources laid over each other, or over what it holds. All or nothing. */
-  checkout(turnId: string, request: CheckoutRequest, history: History): Promise<CheckoutOutcome>
+  checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
   /** What the turn made of `files/` is kept for later turns. Safe to repeat, until the turn is closed. */
-  publish(turnId: string, request: PublishRequest, history: History): Promise<Published>
+  publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
   /** For the announcement. */
   describe(turnId: string): Promise<WorkspaceFacts>
 }
 
 /** What the journal knows of files: a workspace that keeps no bytes of its own finds them through it. */
-export interface History {
+export interface RecordedFiles {
   /** The newest bytes that were recorded at this logical path, whatever recorded them; never a preview, never a diff. */
   bytes(logical: string): Promise<Uint8Array | undefined>
   /** Logical paths of every file recorded in a turn. */
@@ -106,14 +106,14 @@ export interface PublishRequest {
 }
 
 /** What goes into the `react.workspace.publish` block: `record` is its text, `keeps` the bytes that must live as long as it does. */
-export interface Published {
+export interface PublishOutcome {
   readonly status: 'published' | 'skipped' | 'failed'
   readonly record: PublishRecord
   readonly keeps?: readonly BlobRef[]
 }
 
 export interface PublishRecord {
-  readonly status: Published['status']
+  readonly status: PublishOutcome['status']
   readonly turn_id: string
   readonly workspace_implementation: Workspaces['implementation']
   /** There was something new. */

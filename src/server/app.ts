@@ -1,14 +1,14 @@
 import type { Context } from 'hono'
 import type { Authenticate } from './auth/caller.ts'
-import { type App, createApp as createRoutes, type Passed, type ServerParts } from './context.ts'
+import { type App, createRoutes, type Env, type ServerParts } from './context.ts'
 import { chatRoutes } from './events/chat-routes.ts'
 import { eventRoutes } from './events/route.ts'
-import { dataPolicy, strictHeaders } from './headers.ts'
-import { knownRoutes } from './known-routes.ts'
+import { dataPolicy, securityHeaders } from './headers.ts'
+import { createMethodLookup } from './known-routes.ts'
 import { checkBody, limitSize } from './limits/body.ts'
-import { createFollowers } from './limits/followers.ts'
+import { createStreamQuota } from './limits/followers.ts'
 import { createTokenBucket } from './limits/token-bucket.ts'
-import { createTurnGate, tooMany } from './limits/turn-gate.ts'
+import { createTurnQuota, tooMany } from './limits/turn-gate.ts'
 import { pageRoutes } from './page/route.ts'
 import { problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
@@ -19,7 +19,7 @@ import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
 import { turnRoutes } from './routes/turns.ts'
 
-const about = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
+const apiInfo = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
 
 /**
  * The way of a request:
@@ -30,8 +30,8 @@ const about = { title: 'Daybook', version: '1', description: 'A timeline-native 
 export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   const { settings, metrics, log } = parts
   const nowMs = () => Date.parse(parts.now())
-  const followers = createFollowers(settings.followersPerUser)
-  const gate = createTurnGate(settings, nowMs, () => parts.agent.running)
+  const followers = createStreamQuota(settings.followersPerUser)
+  const gate = createTurnQuota(settings, nowMs, () => parts.agent.running)
   const requests = createTokenBucket({ atOnce: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
   metrics.gauge('daybook_followers', () => followers.size)
   metrics.gauge('daybook_running_turns', () => [...parts.agent.running].length)
@@ -40,10 +40,10 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   app.onError((error, c) => {
     const problem = problemOf(error)
     if (problem.status >= 500) log('error', 'request.failed', { request_id: c.get('requestId'), path: c.req.path, error })
-    return answer(c, problem, error instanceof RequestProblem ? error.headers : {})
+    return problemResponse(c, problem, error instanceof RequestProblem ? error.headers : {})
   })
   app.notFound(() => {
-    throw nothingHere()
+    throw routeMissing()
   })
 
   app.use(async (c, next) => {
@@ -51,7 +51,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     c.set('requestId', parts.newId())
     await next()
     if (c.req.method === 'HEAD') await c.res.body?.cancel() // nobody will read it, and a stream would wait for ever
-    for (const [name, value] of Object.entries(strictHeaders)) c.header(name, value)
+    for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
     c.header('x-request-id', c.get('requestId'))
@@ -63,14 +63,14 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   app.use(async (c, next) => {
     const admitted = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
     if (admitted.ok) c.set('caller', admitted.caller)
-    else if (!isOpen(c.req.path) || admitted.code !== 'token.refused') {
+    else if (!isPublicPath(c.req.path) || admitted.code !== 'token.refused') {
       throw new RequestProblem(admitted.status, admitted.code as 'token.refused', admitted.title, wwwAuthenticate(admitted.status))
     }
     await next()
   })
   app.use(async (c, next) => {
     const methods = methodsOf(c.req.path)
-    if (methods.size === 0) throw nothingHere()
+    if (methods.size === 0) throw routeMissing()
     if (!methods.has(c.req.method)) {
       const headers = { allow: [...methods].join(', ') }
       throw new RequestProblem(405, 'route.method', `Here one can ${headers.allow}.`, { headers })
@@ -78,7 +78,7 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     await next()
   })
   app.use('/v1/*', async (c, next) => {
-    if (parts.shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is going down; ask again.', soon)
+    if (parts.shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is going down; ask again.', retrySoon)
     const { tenant, project, user } = c.get('caller').scope
     const seconds = requests.take(JSON.stringify([tenant, project, user]), nowMs())
     if (seconds > 0) throw tooMany('Too many requests in a short time.', seconds)
@@ -101,21 +101,21 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   ]) {
     app.route('/', routes)
   }
-  app.doc31('/v1/openapi.json', { openapi: '3.1.0', info: about })
-  const methodsOf = knownRoutes(app)
+  app.doc31('/v1/openapi.json', { openapi: '3.1.0', info: apiInfo })
+  const methodsOf = createMethodLookup(app)
   return app
 }
 
 /** Without a token: what says nothing about anybody. */
-const isOpen = (path: string) => path === '/health' || path === '/ready' || path === '/' || path.startsWith('/page/')
+const isPublicPath = (path: string) => path === '/health' || path === '/ready' || path === '/' || path.startsWith('/page/')
 
 const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})
 
-const soon = { headers: { 'retry-after': '1' } }
+const retrySoon = { headers: { 'retry-after': '1' } }
 
-const nothingHere = () => new RequestProblem(404, 'route.missing', 'There is nothing here.')
+const routeMissing = () => new RequestProblem(404, 'route.missing', 'There is nothing here.')
 
-function answer(c: Context<Passed>, problem: ReturnType<typeof problemOf>, headers: Readonly<Record<string, string>> = {}): Response {
+function problemResponse(c: Context<Env>, problem: ReturnType<typeof problemOf>, headers: Readonly<Record<string, string>> = {}): Response {
   const body = JSON.stringify({ ...problem, request_id: c.get('requestId') })
   return c.body(body, problem.status as 500, { ...headers, 'content-type': 'application/problem+json' })
 }

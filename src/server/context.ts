@@ -11,11 +11,11 @@ import { invalidRequest } from './problem.ts'
 import type { ServerSettings } from './settings.ts'
 
 /** What every request carries once it was let in. */
-export interface Passed {
+export interface Env {
   readonly Variables: { caller: Caller; requestId: string }
 }
 
-export type App = OpenAPIHono<Passed>
+export type App = OpenAPIHono<Env>
 
 /** What routes work with. */
 export interface ServerParts {
@@ -30,15 +30,15 @@ export interface ServerParts {
 }
 
 /** A group of routes whose bad requests are told in one form. */
-export const createApp = (): App =>
-  new OpenAPIHono<Passed>({
+export const createRoutes = (): App =>
+  new OpenAPIHono<Env>({
     defaultHook: (result) => {
       if (!result.success) throw invalidRequest(result.error.issues)
     },
   })
 
 /** The store's key for what the path names, in the caller's scope: no path reaches into another. */
-export function keyOf(c: Context<Passed>): string {
+export function conversationKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
   if (!ConversationId.safeParse(name).success) throw new Failure('conversation.missing', 'there is no such conversation')
   return conversationKey(c.get('caller').scope, name)

@@ -1,10 +1,10 @@
 import type { App } from './context.ts'
 
 /** Which methods a path is known by. */
-export type MethodsOf = (path: string) => ReadonlySet<string>
+export type MethodLookup = (path: string) => ReadonlySet<string>
 
 /** Asked before anything else of a request is looked at: what is not there is not read. */
-export function knownRoutes(app: Pick<App, 'routes'>): MethodsOf {
+export function createMethodLookup(app: Pick<App, 'routes'>): MethodLookup {
   const known = app.routes
     .filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => ({ method, shape: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+')}$`) }))

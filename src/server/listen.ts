@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { getRequestListener as RequestListener } from '@hono/node-server'
 import type { App } from './context.ts'
-import { dataPolicy, strictHeaders } from './headers.ts'
+import { dataPolicy, securityHeaders } from './headers.ts'
 import type { Log } from './log.ts'
 import { problemOf, type RequestCode, RequestProblem } from './problem.ts'
 import { isEventStream, sendStream } from './send-stream.ts'
@@ -32,9 +32,9 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
     hostname: host,
     overrideGlobalObjects: false, // whoever runs this in their own process keeps their own `Response`
     errorHandler(error) {
-      if (error instanceof RequestError) return responseTo(broken)
+      if (error instanceof RequestError) return problemResponse(malformedRequest)
       log('error', 'request.failed', { error })
-      return responseTo(error)
+      return problemResponse(error)
     },
   })
   const answering = new WeakMap<Duplex, ServerResponse>()
@@ -53,7 +53,7 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const half = answering.get(socket)?.headersSent === true && answering.get(socket)?.writableEnded !== true
     if (!socket.writable || half || error.code === 'ECONNRESET') return void socket.destroy() // words would end up inside an answer
-    socket.end(bytesOf(reasons[error.code ?? ''] ?? broken))
+    socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -65,31 +65,31 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
   return server
 }
 
-const refusal = (status: number, code: RequestCode, title: string) => new RequestProblem(status, code, title)
+const requestProblem = (status: number, code: RequestCode, title: string) => new RequestProblem(status, code, title)
 
-const broken = refusal(400, 'request.broken', 'This is not HTTP as it should be.')
-const reasons: Readonly<Record<string, RequestProblem>> = {
-  HPE_HEADER_OVERFLOW: refusal(431, 'request.too_large', 'The head of the request is too large.'),
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: refusal(413, 'request.too_large', 'The request is too large.'),
-  ERR_HTTP_REQUEST_TIMEOUT: refusal(408, 'request.too_slow', 'The request took too long to arrive.'),
+const malformedRequest = requestProblem(400, 'request.broken', 'This is not HTTP as it should be.')
+const clientErrorProblems: Readonly<Record<string, RequestProblem>> = {
+  HPE_HEADER_OVERFLOW: requestProblem(431, 'request.too_large', 'The head of the request is too large.'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: requestProblem(413, 'request.too_large', 'The request is too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: requestProblem(408, 'request.too_slow', 'The request took too long to arrive.'),
 }
 
-const headers = {
-  ...strictHeaders,
+const problemHeaders = {
+  ...securityHeaders,
   'content-type': 'application/problem+json',
   'content-security-policy': dataPolicy,
   'cache-control': 'no-store',
   connection: 'close',
 }
 
-function responseTo(error: unknown): Response {
+function problemResponse(error: unknown): Response {
   const problem = problemOf(error)
-  return new Response(JSON.stringify(problem), { status: problem.status, headers })
+  return new Response(JSON.stringify(problem), { status: problem.status, headers: problemHeaders })
 }
 
-function bytesOf(error: RequestProblem): string {
+function rawResponse(error: RequestProblem): string {
   const body = JSON.stringify(problemOf(error))
-  const lines = Object.entries({ ...headers, 'content-length': String(Buffer.byteLength(body)) }).map(
+  const lines = Object.entries({ ...problemHeaders, 'content-length': String(Buffer.byteLength(body)) }).map(
     ([name, value]) => `${name}: ${value}`,
   )
   return [`HTTP/1.1 ${error.status} `, ...lines, '', body].join('\r\n')

@@ -9,7 +9,7 @@ export interface Metrics {
 
 export type Labels = Readonly<Record<string, string | number>>
 
-const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
+const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
 interface Histogram {
   readonly counts: number[]
@@ -24,16 +24,16 @@ export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
 
   return {
     count(name, labels = {}, by = 1) {
-      const series = inside(counters, name, () => new Map())
+      const series = getOrCreate(counters, name, () => new Map())
       const key = labelText(labels)
       series.set(key, (series.get(key) ?? 0) + by)
     },
     observe(name, seconds, labels = {}) {
-      const series = inside(histograms, name, () => new Map<string, Histogram>())
-      const histogram = inside(series, labelText(labels), () => ({ counts: bounds.map(() => 0), sum: 0, total: 0 }))
+      const series = getOrCreate(histograms, name, () => new Map<string, Histogram>())
+      const histogram = getOrCreate(series, labelText(labels), () => ({ counts: bucketBounds.map(() => 0), sum: 0, total: 0 }))
       histogram.sum += seconds
       histogram.total += 1
-      bounds.forEach((bound, index) => {
+      bucketBounds.forEach((bound, index) => {
         if (seconds <= bound) histogram.counts[index] = (histogram.counts[index] ?? 0) + 1
       })
     },
@@ -49,7 +49,7 @@ export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
         lines.push(head(name, 'histogram'))
         for (const [labels, { counts, sum, total }] of series) {
           const with_ = (le: string) => braces([labels, `le="${le}"`].filter((part) => part !== '').join(','))
-          lines.push(...bounds.map((bound, index) => `${name}_bucket${with_(String(bound))} ${counts[index]}\n`))
+          lines.push(...bucketBounds.map((bound, index) => `${name}_bucket${with_(String(bound))} ${counts[index]}\n`))
           lines.push(
             `${name}_bucket${with_('+Inf')} ${total}\n`,
             `${name}_sum${braces(labels)} ${sum}\n`,
@@ -62,7 +62,7 @@ export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
   }
 }
 
-function inside<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+function getOrCreate<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key)
   if (value === undefined) {
     value = make()

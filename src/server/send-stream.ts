@@ -15,7 +15,7 @@ export async function sendStream(response: Response, outgoing: ServerResponse): 
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      if (!outgoing.write(next.value) && !outgoing.destroyed) await ready(outgoing)
+      if (!outgoing.write(next.value) && !outgoing.destroyed) await waitForDrain(outgoing)
     }
     outgoing.end()
   } catch {
@@ -25,7 +25,7 @@ export async function sendStream(response: Response, outgoing: ServerResponse): 
   }
 }
 
-function ready(outgoing: ServerResponse): Promise<void> {
+function waitForDrain(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       outgoing.off('drain', go)

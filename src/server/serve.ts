@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createApp } from './app.ts'
-import { bearerTokens } from './auth/bearer.ts'
-import { localOnly } from './auth/local.ts'
+import { createBearerAuth } from './auth/bearer.ts'
+import { createLocalAuth } from './auth/local.ts'
 import type { ServerParts } from './context.ts'
 import { listen } from './listen.ts'
 
@@ -14,11 +14,11 @@ export interface RunningServer {
 /** Listens, and takes up what was left behind. On the loopback without tokens; anywhere else it needs them. */
 export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<RunningServer> {
   const { settings, agent, log } = parts
-  if (settings.auth.kind === 'local' && !loopback.has(settings.host)) {
+  if (settings.auth.kind === 'local' && !loopbackHosts.has(settings.host)) {
     throw new RangeError(`without tokens the server listens on 127.0.0.1 only, not on ${settings.host}: configure auth to open it`)
   }
   const going = new AbortController()
-  const authenticate = settings.auth.kind === 'local' ? localOnly() : await bearerTokens(settings.auth)
+  const authenticate = settings.auth.kind === 'local' ? createLocalAuth() : await createBearerAuth(settings.auth)
   const app = createApp({ ...parts, shutdown: going.signal }, authenticate)
   const server = await listen(app, { ...settings, log })
   const takeUp = () => agent.recover().catch((error: unknown) => log('error', 'recover.failed', { error }))
@@ -35,9 +35,9 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
       going.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       const sweep = setInterval(() => server.closeIdleConnections(), 20) // who has heard the last word may still hold the line
-      await agent.rest(settings.drainMs)
+      await agent.drain(settings.drainMs)
       await agent.close()
-      const enough = setTimeout(() => server.closeAllConnections(), goodbyeMs)
+      const enough = setTimeout(() => server.closeAllConnections(), closeGraceMs)
       await closed
       clearInterval(sweep)
       clearTimeout(enough)
@@ -45,8 +45,8 @@ export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<Runni
   }
 }
 
-const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
+const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
 const leaseMs = 30_000
 
 /** For answers that are on their way when everything else is done. */
-const goodbyeMs = 1_000
+const closeGraceMs = 1_000

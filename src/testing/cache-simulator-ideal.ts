@@ -1,6 +1,6 @@
 import type { TokenCounter } from '../core/tokens.ts'
 import { type Bill, billFor, createSegmenter, type ModelCall, sumBills } from './cache-simulator-bill.ts'
-import { emptyTree, walk } from './cache-simulator-tree.ts'
+import { createPrefixTree, walkPrefixes } from './cache-simulator-tree.ts'
 
 export interface LayeredCall extends ModelCall {
   /** How many of the parts, from the first, may be sent again as they are. What follows them is new in every call. */
@@ -13,15 +13,15 @@ export interface LayeredCall extends ModelCall {
  */
 export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)
-  const root = emptyTree()
+  const root = createPrefixTree()
   return sumBills(
     calls.map((call) => {
       const segments = segmentsOf(call)
       const stable = segments.length - call.parts.length + call.stableParts
       const tokens = { uncached: 0, cacheRead: 0, cacheWrite: 0 }
-      for (const [index, node] of walk(root, segments.slice(0, stable)).entries()) {
-        tokens[node.goneAt === undefined ? 'cacheWrite' : 'cacheRead'] += segments[index]?.tokens ?? 0
-        node.goneAt = Number.POSITIVE_INFINITY
+      for (const [index, node] of walkPrefixes(root, segments.slice(0, stable)).entries()) {
+        tokens[node.expiresAt === undefined ? 'cacheWrite' : 'cacheRead'] += segments[index]?.tokens ?? 0
+        node.expiresAt = Number.POSITIVE_INFINITY
       }
       for (const segment of segments.slice(stable)) tokens.uncached += segment.tokens
       return billFor(tokens)

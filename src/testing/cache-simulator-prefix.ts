@@ -1,7 +1,7 @@
 import type { TokenCounter } from '../core/tokens.ts'
 import { type Bill, billFor, createSegmenter, type ModelCall, runningTotals, type Segment } from './cache-simulator-bill.ts'
 
-interface Kept {
+interface CachedPrompt {
   readonly segments: readonly Segment[]
   readonly goneAt: number
 }
@@ -14,7 +14,7 @@ export function createPrefixCache(options: {
   readonly blockTokens: number
 }) {
   const segmentsOf = createSegmenter(options.count)
-  let kept: readonly Kept[] = []
+  let kept: readonly CachedPrompt[] = []
 
   return {
     call(request: ModelCall): Bill {

@@ -4,16 +4,16 @@ import type { Segment } from './cache-simulator-bill.ts'
 export interface PrefixNode {
   readonly next: Map<string, PrefixNode>
   /** The first moment at which this prefix is no longer kept; undefined when it never was. */
-  goneAt: number | undefined
+  expiresAt: number | undefined
 }
 
-export const emptyTree = (): PrefixNode => ({ next: new Map(), goneAt: undefined })
+export const createPrefixTree = (): PrefixNode => ({ next: new Map(), expiresAt: undefined })
 
 /** One node per segment: the prefix that ends with it. */
-export function walk(root: PrefixNode, segments: readonly Segment[]): readonly PrefixNode[] {
+export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): readonly PrefixNode[] {
   let node = root
   return segments.map(({ content }) => {
-    const known = node.next.get(content) ?? emptyTree()
+    const known = node.next.get(content) ?? createPrefixTree()
     node.next.set(content, known)
     node = known
     return known

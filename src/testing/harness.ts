@@ -23,12 +23,12 @@ export interface Harness {
   readonly hosting: Hosting | undefined
   readonly conversation: string
   /** Says something and waits for the turn to end. */
-  say(text: string): Promise<Said>
+  say(text: string): Promise<RecordedTurn>
   timeline(): Promise<Timeline>
   journal(): Promise<readonly Change[]>
 }
 
-export interface Said extends TurnResult {
+export interface RecordedTurn extends TurnResult {
   readonly events: readonly TurnEvent[]
 }
 
@@ -47,7 +47,7 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
   const onEntry: AgentParts['onEntry'] = (of, event) => {
-    seal(event.change)
+    deepFreeze(event.change)
     options.onEntry?.(of, event)
   }
   const agent = createAgentFrom({ ...options, model, store, clock, settings, workspaces, onEntry })
@@ -75,7 +75,7 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
 }
 
 /** What is entered is the agent's own, and handed to everybody: whoever changes it is told here, while elsewhere nobody pays for looking. */
-function seal(value: unknown): void {
+function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
-  Object.values(Object.freeze(value)).forEach(seal)
+  Object.values(Object.freeze(value)).forEach(deepFreeze)
 }

@@ -15,7 +15,7 @@ import {
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import type { UnsafeFile } from '../ports/files.ts'
+import type { UnsafeFileReason } from '../ports/files.ts'
 
 /** Something that a hostile program left where a tool will look, and why each use of it is refused; undefined where it may be used. */
 export interface HostileThing {
@@ -23,11 +23,11 @@ export interface HostileThing {
   /** Below OUT_DIR. */
   readonly path: string
   /** To read it, or to ask about it. */
-  readonly reads: UnsafeFile | undefined
+  readonly reads: UnsafeFileReason | undefined
   /** To write or remove it. */
-  readonly writes: UnsafeFile | undefined
+  readonly writes: UnsafeFileReason | undefined
   /** To list or replace it as a folder. */
-  readonly asFolder: UnsafeFile | undefined
+  readonly asFolder: UnsafeFileReason | undefined
 }
 
 export interface HostilePlace {
@@ -65,14 +65,14 @@ export async function plantHostileFiles(outDir: string, inside = 'turn_1/files')
 }
 
 type At = (name: string) => string
-const everyUse = (what: string, path: string, reason: UnsafeFile): HostileThing => ({
+const everyUse = (what: string, path: string, reason: UnsafeFileReason): HostileThing => ({
   what,
   path,
   reads: reason,
   writes: reason,
   asFolder: reason,
 })
-const noFile = (what: string, path: string, reason: UnsafeFile): HostileThing => ({
+const noFile = (what: string, path: string, reason: UnsafeFileReason): HostileThing => ({
   ...everyUse(what, path, reason),
   asFolder: 'not_a_folder',
 })

@@ -1,4 +1,4 @@
-export { call, completion, entered, header, minute, place, prompt, result, rounds } from './blocks.ts'
+export { blockOrigin as place, call, completion, header, minute, prompt, result, rounds, withIds as entered } from './blocks.ts'
 export { createCacheSimulator } from './cache-simulator.ts'
 export { idealBill, uncachedBill } from './cache-simulator-ideal.ts'
 export { describeBlobs } from './conformance/blobs.ts'
@@ -6,7 +6,7 @@ export { describeFiles } from './conformance/files.ts'
 export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
 export { describeWorkspaces } from './conformance/workspace.ts'
-export type { WorkspaceHouse } from './conformance/workspace-kit.ts'
+export type { WorkspaceFixture as WorkspaceHouse } from './conformance/workspace-kit.ts'
 export {
   type FakeProvider,
   type FakeProviderName,
@@ -16,7 +16,7 @@ export {
 } from './fake-providers/fake-provider.ts'
 export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/reply.ts'
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
-export { createHarness, type Harness, type HarnessOptions, type Said } from './harness.ts'
+export { createHarness, type Harness, type HarnessOptions, type RecordedTurn as Said } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'
 export { answers, calls, type Reply, type ScriptedModel, type ScriptedReply, scriptedModel } from './scripted-model.ts'
 export { expectTimeline, timelineText } from './timeline-text.ts'

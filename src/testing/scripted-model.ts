@@ -49,7 +49,7 @@ export function scriptedModel(replies: readonly Reply[], settings: ScriptSetting
   let next = 0
 
   function replyTo(request: ModelRequest): ScriptedReply {
-    if (request.role === 'gate' && title !== null) return { text: titled(title) }
+    if (request.role === 'gate' && title !== null) return { text: titleReply(title) }
     const reply = replies[next++]
     if (reply === undefined) return { error: { message: `the script has only ${replies.length} replies`, error_type: 'ScriptOver' } }
     const said = typeof reply === 'function' ? reply(request) : reply
@@ -66,27 +66,27 @@ export function scriptedModel(replies: readonly Reply[], settings: ScriptSetting
     },
     stream(request, signal) {
       requests.push(request)
-      return speak(replyTo(request), name, signal)
+      return streamReply(replyTo(request), name, signal)
     },
   }
 }
 
-async function* speak(reply: ScriptedReply, name: string, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+async function* streamReply(reply: ScriptedReply, name: string, signal: AbortSignal): AsyncGenerator<ModelEvent> {
   const { text = '' } = reply
   if (reply.reasoning !== undefined) yield { type: 'reasoning.delta', text: reply.reasoning }
-  const pieces = text === '' ? [] : cut(text, reply.chunks)
+  const pieces = text === '' ? [] : splitChunks(text, reply.chunks)
   for (const [index, piece] of pieces.entries()) {
     if (reply.delayMs !== undefined) await sleep(reply.delayMs, undefined, { signal }).catch(ignoreAbort)
     await reply.onChunk?.(index)
     if (signal.aborted)
-      return yield failure(name, { kind: 'aborted', message: 'aborted', stage: index === 0 ? 'before_output' : 'after_output' })
+      return yield errorEvent(name, { kind: 'aborted', message: 'aborted', stage: index === 0 ? 'before_output' : 'after_output' })
     yield { type: 'text.delta', text: piece }
   }
   if (reply.stall) await untilAborted(signal)
-  if (signal.aborted) return yield failure(name, { kind: 'aborted', message: 'aborted', stage: 'after_output' })
+  if (signal.aborted) return yield errorEvent(name, { kind: 'aborted', message: 'aborted', stage: 'after_output' })
   const usage = { uncached: 0, cacheRead: 0, cacheWrite: 0, output: Math.ceil(text.length / 4), reasoning: 0, ...reply.usage }
   if (reply.error) {
-    const failed = failure(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
+    const failed = errorEvent(name, { stage: text === '' ? 'before_output' : 'after_output', ...reply.error })
     return yield reply.usage ? { ...failed, usage } : failed
   }
   yield {
@@ -97,13 +97,13 @@ async function* speak(reply: ScriptedReply, name: string, signal: AbortSignal): 
   }
 }
 
-function cut(text: string, chunks: ScriptedReply['chunks']): readonly string[] {
+function splitChunks(text: string, chunks: ScriptedReply['chunks']): readonly string[] {
   if (chunks === undefined) return [text]
   if (typeof chunks !== 'number') return chunks
   return Array.from({ length: Math.ceil(text.length / chunks) }, (_, index) => text.slice(index * chunks, (index + 1) * chunks))
 }
 
-function failure(name: string, error: Partial<ServiceError>): Extract<ModelEvent, { type: 'error' }> {
+function errorEvent(name: string, error: Partial<ServiceError>): Extract<ModelEvent, { type: 'error' }> {
   return {
     type: 'error',
     error: {
@@ -127,14 +127,15 @@ function ignoreAbort(error: unknown): void {
   if (!(error instanceof Error && error.name === 'AbortError')) throw error
 }
 
-const think = (thinking: string) => `<channel:thinking>${thinking}</channel:thinking>\n`
-const titled = (title: string) => `${think('A title.')}<channel:output>${JSON.stringify({ conversation_title: title })}</channel:output>`
+const thinkingChannel = (thinking: string) => `<channel:thinking>${thinking}</channel:thinking>\n`
+const titleReply = (title: string) =>
+  `${thinkingChannel('A title.')}<channel:output>${JSON.stringify({ conversation_title: title })}</channel:output>`
 
 /** A decision to call a tool, as a well-behaved model writes it. */
 export function calls(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): string {
   const action = { action: 'call_tool', notes: more.notes ?? '', tool_call: { tool_id: toolId, params } }
   const code = more.code === undefined ? '' : `\n<channel:code>${more.code}</channel:code>`
-  return `${think(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
+  return `${thinkingChannel(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
 }
 
 /** A decision to answer. */
@@ -144,5 +145,5 @@ export function answers(
 ): string {
   const followup = more.followups ? `\n<channel:followup>${JSON.stringify({ followups: more.followups })}</channel:followup>` : ''
   const action = JSON.stringify({ action: more.action ?? 'complete' })
-  return `${think(more.thinking ?? 'Done.')}<channel:action>${action}</channel:action>\n<channel:answer>${text}</channel:answer>${followup}`
+  return `${thinkingChannel(more.thinking ?? 'Done.')}<channel:action>${action}</channel:action>\n<channel:answer>${text}</channel:answer>${followup}`
 }

@@ -9,18 +9,18 @@ export function timelineText(timeline: Timeline): string {
 function lineOf(block: Block): string {
   const round = typeof block.meta?.iteration === 'number' ? `#${block.meta.iteration}` : '  '
   const hidden = isHidden(block) ? ' (hidden)' : ''
-  return `${round.padEnd(4)}${block.type.padEnd(30)}${hidden} ${said(block)}`.trimEnd()
+  return `${round.padEnd(4)}${block.type.padEnd(30)}${hidden} ${describeContent(block)}`.trimEnd()
 }
 
-function said(block: Block): string {
+function describeContent(block: Block): string {
   const call = readToolCall(block)
-  if (call) return `${call.tool_id} ${short(JSON.stringify(call.params))}`
+  if (call) return `${call.tool_id} ${shorten(JSON.stringify(call.params))}`
   const notice = readNotice(block)
-  if (notice) return `${notice.code}: ${short(notice.message)}`
-  return short(block.text ?? (block.blob ? `<${block.mime ?? 'bytes'}>` : ''))
+  if (notice) return `${notice.code}: ${shorten(notice.message)}`
+  return shorten(block.text ?? (block.blob ? `<${block.mime ?? 'bytes'}>` : ''))
 }
 
-const short = (text: string) => {
+const shorten = (text: string) => {
   const line = text.replace(/\s+/g, ' ').trim()
   return line.length <= 100 ? line : `${line.slice(0, 99)}…`
 }
@@ -39,7 +39,7 @@ export function expectTimeline(expect: (actual: unknown) => Expectation, timelin
   const blocks = blocksOf(timeline)
   const actual = blocks.map((block, index) => {
     const [type, ...start] = (lines[index] ?? '').split(': ')
-    const text = said(block)
+    const text = describeContent(block)
     return block.type === type && text.startsWith(start.join(': ')) ? (lines[index] as string) : `${block.type}: ${text}`
   })
   expect(actual).toEqual(lines)

@@ -1,15 +1,15 @@
 import type { Parameter } from './parameters.ts'
 import type { Tool } from './tool.ts'
 
-const places = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
+const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
 
 /** Tools as the model reads them. A pure function of the list, in its order: the same list gives the same bytes. */
 export function catalogText(tools: readonly Tool[]): string {
-  const [own, common] = [tools.filter(isReact), tools.filter((tool) => !isReact(tool))]
+  const [own, common] = [tools.filter(isReactTool), tools.filter((tool) => !isReactTool(tool))]
   return [section('AVAILABLE REACT TOOLS', own), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
 }
 
-const isReact = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)
+const isReactTool = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)
 
 function section(title: string, tools: readonly Tool[]): string {
   if (tools.length === 0) return ''
@@ -33,7 +33,7 @@ function toolText(tool: Tool, number: number): string {
 
 function parameterText({ name, type, shape = type, required, description, ...rest }: Parameter, index: number, { order }: Tool): string {
   const fallback = 'default' in rest ? ` [default: ${JSON.stringify(rest.default)}]` : required ? '' : ' [optional]'
-  const position = order === 'hard' && places[index] !== undefined ? `(${places[index]} FIELD) ` : ''
+  const position = order === 'hard' && ordinals[index] !== undefined ? `(${ordinals[index]} FIELD) ` : ''
   return `  ${name}: ${shape}${fallback}${position || description ? ` — ${position}${description ?? ''}` : ''}`.trimEnd()
 }
 

@@ -2,7 +2,7 @@ import type { Json } from '../core/json.ts'
 import { toPayload } from '../core/timeline/payload.ts'
 import type { Timeline } from '../core/timeline/timeline.ts'
 import type { Workspace } from '../ports/workspace.ts'
-import { declaresFiles, withoutDeclaredHandles } from './artifacts/declared.ts'
+import { declaresFiles, stripFileHandles } from './artifacts/declared.ts'
 import type { Outcome } from './tool.ts'
 
 /** One call as it really was: with what its parameters referred to, and what the tool gave back. */
@@ -17,7 +17,7 @@ export interface CallRecord {
 /** The calls of a turn that nobody has written down yet. */
 export interface CallLog {
   add(record: CallRecord): void
-  take(): readonly CallRecord[]
+  drain(): readonly CallRecord[]
 }
 
 export function createCallLog(): CallLog {
@@ -26,7 +26,7 @@ export function createCallLog(): CallLog {
     add: (record) => {
       waiting.push(record)
     },
-    take() {
+    drain() {
       const taken = waiting
       waiting = []
       return taken
@@ -44,17 +44,17 @@ export async function flushContext(
 ): Promise<void> {
   const { runtime } = await workspace()
   const write = (path: string, value: unknown, replacer?: Replacer) => runtime.write(path, Buffer.from(JSON.stringify(value, replacer)))
-  await write('timeline.json', toPayload(timeline), withoutHandles)
+  await write('timeline.json', toPayload(timeline), dropHandles)
   await write('sources_pool.json', { sources: timeline.sources.rows, next_sid: timeline.sources.next_sid })
-  for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(recordOf(call)))
+  for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
 }
 
 /** What a tool returned may be anything: one that cannot be written down must not cost the others theirs. */
-function recordOf({ toolId, description, params, outcome }: CallRecord): string {
-  const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, bytesAsText)
+function callRecordText({ toolId, description, params, outcome }: CallRecord): string {
+  const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, encodeBytes)
   try {
     const { ok, error, output } = outcome
-    return text({ ok, error: error ?? null, ret: declaresFiles(output) ? withoutDeclaredHandles(output as Json) : (output ?? null) })
+    return text({ ok, error: error ?? null, ret: declaresFiles(output) ? stripFileHandles(output as Json) : (output ?? null) })
   } catch {
     return text({ ok: false, error: { code: 'result_unfit', message: 'What the tool returned cannot be written as JSON.' }, ret: null })
   }
@@ -62,15 +62,15 @@ function recordOf({ toolId, description, params, outcome }: CallRecord): string 
 
 type Replacer = (this: unknown, key: string, value: unknown) => unknown
 
-const handles: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
+const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
 
 /** Programs are the model's: where files are hosted is not for them. */
-function withoutHandles(this: unknown, key: string, value: unknown): unknown {
-  return handles.has(key) ? undefined : value
+function dropHandles(this: unknown, key: string, value: unknown): unknown {
+  return handleFields.has(key) ? undefined : value
 }
 
 /** What JSON cannot hold. */
-function bytesAsText(this: unknown, _key: string, value: unknown): unknown {
+function encodeBytes(this: unknown, _key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return { __type__: 'bytes', __data__: Buffer.from(value).toString('base64') }
   return typeof value === 'bigint' ? String(value) : value
 }

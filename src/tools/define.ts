@@ -1,5 +1,5 @@
 import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
-import { messageOf } from './invoke.ts'
+import { messageForModel } from './invoke.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
 import { type Parameter, parametersOf } from './parameters.ts'
 import { isThenable } from './thenable.ts'
@@ -31,8 +31,8 @@ type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {
   const { id, params: schema } = definition
   if (!/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)) throw new RangeError(`tool id "${id}" must be namespace.name`)
-  const parameters = definition.parameters ?? describedBy(schema, id)
-  if (definition.exec && !parameters.some(takesContract))
+  const parameters = definition.parameters ?? describeParameters(schema, id)
+  if (definition.exec && !parameters.some(isContractParameter))
     throw new RangeError(`${id}: a tool with exec needs the parameter \`contract\`, a list of {filename, description, visibility}`)
 
   return {
@@ -49,38 +49,38 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     run(params, call) {
       const judged = schema['~standard'].validate(params)
       return isThenable(judged)
-        ? Promise.resolve(judged).then((checked) => runChecked(definition, checked as StandardResult<unknown>, call))
-        : runChecked(definition, judged, call)
+        ? Promise.resolve(judged).then((checked) => runValidated(definition, checked as StandardResult<unknown>, call))
+        : runValidated(definition, judged, call)
     },
   }
 }
 
-const takesContract = ({ name, type }: Parameter) => name === 'contract' && (type === 'array' || type === 'any')
+const isContractParameter = ({ name, type }: Parameter) => name === 'contract' && (type === 'array' || type === 'any')
 
-function describedBy(schema: StandardSchemaV1, id: string): readonly Parameter[] {
+function describeParameters(schema: StandardSchemaV1, id: string): readonly Parameter[] {
   const listThem = `${id}: its schema cannot describe its parameters; list them in \`parameters\``
   let described: readonly Parameter[] | undefined
   try {
     described = parametersOf(schema)
   } catch (cause) {
-    throw new RangeError(`${listThem} (${messageOf(cause)})`, { cause })
+    throw new RangeError(`${listThem} (${messageForModel(cause)})`, { cause })
   }
   if (described === undefined) throw new RangeError(listThem)
   return described
 }
 
-function runChecked<Schema extends StandardSchemaV1>(
+function runValidated<Schema extends StandardSchemaV1>(
   definition: ToolDefinition<Schema>,
   checked: StandardResult<unknown>,
   call: Call,
 ): Outcome | Promise<Outcome> {
-  if (checked.issues) return failed('invalid_params', notAccepted(definition.id, checked.issues))
+  if (checked.issues) return failed('invalid_params', invalidParamsMessage(definition.id, checked.issues))
   const returned = definition.run(checked.value as OutputOf<Schema>, call)
-  return isThenable(returned) ? outcomeLater(returned) : outcomeOf(returned)
+  return isThenable(returned) ? awaitOutcome(returned) : outcomeOf(returned)
 }
 
 /** By waiting, not by its `then`: a promise may have one of its own, which nobody else would ask. */
-const outcomeLater = async (returned: PromiseLike<Returned>): Promise<Outcome> => outcomeOf(await returned)
+const awaitOutcome = async (returned: PromiseLike<Returned>): Promise<Outcome> => outcomeOf(await returned)
 
-const notAccepted = (id: string, issues: readonly StandardIssue[]) =>
+const invalidParamsMessage = (id: string, issues: readonly StandardIssue[]) =>
   `${id} does not accept these parameters: ${describeIssues(issues)}. Nothing ran. Send the call again with parameters that fit.`

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { faulty } from '../../test/support/cast.ts'
-import { toolStage } from '../../test/support/tool-stage.ts'
+import { toolFixture } from '../../test/support/tool-stage.ts'
 import { defineTool } from './define.ts'
 import { invoke } from './invoke.ts'
 import type { Tool } from './tool.ts'
@@ -9,7 +9,7 @@ import type { Tool } from './tool.ts'
 const tool = (run: () => unknown, timeoutMs?: number) =>
   defineTool({ id: 'test.tool', description: 'Does it.', params: z.object({}), run: run as () => string, ...(timeoutMs && { timeoutMs }) })
 
-const { call } = await toolStage([])
+const { call } = await toolFixture([])
 
 it('a tool that is done when it returns is not waited for', () => {
   expect(
@@ -18,7 +18,7 @@ it('a tool that is done when it returns is not waited for', () => {
       {},
       call,
     ),
-  ).toMatchObject({ outcome: { ok: true, output: 'done' }, stopped: false, leftBehind: false })
+  ).toMatchObject({ outcome: { ok: true, output: 'done' }, stopped: false, abandoned: false })
 })
 
 it('nor is one that throws, or one that does not accept its parameters', () => {
@@ -37,7 +37,7 @@ it.each([
   ],
   ['what only looks like one', () => Object.fromEntries([['then', (resolve: (value: string) => void) => resolve('done')]])],
 ])('whatever else can be awaited is: %s', async (_, run) => {
-  expect(await invoke(tool(run), {}, call)).toMatchObject({ outcome: { ok: true, output: 'done' }, leftBehind: false })
+  expect(await invoke(tool(run), {}, call)).toMatchObject({ outcome: { ok: true, output: 'done' }, abandoned: false })
 })
 
 it('one that has a time and is done when it returns leaves no timer behind', async () => {

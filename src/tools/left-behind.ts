@@ -2,7 +2,7 @@
  * The work's own end, or undefined when it was told to stop and is still not done after the grace. Whatever it does then is nobody's
  * business any more.
  */
-export function orLeftBehind<T>(
+export function withGracePeriod<T>(
   work: Promise<T>,
   signal: AbortSignal,
   graceMs: number,

@@ -1,4 +1,4 @@
-const byExtension: ReadonlyMap<string, string> = new Map([
+const mimeByExtension: ReadonlyMap<string, string> = new Map([
   ['md', 'text/markdown'],
   ['markdown', 'text/markdown'],
   ['txt', 'text/plain'],
@@ -30,10 +30,10 @@ const byExtension: ReadonlyMap<string, string> = new Map([
 
 /** What a file is, by its name alone. */
 export function mimeOf(name: string): string {
-  return byExtension.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? 'application/octet-stream'
+  return mimeByExtension.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? 'application/octet-stream'
 }
 
-const textTypes = /^(?:text\/|application\/(?:json|yaml|xml|javascript|x-ndjson|toml)$|[^/]+\/[^/]+\+(?:json|xml|yaml)$)/
+const textMimePattern = /^(?:text\/|application\/(?:json|yaml|xml|javascript|x-ndjson|toml)$|[^/]+\/[^/]+\+(?:json|xml|yaml)$)/
 
 /** Whether bytes of this type are text that a model can read. */
-export const isTextMime = (mime: string): boolean => textTypes.test(mime.split(';', 1)[0]?.trim().toLowerCase() ?? '')
+export const isTextMime = (mime: string): boolean => textMimePattern.test(mime.split(';', 1)[0]?.trim().toLowerCase() ?? '')

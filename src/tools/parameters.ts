@@ -10,28 +10,28 @@ export interface Parameter extends SignatureParameter {
   readonly shape?: string
 }
 
-const types: ReadonlySet<unknown> = new Set<ParameterType>(['string', 'number', 'integer', 'boolean', 'array', 'object'])
+const parameterTypes: ReadonlySet<unknown> = new Set<ParameterType>(['string', 'number', 'integer', 'boolean', 'array', 'object'])
 
-const deepestShape = 4
-const longestShape = 400
+const maxShapeDepth = 4
+const maxShapeLength = 400
 
 /** Read off the schema, in the order its author wrote them. Undefined when the schema cannot describe itself. */
 export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | undefined {
-  const description = describe(schema)
+  const description = jsonSchemaOf(schema)
   if (!isObject(description) || !isObject(description.properties)) return undefined
   const required = Array.isArray(description.required) ? description.required : []
-  return Object.entries(description.properties).map(([name, property]) => parameter(name, property, required.includes(name)))
+  return Object.entries(description.properties).map(([name, property]) => parameterOf(name, property, required.includes(name)))
 }
 
 /** Schemas of the Standard JSON Schema interface say what they accept; zod's do. */
-function describe(schema: StandardSchemaV1): unknown {
+function jsonSchemaOf(schema: StandardSchemaV1): unknown {
   const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: { input?: (options: { target: string }) => unknown } }
   return typeof jsonSchema?.input === 'function' ? jsonSchema.input({ target: 'draft-2020-12' }) : undefined
 }
 
-function parameter(name: string, property: unknown, required: boolean): Parameter {
+function parameterOf(name: string, property: unknown, required: boolean): Parameter {
   const shape = isObject(property) ? property : {}
-  const type = types.has(shape.type) ? (shape.type as ParameterType) : 'any'
+  const type = parameterTypes.has(shape.type) ? (shape.type as ParameterType) : 'any'
   const written = shapeOf(shape)
   return {
     name,
@@ -39,13 +39,13 @@ function parameter(name: string, property: unknown, required: boolean): Paramete
     required: required && !('default' in shape),
     ...(typeof shape.description === 'string' && { description: shape.description }),
     ...('default' in shape && { default: shape.default }),
-    ...(written !== type && written.length <= longestShape && { shape: written }),
+    ...(written !== type && written.length <= maxShapeLength && { shape: written }),
   }
 }
 
 /** JSON Schema in a few words. What has no short form is `any`: the tool will say what it did not accept. */
 function shapeOf(schema: unknown, depth = 0): string {
-  if (!isObject(schema) || depth > deepestShape) return 'any'
+  if (!isObject(schema) || depth > maxShapeDepth) return 'any'
   const options = schema.anyOf ?? schema.oneOf
   if (Array.isArray(options)) return options.map((option) => shapeOf(option, depth + 1)).join(' | ')
   if (Array.isArray(schema.enum)) return schema.enum.map((choice) => JSON.stringify(choice)).join(' | ')

@@ -39,7 +39,7 @@ export type Strategy = 'exploration' | 'exploitation' | 'neutral'
 /** What a tool is told about the call it serves. */
 export interface Call {
   readonly conversationId: string
-  readonly place: Place
+  readonly origin: Place
   readonly toolId: string
   /** `<conversation>/<turn>/<call>`: the same when a call is run again after a crash. */
   readonly idempotencyKey: string
@@ -48,7 +48,7 @@ export interface Call {
   /** Fires when the user steers, the turn is stopped or the time is up. A tool that does not listen is left behind. */
   readonly signal: AbortSignal
   /** What the model could see when it decided, and up to where that is frozen. */
-  readonly sight: Sight
+  readonly visiblePrompt: VisiblePrompt
   readonly clock: Pick<Clock, 'now' | 'randomHex'>
   readonly code: string | undefined
   /** Whose conversation it is. */
@@ -72,7 +72,7 @@ export interface Records {
   response?(callId: string): Promise<ResponseReceived | undefined>
 }
 
-export interface Sight {
+export interface VisiblePrompt {
   slice(): Slice
   points(): CachePoints
   readonly tokens: TokenCounter

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it } from 'vitest'
 import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { applyChange } from '../../src/core/timeline/apply.ts'
-import { blocksIn } from '../../src/core/timeline/change.ts'
+import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { journalOf } from '../../src/testing/conformance/store-kit.ts'
 import { acknowledged, codeCache, newPlace, openPlace, type Place, startWriter } from './children.ts'
@@ -24,7 +24,7 @@ async function inspect(place: Place, conversation: string): Promise<readonly str
   const authors: string[] = []
   for (const [index, { seq, change }] of entries.entries()) {
     expect(seq).toBe(index + 1)
-    const [block, more] = blocksIn(change)
+    const [block, more] = blocksOfChange(change)
     if (!block || more) throw new Error(`entry ${seq} is torn`)
     const { base64, ...whole } = blockNumber(seq, block.author)
     const { blob, ...found } = block

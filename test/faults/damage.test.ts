@@ -6,7 +6,7 @@ import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createSqliteStore } from '../../src/adapters/store/sqlite.ts'
 import { prompt } from '../../src/testing/blocks.ts'
-import { appended, compacted, journalOf, opened, owner, visibleIds, written } from '../../src/testing/conformance/store-kit.ts'
+import { appended, compacted, journalOf, opened, owner, visibleIds, writeConversation } from '../../src/testing/conformance/store-kit.ts'
 import { newPlace, openPlace, type Place } from './children.ts'
 
 const places: Place[] = []
@@ -19,7 +19,7 @@ async function filled(): Promise<Place> {
   const place = newPlace()
   places.push(place)
   const store = await openPlace(place)
-  await written(
+  await writeConversation(
     store,
     'c1',
     [opened('t1'), appended([prompt('a')]), appended([prompt('long '.repeat(4_000))], 2)],
@@ -187,10 +187,10 @@ it('a crash while blobs are being removed leaves too many, never too few, and th
   }
   const store = await createSqliteStore({ file: place.file, blobs: { ...files, remove }, clock: createSystemClock() })
   const texts = ['x', 'y'].map((letter) => prompt(letter.repeat(10_000)))
-  await written(store, 'doomed', [appended(texts)])
+  await writeConversation(store, 'doomed', [appended(texts)])
   await expect(store.delete('doomed')).rejects.toThrow('the power went out')
   expect(await store.loadVisible('doomed')).toBeUndefined()
-  await written(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)]) // one of them was removed, and not yet forgotten
+  await writeConversation(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)]) // one of them was removed, and not yet forgotten
   crashes = false
   expect((await store.retain({})).blobs).toBe(0)
   expect((await store.findByTurn('kept', 't1')).map(({ text }) => text?.[0])).toEqual(['x', 'y'])

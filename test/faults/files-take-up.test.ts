@@ -4,7 +4,7 @@ import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory.ts'
 import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
 import { localScope } from '../../src/core/scope.ts'
-import { blocksIn } from '../../src/core/timeline/change.ts'
+import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { LEASE_MS } from '../../src/ports/store.ts'
 import { contentsBelow } from '../../src/testing/conformance/workspace-kit.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
@@ -34,7 +34,7 @@ async function dieAndTakeUp(replies: readonly Reply[], at: { readonly append: nu
   const next = createHarness({ replies: replies.slice(Math.min(used, heard)), clock, workspaces, hosting, store })
   await next.agent.recover()
   const journal = await next.journal()
-  const blocks = journal.flatMap(blocksIn)
+  const blocks = journal.flatMap(blocksOfChange)
   const turnId = blocks[0]?.turn_id ?? ''
   const files = turnId === '' ? {} : await contentsBelow(await workspaces.open(localScope, 'c1'), `${turnId}/files`)
   return { survived, entered: journal.length > 0, blocks, files, hosted, open: (await next.timeline()).openTurn, left: next.model.left }

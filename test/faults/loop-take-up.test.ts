@@ -4,7 +4,7 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory.ts'
 import { type Agent, createAgentFrom } from '../../src/agent/agent.ts'
 import type { AgentSettings } from '../../src/agent/settings.ts'
-import { blocksIn, type Change } from '../../src/core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../src/core/timeline/change.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import type { Model, ModelRequest } from '../../src/ports/model.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
@@ -173,7 +173,7 @@ async function die(story: Story, at: { readonly append: number; readonly side: B
   )
   const left = await journalOf(store)
   const heard = left.flatMap((change) => (change.type === 'response.received' ? [change.role ?? `${change.iteration}`] : []))
-  const said = left.flatMap(blocksIn).flatMap(({ type, text }) => (type === 'assistant.completion.attempt' ? [text] : []))
+  const said = left.flatMap(blocksOfChange).flatMap(({ type, text }) => (type === 'assistant.completion.attempt' ? [text] : []))
   clock.advance(LEASE_MS + 1)
   const before = asked.length
   await agentOn(store).recover()

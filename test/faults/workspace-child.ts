@@ -5,7 +5,7 @@ const [folder = '', kind = 'custom', what = 'checkout'] = process.argv.slice(2)
 const { workspace, history, publish, turns } = await openMachine(folder, kind as Kind)
 
 if (what === 'checkout') {
-  await workspace.begin('turn_c')
+  await workspace.startTurn('turn_c')
   for (let n = 0; ; n++) {
     const mode = n % 3 === 2 ? 'overlay' : 'replace'
     const outcome = await workspace.checkout('turn_c', { mode, sources: [{ turnId: n % 2 === 0 ? 'turn_a' : 'turn_b', rel: '' }] }, history)
@@ -15,7 +15,7 @@ if (what === 'checkout') {
 } else {
   for (let n = turns().length; ; n++) {
     const turnId = `turn_${String(n).padStart(4, '0')}`
-    await workspace.begin(turnId)
+    await workspace.startTurn(turnId)
     await workspace.files.replaceFolder(`${turnId}/files`, contentsOf(turnId))
     await publish(turnId)
     console.log(n)

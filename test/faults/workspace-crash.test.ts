@@ -40,14 +40,14 @@ describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind)
     const folder = mkdtempSync(join(root, 'checkout-'))
     const before = await openMachine(folder, kind)
     for (const word of ['turn_a', 'turn_b']) {
-      await before.workspace.begin(word)
+      await before.workspace.startTurn(word)
       await before.workspace.files.replaceFolder(`${word}/files`, contentsOf(word))
       await before.publish(word)
     }
     for (let kill = 0; kill < KILLS; kill++) {
       await killedWhile(folder, kind, 'checkout', kill)
       const { workspace, history } = await openMachine(folder, kind)
-      await workspace.begin('turn_c')
+      await workspace.startTurn('turn_c')
       const found = await contentsBelow(workspace, 'turn_c/files')
       expect([asText('turn_a'), asText('turn_b')]).toContainEqual(found)
       const again = await workspace.checkout('turn_c', { mode: 'replace', sources: [{ turnId: 'turn_a', rel: '' }] }, history)
@@ -66,12 +66,12 @@ describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind)
         const version = await workspace.version(turnId, history)
         if (turns().includes(turnId)) expect(version?.length).toBe(contentsOf(turnId).size)
         if (!version) continue
-        await workspace.begin('turn_z')
+        await workspace.startTurn('turn_z')
         await workspace.checkout('turn_z', { mode: 'replace', sources: [{ turnId, rel: '' }] }, history)
         expect(await contentsBelow(workspace, 'turn_z/files')).toEqual(asText(turnId))
       }
       const open = `turn_${String(turns().length).padStart(4, '0')}`
-      await workspace.begin(open)
+      await workspace.startTurn(open)
       await workspace.files.replaceFolder(`${open}/files`, contentsOf(open))
       await publish(open)
       expect((await workspace.version(open, history))?.length).toBe(contentsOf(open).size)

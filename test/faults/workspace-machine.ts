@@ -5,7 +5,7 @@ import { createCustomWorkspaces } from '../../src/adapters/workspace/custom.ts'
 import { createGitWorkspaces } from '../../src/adapters/workspace/git.ts'
 import { parseJson } from '../../src/core/json.ts'
 import { localScope } from '../../src/core/scope.ts'
-import type { History, Workspace } from '../../src/ports/workspace.ts'
+import type { RecordedFiles, Workspace } from '../../src/ports/workspace.ts'
 import { foldersOnDisk } from '../support/workspaces.ts'
 
 export type Kind = 'custom' | 'git'
@@ -20,7 +20,7 @@ export const contentsOf = (word: string): ReadonlyMap<string, Uint8Array> =>
 export async function openMachine(
   folder: string,
   kind: Kind,
-): Promise<{ workspace: Workspace; history: History; publish(turnId: string): Promise<void>; turns(): readonly string[] }> {
+): Promise<{ workspace: Workspace; history: RecordedFiles; publish(turnId: string): Promise<void>; turns(): readonly string[] }> {
   const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
   const place = join(folder, 'workspaces')
   const workspaces =
@@ -34,7 +34,7 @@ export async function openMachine(
       .split('\n')
       .map((line) => parseJson(line) as { turn_id: string } | undefined) // the last line may be torn
       .filter((record) => record !== undefined)
-  const history: History = {
+  const history: RecordedFiles = {
     bytes: async () => undefined,
     paths: async () => [],
     manifest: async (turnId) => records().findLast((record) => record.turn_id === turnId),

@@ -9,7 +9,7 @@ import {
   systemMessage,
   toolResult,
 } from '../../src/core/block/index.ts'
-import { enter } from '../../src/core/timeline/enter.ts'
+import { assignIds } from '../../src/core/timeline/enter.ts'
 import { blocksAtPath, blocksOf, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 import { changed, opening, timelineOf, withDrafts } from '../support/timelines.ts'
@@ -100,7 +100,7 @@ export const compacted = (): Situation => {
   ])
   const last = blocksOf(full).find(({ path }) => path === 'ar:turn_1.assistant.completion') as Block
   const noteText = '[P] prefers small places\n[D] Wanderlog and TheFork are the primary sources'
-  const blocks = enter(full, [
+  const blocks = assignIds(full, [
     rangeSummary('turn_2', minute(4), {
       text: 'The user asked for three places to eat in Wuppertal and got a ranked list.\n\n[INTERNAL MEMORY DIGEST]\nActive conversation preferences:\n- prefers small places',
       coveredTurnIds: ['turn_1'],
@@ -158,7 +158,7 @@ export const midTurnCompacted = (): Situation => {
     timeline: changed(
       full,
       { type: 'blocks.hidden', ids: folded.map(({ id }) => id), replacement_text: '', reason: 'compaction' },
-      { type: 'blocks.inserted', after_id: (folded.at(-1) as Block).id, blocks: enter(full, [checkpoint]) },
+      { type: 'blocks.inserted', after_id: (folded.at(-1) as Block).id, blocks: assignIds(full, [checkpoint]) },
     ),
     turnId: 'turn_1',
   }

@@ -18,7 +18,7 @@ import {
   userEvent,
 } from '../../src/core/block/index.ts'
 import { emptyPool } from '../../src/core/sources/merge.ts'
-import { enter } from '../../src/core/timeline/enter.ts'
+import { assignIds } from '../../src/core/timeline/enter.ts'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 import { changed, opening, timelineOf } from '../support/timelines.ts'
@@ -188,7 +188,11 @@ const feedback = (): Situation => {
   const end = blocksOf(told).findLast(({ turn_id }) => turn_id === 'turn_1') as Block
   const said = { text: 'Scarpati is closed for good', origin: 'user' as const, reaction: 'not_ok' as const }
   return {
-    timeline: changed(told, { type: 'blocks.inserted', after_id: end.id, blocks: enter(told, [turnFeedback('turn_1', minute(20), said)]) }),
+    timeline: changed(told, {
+      type: 'blocks.inserted',
+      after_id: end.id,
+      blocks: assignIds(told, [turnFeedback('turn_1', minute(20), said)]),
+    }),
     turnId: 'turn_2',
     announce: {
       budget: budget(0),

@@ -5,7 +5,7 @@ import { PassThrough, Writable } from 'node:stream'
 import { expect } from 'vitest'
 import { main } from '../../src/cli/main.ts'
 import type { EndSignal, Terminal } from '../../src/cli/terminal.ts'
-import type { Layer } from '../../src/config.ts'
+import type { SettingsLayer } from '../../src/config.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 
 /** The command line in a folder of its own, with everything it prints. */
@@ -17,7 +17,7 @@ export interface CommandLine {
   start(...args: readonly string[]): Running
   readonly environment: Record<string, string>
   /** Settings that come before everything else. */
-  given: Layer['values']
+  given: SettingsLayer['values']
   /** From now on the model says this, and nothing else is set. */
   says(...replies: readonly Reply[]): ScriptedModel
   remove(): void
@@ -34,7 +34,7 @@ export interface Running {
   until(words: string | RegExp): Promise<string>
 }
 
-export function createCommandLine(given: Layer['values'] = {}): CommandLine {
+export function createCommandLine(given: SettingsLayer['values'] = {}): CommandLine {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-cli-'))
   const line: CommandLine = {
     folder,
@@ -99,7 +99,7 @@ function fakeTerminal(folder: string, environment: Record<string, string>) {
     errors: into('all'),
     environment,
     folder,
-    onEnd(listener) {
+    onSignal(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },

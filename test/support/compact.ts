@@ -1,5 +1,5 @@
 import { artifactDigest, type Block, type Draft, decisionNotes, internalNote, type Plan, planSnapshot } from '../../src/core/block/index.ts'
-import { type Answers, type Finished, finishCompaction } from '../../src/core/compaction/finish.ts'
+import { type CompactionResult, finishCompaction, type SummaryAnswers } from '../../src/core/compaction/finish.ts'
 import { type CompactionOptions, type CompactionPlan, planCompaction } from '../../src/core/compaction/plan.ts'
 import { createEstimator } from '../../src/core/estimate/estimator.ts'
 import { createRenderer } from '../../src/core/render/render.ts'
@@ -8,7 +8,7 @@ import { applyChange } from '../../src/core/timeline/apply.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 import { blockAt, blocksOf, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { roughTokens } from '../../src/core/tokens.ts'
-import { call, completion, header, minute, place, prompt, result } from '../../src/testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, prompt, result } from '../../src/testing/blocks.ts'
 import { timelineOf } from './timelines.ts'
 
 export const tokens = createEstimator(roughTokens)
@@ -36,12 +36,12 @@ export const plan = (timeline: Timeline, options: Partial<CompactionOptions> = {
   })
 
 /** As a summariser would: it answers whatever it is asked. */
-export const answer = (planned: CompactionPlan, text = 'What happened so far.'): Answers => ({
+export const answer = (planned: CompactionPlan, text = 'What happened so far.'): SummaryAnswers => ({
   ...(planned.history && { history: text }),
   ...(planned.prefix && { prefix: text }),
 })
 
-export const finish = (timeline: Timeline, planned: CompactionPlan, answers: Answers = answer(planned)): Finished =>
+export const finish = (timeline: Timeline, planned: CompactionPlan, answers: SummaryAnswers = answer(planned)): CompactionResult =>
   finishCompaction(timeline, planned, answers, { now: minute(5000), tokens, slice })
 
 export interface Compacted {
@@ -60,7 +60,7 @@ export function compact(timeline: Timeline, options: Partial<CompactionOptions> 
 
 export const words = (count: number) => 'word '.repeat(count).trim()
 export const round = (turnId: string, n: number, size = 40): readonly Draft[] => [
-  decisionNotes(place(`${turnId}c${n}`, turnId, n), `step ${n} of ${turnId}`),
+  decisionNotes(blockOrigin(`${turnId}c${n}`, turnId, n), `step ${n} of ${turnId}`),
   call(`${turnId}c${n}`, 'web_tools.web_search', turnId, n),
   result(`${turnId}c${n}`, `result ${n} of ${turnId}: ${words(size)}`, turnId, n),
 ]
@@ -81,8 +81,8 @@ export const noted = (turnId: string, name: string, text: string, callId = name)
   const path = `fi:${turnId}.files/${name}.md`
   return [
     call(callId, 'react.write', turnId, 5),
-    artifactDigest(place(callId, turnId, 5), { artifact_path: path, visibility: 'internal', mime: 'text/markdown' }),
-    internalNote(place(callId, turnId, 5), path, text),
+    artifactDigest(blockOrigin(callId, turnId, 5), { artifact_path: path, visibility: 'internal', mime: 'text/markdown' }),
+    internalNote(blockOrigin(callId, turnId, 5), path, text),
   ]
 }
 export const drawn = (plan_id: string, steps: readonly string[], turnId: string, more: Partial<Plan> = {}) =>

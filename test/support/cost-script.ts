@@ -1,12 +1,12 @@
 import { type Draft, type Place, toolCall, toolResult } from '../../src/core/block/index.ts'
-import { defaultTailTokens, hidHappened, planHide } from '../../src/core/hide/hide.ts'
+import { defaultTailTokens, planHide, turnHasHidden } from '../../src/core/hide/hide.ts'
 import { toolPath } from '../../src/core/path/build.ts'
 import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
 import type { Part } from '../../src/core/render/part.ts'
 import { createRenderer } from '../../src/core/render/render.ts'
 import type { Slice } from '../../src/core/render/slice.ts'
 import { applyChange } from '../../src/core/timeline/apply.ts'
-import { enter } from '../../src/core/timeline/enter.ts'
+import { assignIds } from '../../src/core/timeline/enter.ts'
 import { emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { roughTokens } from '../../src/core/tokens.ts'
 import { completion, minute } from '../../src/testing/blocks.ts'
@@ -43,9 +43,9 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
   let timeline = emptyTimeline()
   let seconds = 0
   const append = (drafts: readonly Draft[]) => {
-    timeline = applyChange(timeline, { type: 'blocks.appended', blocks: enter(timeline, drafts) })
+    timeline = applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
   }
-  const pointsOf = (slice: Slice, turnId: string) => cachePoints(slice, defaultCachePolicy, { hidHappened: hidHappened(timeline, turnId) })
+  const pointsOf = (slice: Slice, turnId: string) => cachePoints(slice, defaultCachePolicy, { hasHidden: turnHasHidden(timeline, turnId) })
   const ask = (currentTurnId: string) => {
     const announce = script.announceTokens === 0 ? undefined : words(`status at ${seconds}`, script.announceTokens * 4)
     const { parts, stableParts } = renderer.render(timeline, {

@@ -5,9 +5,9 @@ import { localScope } from '../../src/core/scope.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
 import { minute } from '../../src/testing/blocks.ts'
-import { createTestJournal, publishedTurn } from '../../src/testing/conformance/workspace-kit.ts'
+import { createTestJournal, publishTurn } from '../../src/testing/conformance/workspace-kit.ts'
 import type { Tool } from '../../src/tools/tool.ts'
-import { toolStage } from './tool-stage.ts'
+import { toolFixture } from './tool-stage.ts'
 
 const machine = (blobs: BlobStore) => createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
 
@@ -17,21 +17,21 @@ export async function afterEarlierTurns(
   more: (blobs: BlobStore) => Promise<readonly Draft[]> = async () => [],
 ) {
   let workspace: Workspace | undefined
-  const stage = await toolStage(
+  const stage = await toolFixture(
     async (blobs) => {
       const journal = createTestJournal()
       const before = await machine(blobs).open(localScope, 'c1')
       workspace = await machine(blobs).open(localScope, 'c1')
       const drafts: Draft[] = []
       for (const [turnId, files] of Object.entries(turns)) {
-        drafts.push(workspacePublish(turnId, minute(1), await publishedTurn(before, turnId, journal, files)))
+        drafts.push(workspacePublish(turnId, minute(1), await publishTurn(before, turnId, journal, files)))
       }
       return [...drafts, ...(await more(blobs))]
     },
     { turnId: 'turn_c' },
   )
   const own = workspace as Workspace
-  await own.begin('turn_c')
+  await own.startTurn('turn_c')
   const call = { ...stage.call, workspace: async () => own }
   const read = async (path: string) => {
     const bytes = await own.files.read(path)

@@ -7,7 +7,7 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory.ts'
 import { createCustomWorkspaces } from '../../src/adapters/workspace/custom.ts'
 import { createGitWorkspaces } from '../../src/adapters/workspace/git.ts'
-import { blocksIn } from '../../src/core/timeline/change.ts'
+import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
@@ -57,7 +57,7 @@ export function stageOn(kind: Kind) {
     params: z.object({}),
     async run(_, call) {
       await call.workspace()
-      await act(call.place.turnId)
+      await act(call.origin.turnId)
       return 'ran'
     },
   })
@@ -94,7 +94,7 @@ export function stageOn(kind: Kind) {
         await plant(known)
       }
       const said = await stage.say('Go on.')
-      const blocks = (await stage.journal()).flatMap(blocksIn).filter(({ turn_id }) => turn_id === said.turnId)
+      const blocks = (await stage.journal()).flatMap(blocksOfChange).filter(({ turn_id }) => turn_id === said.turnId)
       const callIds = blocks.flatMap(({ type, call_id }) => (type === 'react.tool.call' ? [call_id] : [])).slice(1)
       const results = callIds.map((callId) =>
         blocks.filter(({ type, call_id }) => type === 'react.tool.result' && call_id === callId).map(({ text = '' }) => text),

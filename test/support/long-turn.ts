@@ -77,9 +77,9 @@ function lastResult({ parts }: ModelRequest): string {
 
 export function longTurnTools(outside: Outside): readonly Tool[] {
   const act = async (toolId: string, call: Call) => {
-    await outside.moment(`tool ${call.place.iteration} before`, call.conversationId)
+    await outside.moment(`tool ${call.origin.iteration} before`, call.conversationId)
     outside.effect(call.idempotencyKey, toolId)
-    await outside.moment(`tool ${call.place.iteration} behind`, call.conversationId)
+    await outside.moment(`tool ${call.origin.iteration} behind`, call.conversationId)
   }
   const pay = defineTool({
     id: 'shop.pay',

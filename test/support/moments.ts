@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../../src/core/event.ts'
-import type { Harness, Said } from '../../src/testing/harness.ts'
+import type { Harness, RecordedTurn } from '../../src/testing/harness.ts'
 
 /** Something to do as soon as something else has happened. Each moment comes once. */
 export interface Moment {
@@ -8,7 +8,7 @@ export interface Moment {
 }
 
 /** Says something, and lives through the moments in their order. */
-export async function sayThen(stage: Harness, input: string, ...moments: readonly Moment[]): Promise<Said> {
+export async function sayThen(stage: Harness, input: string, ...moments: readonly Moment[]): Promise<RecordedTurn> {
   const turn = stage.agent.run({ conversation: stage.conversation, input })
   const events: TurnEvent[] = []
   const left = [...moments]

@@ -1,7 +1,7 @@
-import type { ReceivedChannel, Response } from '../../src/core/decision/response.ts'
+import type { ParsedResponse, ReceivedChannel } from '../../src/core/decision/response.ts'
 
 /** A response as the parser would leave it, from its channels in order: `[name, text]`, a name twice for two openings. */
-export function responseOf(channels: readonly (readonly [string, string])[], rest: Partial<Response> = {}): Response {
+export function responseOf(channels: readonly (readonly [string, string])[], rest: Partial<ParsedResponse> = {}): ParsedResponse {
   const names = [...new Set(channels.map(([name]) => name))]
   const cut = rest.finishReason !== undefined && rest.finishReason !== 'stop'
   const received = names.map((name, index): ReceivedChannel => {
@@ -13,5 +13,5 @@ export function responseOf(channels: readonly (readonly [string, string])[], res
 }
 
 /** `thinking`, then the action, then whatever follows it. */
-export const decided = (action: unknown, ...after: readonly (readonly [string, string])[]): Response =>
+export const decided = (action: unknown, ...after: readonly (readonly [string, string])[]): ParsedResponse =>
   responseOf([['thinking', 'Let me see.'], ['action', typeof action === 'string' ? action : JSON.stringify(action)], ...after])

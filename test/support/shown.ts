@@ -2,7 +2,7 @@ import { artifactContent, artifactDigest, type Draft } from '../../src/core/bloc
 import type { Part } from '../../src/core/render/part.ts'
 import { createRenderer, type Prompt, type RenderOptions } from '../../src/core/render/render.ts'
 import { sliceOf } from '../../src/core/render/show.ts'
-import { call, header, place } from '../../src/testing/blocks.ts'
+import { blockOrigin, call, header } from '../../src/testing/blocks.ts'
 import { plainOptions, timelineOf } from './timelines.ts'
 
 export const blob = (size = 100) => ({ sha256: 'a'.repeat(64), size })
@@ -23,6 +23,6 @@ export const render = (drafts: readonly Draft[], options: RenderOptions = plainO
 /** `react.write`: the call, the digest, the content. */
 export const written = (callId: string, path: string, text: string): readonly Draft[] => [
   call(callId, 'react.write'),
-  artifactDigest(place(callId), { artifact_path: path }),
-  artifactContent(place(callId), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
+  artifactDigest(blockOrigin(callId), { artifact_path: path }),
+  artifactContent(blockOrigin(callId), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
 ]

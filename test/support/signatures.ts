@@ -1,4 +1,4 @@
-import type { ParameterType, ToolSignature, Tools } from '../../src/core/decision/signature.ts'
+import type { ParameterType, ToolSignature, ToolSignatures } from '../../src/core/decision/signature.ts'
 
 /** `name:type` in order; `!` behind it for required. */
 export function signature(id: string, parameters: string, rest: Partial<ToolSignature> = {}): ToolSignature {
@@ -15,7 +15,7 @@ export function signature(id: string, parameters: string, rest: Partial<ToolSign
   }
 }
 
-export const toolsOf = (...signatures: readonly ToolSignature[]): Tools => ({
+export const toolsOf = (...signatures: readonly ToolSignature[]): ToolSignatures => ({
   find: (id) => signatures.find((known) => known.id === id),
   ids: signatures.map(({ id }) => id),
 })
@@ -23,9 +23,9 @@ export const toolsOf = (...signatures: readonly ToolSignature[]): Tools => ({
 /** The tools that the protocol's own rules speak of. */
 export const someTools = toolsOf(
   signature('react.read', 'paths:array! stats_only:boolean'),
-  signature('react.write', 'path! channel content! kind scratchpad:boolean', { order: 'hard', ordered: 4 }),
+  signature('react.write', 'path! channel content! kind scratchpad:boolean', { order: 'hard', orderedCount: 4 }),
   signature('react.patch', 'path! channel patch! kind', { order: 'hard' }),
-  signature('rendering_tools.write_pdf', 'path! content! format title landscape:boolean', { order: 'hard', ordered: 1 }),
+  signature('rendering_tools.write_pdf', 'path! content! format title landscape:boolean', { order: 'hard', orderedCount: 1 }),
   signature('web_tools.web_search', 'queries:any! objective n:integer'),
   signature('exec_tools.execute_code_python', 'contract:array! prog_name timeout_s:number', { exec: true }),
   signature('ctx_tools.fetch_ctx', 'path!', { onlyInCode: true }),

@@ -4,13 +4,13 @@ import type { RenderOptions } from '../../src/core/render/render.ts'
 import type { Slice } from '../../src/core/render/slice.ts'
 import { applyChange } from '../../src/core/timeline/apply.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
-import { enter } from '../../src/core/timeline/enter.ts'
+import { assignIds } from '../../src/core/timeline/enter.ts'
 import { emptyTimeline, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 
 /** The timeline after these entries, appended to what there is. */
 export function withDrafts(timeline: Timeline, drafts: readonly Draft[]): Timeline {
-  return applyChange(timeline, { type: 'blocks.appended', blocks: enter(timeline, drafts) })
+  return applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
 }
 
 export const timelineOf = (drafts: readonly Draft[]): Timeline => withDrafts(emptyTimeline(), drafts)

@@ -13,12 +13,12 @@ import { blocksAtPath, emptyTimeline } from '../../src/core/timeline/timeline.ts
 import { roughTokens } from '../../src/core/tokens.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
-import { entered, place } from '../../src/testing/blocks.ts'
+import { blockOrigin, withIds } from '../../src/testing/blocks.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import type { Call, Tool } from '../../src/tools/tool.ts'
 
 /** A conversation with some blocks in it, and a tool that is called next. */
-export async function toolStage(
+export async function toolFixture(
   drafts: readonly Draft[] | ((blobs: BlobStore) => Promise<readonly Draft[]>),
   options: {
     readonly hidden?: readonly string[]
@@ -33,7 +33,7 @@ export async function toolStage(
   const store = createMemoryStore({ blobs, clock })
   const claim = await store.claim('c1', { id: 'test', host: 'here', pid: 1 })
   const made = typeof drafts === 'function' ? await drafts(blobs) : drafts
-  if (made.length > 0) await store.append(claim, [{ type: 'blocks.appended', blocks: entered(made) }])
+  if (made.length > 0) await store.append(claim, [{ type: 'blocks.appended', blocks: withIds(made) }])
   const timelineNow = async () => (await store.loadVisible('c1'))?.timeline ?? emptyTimeline()
   for (const path of hidden) {
     const ids = blocksAtPath(await timelineNow(), path).map(({ id }) => id)
@@ -45,16 +45,16 @@ export async function toolStage(
   }
   const timeline = await timelineNow()
   const workspace = options.workspace ?? (await createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles }).open(localScope, 'c1'))
-  const at: Place = place('k', turnId, 50)
+  const at: Place = blockOrigin('k', turnId, 50)
   const slice = () => sliceOf(timeline, defaultSettings, turnId)
   const call: Call = {
     conversationId: 'c1',
-    place: at,
+    origin: at,
     toolId: 'test.tool',
     idempotencyKey: `c1/${turnId}/k`,
     timeline,
     signal: new AbortController().signal,
-    sight: { slice, points: () => cachePoints(slice(), defaultCachePolicy), tokens: roughTokens },
+    visiblePrompt: { slice, points: () => cachePoints(slice(), defaultCachePolicy), tokens: roughTokens },
     clock,
     code: undefined,
     scope: localScope,

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobRef } from '../../core/block/index.ts'
-import { Failure, thrownMessage } from '../../core/failure.ts'
+import { errorMessage, Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
 /** Blobs that can be looked through, for whoever knows which of them are needed. */
@@ -64,10 +64,10 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       const sha256 = sha256Of(bytes)
       try {
         await prepare()
-        if (!(await renewed(place(sha256), bytes.length))) await write(sha256, bytes)
+        if (!(await touchIfWhole(place(sha256), bytes.length))) await write(sha256, bytes)
         await syncFolder(shelf(sha256)) // also when it was there: whoever renamed it may not have come this far
       } catch (error) {
-        throw new Failure('store.failed', `blob ${sha256} could not be written: ${thrownMessage(error)}`, {
+        throw new Failure('store.failed', `blob ${sha256} could not be written: ${errorMessage(error)}`, {
           cause: error,
           details: { sha256 },
         })
@@ -76,7 +76,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
     },
 
     async get(sha256) {
-      const bytes = isHash(sha256) ? await readOrNothing(place(sha256)) : undefined
+      const bytes = isHash(sha256) ? await readIfExists(place(sha256)) : undefined
       if (!bytes) throw new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
       if (sha256Of(bytes) !== sha256) {
         throw new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
@@ -92,10 +92,10 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
 
     async list() {
       const found: StoredBlob[] = []
-      for (const name of await namesIn(folder)) {
+      for (const name of await listFolder(folder)) {
         if (!/^[0-9a-f]{2}$/.test(name)) continue
-        for (const sha256 of (await namesIn(join(folder, name))).filter(isHash)) {
-          const file = await statOrNothing(place(sha256))
+        for (const sha256 of (await listFolder(join(folder, name))).filter(isHash)) {
+          const file = await statIfExists(place(sha256))
           if (file) found.push({ sha256, size: file.size, putAt: file.mtimeMs })
         }
       }
@@ -106,9 +106,9 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       if (!isHash(sha256)) return false
       await prepare()
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
-      if (!(await movedAside(place(sha256), aside))) return false
+      if (!(await moveAside(place(sha256), aside))) return false
       // Looked at where no put finds it any more: one that came before has made it young, one that comes now writes it anew.
-      const isOld = ((await changedAt(aside)) ?? before) < before
+      const isOld = ((await modifiedAt(aside)) ?? before) < before
       if (isOld) await rm(aside, { force: true })
       else await rename(aside, place(sha256))
       return isOld
@@ -119,21 +119,21 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
 /** A name from outside is a path only if it is a hash. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-const isAbsent = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
+const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 async function makeFolders(folder: string, incoming: string): Promise<void> {
   await mkdir(incoming, { recursive: true, mode: 0o700 })
   await syncFolder(folder)
-  await removeLeftovers(incoming)
+  await removeOldDrafts(incoming)
 }
 
 /** Age is told by comparing files, so that it does not depend on whose clock stamps them. */
-async function removeLeftovers(incoming: string): Promise<void> {
+async function removeOldDrafts(incoming: string): Promise<void> {
   const hour = 3_600_000
-  const times = await Promise.all((await readdir(incoming)).map(async (name) => ({ name, at: await changedAt(join(incoming, name)) })))
+  const times = await Promise.all((await readdir(incoming)).map(async (name) => ({ name, at: await modifiedAt(join(incoming, name)) })))
   const probe = join(incoming, `probe.${randomBytes(6).toString('hex')}`)
   await (await open(probe, 'wx', 0o600)).close()
-  const now = await changedAt(probe)
+  const now = await modifiedAt(probe)
   await rm(probe, { force: true })
   for (const { name, at } of times) {
     if (at !== undefined && now !== undefined && now - at > hour) await rm(join(incoming, name), { force: true })
@@ -149,51 +149,51 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-const sizeOf = async (path: string) => (await statOrNothing(path))?.size
-const changedAt = async (path: string) => (await statOrNothing(path))?.mtimeMs
+const sizeOf = async (path: string) => (await statIfExists(path))?.size
+const modifiedAt = async (path: string) => (await statIfExists(path))?.mtimeMs
 
 /** Whether the blob is there, whole; it is then as young as if it had just been written. */
-async function renewed(path: string, size: number): Promise<boolean> {
+async function touchIfWhole(path: string, size: number): Promise<boolean> {
   if ((await sizeOf(path)) !== size) return false
   const now = new Date()
-  return ifThere(utimes(path, now, now))
+  return succeedsIfExists(utimes(path, now, now))
 }
 
-const movedAside = (path: string, aside: string) => ifThere(rename(path, aside))
+const moveAside = (path: string, aside: string) => succeedsIfExists(rename(path, aside))
 
-async function ifThere(done: Promise<void>): Promise<boolean> {
+async function succeedsIfExists(done: Promise<void>): Promise<boolean> {
   try {
     await done
     return true
   } catch (error) {
-    if (isAbsent(error)) return false
+    if (isNotFound(error)) return false
     throw error
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
+async function listFolder(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder)
   } catch (error) {
-    if (isAbsent(error)) return []
+    if (isNotFound(error)) return []
     throw error
   }
 }
 
-async function statOrNothing(path: string) {
+async function statIfExists(path: string) {
   try {
     return await stat(path)
   } catch (error) {
-    if (isAbsent(error)) return undefined
+    if (isNotFound(error)) return undefined
     throw error
   }
 }
 
-async function readOrNothing(path: string): Promise<Uint8Array | undefined> {
+async function readIfExists(path: string): Promise<Uint8Array | undefined> {
   try {
     return new Uint8Array(await readFile(path))
   } catch (error) {
-    if (isAbsent(error)) return undefined
+    if (isNotFound(error)) return undefined
     throw error
   }
 }

@@ -1,19 +1,19 @@
 import { parentPort } from 'node:worker_threads'
 
 /** What the thread of `pdf.ts` is asked, and what it says. One question at a time. */
-export interface PdfQuestion {
+export interface PdfRequest {
   readonly bytes: Uint8Array
   readonly maxPages: number
 }
 
-export type PdfAnswer =
+export type PdfResponse =
   | { readonly ok: true; readonly pages: number; readonly text: readonly string[] }
   | { readonly ok: false; readonly reason: 'encrypted' | 'damaged' | 'reader_missing'; readonly message: string }
 
 /** Over all pages. */
-const longestText = 10_000_000
+const maxTextLength = 10_000_000
 
-async function read({ bytes, maxPages }: PdfQuestion): Promise<PdfAnswer> {
+async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {
   const pdfjs = await import('pdfjs-dist/legacy/build/pdf.mjs').catch(() => undefined)
   if (!pdfjs) return { ok: false, reason: 'reader_missing', message: 'the package pdfjs-dist is not installed' }
   const task = pdfjs.getDocument({
@@ -29,7 +29,7 @@ async function read({ bytes, maxPages }: PdfQuestion): Promise<PdfAnswer> {
   try {
     const document = await task.promise
     const text: string[] = []
-    for (let left = longestText; text.length < Math.min(maxPages, document.numPages) && left > 0; ) {
+    for (let left = maxTextLength; text.length < Math.min(maxPages, document.numPages) && left > 0; ) {
       const page = await document.getPage(text.length + 1)
       const { items } = await page.getTextContent()
       const words = items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('')
@@ -46,6 +46,6 @@ async function read({ bytes, maxPages }: PdfQuestion): Promise<PdfAnswer> {
   }
 }
 
-parentPort?.on('message', (question: PdfQuestion) => {
+parentPort?.on('message', (question: PdfRequest) => {
   void read(question).then((answer) => parentPort?.postMessage(answer))
 })

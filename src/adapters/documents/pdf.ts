@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { Failure } from '../../core/failure.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
-import type { PdfAnswer, PdfQuestion } from './pdf-thread.ts'
+import type { PdfRequest, PdfResponse } from './pdf-thread.ts'
 
 export interface PdfReader extends DocumentReader {
   close(): Promise<void>
@@ -24,10 +24,10 @@ export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): P
     await ending?.terminate()
   }
 
-  async function ask(question: PdfQuestion): Promise<PdfText> {
+  async function ask(question: PdfRequest): Promise<PdfText> {
     clearTimeout(idle)
     thread ??= startThread()
-    const answer = await answerOf(thread, question, timeoutMs).catch(async (error: unknown) => {
+    const answer = await sendRequest(thread, question, timeoutMs).catch(async (error: unknown) => {
       await end() // it is still at it, or gone
       throw error
     })
@@ -57,8 +57,8 @@ function startThread(): Worker {
   return thread
 }
 
-function answerOf(thread: Worker, question: PdfQuestion, timeoutMs: number): Promise<PdfAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<PdfAnswer>()
+function sendRequest(thread: Worker, question: PdfRequest, timeoutMs: number): Promise<PdfResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<PdfResponse>()
   const slow = () => reject(unreadable('too_slow', `it was not read within ${timeoutMs} ms`))
   const gone = (why: unknown) => reject(unreadable('too_slow', `reading it took more than the reader has: ${why}`))
   const timer = setTimeout(slow, timeoutMs)

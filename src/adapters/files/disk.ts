@@ -3,12 +3,12 @@ import { Failure } from '../../core/failure.ts'
 import type { Files } from '../../ports/files.ts'
 import { newDraftId } from './draft-id.ts'
 import { errorCode } from './error-code.ts'
-import { createGate } from './gate.ts'
+import { createFolderLock } from './gate.ts'
 import { listFiles } from './listing.ts'
-import { checkReplaceable, isReadOnly, openFile, readAll, writeThrough } from './open-file.ts'
-import { enter, enterOrMake, type OpenFolder, openRoot, walk } from './open-folder.ts'
-import { checkContents, defaultMaxBytes, folderSegments, refuse, safeSegments } from './refuse.ts'
-import { openPrivate, recover, replaceFolder } from './swap.ts'
+import { checkReplaceable, isReadOnly, openFile, readBytes, writeAtomically } from './open-file.ts'
+import { type OpenFolder, openOrMakeSubfolder, openRoot, openSubfolder, walk } from './open-folder.ts'
+import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFile } from './refuse.ts'
+import { openPrivateFolder, recoverSwaps, replaceFolder } from './swap.ts'
 
 /**
  * Files below a folder of the disk, into which programs that a model wrote may put anything. Several processes may write files here; one
@@ -16,7 +16,7 @@ import { openPrivate, recover, replaceFolder } from './swap.ts'
  * the first use.
  */
 export function createDiskFiles({ folder }: { readonly folder: string }): Files {
-  const gate = createGate()
+  const gate = createFolderLock()
   let recovered: Promise<void> | undefined
 
   async function atRoot<T>(of: string, work: (root: OpenFolder) => Promise<T>): Promise<T> {
@@ -28,16 +28,16 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
       await recovered
       return await withOpen(await openRoot(folder), work)
     } catch (error) {
-      throw explain(error, of)
+      throw translateError(error, of)
     }
   }
 
-  const recoverOnce = async () => withOpen(await openRoot(folder), recover)
+  const recoverOnce = async () => withOpen(await openRoot(folder), recoverSwaps)
 
   /** Undefined when the folder above is not there. */
   async function inFolderOf<T>(path: string, make: boolean, work: (folder: OpenFolder, name: string, root: OpenFolder) => Promise<T>) {
     const segments = safeSegments(path)
-    const step = (parent: OpenFolder, name: string) => (make ? enterOrMake : enter)(parent, name, path)
+    const step = (parent: OpenFolder, name: string) => (make ? openOrMakeSubfolder : openSubfolder)(parent, name, path)
     return atRoot(path, async (root) => {
       const above = await walk(root, segments.slice(0, -1), step)
       if (!above) return undefined
@@ -50,7 +50,7 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
     read: (path, { maxBytes = defaultMaxBytes } = {}) =>
       inFolderOf(path, false, async (folder, name) => {
         const file = await openFile(folder, name, path)
-        return file && withOpen(file.handle, (handle) => readAll(handle, file.stats.size, path, maxBytes))
+        return file && withOpen(file.handle, (handle) => readBytes(handle, file.stats.size, path, maxBytes))
       }),
 
     stat: (path) =>
@@ -64,8 +64,8 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
       await gate.shared(() =>
         inFolderOf(path, true, async (folder, name, root) => {
           await checkReplaceable(folder, name, path)
-          await withOpen(await openPrivate(root), (home) =>
-            writeThrough(home.inside(`${newDraftId()}.draft`), mine, readOnly, folder, name),
+          await withOpen(await openPrivateFolder(root), (home) =>
+            writeAtomically(home.inside(`${newDraftId()}.draft`), mine, readOnly, folder, name),
           )
         }),
       )
@@ -92,7 +92,7 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
       safeSegments(path)
       checkContents(path, files)
       const mine = new Map([...files].map(([name, bytes]) => [name, Uint8Array.from(bytes)]))
-      await gate.alone(() => atRoot(path, (root) => replaceFolder(root, path, mine, readOnly)))
+      await gate.exclusive(() => atRoot(path, (root) => replaceFolder(root, path, mine, readOnly)))
     },
   }
 }
@@ -106,12 +106,12 @@ async function withOpen<H extends { close(): Promise<void> }, T>(handle: H, work
 }
 
 /** The system's own words hold an absolute path: only its code is told. */
-function explain(error: unknown, of: string): unknown {
+function translateError(error: unknown, of: string): unknown {
   const code = errorCode(error)
   if (error instanceof Failure || code === undefined) return error
-  if (code === 'EACCES' || code === 'EPERM') return refuse('no_access', of)
-  if (code === 'ELOOP') return refuse('symlink_blocked', of)
-  if (code === 'EISDIR') return refuse('not_a_file', of)
+  if (code === 'EACCES' || code === 'EPERM') return unsafeFile('no_access', of)
+  if (code === 'ELOOP') return unsafeFile('symlink_blocked', of)
+  if (code === 'EISDIR') return unsafeFile('not_a_file', of)
   return new Failure('store.failed', `${JSON.stringify(of)} could not be reached on disk: ${code}`, {
     cause: error,
     details: { path: of, code },

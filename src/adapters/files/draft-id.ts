@@ -4,16 +4,16 @@ import { errorCode } from './error-code.ts'
 
 /** A draft names the process that writes it, so that others can tell a live one from what a dead one left. */
 const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
-const mine = `${host}-${process.pid}-${randomBytes(6).toString('hex')}-`
+const ownPrefix = `${host}-${process.pid}-${randomBytes(6).toString('hex')}-`
 
-export const newDraftId = (): string => mine + randomBytes(6).toString('hex')
+export const newDraftId = (): string => ownPrefix + randomBytes(6).toString('hex')
 
-export const isMine = (name: string): boolean => name.startsWith(mine)
+export const isOwnDraft = (name: string): boolean => name.startsWith(ownPrefix)
 
 /** Of another host: unknown. */
-export function isOrphan(name: string): boolean {
+export function isOrphanedDraft(name: string): boolean {
   const [from, pid] = name.split('-')
-  return from === host && !isMine(name) && !isRunning(Number(pid))
+  return from === host && !isOwnDraft(name) && !isRunning(Number(pid))
 }
 
 function isRunning(pid: number): boolean {

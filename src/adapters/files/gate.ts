@@ -1,10 +1,10 @@
 /** Many may share, one alone is alone; in the order of their coming. A write must not land in a folder that is just being replaced. */
-export interface Gate {
+export interface FolderLock {
   shared<T>(work: () => Promise<T>): Promise<T>
-  alone<T>(work: () => Promise<T>): Promise<T>
+  exclusive<T>(work: () => Promise<T>): Promise<T>
 }
 
-export function createGate(): Gate {
+export function createFolderLock(): FolderLock {
   let exclusive: Promise<unknown> = Promise.resolve()
   const sharers = new Set<Promise<unknown>>()
   return {
@@ -14,7 +14,7 @@ export function createGate(): Gate {
       sharers.add(settled)
       return done
     },
-    alone(work) {
+    exclusive(work) {
       const before = Promise.all([exclusive, ...sharers])
       const done = before.then(work)
       exclusive = done.catch(() => {})

@@ -5,13 +5,13 @@ import { unsafeReason } from '../../core/path/safety.ts'
 import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
 import { errorCode } from './error-code.ts'
 import { isReadOnly } from './open-file.ts'
-import { enter, type OpenFolder, walk } from './open-folder.ts'
+import { type OpenFolder, openSubfolder, walk } from './open-folder.ts'
 import { privateFolder } from './refuse.ts'
 
 /** Somebody may have made millions: no more than this are looked at, and then there was more. */
-const maximumEntries = 200_000
+const maxEntries = 200_000
 
-interface Found {
+interface FolderEntry {
   readonly name: string
   readonly folder: boolean
   readonly info?: FileInfo
@@ -44,13 +44,13 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     }
   }
 
-  async function entriesOf(path: readonly string[], of: string): Promise<readonly Found[]> {
-    const folder = await walk(root, path, (parent, name) => enter(parent, name, of))
+  async function entriesOf(path: readonly string[], of: string): Promise<readonly FolderEntry[]> {
+    const folder = await walk(root, path, (parent, name) => openSubfolder(parent, name, of))
     if (!folder) return []
     try {
       const entries: Dirent[] = []
       for await (const entry of await opendir(folder.inside(''))) {
-        if (looked++ >= maximumEntries) break
+        if (looked++ >= maxEntries) break
         if ((entry.isFile() || entry.isDirectory()) && isListed([...path, entry.name], dotEntries)) entries.push(entry)
       }
       entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
@@ -61,7 +61,7 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
   }
 
   await visit(segments, segments.join('/'))
-  return { files, truncated: full || looked > maximumEntries }
+  return { files, truncated: full || looked > maxEntries }
 }
 
 /** Only as many files as can still be listed are looked at closely. */
@@ -70,14 +70,14 @@ async function describeAll(
   path: readonly string[],
   entries: readonly Dirent[],
   most: number,
-): Promise<readonly Found[]> {
-  const found: Found[] = []
+): Promise<readonly FolderEntry[]> {
+  const found: FolderEntry[] = []
   let described = 0
   for (const entry of entries) {
     if (described >= most) break
     if (entry.isDirectory()) found.push({ name: entry.name, folder: true })
     else {
-      const info = await describe(folder, entry.name, [...path, entry.name].join('/'))
+      const info = await fileInfoOf(folder, entry.name, [...path, entry.name].join('/'))
       if (!info) continue
       found.push({ name: entry.name, folder: false, info })
       described++
@@ -86,7 +86,7 @@ async function describeAll(
   return found
 }
 
-async function describe(folder: OpenFolder, name: string, path: string): Promise<FileInfo | undefined> {
+async function fileInfoOf(folder: OpenFolder, name: string, path: string): Promise<FileInfo | undefined> {
   try {
     const stats = await lstat(folder.inside(name))
     return stats.isFile() && stats.nlink === 1 ? { path, size: stats.size, readOnly: isReadOnly(stats) } : undefined

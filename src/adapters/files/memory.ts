@@ -1,26 +1,26 @@
 import type { FileInfo, Files } from '../../ports/files.ts'
-import { checkContents, defaultMaxBytes, folderSegments, refuse, safeSegments, tooLarge } from './refuse.ts'
+import { checkContents, defaultMaxBytes, folderSegments, safeSegments, tooLarge, unsafeFile } from './refuse.ts'
 
-interface Held {
+interface MemoryFile {
   readonly bytes: Uint8Array
   readonly readOnly: boolean
 }
 
 /** For tests, and for agents that need no tomorrow. There are no links here, so none are refused. */
 export function createMemoryFiles(): Files {
-  const held = new Map<string, Held>()
+  const held = new Map<string, MemoryFile>()
   const folders = new Set<string>()
 
   /** Throws where a disk would: a file on the way, a folder at the end. */
-  function find(path: string): Held | undefined {
+  function find(path: string): MemoryFile | undefined {
     checkWay(path, safeSegments(path))
-    if (folders.has(path)) throw refuse('not_a_file', path)
+    if (folders.has(path)) throw unsafeFile('not_a_file', path)
     return held.get(path)
   }
 
   function checkWay(path: string, segments: readonly string[]): void {
     for (let depth = 1; depth < segments.length; depth++) {
-      if (held.has(segments.slice(0, depth).join('/'))) throw refuse('not_a_folder', path)
+      if (held.has(segments.slice(0, depth).join('/'))) throw unsafeFile('not_a_folder', path)
     }
   }
 
@@ -46,29 +46,29 @@ export function createMemoryFiles(): Files {
     },
 
     async write(path, bytes, { readOnly = false } = {}) {
-      if (find(path)?.readOnly) throw refuse('read_only', path)
+      if (find(path)?.readOnly) throw unsafeFile('read_only', path)
       put(path, bytes, readOnly)
     },
 
     async list(folder, { limit = Number.POSITIVE_INFINITY, dotEntries = false } = {}) {
       const segments = folderSegments(folder)
       checkWay(folder, segments)
-      if (held.has(folder)) throw refuse('not_a_folder', folder)
+      if (held.has(folder)) throw unsafeFile('not_a_folder', folder)
       const prefix = folder === '' ? '' : `${folder}/`
       const isListed = (path: string) => path.startsWith(prefix) && (dotEntries || !/(?:^|\/)\./.test(path.slice(prefix.length)))
       const paths = [...held.keys()].filter(isListed).sort()
-      const files = paths.slice(0, limit).map((path) => infoOf(path, held.get(path) as Held))
+      const files = paths.slice(0, limit).map((path) => infoOf(path, held.get(path) as MemoryFile))
       return { files, truncated: paths.length > limit }
     },
 
     async remove(path) {
-      if (find(path)?.readOnly) throw refuse('read_only', path)
+      if (find(path)?.readOnly) throw unsafeFile('read_only', path)
       return held.delete(path)
     },
 
     async replaceFolder(folder, files, { readOnly = false } = {}) {
       checkWay(folder, safeSegments(folder))
-      if (held.has(folder)) throw refuse('not_a_folder', folder)
+      if (held.has(folder)) throw unsafeFile('not_a_folder', folder)
       checkContents(folder, files)
       for (const path of [...held.keys()]) if (path.startsWith(`${folder}/`)) held.delete(path)
       for (const path of [...folders]) if (path.startsWith(`${folder}/`)) folders.delete(path)
@@ -78,4 +78,4 @@ export function createMemoryFiles(): Files {
   }
 }
 
-const infoOf = (path: string, { bytes, readOnly }: Held): FileInfo => ({ path, size: bytes.length, readOnly })
+const infoOf = (path: string, { bytes, readOnly }: MemoryFile): FileInfo => ({ path, size: bytes.length, readOnly })

@@ -2,7 +2,7 @@ import { constants as flags, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises'
 import { errorCode } from './error-code.ts'
 import type { OpenFolder } from './open-folder.ts'
-import { refuse, tooLarge } from './refuse.ts'
+import { tooLarge, unsafeFile } from './refuse.ts'
 
 // Not following, and not waiting for the other end of a pipe.
 const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK
@@ -16,8 +16,8 @@ export async function openFile(folder: OpenFolder, name: string, of: string): Pr
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
-    if (code === 'ELOOP') throw refuse('symlink_blocked', of)
-    if (code === 'ENXIO' || code === 'ENODEV') throw refuse('not_a_file', of) // a socket, a device without a driver
+    if (code === 'ELOOP') throw unsafeFile('symlink_blocked', of)
+    if (code === 'ENXIO' || code === 'ENODEV') throw unsafeFile('not_a_file', of) // a socket, a device without a driver
     throw error
   }
   try {
@@ -32,14 +32,14 @@ export async function openFile(folder: OpenFolder, name: string, of: string): Pr
 
 /** No names at all is fine: it was replaced just after it was opened. */
 function checkStats(stats: Stats, of: string): void {
-  if (stats.isSymbolicLink()) throw refuse('symlink_blocked', of)
-  if (!stats.isFile()) throw refuse('not_a_file', of)
-  if (stats.nlink > 1) throw refuse('hard_link_blocked', of)
+  if (stats.isSymbolicLink()) throw unsafeFile('symlink_blocked', of)
+  if (!stats.isFile()) throw unsafeFile('not_a_file', of)
+  if (stats.nlink > 1) throw unsafeFile('hard_link_blocked', of)
 }
 
 export const isReadOnly = (stats: Stats) => (stats.mode & 0o222) === 0
 
-export async function readAll(handle: FileHandle, size: number, of: string, maxBytes: number): Promise<Uint8Array> {
+export async function readBytes(handle: FileHandle, size: number, of: string, maxBytes: number): Promise<Uint8Array> {
   if (size > maxBytes) throw tooLarge(of, maxBytes)
   const bytes = new Uint8Array(size) // what is appended from now on is not read
   let filled = 0
@@ -53,14 +53,14 @@ export async function readAll(handle: FileHandle, size: number, of: string, maxB
 
 /** What a name holds may be replaced or removed. Both act on the name and not on what it leads to, so being late here does no harm. */
 export async function checkReplaceable(folder: OpenFolder, name: string, of: string): Promise<boolean> {
-  const stats = await lstatOrNothing(folder.inside(name))
+  const stats = await lstatIfExists(folder.inside(name))
   if (!stats) return false
   checkStats(stats, of)
-  if (isReadOnly(stats)) throw refuse('read_only', of)
+  if (isReadOnly(stats)) throw unsafeFile('read_only', of)
   return true
 }
 
-export async function writeNew(path: string, bytes: Uint8Array, readOnly: boolean): Promise<void> {
+export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: boolean): Promise<void> {
   const file = await open(path, draftFlags, 0o644)
   try {
     await file.writeFile(bytes)
@@ -72,9 +72,15 @@ export async function writeNew(path: string, bytes: Uint8Array, readOnly: boolea
 }
 
 /** Written beside everything, synced, renamed into its place: the name leads to the old bytes or to the new ones. */
-export async function writeThrough(draft: string, bytes: Uint8Array, readOnly: boolean, folder: OpenFolder, name: string): Promise<void> {
+export async function writeAtomically(
+  draft: string,
+  bytes: Uint8Array,
+  readOnly: boolean,
+  folder: OpenFolder,
+  name: string,
+): Promise<void> {
   try {
-    await writeNew(draft, bytes, readOnly)
+    await writeNewFile(draft, bytes, readOnly)
     await rename(draft, folder.inside(name))
   } catch (error) {
     await unlink(draft).catch(() => {}) // the next one to open these files removes what is left; the error is what matters
@@ -83,7 +89,7 @@ export async function writeThrough(draft: string, bytes: Uint8Array, readOnly: b
   await folder.sync()
 }
 
-export async function lstatOrNothing(path: string): Promise<Stats | undefined> {
+export async function lstatIfExists(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)
   } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync, constants as flags } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from './error-code.ts'
-import { refuse } from './refuse.ts'
+import { unsafeFile } from './refuse.ts'
 
 /**
  * A folder held open. `inside` addresses an entry of this very folder, whatever happens to its name meanwhile: on Linux through
@@ -19,18 +19,18 @@ export interface OpenFolder {
   close(): Promise<void>
 }
 
-const anchored = process.platform === 'linux' && existsSync('/proc/self/fd')
+const hasProcFd = process.platform === 'linux' && existsSync('/proc/self/fd')
 const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 
 /** The folder that everything else is opened from; made when it is not there. The way to it is trusted. */
 export async function openRoot(folder: string): Promise<OpenFolder> {
   await mkdir(folder, { recursive: true })
   const path = await realpath(folder)
-  return holdOpen(path, await open(path, folderFlags))
+  return openFolderAt(path, await open(path, folderFlags))
 }
 
 /** Undefined when nothing is there. `of` is what the caller asked for, for the words of a refusal. */
-export async function enter(parent: OpenFolder, name: string, of: string): Promise<OpenFolder | undefined> {
+export async function openSubfolder(parent: OpenFolder, name: string, of: string): Promise<OpenFolder | undefined> {
   const path = join(parent.path, name)
   let handle: FileHandle
   try {
@@ -38,24 +38,25 @@ export async function enter(parent: OpenFolder, name: string, of: string): Promi
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
-    if (code === 'ENOTDIR' || code === 'ELOOP') throw refuse((await isLink(parent.inside(name))) ? 'symlink_blocked' : 'not_a_folder', of)
+    if (code === 'ENOTDIR' || code === 'ELOOP')
+      throw unsafeFile((await isLink(parent.inside(name))) ? 'symlink_blocked' : 'not_a_folder', of)
     throw error
   }
-  if (anchored || (await realpath(path)) === path) return holdOpen(path, handle)
+  if (hasProcFd || (await realpath(path)) === path) return openFolderAt(path, handle)
   await handle.close()
-  throw refuse('symlink_blocked', of)
+  throw unsafeFile('symlink_blocked', of)
 }
 
 /** The same, and made when nothing is there, durably. */
-export async function enterOrMake(parent: OpenFolder, name: string, of: string): Promise<OpenFolder> {
-  const there = await enter(parent, name, of)
+export async function openOrMakeSubfolder(parent: OpenFolder, name: string, of: string): Promise<OpenFolder> {
+  const there = await openSubfolder(parent, name, of)
   if (there) return there
   await mkdir(parent.inside(name)).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error // somebody was faster; what they made is looked at below
   })
   await parent.sync()
-  const made = await enter(parent, name, of)
-  if (!made) throw refuse('not_a_folder', of)
+  const made = await openSubfolder(parent, name, of)
+  if (!made) throw unsafeFile('not_a_folder', of)
   return made
 }
 
@@ -80,8 +81,8 @@ export async function walk(
   return here
 }
 
-function holdOpen(path: string, handle: FileHandle): OpenFolder {
-  const at = anchored ? `/proc/self/fd/${handle.fd}` : path
+function openFolderAt(path: string, handle: FileHandle): OpenFolder {
+  const at = hasProcFd ? `/proc/self/fd/${handle.fd}` : path
   return { path, inside: (name) => (name === '' ? at : `${at}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 

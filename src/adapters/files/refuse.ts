@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import type { UnsafeFile } from '../../ports/files.ts'
+import type { UnsafeFileReason } from '../../ports/files.ts'
 
 /** Holds what is being written, at the root of the files. Nobody reads or writes it by a path. */
 export const privateFolder = '.daybook'
@@ -8,7 +8,7 @@ export const privateFolder = '.daybook'
 /** A read that says nothing takes no more than this: a sparse file of a terabyte costs its author nothing. */
 export const defaultMaxBytes = 256 * 1024 * 1024
 
-const meanings: Record<Exclude<UnsafeFile, 'unsafe_path'>, string> = {
+const explanations: Record<Exclude<UnsafeFileReason, 'unsafe_path'>, string> = {
   symlink_blocked: 'is a symbolic link or lies behind one; links are never followed. Write a regular file instead',
   hard_link_blocked: 'has more than one name (a hard link); such files are never opened. Copy its bytes to a new file instead',
   not_a_file: 'is not a regular file',
@@ -18,11 +18,11 @@ const meanings: Record<Exclude<UnsafeFile, 'unsafe_path'>, string> = {
   no_access: 'can not be opened: its permissions forbid it',
 }
 
-export function refuse(reason: keyof typeof meanings, path: string, meaning = meanings[reason]): Failure {
+export function unsafeFile(reason: keyof typeof explanations, path: string, meaning = explanations[reason]): Failure {
   return new Failure('file.unsafe', `${JSON.stringify(path)} ${meaning}`, { details: { reason, path } })
 }
 
-export const tooLarge = (path: string, maxBytes: number) => refuse('too_large', path, `is larger than ${maxBytes} bytes`)
+export const tooLarge = (path: string, maxBytes: number) => unsafeFile('too_large', path, `is larger than ${maxBytes} bytes`)
 
 /** The segments of a path that may be opened at all. Throws `unsafe_path`. */
 export function safeSegments(path: string): readonly string[] {
@@ -46,5 +46,5 @@ export function checkContents(folder: string, files: ReadonlyMap<string, Uint8Ar
     const segments = safeSegments(`${folder}/${path}`).slice(folder.split('/').length)
     for (let depth = 1; depth < segments.length; depth++) folders.add(segments.slice(0, depth).join('/'))
   }
-  for (const path of files.keys()) if (folders.has(path)) throw refuse('not_a_folder', `${folder}/${path}`)
+  for (const path of files.keys()) if (folders.has(path)) throw unsafeFile('not_a_folder', `${folder}/${path}`)
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
-import { isMine, isOrphan, newDraftId } from './draft-id.ts'
+import { isOrphanedDraft, isOwnDraft, newDraftId } from './draft-id.ts'
 import { errorCode } from './error-code.ts'
-import { lstatOrNothing, writeNew } from './open-file.ts'
-import { enter, enterOrMake, type OpenFolder, walk } from './open-folder.ts'
-import { privateFolder, refuse, safeSegments } from './refuse.ts'
+import { lstatIfExists, writeNewFile } from './open-file.ts'
+import { type OpenFolder, openOrMakeSubfolder, openSubfolder, walk } from './open-folder.ts'
+import { privateFolder, safeSegments, unsafeFile } from './refuse.ts'
 import { removeTree } from './trash.ts'
 
 /*
@@ -17,7 +17,7 @@ import { removeTree } from './trash.ts'
  *   <id>.swap/old.<…>     what it held
  *   <id>.<…>.gone         being removed
  */
-export const openPrivate = (root: OpenFolder) => enterOrMake(root, privateFolder, privateFolder)
+export const openPrivateFolder = (root: OpenFolder) => openOrMakeSubfolder(root, privateFolder, privateFolder)
 
 export async function replaceFolder(
   root: OpenFolder,
@@ -27,20 +27,20 @@ export async function replaceFolder(
 ): Promise<void> {
   await inParent(root, path, async (parent, name) => {
     await checkFolder(parent, name, path)
-    const home = await openPrivate(root)
+    const home = await openPrivateFolder(root)
     try {
       const id = newDraftId()
-      await stage(home, id, path, files, readOnly)
+      await prepareSwap(home, id, path, files, readOnly)
       const aside: string[] = []
       try {
         await home.sync()
-        await swapIn(home, id, parent, name, aside)
+        await moveIntoPlace(home, id, parent, name, aside)
       } catch (error) {
         if (aside[0] !== undefined) await rename(aside[0], parent.inside(name)) // when even this fails, the next to come finishes the swap
-        await discard(home, id, 'swap')
+        await discardDraft(home, id, 'swap')
         throw error
       }
-      await discard(home, id, 'swap')
+      await discardDraft(home, id, 'swap')
     } finally {
       await home.close()
     }
@@ -49,8 +49,8 @@ export async function replaceFolder(
 
 async function inParent(root: OpenFolder, path: string, work: (parent: OpenFolder, name: string) => Promise<void>): Promise<void> {
   const segments = safeSegments(path)
-  const parent = await walk(root, segments.slice(0, -1), (from, next) => enterOrMake(from, next, path))
-  if (!parent) throw refuse('not_a_folder', path)
+  const parent = await walk(root, segments.slice(0, -1), (from, next) => openOrMakeSubfolder(from, next, path))
+  if (!parent) throw unsafeFile('not_a_folder', path)
   try {
     await work(parent, segments.at(-1) as string)
   } finally {
@@ -59,12 +59,12 @@ async function inParent(root: OpenFolder, path: string, work: (parent: OpenFolde
 }
 
 async function checkFolder(parent: OpenFolder, name: string, of: string): Promise<void> {
-  const stats = await lstatOrNothing(parent.inside(name))
-  if (stats?.isSymbolicLink()) throw refuse('symlink_blocked', of)
-  if (stats && !stats.isDirectory()) throw refuse('not_a_folder', of)
+  const stats = await lstatIfExists(parent.inside(name))
+  if (stats?.isSymbolicLink()) throw unsafeFile('symlink_blocked', of)
+  if (stats && !stats.isDirectory()) throw unsafeFile('not_a_folder', of)
 }
 
-async function stage(
+async function prepareSwap(
   home: OpenFolder,
   id: string,
   target: string,
@@ -74,22 +74,22 @@ async function stage(
   const draft = home.inside(`${id}.draft`)
   try {
     await mkdir(`${draft}/new`, { recursive: true })
-    await writeNew(`${draft}/target`, new TextEncoder().encode(target), false)
-    const folders = foldersOf(files.keys())
+    await writeNewFile(`${draft}/target`, new TextEncoder().encode(target), false)
+    const folders = foldersAbove(files.keys())
     for (const folder of folders) await mkdir(`${draft}/new/${folder}`)
-    await inParallel([...files], ([path, bytes]) => writeNew(`${draft}/new/${path}`, bytes, readOnly))
+    await inParallel([...files], ([path, bytes]) => writeNewFile(`${draft}/new/${path}`, bytes, readOnly))
     await inParallel([...folders.map((folder) => `${draft}/new/${folder}`), `${draft}/new`, draft], syncFolder)
     await rename(draft, home.inside(`${id}.swap`))
   } catch (error) {
-    await discard(home, id, 'draft')
+    await discardDraft(home, id, 'draft')
     throw error
   }
 }
 
 /** Moves what is there aside and the new folder into its place. */
-async function swapIn(home: OpenFolder, id: string, parent: OpenFolder, name: string, aside: string[]): Promise<void> {
+async function moveIntoPlace(home: OpenFolder, id: string, parent: OpenFolder, name: string, aside: string[]): Promise<void> {
   const swap = home.inside(`${id}.swap`)
-  while (!(await renameOver(`${swap}/new`, parent.inside(name)))) {
+  while (!(await renameIfFree(`${swap}/new`, parent.inside(name)))) {
     if (aside.length > 7)
       throw new Failure('store.failed', `${JSON.stringify(name)} could not be replaced: something else keeps writing there`)
     const old = `${swap}/old.${randomBytes(6).toString('hex')}`
@@ -100,8 +100,8 @@ async function swapIn(home: OpenFolder, id: string, parent: OpenFolder, name: st
 }
 
 /** False when something is in the way that has to be moved aside first. */
-async function renameOver(from: string, to: string): Promise<boolean> {
-  if (await lstatOrNothing(to)) return false
+async function renameIfFree(from: string, to: string): Promise<boolean> {
+  if (await lstatIfExists(to)) return false
   try {
     await rename(from, to)
     return true
@@ -112,16 +112,16 @@ async function renameOver(from: string, to: string): Promise<boolean> {
 }
 
 /** No longer to be finished; then removed. What can not be removed now is tried again by whoever opens these files next. */
-async function discard(home: OpenFolder, id: string, as: 'draft' | 'swap'): Promise<void> {
+async function discardDraft(home: OpenFolder, id: string, as: 'draft' | 'swap'): Promise<void> {
   try {
     if (as === 'swap') await rename(home.inside(`${id}.swap`), home.inside(`${id}.draft`))
     await removeTree(home, `${id}.draft`)
   } catch (error) {
-    onlyOfTheSystem(error)
+    ignoreSystemError(error)
   }
 }
 
-function onlyOfTheSystem(error: unknown): void {
+function ignoreSystemError(error: unknown): void {
   if (errorCode(error) === undefined) throw error
 }
 
@@ -129,48 +129,48 @@ function onlyOfTheSystem(error: unknown): void {
  * Finishes the swaps that a dead process left behind and removes what else it left. What this process has under way is passed over; what
  * another may still be writing, too, until it is old. Swaps are not left to wait: who replaces folders has them alone.
  */
-export async function recover(root: OpenFolder): Promise<void> {
-  const home = await enter(root, privateFolder, privateFolder)
+export async function recoverSwaps(root: OpenFolder): Promise<void> {
+  const home = await openSubfolder(root, privateFolder, privateFolder)
   if (!home) return
   try {
-    const names = (await readdir(home.inside(''))).filter((name) => !isMine(name))
-    for (const name of names) if (name.endsWith('.swap')) await finish(root, home, name.slice(0, -'.swap'.length))
+    const names = (await readdir(home.inside(''))).filter((name) => !isOwnDraft(name))
+    for (const name of names) if (name.endsWith('.swap')) await finishSwap(root, home, name.slice(0, -'.swap'.length))
     const rest = names.filter((name) => !name.endsWith('.swap'))
-    const orphans = new Set([...rest.filter(isOrphan), ...(await oldOnes(home, rest))])
-    for (const name of orphans) await removeTree(home, name).catch(onlyOfTheSystem)
+    const orphans = new Set([...rest.filter(isOrphanedDraft), ...(await olderThanAnHour(home, rest))])
+    for (const name of orphans) await removeTree(home, name).catch(ignoreSystemError)
   } finally {
     await home.close()
   }
 }
 
 /** Age is told by comparing files, so that it does not depend on whose clock stamps them. */
-async function oldOnes(home: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
+async function olderThanAnHour(home: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return []
   const hour = 3_600_000
   const probe = home.inside(`${newDraftId()}.probe`)
-  await writeNew(probe, new Uint8Array(), false)
-  const now = (await lstatOrNothing(probe))?.mtimeMs ?? 0
+  await writeNewFile(probe, new Uint8Array(), false)
+  const now = (await lstatIfExists(probe))?.mtimeMs ?? 0
   await unlink(probe)
-  const ages = await Promise.all(names.map(async (name) => now - ((await lstatOrNothing(home.inside(name)))?.mtimeMs ?? now)))
+  const ages = await Promise.all(names.map(async (name) => now - ((await lstatIfExists(home.inside(name)))?.mtimeMs ?? now)))
   return names.filter((_, index) => (ages[index] as number) > hour)
 }
 
-async function finish(root: OpenFolder, home: OpenFolder, id: string): Promise<void> {
+async function finishSwap(root: OpenFolder, home: OpenFolder, id: string): Promise<void> {
   const swap = home.inside(`${id}.swap`)
   try {
-    if (await lstatOrNothing(`${swap}/new`)) {
+    if (await lstatIfExists(`${swap}/new`)) {
       const path = await readFile(`${swap}/target`, 'utf8')
-      await inParent(root, path, (parent, name) => swapIn(home, id, parent, name, []))
+      await inParent(root, path, (parent, name) => moveIntoPlace(home, id, parent, name, []))
     }
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // tried again by the next
     // Where the folder was there is a link now: nobody's place any more.
   }
-  await discard(home, id, 'swap')
+  await discardDraft(home, id, 'swap')
 }
 
 /** Every folder above these files, each before the ones inside it. */
-function foldersOf(paths: Iterable<string>): readonly string[] {
+function foldersAbove(paths: Iterable<string>): readonly string[] {
   const folders = new Set<string>()
   for (const path of paths) {
     const segments = path.split('/')

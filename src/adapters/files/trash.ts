@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { opendir, rename, rmdir, unlink } from 'node:fs/promises'
 import { errorCode } from './error-code.ts'
-import { enter, type OpenFolder } from './open-folder.ts'
+import { type OpenFolder, openSubfolder } from './open-folder.ts'
 
 /**
  * Removes an entry and everything below it, following no link. Folders inside are first moved up beside it, so that a tree of any depth
@@ -11,8 +11,8 @@ export async function removeTree(home: OpenFolder, name: string): Promise<void> 
   const [id] = name.split('.')
   const waiting = [name]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (await removePlain(home, next)) continue
-    const folder = await enter(home, next, next)
+    if (await unlinkUnlessFolder(home, next)) continue
+    const folder = await openSubfolder(home, next, next)
     if (!folder) continue
     try {
       for await (const entry of await opendir(folder.inside(''))) {
@@ -30,7 +30,7 @@ export async function removeTree(home: OpenFolder, name: string): Promise<void> 
 }
 
 /** False for a folder. */
-async function removePlain(home: OpenFolder, name: string): Promise<boolean> {
+async function unlinkUnlessFolder(home: OpenFolder, name: string): Promise<boolean> {
   try {
     await unlink(home.inside(name))
     return true

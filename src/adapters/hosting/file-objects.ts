@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import type { Files } from '../../ports/files.ts'
-import { checkKey, type ObjectStore, uriSpace } from './objects.ts'
+import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
 
 /**
  * Objects in files. A key may be another one's folder (`a` and `a/b`), which a file may not: every object is the file `=` in a folder of
@@ -8,7 +8,7 @@ import { checkKey, type ObjectStore, uriSpace } from './objects.ts'
  */
 export function createFileObjects({ files }: { readonly files: Files }): ObjectStore {
   return {
-    ...uriSpace('file:///'),
+    ...uriMapping('file:///'),
     put: async (key, bytes) => files.write(fileOf(key), bytes),
     get: async (key) => files.read(fileOf(key), { maxBytes: Number.MAX_SAFE_INTEGER }),
     exists: async (key) => (await files.stat(fileOf(key))) !== undefined,

@@ -3,10 +3,10 @@ import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { formatResourceName, parseResourceName, type ResourceName } from '../../core/path/resource-name.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import { conversationTree, parseStorageKey, storageKey, turnTree } from '../../core/path/storage-key.ts'
+import { conversationPrefix, parseStorageKey, storageKey, turnPrefix } from '../../core/path/storage-key.ts'
 import type { Scope } from '../../core/scope.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import type { Hosted, HostedFile, Hosting, NewFile } from '../../ports/hosting.ts'
+import type { HostedFile, Hosting, HostingHandles, NewFile } from '../../ports/hosting.ts'
 import type { ObjectStore } from './objects.ts'
 
 /** What a key holds: which bytes, and whose. It says its own name again, so that a pointer in the wrong place is nobody's. */
@@ -32,7 +32,7 @@ export function createHosting({ objects, blobs }: { readonly objects: ObjectStor
       const name = nameOf(file)
       const rn = formatResourceName(name)
       const key = storageKey(name)
-      const blob = await keep(file.content, blobs)
+      const blob = await storeContent(file.content, blobs)
       const { mime, description, ts } = file
       const pointer: Pointer = { version: 1, rn, mime, ...(description === undefined ? {} : { description }), ts, blob }
       await objects.put(key, new TextEncoder().encode(JSON.stringify(pointer)))
@@ -45,19 +45,19 @@ export function createHosting({ objects, blobs }: { readonly objects: ObjectStor
       const key = storageKey(name)
       const bytes = await objects.get(key)
       if (!bytes) return undefined
-      const pointer = readPointer(bytes)
+      const pointer = parsePointer(bytes)
       const said = parseResourceName(pointer.rn)
       if (!said || !isOwner(said.owner, viewer) || pointer.rn !== formatResourceName(name)) return undefined
-      return describe(said, pointer, { key, hosted_uri: objects.uriOf(key), rn: pointer.rn, blob: pointer.blob })
+      return hostedFileOf(said, pointer, { key, hosted_uri: objects.uriOf(key), rn: pointer.rn, blob: pointer.blob })
     },
 
     read: (file) => blobs.get(file.blob.sha256),
 
-    async forget(owner, conversation, turnId) {
+    async remove(owner, conversation, turnId) {
       for (const stage of ['file', 'attachment'] as const) {
         const name = { owner, conversation, stage }
         checkNames([owner.tenant, owner.project, owner.user, conversation, turnId ?? 'all'])
-        await objects.deleteTree(turnId === undefined ? conversationTree(name) : turnTree({ ...name, turnId }))
+        await objects.deleteTree(turnId === undefined ? conversationPrefix(name) : turnPrefix({ ...name, turnId }))
       }
     },
   }
@@ -80,7 +80,7 @@ function checkNames(names: readonly string[]): void {
   }
 }
 
-async function keep(content: NewFile['content'], blobs: BlobStore): Promise<BlobRef> {
+async function storeContent(content: NewFile['content'], blobs: BlobStore): Promise<BlobRef> {
   if (content instanceof Uint8Array) return blobs.put(content)
   const { sha256, size } = content
   if (!(await blobs.has(sha256))) throw new Failure('blob.missing', `there is no blob ${sha256} to host`, { details: { sha256 } })
@@ -90,7 +90,7 @@ async function keep(content: NewFile['content'], blobs: BlobStore): Promise<Blob
 const isOwner = (owner: Scope, viewer: Scope) =>
   owner.tenant === viewer.tenant && owner.project === viewer.project && owner.user === viewer.user
 
-function readPointer(bytes: Uint8Array): Pointer {
+function parsePointer(bytes: Uint8Array): Pointer {
   try {
     return Pointer.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
   } catch (error) {
@@ -98,7 +98,7 @@ function readPointer(bytes: Uint8Array): Pointer {
   }
 }
 
-function describe(name: ResourceName, { mime, description, ts }: Pointer, hosted: Hosted): HostedFile {
+function hostedFileOf(name: ResourceName, { mime, description, ts }: Pointer, hosted: HostingHandles): HostedFile {
   const { owner, conversation, turnId, physicalPath } = name
   const filename = physicalPath.slice(physicalPath.lastIndexOf('/') + 1)
   return { ...hosted, owner, conversation, turnId, physicalPath, filename, mime, ...(description === undefined ? {} : { description }), ts }

@@ -1,10 +1,10 @@
-import { checkKey, isInTree, type ObjectStore, uriSpace } from './objects.ts'
+import { checkKey, isInTree, type ObjectStore, uriMapping } from './objects.ts'
 
 /** For tests, and for agents that need no tomorrow. */
 export function createMemoryObjects(): ObjectStore {
   const held = new Map<string, Uint8Array>()
   return {
-    ...uriSpace('memory:///'),
+    ...uriMapping('memory:///'),
     async put(key, bytes) {
       checkKey(key)
       held.set(key, Uint8Array.from(bytes))

@@ -28,19 +28,19 @@ export function checkKey(key: string): void {
 export const isInTree = (tree: string) => (key: string) => key === tree || key.startsWith(`${tree}/`)
 
 /** Both ways of `uriOf` and `keyOf`, for keys below a fixed beginning. Each segment is encoded once; only that one spelling is read. */
-export function uriSpace(beginning: string): Pick<ObjectStore, 'uriOf' | 'keyOf'> {
+export function uriMapping(beginning: string): Pick<ObjectStore, 'uriOf' | 'keyOf'> {
   const uriOf = (key: string) => beginning + key.split('/').map(encodeURIComponent).join('/')
   return {
     uriOf,
     keyOf(uri) {
       if (!uri.startsWith(beginning)) return undefined
-      const key = decodeOrNothing(uri.slice(beginning.length))
+      const key = tryDecode(uri.slice(beginning.length))
       return key !== undefined && unsafeReason(key) === undefined && uriOf(key) === uri ? key : undefined
     },
   }
 }
 
-function decodeOrNothing(text: string): string | undefined {
+function tryDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {

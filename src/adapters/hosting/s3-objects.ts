@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
-import { checkKey, type ObjectStore, uriSpace } from './objects.ts'
-import { readListPage } from './s3-list-page.ts'
+import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
+import { parseListPage } from './s3-list-page.ts'
 import { createS3Requests, type S3Requests } from './s3-requests.ts'
 
 export interface S3Options {
@@ -21,7 +21,7 @@ export interface S3Options {
   readonly retryDelayMs?: number
 }
 
-const longestKey = 1024
+const maxKeyBytes = 1024
 
 /** Objects in a bucket of S3, or of anything that speaks like it. */
 export function createS3Objects(options: S3Options): ObjectStore {
@@ -30,8 +30,8 @@ export function createS3Objects(options: S3Options): ObjectStore {
 
   function whole(key: string): string {
     checkKey(key)
-    if (Buffer.byteLength(prefix + key) > longestKey) {
-      throw new Failure('hosting.failed', `the storage key is longer than ${longestKey} bytes: give the file a shorter path`)
+    if (Buffer.byteLength(prefix + key) > maxKeyBytes) {
+      throw new Failure('hosting.failed', `the storage key is longer than ${maxKeyBytes} bytes: give the file a shorter path`)
     }
     return prefix + key
   }
@@ -54,7 +54,7 @@ export function createS3Objects(options: S3Options): ObjectStore {
   }
 
   return {
-    ...uriSpace(`s3://${options.bucket}/${prefix}`),
+    ...uriMapping(`s3://${options.bucket}/${prefix}`),
     exists,
     list,
     async put(key, bytes) {
@@ -73,5 +73,5 @@ export function createS3Objects(options: S3Options): ObjectStore {
 async function listPage(request: S3Requests, parameters: Readonly<Record<string, string | undefined>>) {
   const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const query = { 'list-type': '2', 'encoding-type': 'url', ...Object.fromEntries(given) }
-  return readListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
+  return parseListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
 }

@@ -14,13 +14,13 @@ export interface S3Request {
   readonly missing?: boolean
 }
 
-export interface S3Answer {
+export interface S3Response {
   readonly body: Uint8Array
 }
 
-export type S3Requests = (request: S3Request) => Promise<S3Answer | undefined>
+export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
-const attempts = 4
+const maxAttempts = 4
 
 /** Signed requests, repeated while the server is busy or broken. Every request here may be made twice. Undefined when nothing is there. */
 export function createS3Requests(options: S3Options): S3Requests {
@@ -35,7 +35,7 @@ export function createS3Requests(options: S3Options): S3Requests {
     return new AwsClient({ accessKeyId, secretAccessKey, ...session, region, service: 's3', retries: 0 })
   }
 
-  async function once(request: S3Request): Promise<S3Answer | Problem | undefined> {
+  async function once(request: S3Request): Promise<S3Response | S3Error | undefined> {
     client ??= load()
     const { method, body } = request
     const hash = createHash('sha256')
@@ -48,10 +48,10 @@ export function createS3Requests(options: S3Options): S3Requests {
       const response = await (await client).fetch(urlOf(endpoint, bucket, request), { method, headers, ...content, signal })
       const bytes = new Uint8Array(await response.arrayBuffer())
       if (response.ok) return { body: bytes }
-      if (response.status === 404 && request.missing && codeIn(bytes) !== 'NoSuchBucket') return undefined
-      return problemOf(response.status, codeIn(bytes))
+      if (response.status === 404 && request.missing && errorCodeIn(bytes) !== 'NoSuchBucket') return undefined
+      return errorOf(response.status, errorCodeIn(bytes))
     } catch (error) {
-      return unreachable(error)
+      return networkError(error)
     }
   }
 
@@ -59,16 +59,16 @@ export function createS3Requests(options: S3Options): S3Requests {
     for (let attempt = 1; ; attempt++) {
       const answer = await once(request)
       if (!answer || 'body' in answer) return answer
-      if (!answer.passing || attempt === attempts) throw failure(request, answer, attempt)
+      if (!answer.retryable || attempt === maxAttempts) throw requestFailure(request, answer, attempt)
       await sleep(retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
   }
 }
 
-interface Problem {
-  readonly said: string
+interface S3Error {
+  readonly text: string
   /** May be over the next time. */
-  readonly passing: boolean
+  readonly retryable: boolean
 }
 
 const hints: Readonly<Record<string, string>> = {
@@ -78,26 +78,26 @@ const hints: Readonly<Record<string, string>> = {
   SignatureDoesNotMatch: 'correct the secret access key and the region',
 }
 
-function problemOf(status: number, code: string | undefined): Problem {
+function errorOf(status: number, code: string | undefined): S3Error {
   const hint = code === undefined ? undefined : hints[code]
-  return { said: [status, code, hint && `(${hint})`].filter(Boolean).join(' '), passing: status >= 500 || status === 429 }
+  return { text: [status, code, hint && `(${hint})`].filter(Boolean).join(' '), retryable: status >= 500 || status === 429 }
 }
 
 /** Only the code is taken: an answer may repeat what was signed, and with it the access key. */
-function codeIn(body: Uint8Array): string | undefined {
+function errorCodeIn(body: Uint8Array): string | undefined {
   const [, code] = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(new TextDecoder().decode(body.subarray(0, 4096))) ?? []
   return code
 }
 
-function unreachable(error: unknown): Problem {
+function networkError(error: unknown): S3Error {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined
   const name = error instanceof Error ? error.name : 'an unknown error'
-  return { said: `nothing (${code ?? name})`, passing: true }
+  return { text: `nothing (${code ?? name})`, retryable: true }
 }
 
 /** Neither the key nor the address nor anything of the credentials: this may be read by a model. */
-function failure({ method }: S3Request, { said }: Problem, attempt: number): Failure {
+function requestFailure({ method }: S3Request, { text: said }: S3Error, attempt: number): Failure {
   const times = attempt === 1 ? '' : `, ${attempt} times`
   return new Failure('hosting.failed', `S3 answered ${method} with ${said}${times}`, { details: { method, said } })
 }

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import type { LanguageModelV3, LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { Part } from '../../core/render/part.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
-import { createEnds, marksOf } from './marks.ts'
-import { markOptions, promptFor, spokenParts } from './prompt.ts'
+import { createCacheEnds, selectMarks } from './marks.ts'
+import { buildPrompt, markOptions, nonEmptyParts } from './prompt.ts'
 import { knownModel, type MarkRules, markRulesOf, type ProviderRules } from './provider-rules.ts'
-import { speak } from './speak.ts'
-import { type Alarm, systemAlarm } from './stall.ts'
+import { streamCall } from './speak.ts'
+import { type StartTimer, startSystemTimer } from './stall.ts'
 
 /** A model of the AI SDK, of the two latest versions of its interface. */
 export type SdkModel = LanguageModelV4 | LanguageModelV3
@@ -23,10 +23,10 @@ export interface ModelOptions {
   readonly reasoning?: NonNullable<LanguageModelV4CallOptions['reasoning']>
   /** Silence after which a call is given up. */
   readonly stallMs?: number
-  readonly alarm?: Alarm
+  readonly alarm?: StartTimer
 }
 
-export interface Wrapped {
+export interface SdkModelSource {
   /** As in prices and journals: `provider/model`. */
   readonly name: string
   readonly provider: string
@@ -39,23 +39,23 @@ export interface Wrapped {
 }
 
 /** The runtime ends a silent connection after five minutes by itself. */
-const usualStallMs = 300_000
+const defaultIdleMs = 300_000
 
 /** Any model of the AI SDK as a model of ours: one call of `doStream` per question, marks and options by the rules of its provider. */
-export function aiSdkModel(wrapped: Wrapped, options: ModelOptions = {}): Model {
+export function aiSdkModel(wrapped: SdkModelSource, options: ModelOptions = {}): Model {
   const { name, provider, modelId, secrets } = wrapped
   const known = knownModel(wrapped.rules, modelId)
   const markRules = markRulesOf(wrapped.rules, modelId)
-  checkTtl(name, markRules, options.cacheTtlSeconds)
-  const rules = seeing(wrapped.rules, options)
+  checkCacheTtl(name, markRules, options.cacheTtlSeconds)
+  const rules = withVisibleTypes(wrapped.rules, options)
   const mark = markOptions(markRules, rules.optionsName, options.cacheTtlSeconds)
   const maxOutput = options.maxOutput ?? known?.maxOutput ?? Number.POSITIVE_INFINITY
-  const ends = createEnds()
+  const ends = createCacheEnds()
 
   async function callOf(request: ModelRequest, parts: readonly Part[], end: string): Promise<LanguageModelV4CallOptions> {
-    const marks = marksOf(parts, markRules, ends.of(end))
+    const marks = selectMarks(parts, markRules, ends.of(end))
     return {
-      prompt: await promptFor(request.system, parts, { rules, marks, mark, read: request.read }),
+      prompt: await buildPrompt(request.system, parts, { rules, marks, mark, read: request.read }),
       maxOutputTokens: Math.min(request.maxTokens, maxOutput),
       temperature: request.temperature,
       ...(options.reasoning && { reasoning: options.reasoning }),
@@ -68,63 +68,63 @@ export function aiSdkModel(wrapped: Wrapped, options: ModelOptions = {}): Model 
     window: options.window ?? known?.window ?? rules.window,
     documents: rules.documents,
     async *stream(request, signal) {
-      const parts = spokenParts(request.parts)
+      const parts = nonEmptyParts(request.parts)
       const end = `${request.role} ${request.cacheKey}`
       const model = await wrapped.open()
       const call = await callOf(request, parts, end)
-      for await (const event of speak(model, call, {
+      for await (const event of streamCall(model, call, {
         name,
         provider,
         modelId,
         secrets,
-        longWrites: rules.longWrites,
+        longWrites: rules.longWritesPath,
         signal,
-        stallMs: options.stallMs ?? usualStallMs,
-        alarm: options.alarm ?? systemAlarm,
+        stallMs: options.stallMs ?? defaultIdleMs,
+        alarm: options.alarm ?? startSystemTimer,
       })) {
-        if (event.type === 'finish') ends.set(end, lastMark(parts))
+        if (event.type === 'finish') ends.set(end, lastMarkedPart(parts))
         yield event
       }
     },
   }
 }
 
-function checkTtl(name: string, { ttlSeconds }: MarkRules, wanted: number | undefined): void {
+function checkCacheTtl(name: string, { ttlSeconds }: MarkRules, wanted: number | undefined): void {
   if (wanted !== undefined && !ttlSeconds.includes(wanted)) {
     throw new RangeError(`${name} keeps cached prompts for ${ttlSeconds.join(' or ')} seconds, not for ${wanted}`)
   }
 }
 
-const anyPicture = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
+const commonImageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
 
-function seeing(rules: ProviderRules, { images, documents }: ModelOptions): ProviderRules {
+function withVisibleTypes(rules: ProviderRules, { images, documents }: ModelOptions): ProviderRules {
   const shown = (wanted: boolean | undefined, usual: readonly string[], all: readonly string[]) =>
     wanted === undefined ? usual : wanted ? (usual.length > 0 ? usual : all) : []
   return {
     ...rules,
-    images: shown(images, rules.images, anyPicture),
+    images: shown(images, rules.images, commonImageTypes),
     documents: shown(documents, rules.documents, ['application/pdf']),
   }
 }
 
 /** What goes with the call, not with a part of it. */
 function callOptions(
-  { optionsName, always }: ProviderRules,
-  { form, takesKey }: MarkRules,
+  { optionsName, callOptions: always }: ProviderRules,
+  { form, takesCacheKey: takesKey }: MarkRules,
   cacheKey: string,
 ): { readonly providerOptions?: SharedV4ProviderOptions } {
   const said = {
     ...always,
-    ...(takesKey && { promptCacheKey: digest(cacheKey) }),
+    ...(takesKey && { promptCacheKey: hashCacheKey(cacheKey) }),
     ...(form === 'breakpoint' && { promptCacheOptions: { mode: 'explicit', ttl: '30m' } }),
   }
   return Object.keys(said).length === 0 ? {} : { providerOptions: { [optionsName]: said } }
 }
 
 /** The provider learns which calls belong together, not how we call our conversations. Short enough for its limit of 64. */
-const digest = (cacheKey: string) => createHash('sha256').update(cacheKey).digest('hex').slice(0, 32)
+const hashCacheKey = (cacheKey: string) => createHash('sha256').update(cacheKey).digest('hex').slice(0, 32)
 
-function lastMark(parts: readonly Part[]): number | undefined {
+function lastMarkedPart(parts: readonly Part[]): number | undefined {
   const last = parts.findLastIndex(({ cache }) => cache)
   return last === -1 ? undefined : last
 }

@@ -5,10 +5,10 @@ import { knownModel, markRulesOf, providerRules } from './provider-rules.ts'
 export const cacheRulesOf: RulesOf = (name) => {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))
-  if (!tellsOfItsCache(provider)) return undefined
+  if (!reportsCacheUse(provider)) return undefined
   const rules = providerRules[provider]
   const model = name.slice(slash + 1)
-  const { form, most, ttlSeconds, minimumTokens, lookBack } = markRulesOf(rules, model)
+  const { form, maxMarks: most, ttlSeconds, minimumTokens, lookBack } = markRulesOf(rules, model)
   return {
     kind: form === 'automatic' ? 'prefix' : 'marks',
     minimumTokens: knownModel(rules, model)?.minimumTokens ?? minimumTokens,
@@ -19,6 +19,7 @@ export const cacheRulesOf: RulesOf = (name) => {
   } satisfies ProviderCacheRules
 }
 
-const telling = ['anthropic', 'openai', 'google'] as const
+const reportingProviders = ['anthropic', 'openai', 'google'] as const
 
-const tellsOfItsCache = (provider: string): provider is (typeof telling)[number] => (telling as readonly string[]).includes(provider)
+const reportsCacheUse = (provider: string): provider is (typeof reportingProviders)[number] =>
+  (reportingProviders as readonly string[]).includes(provider)

@@ -15,14 +15,14 @@ export interface ErrorFacts {
   readonly network?: string
 }
 
-export function factsOf(error: unknown): ErrorFacts {
+export function readErrorFacts(error: unknown): ErrorFacts {
   const outer = isObject(error) ? error : {}
   const body = outer.data ?? (typeof outer.responseBody === 'string' ? parseJson(outer.responseBody) : undefined)
-  const said = innermost(body)
+  const said = innermostError(body)
   const network = networkCode(error)
   return {
     name: typeof outer.name === 'string' ? outer.name : 'Error',
-    message: textIn(said.message) ?? textIn(outer.message) ?? String(error),
+    message: nonEmptyText(said.message) ?? nonEmptyText(outer.message) ?? String(error),
     type: said.type ?? said.status ?? outer.type,
     code: said.code ?? outer.code,
     ...(typeof outer.statusCode === 'number' && { status: outer.statusCode }),
@@ -33,14 +33,14 @@ export function factsOf(error: unknown): ErrorFacts {
 }
 
 /** `{error: {…}}` within `{response: {…}}` within `[…]`: providers wrap what they say. */
-function innermost(body: unknown): Readonly<Record<string, unknown>> {
+function innermostError(body: unknown): Readonly<Record<string, unknown>> {
   const first = Array.isArray(body) ? body[0] : body
   if (!isObject(first)) return {}
   const inner = isObject(first.error) ? first.error : isObject(first.response) ? first.response : undefined
-  return inner ? innermost(inner) : first
+  return inner ? innermostError(inner) : first
 }
 
-const textIn = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
+const nonEmptyText = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
 
 /** Down the chain of causes, which may be as long as it likes. */
 function networkCode(error: unknown): string | undefined {

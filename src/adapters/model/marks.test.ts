@@ -5,8 +5,8 @@ import type { Part } from '../../core/render/part.ts'
 import { roughTokens } from '../../core/tokens.ts'
 import { createCacheSimulator } from '../../testing/cache-simulator.ts'
 import { idealBill } from '../../testing/cache-simulator-ideal.ts'
-import { createEnds, marksOf } from './marks.ts'
-import { spokenParts } from './prompt.ts'
+import { createCacheEnds, selectMarks } from './marks.ts'
+import { nonEmptyParts } from './prompt.ts'
 import { markRulesOf, providerRules } from './provider-rules.ts'
 
 const parts = (...marks: readonly number[]): readonly Part[] =>
@@ -17,30 +17,30 @@ const none = markRulesOf(providerRules.google, 'gemini-3.8-flash')
 
 describe('marks on the wire', () => {
   it('are those of the prompt when there is room', () => {
-    expect([...marksOf(parts(1, 4, 9), anthropic, undefined)]).toEqual([1, 4, 9])
+    expect([...selectMarks(parts(1, 4, 9), anthropic, undefined)]).toEqual([1, 4, 9])
   })
 
   it('are the latest three beside that of the system text when there is not', () => {
-    expect([...marksOf(parts(0, 1, 4, 9), anthropic, undefined)]).toEqual([1, 4, 9])
+    expect([...selectMarks(parts(0, 1, 4, 9), anthropic, undefined)]).toEqual([1, 4, 9])
   })
 
   it('stand once more where the call before ended, where an entry is found only under a mark', () => {
-    expect([...marksOf(parts(1, 9), breakpoints, 6)]).toEqual([1, 6, 9])
-    expect([...marksOf(parts(1, 4, 9), breakpoints, 6)]).toEqual([4, 6, 9])
-    expect([...marksOf(parts(1, 9), breakpoints, 11)]).toEqual([1, 9]) // the timeline is shorter now: that place is in the tail
-    expect([...marksOf(parts(1, 9), anthropic, 6)]).toEqual([1, 9])
+    expect([...selectMarks(parts(1, 9), breakpoints, 6)]).toEqual([1, 6, 9])
+    expect([...selectMarks(parts(1, 4, 9), breakpoints, 6)]).toEqual([4, 6, 9])
+    expect([...selectMarks(parts(1, 9), breakpoints, 11)]).toEqual([1, 9]) // the timeline is shorter now: that place is in the tail
+    expect([...selectMarks(parts(1, 9), anthropic, 6)]).toEqual([1, 9])
   })
 
   it('are none where the provider finds the beginning by itself', () => {
-    expect([...marksOf(parts(1, 9), none, 6)]).toEqual([])
+    expect([...selectMarks(parts(1, 9), none, 6)]).toEqual([])
   })
 
   it('are never more than the provider takes, and never lack the last', () => {
     const places = fc.uniqueArray(fc.nat(11), { minLength: 1 })
     fc.assert(
       fc.property(places, fc.option(fc.nat(20), { nil: undefined }), fc.constantFrom(anthropic, breakpoints), (marks, before, rules) => {
-        const sent = marksOf(parts(...marks), rules, before)
-        expect(sent.size + 1).toBeLessThanOrEqual(rules.most)
+        const sent = selectMarks(parts(...marks), rules, before)
+        expect(sent.size + 1).toBeLessThanOrEqual(rules.maxMarks)
         expect(sent).toContain(Math.max(...marks))
       }),
     )
@@ -48,14 +48,14 @@ describe('marks on the wire', () => {
 
   it('move to the part before when a part says nothing', () => {
     const silent: Part = { type: 'text', text: '', cache: true }
-    expect(spokenParts([...parts(1).slice(0, 3), silent])).toEqual(parts(1, 2).slice(0, 3))
-    expect(spokenParts([silent])).toEqual([])
-    expect(spokenParts([...parts(1).slice(0, 3), { ...silent, text: '\n\n ' }])).toEqual(parts(1, 2).slice(0, 3))
+    expect(nonEmptyParts([...parts(1).slice(0, 3), silent])).toEqual(parts(1, 2).slice(0, 3))
+    expect(nonEmptyParts([silent])).toEqual([])
+    expect(nonEmptyParts([...parts(1).slice(0, 3), { ...silent, text: '\n\n ' }])).toEqual(parts(1, 2).slice(0, 3))
   })
 })
 
 it('remembers the ends of the latest conversations only', () => {
-  const ends = createEnds(2)
+  const ends = createCacheEnds(2)
   ends.set('a', 1)
   ends.set('b', 2)
   ends.set('a', 3)
@@ -82,7 +82,7 @@ describe('120 rounds on a cache that finds an entry only under a mark', () => {
     const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 1_800, count: roughTokens, lookBack: 1 })
     let end: number | undefined
     const costs = calls.map(({ system, parts: wanted, at }) => {
-      const marks = marksOf(wanted, breakpoints, remembering ? end : undefined)
+      const marks = selectMarks(wanted, breakpoints, remembering ? end : undefined)
       end = wanted.findLastIndex(({ cache: marked }) => marked)
       const sent = wanted.map(({ cache: _, ...part }, index) => (marks.has(index) ? { ...part, cache: true as const } : part))
       return cache.call({ system, parts: sent, at }).cost

@@ -5,8 +5,8 @@ import type { MarkRules } from './provider-rules.ts'
  * Which parts carry a mark on the wire. The system text takes one; of the others the latest go, because each covers those before it.
  * Where an entry is found only under a mark, the end of the call before is marked once more: that is where it was written.
  */
-export function marksOf(parts: readonly Part[], rules: MarkRules, previousEnd: number | undefined): ReadonlySet<number> {
-  const room = rules.most - 1
+export function selectMarks(parts: readonly Part[], rules: MarkRules, previousEnd: number | undefined): ReadonlySet<number> {
+  const room = rules.maxMarks - 1
   if (room < 1) return new Set()
   const wanted = parts.flatMap(({ cache }, index) => (cache ? [index] : []))
   const last = wanted.at(-1)
@@ -15,7 +15,7 @@ export function marksOf(parts: readonly Part[], rules: MarkRules, previousEnd: n
 }
 
 /** Where the latest call of each conversation ended its cached beginning. Forgets the oldest: then one call is dearer, no more. */
-export function createEnds(most = 1_000) {
+export function createCacheEnds(most = 1_000) {
   const ends = new Map<string, number>()
   return {
     of: (conversation: string): number | undefined => ends.get(conversation),

@@ -25,12 +25,12 @@ export interface NamedModelOptions extends ModelOptions {
  */
 export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}): Model {
   if (typeof choice === 'string') return isOffline(choice) ? offlineModel(options) : namedModel(choice, options)
-  return 'doStream' in choice ? givenModel(choice, options) : choice
+  return 'doStream' in choice ? wrapSdkModel(choice, options) : choice
 }
 
 /** The model that needs nothing; loaded when it is asked, as any other. */
 function offlineModel({ reader }: NamedModelOptions): Model {
-  const open = once(async () => {
+  const open = retryableOnce(async () => {
     const { createOfflineModel } = await import('./offline/index.ts')
     return createOfflineModel(reader ? { documents: reader } : {})
   })
@@ -48,8 +48,8 @@ function namedModel(wanted: string, options: NamedModelOptions): Model {
   const name = `${provider}/${model}` // an address may hold what nobody should read
   const entry: Provider = providers[provider]
   const environment = options.environment ?? process.env
-  const key = keyOf(entry, environment, options.key)
-  const address = checkedAddress(inName ?? options.address ?? environment[entry.address.variable] ?? entry.address.usual, name)
+  const key = readKey(entry, environment, options.key)
+  const address = checkAddress(inName ?? options.address ?? environment[entry.address.variable] ?? entry.address.usual, name)
   if (entry.key.required && !key) {
     const variable = entry.key.variables[0]
     throw new Failure('model.unavailable', `${name} needs a key: set ${variable}, or choose the model "offline", which needs none`)
@@ -64,14 +64,14 @@ function namedModel(wanted: string, options: NamedModelOptions): Model {
       provider,
       modelId: model,
       rules: providerRules[entry.rules],
-      open: once(() => entry.open({ model, key, address }).catch(missingPackage(entry.packageName))),
+      open: retryableOnce(() => entry.open({ model, key, address }).catch(explainMissingPackage(entry.packageName))),
       secrets: key === undefined ? [] : [key],
     },
     options,
   )
 }
 
-function givenModel(model: SdkModel, options: ModelOptions): Model {
+function wrapSdkModel(model: SdkModel, options: ModelOptions): Model {
   if (model.specificationVersion !== 'v4' && model.specificationVersion !== 'v3') {
     const { provider, specificationVersion } = model as { readonly provider: string; readonly specificationVersion: string }
     const problem = `this model of ${provider} speaks version ${specificationVersion} of the AI SDK's interface`
@@ -92,7 +92,7 @@ function givenModel(model: SdkModel, options: ModelOptions): Model {
 }
 
 /** No name and no password in it: addresses are printed. */
-function checkedAddress(address: string | undefined, name: string): string | undefined {
+function checkAddress(address: string | undefined, name: string): string | undefined {
   if (address === undefined || address === '') return undefined
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) throw new Failure('model.unavailable', `the address of ${name} must be an http or https URL`)
@@ -109,7 +109,7 @@ function checkedAddress(address: string | undefined, name: string): string | und
 }
 
 /** Without the line end that files put behind it. What can not be sent is refused here: the error of a header repeats what it held. */
-function keyOf({ key: { variables } }: Provider, environment: Readonly<Record<string, string | undefined>>, given: string | undefined) {
+function readKey({ key: { variables } }: Provider, environment: Readonly<Record<string, string | undefined>>, given: string | undefined) {
   const held = given === undefined ? variables.map((variable) => [variable, environment[variable]] as const) : [['the key', given] as const]
   const [name, key] = held.map(([variable, value]) => [variable, value?.trim()] as const).find(([, value]) => value) ?? []
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) {
@@ -118,13 +118,13 @@ function keyOf({ key: { variables } }: Provider, environment: Readonly<Record<st
   return key
 }
 
-const missingPackage = (packageName: string) => (error: unknown) => {
+const explainMissingPackage = (packageName: string) => (error: unknown) => {
   if ((error as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
   throw new Failure('model.unavailable', `the package ${packageName} is not installed: npm install ${packageName}`, { cause: error })
 }
 
 /** What failed is tried again the next time. */
-function once<T>(make: () => Promise<T>): () => Promise<T> {
+function retryableOnce<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {
     made ??= make().catch((error: unknown) => {

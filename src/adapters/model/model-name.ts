@@ -24,11 +24,11 @@ export function parseModelName(name: string): ModelName {
   const at = rest.search(/@[a-z][a-z\d+.-]*:\/\//i)
   const model = at === -1 ? rest : rest.slice(0, at)
   if (model.trim() === '') throw new Failure('model.unavailable', `which model of ${provider}? Write ${provider}/<model>`)
-  if (!isSpeakable(model)) {
+  if (!isValidModelId(model)) {
     throw new Failure('model.unavailable', `${JSON.stringify(`${provider}/${model.slice(0, 40)}`)} is no name of a model`)
   }
   return { provider: provider as ProviderName, model, ...(at !== -1 && { address: rest.slice(at + 1) }) }
 }
 
 /** A name stands in addresses, logs and journals, so it has letters, digits and a few signs, and leads nowhere else. */
-const isSpeakable = (model: string) => /^[\w.:@/+~-]{1,200}$/.test(model) && !model.split('/').includes('..')
+const isValidModelId = (model: string) => /^[\w.:@/+~-]{1,200}$/.test(model) && !model.split('/').includes('..')

@@ -1,7 +1,7 @@
 import type { LanguageModelV3Prompt, LanguageModelV4Prompt } from '@ai-sdk/provider'
 
 /** The same prompt for models that speak the interface before: there, bytes stand in a part as they are. */
-export function olderPrompt(prompt: LanguageModelV4Prompt): LanguageModelV3Prompt {
+export function toV3Prompt(prompt: LanguageModelV4Prompt): LanguageModelV3Prompt {
   return prompt.map((message) =>
     message.role === 'user'
       ? {

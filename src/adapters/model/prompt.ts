@@ -24,7 +24,7 @@ export function markOptions({ form, ttlSeconds: [usual] }: MarkRules, optionsNam
 const inHours = (seconds: number) => `${seconds / 3_600}h`
 
 /** A part that says nothing, or only spaces, is refused by some providers; its mark goes to the part before it, which ends at the same place. */
-export function spokenParts(parts: readonly Part[]): readonly Part[] {
+export function nonEmptyParts(parts: readonly Part[]): readonly Part[] {
   const spoken: Part[] = []
   for (const part of parts) {
     const last = spoken.at(-1)
@@ -34,7 +34,7 @@ export function spokenParts(parts: readonly Part[]): readonly Part[] {
   return spoken
 }
 
-export interface Writing {
+export interface PromptOptions {
   readonly rules: Pick<ProviderRules, 'images' | 'documents'>
   readonly marks: ReadonlySet<number>
   readonly mark: MarkOptions
@@ -42,10 +42,10 @@ export interface Writing {
 }
 
 /** The system text and one user message of parts, with the bytes that the provider takes. */
-export async function promptFor(system: string, parts: readonly Part[], writing: Writing): Promise<LanguageModelV4Prompt> {
+export async function buildPrompt(system: string, parts: readonly Part[], writing: PromptOptions): Promise<LanguageModelV4Prompt> {
   const content = await Promise.all(
     parts.map(async (part, index) => {
-      const written = await partFor(part, writing)
+      const written = await buildPart(part, writing)
       return writing.mark && writing.marks.has(index) ? { ...written, providerOptions: writing.mark } : written
     }),
   )
@@ -54,10 +54,10 @@ export async function promptFor(system: string, parts: readonly Part[], writing:
   return [{ role: 'system', content: system.toWellFormed(), ...(writing.mark && { providerOptions: writing.mark }) }, user]
 }
 
-async function partFor(part: Part, { rules, read }: Writing): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
+async function buildPart(part: Part, { rules, read }: PromptOptions): Promise<LanguageModelV4TextPart | LanguageModelV4FilePart> {
   if (part.type === 'text') return { type: 'text', text: part.text.toWellFormed() } // half a letter is refused, with every request that holds it
   const shown = part.type === 'image' ? rules.images : rules.documents
-  if (!shown.includes(part.media_type)) return { type: 'text', text: insteadOf(part) }
+  if (!shown.includes(part.media_type)) return { type: 'text', text: placeholderText(part) }
   const data = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64') // the same bytes, once they are stored
   return {
     type: 'file',
@@ -68,7 +68,7 @@ async function partFor(part: Part, { rules, read }: Writing): Promise<LanguageMo
 }
 
 /** The model should know that there is something, why it can not see it, and what to do instead. */
-function insteadOf({ type, media_type, blob }: BinaryPart): string {
+function placeholderText({ type, media_type, blob }: BinaryPart): string {
   const instead = type === 'document' ? 'react.read of its path gives its text, where it has any' : 'say so if the user asks about it'
   return `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; ${instead}.]\n\n`
 }

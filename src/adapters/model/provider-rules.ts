@@ -13,9 +13,9 @@ export interface ProviderRules {
   readonly images: readonly string[]
   readonly documents: readonly string[]
   /** Where the provider's own usage says how much was written to live for an hour. */
-  readonly longWrites?: readonly string[]
+  readonly longWritesPath?: readonly string[]
   /** Said with every call. */
-  readonly always?: Readonly<Record<string, boolean>>
+  readonly callOptions?: Readonly<Record<string, boolean>>
   /** For models that are not listed. */
   readonly window: number
   readonly models: readonly KnownModel[]
@@ -30,7 +30,7 @@ export interface MarkRules {
    */
   readonly form: 'cache-control' | 'breakpoint' | 'automatic'
   /** Marks in a request, the system text's included. */
-  readonly most: number
+  readonly maxMarks: number
   /** Lives that an entry may have, the usual one first. */
   readonly ttlSeconds: readonly number[]
   /** Shorter beginnings are not cached, and nobody says so. A model may have its own. */
@@ -38,7 +38,7 @@ export interface MarkRules {
   /** Parts looked at from a mark backwards, the marked one included; 1: an entry is found only where a mark stands now. */
   readonly lookBack: number
   /** Whether calls take a key by which the provider keeps a conversation on the machine that knows it. */
-  readonly takesKey?: true
+  readonly takesCacheKey?: true
 }
 
 export interface KnownModel {
@@ -49,18 +49,18 @@ export interface KnownModel {
   readonly minimumTokens?: number
 }
 
-const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
-const pdf = ['application/pdf'] as const
+const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
+const pdfTypes = ['application/pdf'] as const
 const million = 1_000_000
-const mebi = 1_048_576
+const mebibyte = 1_048_576
 
 const anthropic: ProviderRules = {
   optionsName: 'anthropic',
-  marks: [{ models: /^/, form: 'cache-control', most: 4, ttlSeconds: [300, 3_600], minimumTokens: 1_024, lookBack: 20 }],
-  images: pictures,
-  documents: pdf,
-  longWrites: ['cache_creation', 'ephemeral_1h_input_tokens'],
-  always: { includePings: true }, // a model that thinks in silence is alive: what stalls is the line
+  marks: [{ models: /^/, form: 'cache-control', maxMarks: 4, ttlSeconds: [300, 3_600], minimumTokens: 1_024, lookBack: 20 }],
+  images: imageTypes,
+  documents: pdfTypes,
+  longWritesPath: ['cache_creation', 'ephemeral_1h_input_tokens'],
+  callOptions: { includePings: true }, // a model that thinks in silence is alive: what stalls is the line
   window: 200_000,
   models: [
     { id: 'claude-fable-5-1', window: million, maxOutput: 128_000, minimumTokens: 512 },
@@ -86,17 +86,17 @@ const openai: ProviderRules = {
     {
       models: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/,
       form: 'breakpoint',
-      most: 4,
+      maxMarks: 4,
       ttlSeconds: [1_800],
       minimumTokens: 1_024,
       lookBack: 1,
-      takesKey: true,
+      takesCacheKey: true,
     },
-    { models: /^/, form: 'automatic', most: 0, ttlSeconds: [300], minimumTokens: 1_024, lookBack: 0, takesKey: true },
+    { models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 1_024, lookBack: 0, takesCacheKey: true },
   ],
-  images: pictures,
-  documents: pdf,
-  always: { store: false }, // a conversation is kept here, and nowhere else
+  images: imageTypes,
+  documents: pdfTypes,
+  callOptions: { store: false }, // a conversation is kept here, and nowhere else
   window: 128_000,
   models: [
     { id: 'gpt-6-astra', window: 1_050_000, maxOutput: 128_000 },
@@ -117,24 +117,24 @@ const openai: ProviderRules = {
 
 const google: ProviderRules = {
   optionsName: 'google',
-  marks: [{ models: /^/, form: 'automatic', most: 0, ttlSeconds: [300], minimumTokens: 4_096, lookBack: 0 }],
+  marks: [{ models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 4_096, lookBack: 0 }],
   images: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
-  documents: pdf,
-  window: mebi,
+  documents: pdfTypes,
+  window: mebibyte,
   models: [
-    { id: 'gemini-4-argon', window: mebi, maxOutput: 65_536 },
-    { id: 'gemini-3.8-flash', window: mebi, maxOutput: 65_536 },
-    { id: 'gemini-3.6-flash', window: mebi, maxOutput: 65_536 },
-    { id: 'gemini-3.1-pro-preview', window: mebi, maxOutput: 65_536 },
-    { id: 'gemini-2.5-pro', window: mebi, maxOutput: 65_536, minimumTokens: 2_048 },
-    { id: 'gemini-2.5-flash', window: mebi, maxOutput: 65_536, minimumTokens: 2_048 },
+    { id: 'gemini-4-argon', window: mebibyte, maxOutput: 65_536 },
+    { id: 'gemini-3.8-flash', window: mebibyte, maxOutput: 65_536 },
+    { id: 'gemini-3.6-flash', window: mebibyte, maxOutput: 65_536 },
+    { id: 'gemini-3.1-pro-preview', window: mebibyte, maxOutput: 65_536 },
+    { id: 'gemini-2.5-pro', window: mebibyte, maxOutput: 65_536, minimumTokens: 2_048 },
+    { id: 'gemini-2.5-flash', window: mebibyte, maxOutput: 65_536, minimumTokens: 2_048 },
   ],
 }
 
 /** Whoever speaks chat completions. Many of these models see text only and fail at anything else, so pictures are asked for by name. */
 const compatible: ProviderRules = {
   optionsName: 'compatible',
-  marks: [{ models: /^/, form: 'automatic', most: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }],
+  marks: [{ models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }],
   images: [],
   documents: [],
   window: 32_768,
@@ -142,7 +142,7 @@ const compatible: ProviderRules = {
 }
 
 /** A model that was handed to us and that the table does not know. Whoever chose it knows what it can see. */
-const unknown: ProviderRules = { ...compatible, optionsName: 'unknown', images: pictures, window: 128_000 }
+const unknown: ProviderRules = { ...compatible, optionsName: 'unknown', images: imageTypes, window: 128_000 }
 
 export const providerRules = { anthropic, openai, google, ollama: compatible, compatible, unknown } as const
 export type RulesName = keyof typeof providerRules
@@ -157,9 +157,9 @@ export function rulesNameOf(provider: string): RulesName {
 }
 
 export const markRulesOf = (rules: ProviderRules, model: string): MarkRules =>
-  rules.marks.find(({ models }) => models.test(model)) ?? unmarked
+  rules.marks.find(({ models }) => models.test(model)) ?? noMarks
 
-const unmarked: MarkRules = { models: /^/, form: 'automatic', most: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }
+const noMarks: MarkRules = { models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }
 
 export const knownModel = (rules: ProviderRules, model: string): KnownModel | undefined =>
   rules.models.find(({ id }) => isVersionOf(model, id))

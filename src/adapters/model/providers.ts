@@ -8,10 +8,10 @@ export interface Provider {
   /** Variables that may hold the key; the first is the one we name. */
   readonly key: { readonly variables: readonly string[]; readonly required: boolean }
   readonly address: { readonly variable: string; readonly usual?: string }
-  open(options: Opening): Promise<LanguageModelV4>
+  open(options: OpenOptions): Promise<LanguageModelV4>
 }
 
-export interface Opening {
+export interface OpenOptions {
   readonly model: string
   readonly key: string | undefined
   readonly address: string | undefined
@@ -66,7 +66,7 @@ export const providers = {
 
 export type ProviderName = keyof typeof providers
 
-async function openCompatible(name: string, { model, key, address = '' }: Opening): Promise<LanguageModelV4> {
+async function openCompatible(name: string, { model, key, address = '' }: OpenOptions): Promise<LanguageModelV4> {
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
   return createOpenAICompatible({ name, baseURL: address, includeUsage: true, ...(key && { apiKey: key }) }).chatModel(model)
 }

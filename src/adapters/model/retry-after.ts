@@ -2,14 +2,14 @@ import { isObject } from '../../core/json.ts'
 
 /** When a provider wants to be asked again, in seconds from now: by its headers, or by Google's note in the body of an error. */
 export function retryAfterSeconds(headers: Readonly<Record<string, string>> | undefined, body: unknown, now: number): number | undefined {
-  const milliseconds = positive(headers?.['retry-after-ms'])
+  const milliseconds = parseNonNegative(headers?.['retry-after-ms'])
   if (milliseconds !== undefined) return milliseconds / 1000
   const said = headers?.['retry-after']
-  if (said !== undefined) return positive(said) ?? (/[a-z]/i.test(said) ? secondsUntil(Date.parse(said), now) : undefined)
+  if (said !== undefined) return parseNonNegative(said) ?? (/[a-z]/i.test(said) ? secondsUntil(Date.parse(said), now) : undefined)
   return googleDelay(body)
 }
 
-function positive(text: string | undefined): number | undefined {
+function parseNonNegative(text: string | undefined): number | undefined {
   const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text)
   return Number.isFinite(value) && value >= 0 ? value : undefined
 }
@@ -22,7 +22,7 @@ function googleDelay(body: unknown): number | undefined {
   const details = isObject(error) && Array.isArray(error.details) ? error.details : []
   for (const detail of details) {
     const delay = isObject(detail) && typeof detail.retryDelay === 'string' ? /^([\d.]+)s$/.exec(detail.retryDelay)?.[1] : undefined
-    if (delay !== undefined) return positive(delay)
+    if (delay !== undefined) return parseNonNegative(delay)
   }
   return undefined
 }

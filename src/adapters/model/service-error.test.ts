@@ -5,12 +5,17 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { describe, expect, it } from 'vitest'
 import { ask, requestOf, text } from '../../../test/support/models.ts'
 import { modelFrom } from './model-from.ts'
-import { redacted } from './redact.ts'
+import { redact } from './redact.ts'
 import { retryAfterSeconds } from './retry-after.ts'
-import { type Caller, serviceError } from './service-error.ts'
+import { type CallInfo, toServiceError } from './service-error.ts'
 
-const caller: Caller = { provider: 'acme', model: 'rocket-1', secrets: ['hunter2-hunter2'], now: () => Date.parse('2026-11-15T00:00:00Z') }
-const told = (error: unknown) => serviceError(error, 'before_output', caller)
+const caller: CallInfo = {
+  provider: 'acme',
+  model: 'rocket-1',
+  secrets: ['hunter2-hunter2'],
+  now: () => Date.parse('2026-11-15T00:00:00Z'),
+}
+const told = (error: unknown) => toServiceError(error, 'before_output', caller)
 const answer = (statusCode: number, message: string, rest: object = {}) => ({ name: 'AI_APICallError', message, statusCode, ...rest })
 const network = (code: string) => ({
   name: 'AI_APICallError',
@@ -167,7 +172,7 @@ describe('what an error does not say', () => {
   })
 
   it('is cut to a line', () => {
-    expect(redacted(`a\n${'b'.repeat(500)}`, [])).toBe(`a ${'b'.repeat(197)}…`)
+    expect(redact(`a\n${'b'.repeat(500)}`, [])).toBe(`a ${'b'.repeat(197)}…`)
   })
 })
 

@@ -1,22 +1,25 @@
 /** Calls back once after a while, unless it is told not to. A test rings by hand. */
-export type Alarm = (milliseconds: number, ring: () => void) => () => void
+export type StartTimer = (milliseconds: number, ring: () => void) => () => void
 
-export const systemAlarm: Alarm = (milliseconds, ring) => {
+export const startSystemTimer: StartTimer = (milliseconds, ring) => {
   const timer = setTimeout(ring, milliseconds)
   return () => clearTimeout(timer)
 }
 
-export interface Waiting {
+export interface WaitOptions {
   readonly signal: AbortSignal
   readonly stallMs: number
-  readonly alarm: Alarm
+  readonly alarm: StartTimer
 }
 
 /** What ended the waiting, when it was not what was waited for. */
 export type Interruption = 'aborted' | 'stalled'
 
 /** The first of three: the promise, an end of patience, an abort. A promise that loses may fail as it likes; nobody hears of it. */
-export function patiently<T>(promise: PromiseLike<T>, { signal, stallMs, alarm }: Waiting): Promise<{ readonly value: T } | Interruption> {
+export function withIdleTimeout<T>(
+  promise: PromiseLike<T>,
+  { signal, stallMs, alarm }: WaitOptions,
+): Promise<{ readonly value: T } | Interruption> {
   if (signal.aborted) {
     Promise.resolve(promise).catch(() => {}) // it was aborted with the same signal: its failure is no news
     return Promise.resolve('aborted')

@@ -1,7 +1,7 @@
 import { roughTokens, type TokenCounter } from '../../core/tokens.ts'
 
 /** The tokenizer's work grows with the square of what it can not split: a page of one letter, or of Chinese, would take it half a minute. */
-const longestPiece = 256
+const maxPieceLength = 256
 
 /** Text is text: what looks like a control token of a model was written by someone. */
 const asText = { disallowedSpecial: new Set<string>() }
@@ -14,7 +14,7 @@ const asText = { disallowedSpecial: new Set<string>() }
 export async function loadTokenCounter(): Promise<TokenCounter> {
   try {
     const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
-    return (text) => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, asText), 0)
+    return (text) => splitPieces(text).reduce((sum, piece) => sum + countTokens(piece, asText), 0)
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
     return roughTokens
@@ -22,17 +22,17 @@ export async function loadTokenCounter(): Promise<TokenCounter> {
 }
 
 /** Cut where words begin, as a tokenizer does; where no word begins, anywhere but within a character. */
-function piecesOf(text: string): readonly string[] {
+function splitPieces(text: string): readonly string[] {
   const pieces: string[] = []
   for (let start = 0; start < text.length; ) {
-    const end = start + longestPiece >= text.length ? text.length : cutBefore(text, start, start + longestPiece)
+    const end = start + maxPieceLength >= text.length ? text.length : cutPosition(text, start, start + maxPieceLength)
     pieces.push(text.slice(start, end))
     start = end
   }
   return pieces
 }
 
-function cutBefore(text: string, start: number, end: number): number {
+function cutPosition(text: string, start: number, end: number): number {
   const space = text.lastIndexOf(' ', end - 1)
   if (space > start) return space
   const within = (text.charCodeAt(end) & 0xfc00) === 0xdc00 && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800

@@ -9,7 +9,7 @@ import type { ModelUsage } from '../../core/model-event.ts'
 import type { SdkModel } from './ai-sdk.ts'
 import { modelFrom } from './model-from.ts'
 import { type ProviderRules, providerRules, type RulesName } from './provider-rules.ts'
-import { usageFrom } from './usage.ts'
+import { parseUsage } from './usage.ts'
 
 /** Bills as the providers write them, with fields that we do not read. */
 const bills: Readonly<Record<string, readonly (readonly [what: string, wire: object | undefined, expected: ModelUsage | undefined])[]>> = {
@@ -143,7 +143,7 @@ describe.each(Object.keys(bills))('the bill of %s, with a whole answer', (name) 
     const model = (wholly[name] as (usage: object) => Whole)(wire as object)
     const rules: ProviderRules = providerRules[name as RulesName]
     const { usage } = await model.doGenerate({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] })
-    expect(usageFrom(usage, rules.longWrites, true)).toEqual(expected)
+    expect(parseUsage(usage, rules.longWritesPath, true)).toEqual(expected)
   })
 })
 

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { type Block, bytesOf } from '../../core/block/index.ts'
-import { Failure, thrownMessage } from '../../core/failure.ts'
+import { errorMessage, Failure } from '../../core/failure.ts'
 import { type Bundle, importChanges, parseBundle } from '../../core/timeline/bundle.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import { toPayload } from '../../core/timeline/payload.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { turnLogOf } from '../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { birthsOf } from './births.ts'
-import { checkChanges } from './incoming.ts'
+import { newBlockNumbers } from './births.ts'
+import { validateChanges } from './incoming.ts'
 
 /** Everything a conversation holds, from its whole journal and the value it leads to. */
 export async function exportBundle(
@@ -20,7 +20,7 @@ export async function exportBundle(
   const payload = toPayload(timeline)
   const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, own]) => turnLogOf(turnId, own) ?? [])
   const accounted = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
-  const others = changes.flatMap((change) => blocksIn(change).filter(({ id }) => !accounted.has(id)))
+  const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !accounted.has(id)))
   const archive = new Map(others.toReversed().map((block) => [block.id, block])) // an import repeats blocks: the first is as it was entered
   const bundle: Bundle = {
     format: 'daybook.bundle',
@@ -32,29 +32,29 @@ export async function exportBundle(
     archive: [...archive.values()].reverse(),
     blobs: {},
   }
-  return { ...bundle, blobs: await inlined(bundle, blobs) }
+  return { ...bundle, blobs: await inlineBlobs(bundle, blobs) }
 }
 
 /** The changes that rebuild a bundle and the bytes they refer to, everything checked. Nothing is stored yet. */
-export function openBundle(value: unknown): {
+export function unpackBundle(value: unknown): {
   readonly conversationId: string
   readonly changes: readonly Change[]
-  readonly bytes: Bytes
+  readonly bytes: BlobContents
 } {
   const bundle = parseBundle(value)
   const bytes = new Map<string, Uint8Array>()
-  for (const [sha256, size] of references(bundle)) {
-    const content = decode(sha256, bundle.blobs[sha256])
-    if (content.length !== size) throw invalid(`a block says that blob ${sha256} has ${size} bytes; it has ${content.length}`)
+  for (const [sha256, size] of blobReferences(bundle)) {
+    const content = decodeBlob(sha256, bundle.blobs[sha256])
+    if (content.length !== size) throw invalidBundle(`a block says that blob ${sha256} has ${size} bytes; it has ${content.length}`)
     bytes.set(sha256, content)
   }
-  const changes = asBundle(() => checkChanges(importChanges(bundle)))
-  asBundle(() => birthsOf(changes, () => undefined)) // asked again when it is logged; here so that what is refused leaves no bytes behind
+  const changes = asBundleFailure(() => validateChanges(importChanges(bundle)))
+  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // asked again when it is logged; here so that what is refused leaves no bytes behind
   return { conversationId: bundle.conversation_id, changes, bytes }
 }
 
 /** Whatever is wrong with a change that a bundle led to is wrong with the bundle. */
-export function asBundle<T>(work: () => T): T {
+export function asBundleFailure<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
@@ -65,13 +65,13 @@ export function asBundle<T>(work: () => T): T {
   }
 }
 
-type Bytes = ReadonlyMap<string, Uint8Array>
+type BlobContents = ReadonlyMap<string, Uint8Array>
 
 /** Each turn with the changes that may tell of it, in order of first trace. */
 function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
   const byTurn = new Map<string, Change[]>()
   for (const change of changes) {
-    for (const turnId of loggedTurns(change)) {
+    for (const turnId of turnsLoggedBy(change)) {
       const own = byTurn.get(turnId)
       if (own) own.push(change)
       else byTurn.set(turnId, [change])
@@ -81,13 +81,13 @@ function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly
 }
 
 /** The turns whose log a change belongs to. */
-export function loggedTurns(change: Change): ReadonlySet<string> {
+export function turnsLoggedBy(change: Change): ReadonlySet<string> {
   if (change.type === 'turn.opened' || change.type === 'turn.closed') return new Set([change.turn_id])
   return new Set(change.type === 'blocks.appended' ? change.blocks.map(({ turn_id }) => turn_id) : [])
 }
 
 /** Hash and size of all bytes that a bundle's blocks refer to, by hash. */
-function references({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<string, number> {
+function blobReferences({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<string, number> {
   const blocks: readonly Block[] = [...timeline.blocks, ...turn_logs.flatMap((log) => log.blocks), ...archive]
   return new Map(
     blocks
@@ -97,25 +97,25 @@ function references({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<strin
   )
 }
 
-async function inlined(bundle: Bundle, blobs: BlobStore): Promise<Bundle['blobs']> {
+async function inlineBlobs(bundle: Bundle, blobs: BlobStore): Promise<Bundle['blobs']> {
   const inline: Record<string, string> = {}
-  for (const sha256 of references(bundle).keys()) {
+  for (const sha256 of blobReferences(bundle).keys()) {
     try {
       inline[sha256] = Buffer.from(await blobs.get(sha256)).toString('base64')
     } catch (error) {
-      const reason = thrownMessage(error)
+      const reason = errorMessage(error)
       throw new Failure('store.damaged', `conversation ${bundle.conversation_id} can not be exported whole: ${reason}`, { cause: error })
     }
   }
   return inline
 }
 
-function decode(sha256: string, base64: string | undefined): Uint8Array {
-  if (base64 === undefined) throw invalid(`a block refers to blob ${sha256}, which the bundle does not hold`)
+function decodeBlob(sha256: string, base64: string | undefined): Uint8Array {
+  if (base64 === undefined) throw invalidBundle(`a block refers to blob ${sha256}, which the bundle does not hold`)
   const bytes = Buffer.from(base64, 'base64')
-  if (bytes.toString('base64') !== base64) throw invalid(`blob ${sha256} is not base64`)
-  if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw invalid(`the bytes of blob ${sha256} do not match its hash`)
+  if (bytes.toString('base64') !== base64) throw invalidBundle(`blob ${sha256} is not base64`)
+  if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw invalidBundle(`the bytes of blob ${sha256} do not match its hash`)
   return bytes
 }
 
-const invalid = (message: string) => new Failure('bundle.invalid', message)
+const invalidBundle = (message: string) => new Failure('bundle.invalid', message)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, it } from 'vitest'
 import { minute, rounds } from '../../testing/blocks.ts'
-import { appended, written } from '../../testing/conformance/store-kit.ts'
+import { appended, writeConversation } from '../../testing/conformance/store-kit.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createSqliteStore } from './sqlite.ts'
@@ -27,7 +27,11 @@ it('docs/format.md: its queries run, and show what it says they show', async () 
     finish_reason: 'stop',
   }
   const usage = { uncached: 1, cache_read: 2, cache_write: 3, output: 4 }
-  await written(store, 'my-conversation', [appended(rounds(1)), { ...response, usage }, { type: 'title.set', ts: minute(2), title: 'T' }])
+  await writeConversation(store, 'my-conversation', [
+    appended(rounds(1)),
+    { ...response, usage },
+    { type: 'title.set', ts: minute(2), title: 'T' },
+  ])
   await store.close()
 
   const database = new DatabaseSync(file, { readOnly: true })

@@ -1,24 +1,24 @@
 import { type Change, changeTime } from '../../core/timeline/change.ts'
-import type { ConversationHead } from '../../ports/store.ts'
+import type { ConversationInfo } from '../../ports/store.ts'
 
 /** What a list shows of a conversation: facts of its timeline, kept beside it so that listing loads nothing. */
-export type Head = Omit<ConversationHead, 'conversationId'>
+export type InfoFields = Omit<ConversationInfo, 'conversationId'>
 
-export const emptyHead: Head = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
+export const emptyInfo: InfoFields = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
 
 /** Somebody has to go on with it. */
-export const isUnfinished = ({ openTurn, waiting }: Head): boolean => openTurn !== null || waiting.length > 0
+export const isUnfinished = ({ openTurn, waiting }: InfoFields): boolean => openTurn !== null || waiting.length > 0
 
-export function headAfter(head: Head, changes: readonly Change[]): Head {
-  const next: Unseen = { ...head }
-  for (const change of changes) advance(next, change)
+export function infoAfter(head: InfoFields, changes: readonly Change[]): InfoFields {
+  const next: MutableInfo = { ...head }
+  for (const change of changes) applyToInfo(next, change)
   return next
 }
 
 /** One that was just made and that nobody else holds yet. */
-type Unseen = { -readonly [Field in keyof Head]: Head[Field] }
+type MutableInfo = { -readonly [Field in keyof InfoFields]: InfoFields[Field] }
 
-function advance(head: Unseen, change: Change): void {
+function applyToInfo(head: MutableInfo, change: Change): void {
   const ts = changeTime(change)
   head.startedAt ??= ts ?? null
   head.lastActivityAt = ts ?? head.lastActivityAt

@@ -1,93 +1,93 @@
 import { type Block, bytesOf, isHidden } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
-import { bare } from '../../core/timeline/frame.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
+import { stripHidden } from '../../core/timeline/frame.ts'
 import { parseChange } from '../../core/timeline/parse-change.ts'
 import { parsePayload } from '../../core/timeline/payload.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { checkAdmissible, isBlockId } from './admissible.ts'
+import { checkTimesAndNumbers, isBlockId } from './admissible.ts'
 import { plainJson } from './plain-json.ts'
 import { isPlainResponse } from './plain-response.ts'
-import { isPlainWords } from './plain-words.ts'
+import { isPlainTextAppend } from './plain-words.ts'
 
 /** Changes as they will be logged, and the bytes that came with them, by hash. */
-export interface Incoming {
+export interface StoredChanges {
   readonly changes: readonly Change[]
   readonly bytes: ReadonlyMap<string, Uint8Array>
 }
 
 /** What is wrong is refused here, before anything is written. Whether an id is new only the store knows. */
-export const checkChanges = (changes: readonly Change[]): readonly Change[] => changes.map(checkChange)
+export const validateChanges = (changes: readonly Change[]): readonly Change[] => changes.map(validateQuickly)
 
 /** Bytes go to the blob store, a reference stays. Needed only when `hasBytes`. */
-export async function storeBytes(changes: readonly Change[], blobs: BlobStore): Promise<Incoming> {
+export async function storeBytes(changes: readonly Change[], blobs: BlobStore): Promise<StoredChanges> {
   const stored = new Map<string, Uint8Array>()
   const logged: Change[] = []
   for (const change of changes) {
-    if (!blocksIn(change).some(carriesBytes)) logged.push(change)
+    if (!blocksOfChange(change).some(isInline)) logged.push(change)
     else {
       const blocks: Block[] = []
-      for (const block of blocksIn(change)) blocks.push(carriesBytes(block) ? await storeBlock(block, blobs, stored) : block)
+      for (const block of blocksOfChange(change)) blocks.push(isInline(block) ? await storeBlockBytes(block, blobs, stored) : block)
       logged.push(withBlocks(change, blocks))
     }
   }
   return { changes: logged, bytes: stored }
 }
 
-export function hasBytes(changes: readonly Change[]): boolean {
-  for (const change of changes) for (const block of blocksIn(change)) if (carriesBytes(block)) return true
+export function hasInlineBytes(changes: readonly Change[]): boolean {
+  for (const change of changes) for (const block of blocksOfChange(change)) if (isInline(block)) return true
   return false
 }
 
 /** Whether anything brings bytes along or refers to some. Asked of every append. */
-export function concernBytes(changes: readonly Change[]): boolean {
+export function involvesBlobs(changes: readonly Change[]): boolean {
   for (const change of changes) {
     if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
-    for (const { base64, blob, meta } of blocksIn(change))
+    for (const { base64, blob, meta } of blocksOfChange(change))
       if (base64 !== undefined || blob !== undefined || meta?.keeps !== undefined) return true
   }
   return false
 }
 
 /** Hashes of the bytes that blocks and events refer to. */
-export function referredTo(changes: readonly Change[]): ReadonlySet<string> {
+export function referencedBlobs(changes: readonly Change[]): ReadonlySet<string> {
   let found: Set<string> | undefined
   for (const change of changes) {
     if (change.type === 'event.accepted') for (const { sha256 } of change.event.keeps ?? []) found = (found ?? new Set()).add(sha256)
-    for (const block of blocksIn(change)) for (const { sha256 } of bytesOf(block)) found = (found ?? new Set()).add(sha256)
+    for (const block of blocksOfChange(change)) for (const { sha256 } of bytesOf(block)) found = (found ?? new Set()).add(sha256)
   }
-  return found ?? none
+  return found ?? noHashes
 }
 
-const none: ReadonlySet<string> = new Set()
+const noHashes: ReadonlySet<string> = new Set()
 
-const carriesBytes = (block: Block) => block.base64 !== undefined
+const isInline = (block: Block) => block.base64 !== undefined
 
-function checkChange(given: Change): Change {
-  return isPlainWords(given) || isPlainResponse(given) ? given : checkByRules(given)
+function validateQuickly(given: Change): Change {
+  return isPlainTextAppend(given) || isPlainResponse(given) ? given : validateChange(given)
 }
 
 /** Any change, rule by rule. What is entered in every round gets past them in one walk: it would come out of here as it is. */
-export function checkByRules(given: Change): Change {
-  const change = parsed(given)
-  checkAdmissible(change)
-  for (const block of blocksIn(change)) checkBlock(block)
-  return withoutUnhidden(change)
+export function validateChange(given: Change): Change {
+  const change = parseGiven(given)
+  checkTimesAndNumbers(change)
+  for (const block of blocksOfChange(change)) checkBlock(block)
+  return stripStaleHidingFields(change)
 }
 
-function parsed(given: Change): Change {
+function parseGiven(given: Change): Change {
   const change = parseChange(plainJson(given))
   return change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
 }
 
 /** Only what is hidden says so: then revealing gives back what was entered. */
-function withoutUnhidden(change: Change): Change {
-  const blocks = blocksIn(change)
-  const speaks = (block: Block) => !isHidden(block) && bare(block) !== block
+function stripStaleHidingFields(change: Change): Change {
+  const blocks = blocksOfChange(change)
+  const speaks = (block: Block) => !isHidden(block) && stripHidden(block) !== block
   return blocks.some(speaks)
     ? withBlocks(
         change,
-        blocks.map((block) => (isHidden(block) ? block : bare(block))),
+        blocks.map((block) => (isHidden(block) ? block : stripHidden(block))),
       )
     : change
 }
@@ -99,7 +99,7 @@ function checkBlock({ id, base64 }: Block): void {
   }
 }
 
-async function storeBlock(block: Block, blobs: BlobStore, stored: Map<string, Uint8Array>): Promise<Block> {
+async function storeBlockBytes(block: Block, blobs: BlobStore, stored: Map<string, Uint8Array>): Promise<Block> {
   const bytes = Buffer.from(block.base64 ?? '', 'base64')
   const blob = await blobs.put(bytes)
   stored.set(blob.sha256, bytes)

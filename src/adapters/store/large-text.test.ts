@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fillIn, LARGE_TEXT, textsOf, toRow } from './large-text.ts'
+import { decodeRow, encodeRow, LARGE_TEXT, largeTextsOf } from './large-text.ts'
 import { plainJson } from './plain-json.ts'
 
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 function roundTrip(value: unknown): unknown {
-  const { body, texts } = toRow(value, hash)
+  const { body, texts } = encodeRow(value, hash)
   const row: unknown = JSON.parse(body)
-  expect(new Set(textsOf(row))).toEqual(new Set(texts.keys()))
-  return fillIn(row, (sha256) => Buffer.from(texts.get(sha256) ?? []).toString())
+  expect(new Set(largeTextsOf(row))).toEqual(new Set(texts.keys()))
+  return decodeRow(row, (sha256) => Buffer.from(texts.get(sha256) ?? []).toString())
 }
 
 const text = fc.oneof(
@@ -37,7 +37,7 @@ describe('rows', () => {
   })
 
   it('hold no text beyond 8 KB, unless UTF-8 has no word for it', () => {
-    const { body, texts } = toRow(
+    const { body, texts } = encodeRow(
       { small: 'x'.repeat(LARGE_TEXT), large: 'é'.repeat(LARGE_TEXT), half: `\ud83d${'y'.repeat(LARGE_TEXT)}` },
       hash,
     )
@@ -48,8 +48,8 @@ describe('rows', () => {
   })
 
   it('refuse a mark that marks nothing', () => {
-    expect(() => fillIn({ $blob: 'x' }, () => '')).toThrow(TypeError)
-    expect(() => fillIn({ $literal: 'x' }, () => '')).toThrow(TypeError)
+    expect(() => decodeRow({ $blob: 'x' }, () => '')).toThrow(TypeError)
+    expect(() => decodeRow({ $literal: 'x' }, () => '')).toThrow(TypeError)
   })
 })
 

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import { type Claim, LEASE_MS, type Owner } from '../../ports/store.ts'
-import { missing } from './name.ts'
+import { conversationMissing } from './name.ts'
 
 /** Who may write. Nobody, when the owner is null. */
 export interface Lease {
@@ -9,7 +9,7 @@ export interface Lease {
   readonly expiresAt: string | null
 }
 
-export const leaseEnd = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
+export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
 
 /** True until it expires, is given back, or its process is seen dead by someone on the same host. */
 export function isAlive(lease: Lease, now: string, host?: string): boolean {
@@ -18,7 +18,7 @@ export function isAlive(lease: Lease, now: string, host?: string): boolean {
 }
 
 /** Throws `conversation.busy` when someone else's lease is alive. */
-export function checkFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
+export function checkLeaseFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
   const { owner, expiresAt } = lease
   if (owner === null || owner.id === claimant.id || !isAlive(lease, now, claimant.host)) return
   throw new Failure(
@@ -31,7 +31,7 @@ export function checkFree(conversationId: string, lease: Lease, claimant: Owner,
 /** Throws unless the claim is the conversation's latest. Undefined: the conversation was deleted. */
 export function checkClaim(claim: Claim, lease: Lease | undefined): void {
   const { conversationId, ownerId, epoch } = claim
-  if (lease === undefined) throw missing(conversationId)
+  if (lease === undefined) throw conversationMissing(conversationId)
   if (lease.epoch === epoch && lease.owner?.id === ownerId) return
   const what = lease.owner === null ? 'was given back' : `was lost to ${lease.owner.id}`
   throw new Failure(

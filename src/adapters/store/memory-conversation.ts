@@ -1,50 +1,50 @@
 import type { Block } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
-import { blocksIn, type Change, changeTime } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change, changeTime } from '../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Entry } from '../../ports/store.ts'
-import { birthsOf, checkNumbers, startsFrame } from './births.ts'
-import { emptyHead, type Head, headAfter } from './head.ts'
+import { checkNumbersUnused, newBlockNumbers, startsFrame } from './births.ts'
+import { emptyInfo, type InfoFields, infoAfter } from './head.ts'
 import type { Lease } from './lease.ts'
-import { type Dated, removableEntries } from './retention.ts'
+import { removableEntries, type TimedEntry } from './retention.ts'
 
 /** A journal in memory, with what can be told without reading it. */
-export interface Conversation {
+export interface MemoryConversation {
   lease: Lease
-  head: Head
+  info: InfoFields
   entries: Entry[]
   /** Of the first so many entries, when they were made: filled in when somebody asks. */
   times: string[]
   /** Blocks as they were entered, in that order, by the first so many entries: filled in when somebody looks. */
-  readonly births: Map<string, Block>
-  looked: number
+  readonly firstVersions: Map<string, Block>
+  indexedEntries: number
   /** Blocks below it were given their number, also those that were let go. */
   nextBlock: number
   /** The value right after the latest compaction, so that loading begins there. */
   base: { readonly seq: number; readonly timeline: Timeline }
 }
 
-export const newConversation = (): Conversation => ({
+export const newConversation = (): MemoryConversation => ({
   lease: { epoch: 0, owner: null, expiresAt: null },
-  head: emptyHead,
+  info: emptyInfo,
   entries: [],
   times: [],
-  births: new Map(),
-  looked: 0,
+  firstVersions: new Map(),
+  indexedEntries: 0,
   nextBlock: 0,
   base: { seq: 0, timeline: emptyTimeline() },
 })
 
 /** All or nothing: what may fail comes before what changes. */
-export function log(conversation: Conversation, changes: readonly Change[]): readonly Entry[] {
-  const births = birthsOf(changes, (id) => bornIn(conversation).get(id))
-  checkNumbers(births, conversation.nextBlock)
-  let seq = conversation.head.lastSeq
+export function appendChanges(conversation: MemoryConversation, changes: readonly Change[]): readonly Entry[] {
+  const births = newBlockNumbers(changes, (id) => firstVersionsOf(conversation).get(id))
+  checkNumbersUnused(births, conversation.nextBlock)
+  let seq = conversation.info.lastSeq
   const logged = changes.map((change): Entry => ({ seq: ++seq, change }))
   const compacted = logged.findLast(isCompaction)
-  if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleNow(conversation), logged, compacted.seq) }
+  if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleTimeline(conversation), logged, compacted.seq) }
   for (const entry of logged) conversation.entries.push({ seq: entry.seq, change: entry.change }) // what is handed out is not what is kept
-  conversation.head = headAfter(conversation.head, changes)
+  conversation.info = infoAfter(conversation.info, changes)
   conversation.nextBlock = Math.max(births.next, conversation.nextBlock)
   return logged
 }
@@ -52,40 +52,41 @@ export function log(conversation: Conversation, changes: readonly Change[]): rea
 const isCompaction = ({ change }: Entry) => startsFrame(change)
 
 /** Blocks as they were entered, by id. */
-export function bornIn(conversation: Conversation | undefined): ReadonlyMap<string, Block> {
+export function firstVersionsOf(conversation: MemoryConversation | undefined): ReadonlyMap<string, Block> {
   if (!conversation) return new Map()
-  const { births, entries } = conversation
-  for (; conversation.looked < entries.length; conversation.looked++) {
-    for (const block of blocksIn((entries[conversation.looked] as Entry).change)) if (!births.has(block.id)) births.set(block.id, block)
+  const { firstVersions: births, entries } = conversation
+  for (; conversation.indexedEntries < entries.length; conversation.indexedEntries++) {
+    for (const block of blocksOfChange((entries[conversation.indexedEntries] as Entry).change))
+      if (!births.has(block.id)) births.set(block.id, block)
   }
   return births
 }
 
-export function visibleNow(conversation: Conversation): Timeline {
+export function visibleTimeline(conversation: MemoryConversation): Timeline {
   const { base, entries } = conversation
   return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
 
 /** An entry that has no time of its own shares that of the entry before. */
-function timesOf({ entries, times }: Conversation): readonly string[] {
+function timesOf({ entries, times }: MemoryConversation): readonly string[] {
   while (times.length < entries.length) times.push(changeTime((entries[times.length] as Entry).change) ?? times.at(-1) ?? '')
   return times
 }
 
 /** Lets history go; gives the changes that went. */
-export function forget(conversation: Conversation, before: string): readonly Change[] {
-  const { entries, base, head } = conversation
+export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
+  const { entries, base, info: head } = conversation
   const times = timesOf(conversation)
-  bornIn(conversation)
-  const visible = new Set(blocksOf(visibleNow(conversation)).map(({ id }) => id))
-  const dated = entries.map((entry, n): Dated => ({ ...entry, ts: times[n] as string })) // each has one
+  firstVersionsOf(conversation)
+  const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
+  const dated = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // each has one
   const removable = new Set(removableEntries(dated, { before, frameSeq: base.seq, visible, openTurn: head.openTurn }))
   const gone = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
   conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
   conversation.times = dated.filter(({ seq }) => !removable.has(seq)).map(({ ts }) => ts)
-  conversation.looked = conversation.entries.length
-  const left = new Set(conversation.entries.flatMap(({ change }) => blocksIn(change).map(({ id }) => id)))
-  for (const { id } of gone.flatMap(blocksIn)) if (!left.has(id)) conversation.births.delete(id)
+  conversation.indexedEntries = conversation.entries.length
+  const left = new Set(conversation.entries.flatMap(({ change }) => blocksOfChange(change).map(({ id }) => id)))
+  for (const { id } of gone.flatMap(blocksOfChange)) if (!left.has(id)) conversation.firstVersions.delete(id)
   return gone
 }
 

@@ -4,19 +4,27 @@ import type { Change } from '../../core/timeline/change.ts'
 import { turnLogOf } from '../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Claim, ConversationHead, ConversationStore } from '../../ports/store.ts'
-import { asBundle, exportBundle, openBundle } from './bundles.ts'
+import type { Claim, ConversationInfo, ConversationStore } from '../../ports/store.ts'
+import { asBundleFailure, exportBundle, unpackBundle } from './bundles.ts'
 import { isUnfinished } from './head.ts'
-import { checkChanges, concernBytes, hasBytes, type Incoming, referredTo, storeBytes } from './incoming.ts'
-import { checkClaim, checkFree, isAlive, leaseEnd } from './lease.ts'
-import { cursorOf, folded, inListOrder, pageOf, pageSize, readCursor } from './list-page.ts'
-import { bornIn, type Conversation, forget, log, newConversation, positionAfter, visibleNow } from './memory-conversation.ts'
+import { hasInlineBytes, involvesBlobs, referencedBlobs, type StoredChanges, storeBytes, validateChanges } from './incoming.ts'
+import { checkClaim, checkLeaseFree, isAlive, leaseExpiry } from './lease.ts'
+import { compareInListOrder, cursorOf, foldTitle, pageOf, pageSize, parseCursor } from './list-page.ts'
+import {
+  appendChanges,
+  firstVersionsOf,
+  type MemoryConversation,
+  newConversation,
+  positionAfter,
+  removeHistory,
+  visibleTimeline,
+} from './memory-conversation.ts'
 import { createMutex } from './mutex.ts'
-import { checkName, exists, missing } from './name.ts'
+import { checkConversationName, conversationExists, conversationMissing } from './name.ts'
 
 /** For tests, for agents that need no tomorrow, and as the plainest reading of what a store promises. */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
-  const conversations = new Map<string, Conversation>()
+  const conversations = new Map<string, MemoryConversation>()
   const references = new Map<string, number>()
   const exclusively = createMutex()
   let claims = 0
@@ -35,19 +43,19 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     return conversations.get(conversationId)
   }
   const count = (changes: readonly Change[], by: 1 | -1) => {
-    if (referredTo(changes).size === 0) return
-    for (const change of changes) for (const sha256 of referredTo([change])) references.set(sha256, (references.get(sha256) ?? 0) + by)
+    if (referencedBlobs(changes).size === 0) return
+    for (const change of changes) for (const sha256 of referencedBlobs([change])) references.set(sha256, (references.get(sha256) ?? 0) + by)
   }
 
-  function held(claim: Claim): Conversation {
+  function held(claim: Claim): MemoryConversation {
     const conversation = conversations.get(claim.conversationId)
     checkClaim(claim, conversation?.lease)
-    return conversation as Conversation // a claim on nothing was just refused
+    return conversation as MemoryConversation // a claim on nothing was just refused
   }
 
-  async function receive(changes: readonly Change[]): Promise<Incoming> {
-    const incoming = hasBytes(changes) ? await storeBytes(changes, blobs) : { changes, bytes: new Map() }
-    for (const sha256 of referredTo(incoming.changes)) {
+  async function receive(changes: readonly Change[]): Promise<StoredChanges> {
+    const incoming = hasInlineBytes(changes) ? await storeBytes(changes, blobs) : { changes, bytes: new Map() }
+    for (const sha256 of referencedBlobs(incoming.changes)) {
       if (!(await blobs.has(sha256))) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which was never put`)
     }
     return incoming
@@ -56,7 +64,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   /** Blobs of entries that are gone, unless others refer to them. */
   async function letGo(changes: readonly Change[]): Promise<number> {
     count(changes, -1)
-    const orphans = [...referredTo(changes)].filter((sha256) => references.get(sha256) === 0)
+    const orphans = [...referencedBlobs(changes)].filter((sha256) => references.get(sha256) === 0)
     for (const sha256 of orphans) {
       references.delete(sha256)
       await blobs.remove(sha256)
@@ -71,19 +79,19 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
   }
 
   const blocksWhere = async (conversationId: string, fits: (block: Block) => boolean): Promise<readonly Block[]> =>
-    [...bornIn(find(conversationId)).values()].filter(fits)
+    [...firstVersionsOf(find(conversationId)).values()].filter(fits)
 
   return {
     blobs,
 
     claim: (conversationId, owner, options) =>
       write(() => {
-        checkName(conversationId)
+        checkConversationName(conversationId)
         const known = conversations.get(conversationId)
         const now = clock.now()
-        if (known && options?.takeOver !== 'always') checkFree(conversationId, known.lease, owner, now)
+        if (known && options?.takeOver !== 'always') checkLeaseFree(conversationId, known.lease, owner, now)
         const conversation = known ?? newConversation()
-        const expiresAt = leaseEnd(now)
+        const expiresAt = leaseExpiry(now)
         conversation.lease = { epoch: ++claims, owner, expiresAt }
         conversations.set(conversationId, conversation)
         return { conversationId, ownerId: owner.id, epoch: claims, expiresAt }
@@ -92,24 +100,24 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     renew: (claim) =>
       write(() => {
         const conversation = held(claim)
-        conversation.lease = { ...conversation.lease, expiresAt: leaseEnd(clock.now()) }
+        conversation.lease = { ...conversation.lease, expiresAt: leaseExpiry(clock.now()) }
       }),
 
     release: (claim) =>
       write(() => {
         const lease = conversations.get(claim.conversationId)?.lease
         if (lease?.epoch === claim.epoch && lease.owner?.id === claim.ownerId) {
-          ;(conversations.get(claim.conversationId) as Conversation).lease = { epoch: lease.epoch, owner: null, expiresAt: null }
+          ;(conversations.get(claim.conversationId) as MemoryConversation).lease = { epoch: lease.epoch, owner: null, expiresAt: null }
         }
       }),
 
     append: (claim, changes) =>
       write(() => {
         const conversation = held(claim)
-        const checked = checkChanges(changes)
-        if (!concernBytes(checked)) return log(conversation, checked) // mostly words
+        const checked = validateChanges(changes)
+        if (!involvesBlobs(checked)) return appendChanges(conversation, checked) // mostly words
         return receive(checked).then((incoming) => {
-          const entries = log(held(claim), incoming.changes)
+          const entries = appendChanges(held(claim), incoming.changes)
           count(incoming.changes, 1)
           return entries
         })
@@ -117,7 +125,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
     async loadVisible(conversationId) {
       const conversation = find(conversationId)
-      return conversation && { timeline: visibleNow(conversation), lastSeq: conversation.head.lastSeq }
+      return conversation && { timeline: visibleTimeline(conversation), lastSeq: conversation.info.lastSeq }
     },
 
     findByPath: (conversationId, path) => blocksWhere(conversationId, (block) => block.path === path),
@@ -141,36 +149,36 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
     async list(query) {
       checkOpen()
-      const cursor = readCursor(query.cursor)
+      const cursor = parseCursor(query.cursor)
       const size = pageSize(query)
-      const wanted = folded(query.search ?? '')
+      const wanted = foldTitle(query.search ?? '')
       const heads = [...conversations]
-        .map(([conversationId, { head }]): ConversationHead => ({ conversationId, ...head }))
+        .map(([conversationId, { info: head }]): ConversationInfo => ({ conversationId, ...head }))
         .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
-        .filter((head) => folded(head.title ?? '').includes(wanted) && (query.open !== true || isUnfinished(head)))
-        .sort((a, b) => inListOrder(cursorOf(a), cursorOf(b)))
-        .filter((head) => cursor === undefined || inListOrder(cursor, cursorOf(head)) < 0)
+        .filter((head) => foldTitle(head.title ?? '').includes(wanted) && (query.open !== true || isUnfinished(head)))
+        .sort((a, b) => compareInListOrder(cursorOf(a), cursorOf(b)))
+        .filter((head) => cursor === undefined || compareInListOrder(cursor, cursorOf(head)) < 0)
       return pageOf(heads.slice(0, size + 1), size)
     },
 
     exportBundle: (conversationId) =>
       write(() => {
         const conversation = conversations.get(conversationId)
-        if (!conversation) throw missing(conversationId)
+        if (!conversation) throw conversationMissing(conversationId)
         const changes = conversation.entries.map(({ change }) => change)
-        return exportBundle(conversationId, changes, visibleNow(conversation), blobs)
+        return exportBundle(conversationId, changes, visibleTimeline(conversation), blobs)
       }),
 
     importBundle: (bundle, options) =>
       write(async () => {
-        const { conversationId: named, changes, bytes } = openBundle(bundle)
+        const { conversationId: named, changes, bytes } = unpackBundle(bundle)
         const conversationId = options?.as ?? named
-        checkName(conversationId)
-        if (conversations.has(conversationId)) throw exists(conversationId)
+        checkConversationName(conversationId)
+        if (conversations.has(conversationId)) throw conversationExists(conversationId)
         for (const content of bytes.values()) await blobs.put(content)
         const incoming = await receive(changes)
         const conversation = { ...newConversation(), lease: { epoch: ++claims, owner: null, expiresAt: null } }
-        asBundle(() => log(conversation, incoming.changes))
+        asBundleFailure(() => appendChanges(conversation, incoming.changes))
         count(incoming.changes, 1)
         conversations.set(conversationId, conversation)
         return { conversationId }
@@ -183,7 +191,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         return known
       }),
 
-    letGo: (given) =>
+    releaseBlobs: (given) =>
       write(async () => {
         for (const { sha256 } of given) if (!references.has(sha256)) await blobs.remove(sha256)
       }),
@@ -193,13 +201,13 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const report = { conversations: 0, entries: 0, blobs: 0 }
         const now = clock.now()
         for (const [conversationId, conversation] of conversations) {
-          const { head, lease } = conversation
+          const { info: head, lease } = conversation
           const idle = conversationsIdleSince !== undefined && (head.lastActivityAt ?? '') < conversationsIdleSince
           if (idle && !isUnfinished(head) && !isAlive(lease, now)) {
             report.conversations += 1
             report.blobs += await remove(conversationId)
           } else if (historyBefore !== undefined) {
-            const gone = forget(conversation, historyBefore)
+            const gone = removeHistory(conversation, historyBefore)
             report.entries += gone.length
             report.blobs += await letGo(gone)
           }

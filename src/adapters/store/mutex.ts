@@ -5,7 +5,7 @@ export function createMutex(): Mutex {
   let last: Promise<unknown> | undefined // of whoever is at work, or waits
 
   function keepWaiting<T>(run: Promise<T>): Promise<T> {
-    const over = run.then(nothing, nothing) // a failure is the caller's; the next in line does not inherit it
+    const over = run.then(ignore, ignore) // a failure is the caller's; the next in line does not inherit it
     last = over
     over.then(() => {
       if (last === over) last = undefined
@@ -24,4 +24,4 @@ export function createMutex(): Mutex {
   }
 }
 
-const nothing = () => undefined
+const ignore = () => undefined

@@ -1,7 +1,7 @@
 import { Failure } from '../../core/failure.ts'
 
 /** Levels of lists and objects. No change that is meant goes a tenth as deep, and whoever reads JSON gives up at some depth, each at another. */
-const deepest = 500
+const maxDepth = 500
 
 /**
  * The value as JSON would give it back: the same object when it is plain already, which is nearly always. So what an append returns
@@ -16,7 +16,7 @@ export function plainJson(value: unknown): unknown {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error
     throw new Failure('change.invalid', `a change must be something that JSON can hold: ${error.message}`, { cause: error })
   }
-  throw new Failure('change.invalid', `a change must be something that JSON can hold: at most ${deepest} levels`)
+  throw new Failure('change.invalid', `a change must be something that JSON can hold: at most ${maxDepth} levels`)
 }
 
 export function isPlain(value: unknown, level = 0): boolean {
@@ -28,7 +28,7 @@ export function isPlain(value: unknown, level = 0): boolean {
       return isPlainNumber(value)
     case 'object':
       if (value === null) return true
-      if (level === deepest) return false
+      if (level === maxDepth) return false
       return Array.isArray(value) ? isPlainList(value, level + 1) : isPlainObject(value) && hasPlainFields(value, level + 1)
     default:
       return false

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { checkByRules } from './incoming.ts'
+import { validateChange } from './incoming.ts'
 import { isPlainResponse } from './plain-response.ts'
 
 const usage = { uncached: 100, cache_read: 0, cache_write: 12, output: 50, reasoning: 0 }
 const prompt = { model: 'm', marks: [1, 4], system: { hash: 1, tools: 2, size: 3 }, tail: { size: 600 }, cache_ttl_seconds: null }
-const ordinary = {
+const plainResponse = {
   type: 'response.received',
   turn_id: 't',
   ts: '2026-01-01T00:00:00Z',
@@ -51,7 +51,7 @@ const like = (whole: object, extra: readonly string[]) =>
 
 const response = fc
   .tuple(
-    like(ordinary, ['role', 'error', 'retried', 'since', 'toJSON', '__proto__']),
+    like(plainResponse, ['role', 'error', 'retried', 'since', 'toJSON', '__proto__']),
     fc.option(like(usage, ['cache_write_long', 'since', 'toJSON']), { nil: undefined }),
     fc.option(like(prompt, ['shown', 'points', 'since', 'toJSON']), { nil: undefined }),
   )
@@ -67,7 +67,7 @@ it('takes for a response only what every rule lets through as it is', () => {
     fc.property(response, (change) => {
       if (!isPlainResponse(change)) return
       taken += 1
-      expect(checkByRules(change)).toBe(change)
+      expect(validateChange(change)).toBe(change)
     }),
     { numRuns: 5_000 },
   )
@@ -75,20 +75,20 @@ it('takes for a response only what every rule lets through as it is', () => {
 })
 
 it('takes the response of a round', () => {
-  expect(isPlainResponse(ordinary)).toBe(true)
-  expect(isPlainResponse({ ...ordinary, usage: { ...usage, cache_write_long: 3 } })).toBe(true)
+  expect(isPlainResponse(plainResponse)).toBe(true)
+  expect(isPlainResponse({ ...plainResponse, usage: { ...usage, cache_write_long: 3 } })).toBe(true)
 })
 
 it.each([
   ['another change', { type: 'blocks.revealed', ids: [] }],
-  ['a field of a later version', { ...ordinary, since: '9' }],
-  ['one that was broken off', { ...ordinary, error: { error_type: 'overloaded' } }],
-  ['one that was asked for in vain before', { ...ordinary, retried: [{ usage }] }],
-  ['one that nobody billed', { ...ordinary, usage: undefined }],
-  ['a bill with a gap', { ...ordinary, usage: { ...usage, output: undefined } }],
-  ['a time that is none', { ...ordinary, ts: 'today' }],
-  ['half a letter in the name of a turn', { ...ordinary, turn_id: '\ud800' }],
-  ['one that says more to whoever knows its fields', Object.defineProperty({ ...ordinary }, 'retried', { value: 5 })],
+  ['a field of a later version', { ...plainResponse, since: '9' }],
+  ['one that was broken off', { ...plainResponse, error: { error_type: 'overloaded' } }],
+  ['one that was asked for in vain before', { ...plainResponse, retried: [{ usage }] }],
+  ['one that nobody billed', { ...plainResponse, usage: undefined }],
+  ['a bill with a gap', { ...plainResponse, usage: { ...usage, output: undefined } }],
+  ['a time that is none', { ...plainResponse, ts: 'today' }],
+  ['half a letter in the name of a turn', { ...plainResponse, turn_id: '\ud800' }],
+  ['one that says more to whoever knows its fields', Object.defineProperty({ ...plainResponse }, 'retried', { value: 5 })],
 ])('leaves to the rules: %s', (_what, change) => {
   expect(isPlainResponse(change)).toBe(false)
 })

@@ -1,5 +1,5 @@
 import type { ResponseReceived } from '../../core/timeline/change.ts'
-import { isTime } from './admissible.ts'
+import { isTimestamp } from './admissible.ts'
 import { isPlain, isPlainNumber, isPlainObject } from './plain-json.ts'
 
 /**
@@ -8,14 +8,14 @@ import { isPlain, isPlainNumber, isPlainObject } from './plain-json.ts'
  */
 export function isPlainResponse(change: unknown): change is ResponseReceived {
   if (!isPlainObject(change) || change.type !== 'response.received') return false
-  for (const key in change) if (!isOrdinary(key)) return false
+  for (const key in change) if (!isKnownField(key)) return false
   const { turn_id, ts, iteration, call_id, raw, finish_reason, usage, prompt, retried } = change
-  if (typeof turn_id !== 'string' || !turn_id.isWellFormed() || typeof ts !== 'string' || !isTime(ts)) return false
+  if (typeof turn_id !== 'string' || !turn_id.isWellFormed() || typeof ts !== 'string' || !isTimestamp(ts)) return false
   if (typeof call_id !== 'string' || typeof raw !== 'string' || typeof finish_reason !== 'string' || retried !== undefined) return false
   return Number.isSafeInteger(iteration) && isPlainNumber(iteration) && isPlainUsage(usage) && isPlainObject(prompt) && isPlain(prompt, 1)
 }
 
-function isOrdinary(key: string): boolean {
+function isKnownField(key: string): boolean {
   switch (key) {
     case 'type':
     case 'turn_id':

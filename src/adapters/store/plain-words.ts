@@ -1,21 +1,21 @@
 import type { BlocksAppended } from '../../core/timeline/change.ts'
-import { isBlockId, isTime } from './admissible.ts'
+import { isBlockId, isTimestamp } from './admissible.ts'
 import { isPlainNumber, isPlainObject } from './plain-json.ts'
 
 /**
  * What is nearly always entered: blocks of words, each with a word or two on where it belongs. One walk tells that they are plain
  * JSON, whole, numbered, of a time, bring no bytes, refer to none and say nothing of hiding. Whatever is not like that is asked rule by rule.
  */
-export function isPlainWords(change: unknown): change is BlocksAppended {
+export function isPlainTextAppend(change: unknown): change is BlocksAppended {
   if (!isPlainObject(change)) return false
   for (const key in change) if (key !== 'type' && key !== 'blocks') return false
   const { type, blocks } = change
   if (type !== 'blocks.appended' || !Array.isArray(blocks)) return false
-  for (let n = 0; n < blocks.length; n++) if (!isBlockOfWords(blocks[n])) return false
+  for (let n = 0; n < blocks.length; n++) if (!isPlainTextBlock(blocks[n])) return false
   return true
 }
 
-function isBlockOfWords(block: unknown): boolean {
+function isPlainTextBlock(block: unknown): boolean {
   if (!isPlainObject(block)) return false
   let required = 0
   for (const key in block) {
@@ -26,7 +26,7 @@ function isBlockOfWords(block: unknown): boolean {
         required += 1
         continue
       case 'ts':
-        if (typeof value !== 'string' || !isTime(value)) return false
+        if (typeof value !== 'string' || !isTimestamp(value)) return false
         required += 1
         continue
       case 'type':
@@ -35,7 +35,7 @@ function isBlockOfWords(block: unknown): boolean {
         required += 1
         break
       case 'meta':
-        if (!isMetaOfWords(value)) return false
+        if (!isPlainTextMeta(value)) return false
         continue
       case 'base64':
       case 'blob':
@@ -46,7 +46,7 @@ function isBlockOfWords(block: unknown): boolean {
   return required === 5
 }
 
-function isMetaOfWords(meta: unknown): boolean {
+function isPlainTextMeta(meta: unknown): boolean {
   if (!isPlainObject(meta)) return false
   let saysSomething = false
   for (const key in meta) {

@@ -1,4 +1,4 @@
-import { emptyPool, markUsed, putSources, removeSource, type SourcePool } from '../../core/sources/merge.ts'
+import { applyMerge, emptyPool, markUsed, removeSource, type SourcePool } from '../../core/sources/merge.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
 
@@ -11,7 +11,7 @@ export function poolAfter(changes: readonly Change[]): SourcePool {
   let rows: SourceRow[] = []
   let nextSid = 1
   const settle = () => {
-    pool = putSources(pool, { rows, next_sid: nextSid })
+    pool = applyMerge(pool, { rows, next_sid: nextSid })
     rows = []
     return pool
   }

@@ -6,11 +6,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/changes.ts'
 import { type Block, callOf } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { ConversationStore, Entry } from '../../ports/store.ts'
 import { minute } from '../../testing/blocks.ts'
-import { comparable, journalOf, owner, visible } from '../../testing/conformance/store-kit.ts'
+import { comparable, journalOf, owner, visibleTimeline } from '../../testing/conformance/store-kit.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryStore } from './memory.ts'
@@ -74,8 +74,8 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
           const id = newName()
           const entries = await fill(store, id, cut(changes, sizes))
           const expected = { lastSeq: changes.length, ...plain(replay(entries)) }
-          expect(await visible(store, id)).toEqual(expected)
-          expect(await visible(other, id)).toEqual(expected)
+          expect(await visibleTimeline(store, id)).toEqual(expected)
+          expect(await visibleTimeline(other, id)).toEqual(expected)
           expect(await journalOf(other, id)).toEqual(entries)
         }),
         runs,
@@ -89,7 +89,7 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
           const id = newName()
           const entries = await fill(store, id, cut(changes, sizes))
           const timeline = replay(entries)
-          const births = entries.flatMap(({ change }) => blocksIn(change))
+          const births = entries.flatMap(({ change }) => blocksOfChange(change))
           for (const path of distinct(births, (block) => block.path)) {
             expect(await store.findByPath(id, path)).toEqual(births.filter((block) => block.path === path))
           }
@@ -121,11 +121,11 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
         fc.asyncProperty(sets, fc.nat({ max: 6_000 }), async ([changes, sizes], before) => {
           const id = newName()
           await fill(store, id, cut(changes, sizes))
-          const value = await visible(store, id)
+          const value = await visibleTimeline(store, id)
           const turns = ['t1', 't2', 't3']
           const logs = await Promise.all(turns.map((turn) => store.readTurnLog(id, turn)))
           await store.retain({ historyBefore: minute(before) })
-          expect(await visible(other, id)).toEqual(value)
+          expect(await visibleTimeline(other, id)).toEqual(value)
           for (const [n, turn] of turns.entries()) {
             const log = await other.readTurnLog(id, turn)
             if (log !== undefined) expect(log).toEqual(logs[n])

@@ -1,8 +1,8 @@
-import type { Claim, ConversationHead, ConversationPage, ListQuery, Owner } from '../../ports/store.ts'
-import type { Head } from './head.ts'
-import { checkClaim, checkFree, type Lease, leaseEnd } from './lease.ts'
-import { folded, pageOf, pageSize, readCursor } from './list-page.ts'
-import { checkName } from './name.ts'
+import type { Claim, ConversationInfo, ConversationPage, ListQuery, Owner } from '../../ports/store.ts'
+import type { InfoFields } from './head.ts'
+import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from './lease.ts'
+import { foldTitle, pageOf, pageSize, parseCursor } from './list-page.ts'
+import { checkConversationName } from './name.ts'
 import type { Database, Statement } from './sqlite-database.ts'
 
 export interface ConversationRow {
@@ -64,19 +64,19 @@ export function createConversations(database: Database) {
     },
 
     claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Claim {
-      checkName(conversationId)
+      checkConversationName(conversationId)
       const known = find(conversationId)
-      if (known && takeOver !== 'always') checkFree(conversationId, leaseOf(known), owner, now)
+      if (known && takeOver !== 'always') checkLeaseFree(conversationId, leaseOf(known), owner, now)
       const epoch = newEpoch()
-      const expiresAt = leaseEnd(now)
+      const expiresAt = leaseExpiry(now)
       if (!known) insert.run(conversationId, epoch)
       hold(conversationId, { epoch, owner, expiresAt })
       return { conversationId, ownerId: owner.id, epoch, expiresAt }
     },
 
     renew(claim: Claim, now: string): void {
-      const lease = held(claim, find(claim.conversationId))
-      hold(claim.conversationId, { ...leaseOf(lease), expiresAt: leaseEnd(now) })
+      const lease = heldRow(claim, find(claim.conversationId))
+      hold(claim.conversationId, { ...leaseOf(lease), expiresAt: leaseExpiry(now) })
     },
 
     release(claim: Claim): void {
@@ -94,9 +94,9 @@ export function createConversations(database: Database) {
     },
 
     list(query: ListQuery): ConversationPage {
-      const cursor = readCursor(query.cursor)
+      const cursor = parseCursor(query.cursor)
       const size = pageSize(query)
-      const wanted = folded(query.search ?? '')
+      const wanted = foldTitle(query.search ?? '')
       const conditions = [
         ...(cursor ? ['last_activity_at <= ?', '(last_activity_at < ? OR id > ?)'] : []),
         ...(wanted === '' ? [] : ["instr(folded(coalesce(title, '')), ?) > 0"]),
@@ -116,7 +116,7 @@ export function createConversations(database: Database) {
         lists.set(sql, statement) // one for each way to ask
         return statement.all(...values, size + 1)
       })
-      return pageOf(found.map(headOf), size)
+      return pageOf(found.map(infoOf), size)
     },
   }
 }
@@ -124,7 +124,7 @@ export function createConversations(database: Database) {
 export type Conversations = ReturnType<typeof createConversations>
 
 /** The row, if the claim still holds it. */
-export function held(claim: Claim, row: ConversationRow | undefined): ConversationRow {
+export function heldRow(claim: Claim, row: ConversationRow | undefined): ConversationRow {
   checkClaim(claim, row && leaseOf(row))
   return row as ConversationRow // a claim on nothing was just refused
 }
@@ -135,7 +135,7 @@ export function leaseOf(row: ConversationRow): Lease {
   return { epoch: row.epoch, owner, expiresAt: row.lease_expires_at }
 }
 
-export const withHead = (row: ConversationRow, head: Head): ConversationRow => ({
+export const withInfo = (row: ConversationRow, head: InfoFields): ConversationRow => ({
   ...row,
   title: head.title,
   started_at: head.startedAt,
@@ -145,9 +145,9 @@ export const withHead = (row: ConversationRow, head: Head): ConversationRow => (
   last_seq: head.lastSeq,
 })
 
-const nothing: readonly string[] = []
+const noEventIds: readonly string[] = []
 
-export function headOf(row: ConversationRow): ConversationHead {
+export function infoOf(row: ConversationRow): ConversationInfo {
   return {
     conversationId: row.id,
     title: row.title,
@@ -155,6 +155,6 @@ export function headOf(row: ConversationRow): ConversationHead {
     lastActivityAt: row.last_activity_at === '' ? null : row.last_activity_at,
     lastSeq: row.last_seq,
     openTurn: row.open_turn,
-    waiting: row.waiting === null ? nothing : (JSON.parse(row.waiting) as readonly string[]), // `withHead` or the migration wrote it
+    waiting: row.waiting === null ? noEventIds : (JSON.parse(row.waiting) as readonly string[]), // `withHead` or the migration wrote it
   }
 }

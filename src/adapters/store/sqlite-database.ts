@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../core/failure.ts'
 import { createMutex } from './mutex.ts'
-import { isBusy, translated } from './sqlite-failure.ts'
+import { isBusy, translateSqliteError } from './sqlite-failure.ts'
 import { openConnections } from './sqlite-open.ts'
 
 export interface Database {
@@ -26,7 +26,7 @@ export interface Statement<Row extends object> {
 const LOCK_WAIT_MS = 10_000
 
 export async function openDatabase(file: string): Promise<Database> {
-  const { writer, reader } = await patiently(file, () => openConnections(file))
+  const { writer, reader } = await retryWhileLocked(file, () => openConnections(file))
   const begin = writer.prepare('BEGIN IMMEDIATE')
   const commit = writer.prepare('COMMIT')
   const exclusively = createMutex()
@@ -37,7 +37,7 @@ export async function openDatabase(file: string): Promise<Database> {
   }
 
   async function transaction<T>(work: () => T | Promise<T>): Promise<T> {
-    await patiently(file, () => {
+    await retryWhileLocked(file, () => {
       checkOpen()
       begin.run()
     })
@@ -47,7 +47,7 @@ export async function openDatabase(file: string): Promise<Database> {
       return result
     } catch (error) {
       if (writer.isTransaction) writer.exec('ROLLBACK')
-      throw translated(error, file)
+      throw translateSqliteError(error, file)
     }
   }
 
@@ -62,11 +62,11 @@ export async function openDatabase(file: string): Promise<Database> {
         return result
       } catch (error) {
         if (reader.isTransaction) reader.exec('ROLLBACK')
-        throw translated(error, file)
+        throw translateSqliteError(error, file)
       }
     },
-    writing: (sql) => statement(writer, sql),
-    reading: (sql) => statement(reader, sql),
+    writing: (sql) => prepareStatement(writer, sql),
+    reading: (sql) => prepareStatement(reader, sql),
     close: () =>
       exclusively(() => {
         if (closed) return
@@ -78,19 +78,19 @@ export async function openDatabase(file: string): Promise<Database> {
 }
 
 /** Waits for another process's lock without holding up this one. */
-async function patiently<T>(file: string, attempt: () => T): Promise<T> {
+async function retryWhileLocked<T>(file: string, attempt: () => T): Promise<T> {
   const deadline = performance.now() + LOCK_WAIT_MS
   for (let pause = 2; ; pause = Math.min(pause * 2, 40)) {
     try {
       return attempt()
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw translated(error, file)
+      if (!isBusy(error) || performance.now() > deadline) throw translateSqliteError(error, file)
     }
     await sleep(pause * (0.5 + Math.random())) // two that wait for each other must not knock in step
   }
 }
 
-function statement<Row extends object>(database: DatabaseSync, sql: string): Statement<Row> {
+function prepareStatement<Row extends object>(database: DatabaseSync, sql: string): Statement<Row> {
   const prepared = database.prepare(sql)
   return {
     get: (...values) => prepared.get(...values) as Row | undefined, // the shape is the statement's own: it is written beside it

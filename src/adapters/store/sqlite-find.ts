@@ -1,14 +1,14 @@
 import { type Block, blockNumber, callOf } from '../../core/block/index.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import { type TurnLog, turnLogOf } from '../../core/timeline/turn-log.ts'
 import type { Entry } from '../../ports/store.ts'
 import type { Database, Statement } from './sqlite-database.ts'
-import { BEYOND, SEQ } from './sqlite-journal.ts'
+import { ENTRIES_AFTER, SEQ } from './sqlite-journal.ts'
 import type { RowReader, StoredRow } from './sqlite-rows.ts'
 
 type TypedRow = StoredRow & { readonly type: string }
 
-const PAGE = 256
+const PAGE_SIZE = 256
 
 /**
  * Looks through all history: by index, and through the few entries that are not indexed yet. Both may find too much (an index knows no
@@ -17,7 +17,7 @@ const PAGE = 256
 export function createFinder(database: Database, { readRows }: RowReader) {
   const head = database.reading<{ key: number; indexed_seq: number }>('SELECT key, indexed_seq FROM conversations WHERE id = ?')
   const born = database.reading<{ number: number }>('SELECT number FROM blocks WHERE conversation = ? AND seq = ?')
-  const page = database.reading<TypedRow>(`SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${BEYOND} ORDER BY entry LIMIT ?3`)
+  const page = database.reading<TypedRow>(`SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry LIMIT ?3`)
   const through = (table: string, column: string) =>
     database.reading<TypedRow>(
       `SELECT seq, type, body FROM ${table} JOIN journal ON entry = (conversation << 32 | seq) WHERE conversation = ? AND ${column} = ? ORDER BY seq`,
@@ -36,7 +36,7 @@ export function createFinder(database: Database, { readRows }: RowReader) {
     inConversation(conversationId, (key, indexed) =>
       [...index.all(key, value), ...page.all(key, indexed, -1)].map((row) => ({
         ...row,
-        births: row.type === 'timeline.imported' ? numbers(born.all(key, row.seq)) : undefined,
+        births: row.type === 'timeline.imported' ? numberSet(born.all(key, row.seq)) : undefined,
       })),
     ) ?? []
 
@@ -44,7 +44,9 @@ export function createFinder(database: Database, { readRows }: RowReader) {
     const rows = candidates(conversationId, index, value)
     const births = new Map(rows.map((row) => [row.seq, row.births]))
     const entries = await readRows(conversationId, rows)
-    return entries.flatMap(({ seq, change }) => blocksIn(change).filter((block) => fits(block) && isBorn(block, births.get(seq))))
+    return entries.flatMap(({ seq, change }) =>
+      blocksOfChange(change).filter((block) => fits(block) && isFirstVersion(block, births.get(seq))),
+    )
   }
 
   return {
@@ -58,7 +60,7 @@ export function createFinder(database: Database, { readRows }: RowReader) {
 
     /** A page of the journal; empty at its end. */
     async page(conversationId: string, after: number, limit: number): Promise<readonly Entry[]> {
-      const rows = inConversation(conversationId, (key) => page.all(key, after, Math.min(limit, PAGE))) ?? []
+      const rows = inConversation(conversationId, (key) => page.all(key, after, Math.min(limit, PAGE_SIZE))) ?? []
       return readRows(conversationId, rows)
     },
 
@@ -77,8 +79,9 @@ export function createFinder(database: Database, { readRows }: RowReader) {
 export type Finder = ReturnType<typeof createFinder>
 
 const changesOf = (entries: readonly Entry[]) => entries.map(({ change }) => change)
-const numbers = (rows: readonly { readonly number: number }[]): ReadonlySet<number | undefined> => new Set(rows.map(({ number }) => number))
+const numberSet = (rows: readonly { readonly number: number }[]): ReadonlySet<number | undefined> =>
+  new Set(rows.map(({ number }) => number))
 
 /** An import repeats blocks that were entered before it: those are not found twice. */
-const isBorn = (block: Block, births: ReadonlySet<number | undefined> | undefined) =>
+const isFirstVersion = (block: Block, births: ReadonlySet<number | undefined> | undefined) =>
   births === undefined || births.has(blockNumber(block.id))

@@ -1,8 +1,8 @@
 import { blockNumber, callOf } from '../../core/block/index.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
-import { loggedTurns } from './bundles.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
+import { turnsLoggedBy } from './bundles.ts'
 import type { Database } from './sqlite-database.ts'
-import { BEYOND, SEQ } from './sqlite-journal.ts'
+import { ENTRIES_AFTER, SEQ } from './sqlite-journal.ts'
 import { parseRow, type StoredRow } from './sqlite-rows.ts'
 
 /**
@@ -12,7 +12,7 @@ import { parseRow, type StoredRow } from './sqlite-rows.ts'
  *   seq   1 … … … … … … … … i │ … … last
  *         found by index        │ read through: at most as many as it takes to fill the index again
  */
-export const INDEX_EVERY = 96
+export const INDEX_BATCH = 96
 
 /** Belongs inside `database.write`. */
 export function createIndexer(database: Database) {
@@ -20,17 +20,17 @@ export function createIndexer(database: Database) {
   const insertPath = database.writing('INSERT INTO paths (conversation, path, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
   const insertCall = database.writing('INSERT INTO calls (conversation, call, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
   const insertTurn = database.writing('INSERT INTO turns (conversation, turn, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
-  const rowsBeyond = database.writing<StoredRow>(`SELECT ${SEQ} AS seq, body FROM journal WHERE ${BEYOND} ORDER BY entry`)
+  const rowsBeyond = database.writing<StoredRow>(`SELECT ${SEQ} AS seq, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`)
 
   /** The blocks of an entry that were not in an earlier one. */
   const births = (conversation: number, seq: number, change: Change) =>
-    blocksIn(change).filter((block) => insertBlock.run(conversation, blockNumber(block.id) ?? null, seq) === 1)
+    blocksOfChange(change).filter((block) => insertBlock.run(conversation, blockNumber(block.id) ?? null, seq) === 1)
 
   function enter(conversation: number, seq: number, change: Change): void {
     const entered = births(conversation, seq, change)
     for (const path of distinct(entered.map((block) => block.path))) insertPath.run(conversation, path, seq)
     for (const call of distinct(entered.map(callOf))) insertCall.run(conversation, call, seq)
-    const turns = new Set([...loggedTurns(change), ...entered.map(({ turn_id }) => turn_id)])
+    const turns = new Set([...turnsLoggedBy(change), ...entered.map(({ turn_id }) => turn_id)])
     for (const turn of turns) insertTurn.run(conversation, turn, seq)
   }
 

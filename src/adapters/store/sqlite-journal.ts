@@ -12,14 +12,14 @@ export interface JournalRow {
 }
 
 /** Where an entry is: one number, so that a journal needs no index and a conversation's entries lie together. */
-export const ENTRY = '(?1 << 32 | ?2)'
+export const ENTRY_KEY = '(?1 << 32 | ?2)'
 export const SEQ = 'entry & 4294967295'
 /** The entries of conversation ?1 beyond ?2. */
-export const BEYOND = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
+export const ENTRIES_AFTER = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
 
 /** Writes entries. Belongs inside `database.write`. */
-export function createJournal(database: Database) {
-  const insertRow = database.writing(`INSERT INTO journal (entry, type, ts, body) VALUES (${ENTRY}, ?3, ?4, ?5)`)
+export function createJournalWriter(database: Database) {
+  const insertRow = database.writing(`INSERT INTO journal (entry, type, ts, body) VALUES (${ENTRY_KEY}, ?3, ?4, ?5)`)
   const insertSource = database.writing('INSERT INTO sources (conversation, seq) VALUES (?, ?)')
   const insertRef = database.writing('INSERT INTO blob_refs (conversation, seq, sha256) VALUES (?, ?, ?)')
   const putFrame = database.writing('INSERT OR REPLACE INTO frames (conversation, seq, body) VALUES (?, ?, ?)')
@@ -43,4 +43,4 @@ export function createJournal(database: Database) {
   }
 }
 
-export type Journal = ReturnType<typeof createJournal>
+export type JournalWriter = ReturnType<typeof createJournalWriter>

@@ -1,15 +1,15 @@
 import { type Block, blockNumber } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
-import { blocksIn } from '../../core/timeline/change.ts'
-import { type Frame, fromFrame } from '../../core/timeline/frame.ts'
+import { blocksOfChange } from '../../core/timeline/change.ts'
+import { type Frame, timelineFromFrame } from '../../core/timeline/frame.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import type { Entry, Saved } from '../../ports/store.ts'
 import { poolAfter } from './pool.ts'
 import type { Database } from './sqlite-database.ts'
-import { BEYOND, SEQ } from './sqlite-journal.ts'
+import { ENTRIES_AFTER, SEQ } from './sqlite-journal.ts'
 import { damagedRow, type RowReader, type StoredRow } from './sqlite-rows.ts'
 
-type TypedRow = StoredRow & { readonly type: string }
+type VisibleRow = StoredRow & { readonly type: string }
 
 /**
  * What is visible, from as few rows as it takes:
@@ -23,7 +23,7 @@ export function createLoader(database: Database, { readRows, readVisibleRows }: 
     'SELECT key, last_seq, indexed_seq FROM conversations WHERE id = ?',
   )
   const frameAt = database.reading<{ seq: number; body: string }>('SELECT seq, body FROM frames WHERE conversation = ?')
-  const beyond = database.reading<TypedRow>(`SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${BEYOND} ORDER BY entry`)
+  const beyond = database.reading<VisibleRow>(`SELECT ${SEQ} AS seq, type, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`)
   const sources = database.reading<StoredRow>(
     'SELECT seq, body FROM sources JOIN journal ON entry = (conversation << 32 | seq) WHERE conversation = ? AND seq <= ? ORDER BY seq',
   )
@@ -55,9 +55,9 @@ export function createLoader(database: Database, { readRows, readVisibleRows }: 
       const rest = await readVisibleRows(conversationId, found.rest)
       const { frame } = found
       const start = frame
-        ? fromFrame(
+        ? timelineFromFrame(
             frame.value,
-            finder(conversationId, frame.seq, await readRows(conversationId, found.framed)),
+            blockLookup(conversationId, frame.seq, await readRows(conversationId, found.framed)),
             poolAfter((await readRows(conversationId, found.sources)).map(({ change }) => change)),
           )
         : emptyTimeline()
@@ -82,13 +82,13 @@ export type Loader = ReturnType<typeof createLoader>
 function blocksById(entries: readonly Entry[]): ReadonlyMap<string, Block> {
   return new Map(
     entries
-      .flatMap(({ change }) => blocksIn(change))
+      .flatMap(({ change }) => blocksOfChange(change))
       .toReversed()
       .map((block) => [block.id, block]),
   )
 }
 
-function finder(conversationId: string, seq: number, entries: readonly Entry[]): (id: string) => Block {
+function blockLookup(conversationId: string, seq: number, entries: readonly Entry[]): (id: string) => Block {
   const blocks = blocksById(entries)
   return (id) => {
     const block = blocks.get(id)

@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { Failure } from '../../core/failure.ts'
-import { folded } from './list-page.ts'
+import { foldTitle } from './list-page.ts'
 import { makeFolder } from './make-folder.ts'
-import { damaged } from './sqlite-failure.ts'
+import { damagedFile } from './sqlite-failure.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './sqlite-schema.ts'
 
 /** Two connections: one that writes, one that only ever sees what is committed. */
@@ -21,12 +21,12 @@ const HEADER_BYTES = 512
 /** Looks first, without a way to write; a file that is not ours, damaged or newer is closed as it was found. */
 export function openConnections(file: string): Connections {
   try {
-    const logged = hasLog(file) // asked first: whoever makes a new file writes its first page before its log
-    if (logged || sizeOf(file) > 0) inspect(file)
-    else makePrivate(file)
+    const logged = hasWriteAheadLog(file) // asked first: whoever makes a new file writes its first page before its log
+    if (logged || sizeOf(file) > 0) checkFile(file)
+    else createPrivateFile(file)
     const writer = openWriter(file)
     const reader = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
-    reader.function('folded', { deterministic: true }, (title) => folded(String(title)))
+    reader.function('folded', { deterministic: true }, (title) => foldTitle(String(title)))
     return { writer, reader }
   } catch (error) {
     throw error instanceof Error && 'syscall' in error
@@ -36,7 +36,7 @@ export function openConnections(file: string): Connections {
 }
 
 /** Readable by its owner only; SQLite gives the files it makes beside it the same rights. */
-function makePrivate(file: string): void {
+function createPrivateFile(file: string): void {
   makeFolder(dirname(file))
   closeSync(openSync(file, 'a', 0o600))
 }
@@ -68,20 +68,20 @@ function migrate(writer: DatabaseSync): void {
   }
 }
 
-function inspect(file: string): void {
-  look(file, (database) => checkWhole(database, file))
+function checkFile(file: string): void {
+  withReadOnly(file, (database) => checkNotTruncated(database, file))
 }
 
 /** Reads without a way to write; beside a file that was closed in order it makes none. One that is not ours, damaged or newer is refused. */
-export function look<T>(file: string, read: (database: DatabaseSync) => T): T {
-  if (!startsLikeSqlite(file)) throw damaged(file, 'it does not begin as a database does') // SQLite takes a stump for an empty one
-  const database = new DatabaseSync(hasLog(file) ? file : sealed(file), { readOnly: true, timeout: LOCK_WAIT_MS })
+export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => T): T {
+  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite takes a stump for an empty one
+  const database = new DatabaseSync(hasWriteAheadLog(file) ? file : immutableUrl(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {
     const version = versionOf(database)
     const whose = pragma(database, 'application_id')
     const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number } // count gives a number
-    if (tables > 0 && whose !== APPLICATION_ID) throw damaged(file, 'it belongs to another program')
-    if (version > SCHEMA_VERSION) throw newer(file, version)
+    if (tables > 0 && whose !== APPLICATION_ID) throw damagedFile(file, 'it belongs to another program')
+    if (version > SCHEMA_VERSION) throw newerVersion(file, version)
     return read(database)
   } finally {
     database.close()
@@ -89,14 +89,14 @@ export function look<T>(file: string, read: (database: DatabaseSync) => T): T {
 }
 
 /** A file that was cut short shows it only where it was cut. While a log waits to be merged, the file may rightly be shorter. */
-function checkWhole(database: DatabaseSync, file: string): void {
-  if (hasLog(file)) return
+function checkNotTruncated(database: DatabaseSync, file: string): void {
+  if (hasWriteAheadLog(file)) return
   const expected = pragma(database, 'page_count') * pragma(database, 'page_size')
   const found = statSync(file).size
-  if (found < expected) throw damaged(file, `it should have ${expected} bytes and has ${found}`)
+  if (found < expected) throw damagedFile(file, `it should have ${expected} bytes and has ${found}`)
 }
 
-function startsLikeSqlite(file: string): boolean {
+function hasSqliteHeader(file: string): boolean {
   if (sizeOf(file) === 0) return false
   const header = Buffer.alloc(HEADER_BYTES)
   const opened = openSync(file, 'r')
@@ -108,11 +108,11 @@ function startsLikeSqlite(file: string): boolean {
 }
 
 /** Changes that wait to be merged: someone is writing, or was when it died. */
-const hasLog = (file: string) => sizeOf(`${file}-wal`) > 0
+const hasWriteAheadLog = (file: string) => sizeOf(`${file}-wal`) > 0
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
 /** Told that nobody writes, SQLite makes no files of its own beside the one it reads. */
-function sealed(file: string): URL {
+function immutableUrl(file: string): URL {
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')
   return url
@@ -124,7 +124,7 @@ function pragma(database: DatabaseSync, name: string): number {
   return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0])
 }
 
-const newer = (file: string, version: number) =>
+const newerVersion = (file: string, version: number) =>
   new Failure(
     'store.newer',
     `${file} was written by a newer Daybook (format ${version}, this one knows ${SCHEMA_VERSION}): update Daybook; the file was left as it is`,

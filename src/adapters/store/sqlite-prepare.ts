@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../core/failure.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { hasBytes, referredTo, storeBytes } from './incoming.ts'
-import { toRow } from './large-text.ts'
+import { hasInlineBytes, referencedBlobs, storeBytes } from './incoming.ts'
+import { encodeRow } from './large-text.ts'
 
 /** Changes as they will be logged, their rows, and the blobs that must be there when they are. */
-export interface Prepared {
+export interface PreparedAppend {
   readonly changes: readonly Change[]
   readonly rows: readonly PreparedRow[]
   /** Bytes by hash; undefined for those that somebody else put. */
@@ -23,12 +23,12 @@ interface PreparedRow {
  * Bytes and large texts are durable in the blob store when this resolves; the rows are not written yet. `mayStore` is asked once,
  * before the first blob, so that who may not write leaves none behind.
  */
-export async function prepare(given: readonly Change[], blobs: BlobStore, mayStore: () => unknown): Promise<Prepared> {
-  if (hasBytes(given)) mayStore()
-  const { changes, bytes } = hasBytes(given) ? await storeBytes(given, blobs) : { changes: given, bytes: nothing }
+export async function prepareAppend(given: readonly Change[], blobs: BlobStore, mayStore: () => unknown): Promise<PreparedAppend> {
+  if (hasInlineBytes(given)) mayStore()
+  const { changes, bytes } = hasInlineBytes(given) ? await storeBytes(given, blobs) : { changes: given, bytes: noBytes }
   const texts = new Map<string, Uint8Array>()
   const rows = changes.map((change): PreparedRow => {
-    const row = toRow(change, sha256Of)
+    const row = encodeRow(change, sha256Of)
     for (const [sha256, text] of row.texts) texts.set(sha256, text)
     return { change, body: row.body, blobs: blobsOf(change, row.texts) }
   })
@@ -42,7 +42,7 @@ export async function prepare(given: readonly Change[], blobs: BlobStore, maySto
  * Inside the transaction that logs the rows: blobs are removed only under the same lock, so what is there now stays. Usually they all
  * are; one that was removed since it was put is put again.
  */
-export async function ensureBlobs({ needed }: Prepared, blobs: BlobStore): Promise<void> {
+export async function ensureBlobs({ needed }: PreparedAppend, blobs: BlobStore): Promise<void> {
   for (const [sha256, bytes] of needed) {
     if (await blobs.has(sha256)) continue
     if (!bytes) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which is not in the blob store: put it first`)
@@ -50,12 +50,12 @@ export async function ensureBlobs({ needed }: Prepared, blobs: BlobStore): Promi
   }
 }
 
-const nothing: ReadonlyMap<string, Uint8Array> = new Map()
-const none: readonly string[] = []
+const noBytes: ReadonlyMap<string, Uint8Array> = new Map()
+const noHashes: readonly string[] = []
 
 function blobsOf(change: Change, texts: ReadonlyMap<string, Uint8Array>): readonly string[] {
-  const bytes = referredTo([change])
-  if (texts.size === 0 && bytes.size === 0) return none
+  const bytes = referencedBlobs([change])
+  if (texts.size === 0 && bytes.size === 0) return noHashes
   return [...new Set([...bytes, ...texts.keys()])]
 }
 

@@ -1,13 +1,13 @@
 import type { BlobRef } from '../../core/block/index.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { RetentionPolicy, RetentionReport } from '../../ports/store.ts'
 import { isUnfinished } from './head.ts'
 import { isAlive } from './lease.ts'
-import { type Dated, removableEntries } from './retention.ts'
-import { type ConversationRow, type Conversations, headOf, leaseOf } from './sqlite-conversations.ts'
+import { removableEntries, type TimedEntry } from './retention.ts'
+import { type ConversationRow, type Conversations, infoOf, leaseOf } from './sqlite-conversations.ts'
 import type { Database } from './sqlite-database.ts'
-import { BEYOND, ENTRY, SEQ } from './sqlite-journal.ts'
+import { ENTRIES_AFTER, ENTRY_KEY, SEQ } from './sqlite-journal.ts'
 import { parseRow, type StoredRow } from './sqlite-rows.ts'
 
 /**
@@ -20,9 +20,11 @@ export function createRemover(database: Database, conversations: Conversations, 
   const every = database.writing<ConversationRow>('SELECT * FROM conversations')
   const remove = database.writing('DELETE FROM conversations WHERE key = ?')
   const frameOf = database.writing<StoredRow>('SELECT seq, body FROM frames WHERE conversation = ?')
-  const rows = database.writing<StoredRow & { ts: string }>(`SELECT ${SEQ} AS seq, ts, body FROM journal WHERE ${BEYOND} ORDER BY entry`)
-  const removeRow = database.writing(`DELETE FROM journal WHERE entry = ${ENTRY}`)
-  const removeRows = database.writing(`DELETE FROM journal WHERE ${BEYOND}`)
+  const rows = database.writing<StoredRow & { ts: string }>(
+    `SELECT ${SEQ} AS seq, ts, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`,
+  )
+  const removeRow = database.writing(`DELETE FROM journal WHERE entry = ${ENTRY_KEY}`)
+  const removeRows = database.writing(`DELETE FROM journal WHERE ${ENTRIES_AFTER}`)
   const orphans = 'conversation = ?1 AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))'
   const removeIndex = ['paths', 'calls', 'turns', 'blob_refs'].map((table) => database.writing(`DELETE FROM ${table} WHERE ${orphans}`))
   const suspect = (where: string) =>
@@ -47,7 +49,7 @@ export function createRemover(database: Database, conversations: Conversations, 
     const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // a frame has its order
     const entries = Array.from(
       rows.each(key, 0),
-      (row): Dated => ({ seq: row.seq, ts: row.ts, change: outline(parseRow(id, row) as Change) }),
+      (row): TimedEntry => ({ seq: row.seq, ts: row.ts, change: outline(parseRow(id, row) as Change) }),
     ) // rows were checked when written
     const removable = removableEntries(entries, { before, frameSeq: frame.seq, visible, openTurn: open_turn })
     if (removable.length === 0) return 0
@@ -90,7 +92,7 @@ export function createRemover(database: Database, conversations: Conversations, 
       const isIdle = (row: ConversationRow) =>
         conversationsIdleSince !== undefined &&
         row.last_activity_at < conversationsIdleSince &&
-        !isUnfinished(headOf(row)) &&
+        !isUnfinished(infoOf(row)) &&
         !isAlive(leaseOf(row), now)
       const gone = await database.write(() => {
         const idle = every.all().filter(isIdle)
@@ -108,7 +110,7 @@ export function createRemover(database: Database, conversations: Conversations, 
 
 /** As much of a change as retention looks at, so that a long history is never held whole. */
 function outline(change: Change): Change {
-  const blocks = blocksIn(change).map(({ id, turn_id }) => ({ id, turn_id }))
+  const blocks = blocksOfChange(change).map(({ id, turn_id }) => ({ id, turn_id }))
   const { type } = change
   const turnId = 'turn_id' in change ? change.turn_id : null
   return { type, turn_id: turnId, ids: 'ids' in change ? change.ids : [], blocks, timeline: { blocks } } as unknown as Change

@@ -1,9 +1,9 @@
-import { Failure, thrownMessage } from '../../core/failure.ts'
+import { errorMessage, Failure } from '../../core/failure.ts'
 import { isObject } from '../../core/json.ts'
 import { parseChange } from '../../core/timeline/parse-change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Entry } from '../../ports/store.ts'
-import { fillIn, mayHoldMarks, textsOf } from './large-text.ts'
+import { decodeRow, largeTextsOf, mayHoldMarkers } from './large-text.ts'
 
 export interface StoredRow {
   readonly seq: number
@@ -13,17 +13,17 @@ export interface StoredRow {
 /** Rows as changes again, texts filled in. What can not be read is named, and nothing is guessed. */
 export function createRowReader(blobs: BlobStore) {
   async function readRows(conversationId: string, rows: readonly StoredRow[]): Promise<readonly Entry[]> {
-    const parsed = rows.map((row) => parse(conversationId, row))
+    const parsed = rows.map((row) => parseWithLargeTexts(conversationId, row))
     const texts = await fetchTexts(conversationId, parsed)
     return parsed.map(({ seq, value, needs }) =>
-      orDamaged(conversationId, seq, () => ({
+      orDamagedRow(conversationId, seq, () => ({
         seq,
-        change: parseChange(needs ? fillIn(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
+        change: parseChange(needs ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
       })),
     )
   }
 
-  async function fetchTexts(conversationId: string, rows: readonly Parsed[]): Promise<ReadonlyMap<string, string>> {
+  async function fetchTexts(conversationId: string, rows: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>> {
     const wanted = new Map(rows.flatMap(({ seq, needs }) => (needs ?? []).map((sha256) => [sha256, seq] as const)))
     const texts = new Map<string, string>()
     const queue = [...wanted]
@@ -51,36 +51,36 @@ export function createRowReader(blobs: BlobStore) {
     readVisibleRows: (conversationId: string, rows: readonly (StoredRow & { readonly type: string })[]) =>
       readRows(
         conversationId,
-        rows.map((row) => (row.type === 'response.received' && mayHoldMarks(row.body) ? withoutRaw(conversationId, row) : row)),
+        rows.map((row) => (row.type === 'response.received' && mayHoldMarkers(row.body) ? withoutRaw(conversationId, row) : row)),
       ),
   }
 }
 
 export type RowReader = ReturnType<typeof createRowReader>
 
-interface Parsed {
+interface ParsedRow {
   readonly seq: number
   readonly value: unknown
   /** Hashes of its large texts. Undefined when the row is the change itself. */
   readonly needs?: readonly string[]
 }
 
-function parse(conversationId: string, row: StoredRow): Parsed {
+function parseWithLargeTexts(conversationId: string, row: StoredRow): ParsedRow {
   const value = parseRow(conversationId, row)
   const { seq, body } = row
-  return mayHoldMarks(body) ? { seq, value, needs: orDamaged(conversationId, seq, () => textsOf(value)) } : { seq, value }
+  return mayHoldMarkers(body) ? { seq, value, needs: orDamagedRow(conversationId, seq, () => largeTextsOf(value)) } : { seq, value }
 }
 
 /** The row without its large texts. */
 export const parseRow = (conversationId: string, { seq, body }: StoredRow): unknown =>
-  orDamaged(conversationId, seq, () => JSON.parse(body) as unknown)
+  orDamagedRow(conversationId, seq, () => JSON.parse(body) as unknown)
 
 function withoutRaw(conversationId: string, row: StoredRow): StoredRow {
   const value = parseRow(conversationId, row)
   return isObject(value) ? { seq: row.seq, body: JSON.stringify({ ...value, raw: '' }) } : row
 }
 
-function orDamaged<T>(conversationId: string, seq: number, work: () => T): T {
+function orDamagedRow<T>(conversationId: string, seq: number, work: () => T): T {
   try {
     return work()
   } catch (error) {
@@ -89,7 +89,7 @@ function orDamaged<T>(conversationId: string, seq: number, work: () => T): T {
 }
 
 export function damagedRow(conversationId: string, seq: number, cause: unknown): Failure {
-  const reason = thrownMessage(cause)
+  const reason = errorMessage(cause)
   return new Failure(
     'store.damaged',
     `entry ${seq} of conversation ${conversationId} can not be read (${reason}): nothing was changed; restore a copy`,
@@ -101,5 +101,5 @@ export function damagedRow(conversationId: string, seq: number, cause: unknown):
 }
 
 /** True when a blob was gone that a row named: someone may have deleted the conversation between the two reads. */
-export const lostBlob = (error: unknown): boolean =>
+export const isMissingBlob = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Failure && error.cause.code === 'blob.missing'

@@ -2,16 +2,16 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import { exportBundle } from './bundles.ts'
-import { missing } from './name.ts'
+import { conversationMissing } from './name.ts'
 import { createAppender } from './sqlite-append.ts'
 import { createConversations } from './sqlite-conversations.ts'
 import { openDatabase } from './sqlite-database.ts'
 import { createFinder } from './sqlite-find.ts'
 import { createIndexer } from './sqlite-index.ts'
-import { createJournal } from './sqlite-journal.ts'
+import { createJournalWriter } from './sqlite-journal.ts'
 import { createLoader } from './sqlite-load.ts'
 import { createRemover } from './sqlite-remove.ts'
-import { createRowReader, lostBlob } from './sqlite-rows.ts'
+import { createRowReader, isMissingBlob } from './sqlite-rows.ts'
 
 export interface SqliteSettings {
   /** Made, with its folder, when it is not there. */
@@ -31,7 +31,7 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
   const loader = createLoader(database, rows)
   const finder = createFinder(database, rows)
   const remover = createRemover(database, conversations, blobs)
-  const journal = createJournal(database)
+  const journal = createJournalWriter(database)
   const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), loader, blobs })
 
   return {
@@ -44,16 +44,16 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
 
     append: appender.append,
 
-    loadVisible: (conversationId) => again(() => loader.loadVisible(conversationId)),
-    findByPath: (conversationId, path) => again(() => finder.byPath(conversationId, path)),
-    findByTurn: (conversationId, turnId) => again(() => finder.byTurn(conversationId, turnId)),
-    findByCall: (conversationId, callId) => again(() => finder.byCall(conversationId, callId)),
-    readTurnLog: (conversationId, turnId) => again(() => finder.turnLog(conversationId, turnId)),
+    loadVisible: (conversationId) => retryMissingBlob(() => loader.loadVisible(conversationId)),
+    findByPath: (conversationId, path) => retryMissingBlob(() => finder.byPath(conversationId, path)),
+    findByTurn: (conversationId, turnId) => retryMissingBlob(() => finder.byTurn(conversationId, turnId)),
+    findByCall: (conversationId, callId) => retryMissingBlob(() => finder.byCall(conversationId, callId)),
+    readTurnLog: (conversationId, turnId) => retryMissingBlob(() => finder.turnLog(conversationId, turnId)),
 
     async *readJournal(conversationId, { after, limit = Number.POSITIVE_INFINITY }) {
       let last = after
       for (let left = limit; left > 0; ) {
-        const page = await again(() => finder.page(conversationId, last, left))
+        const page = await retryMissingBlob(() => finder.page(conversationId, last, left))
         if (page.length === 0) return
         yield* page
         left -= page.length
@@ -64,27 +64,27 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
     list: async (query) => conversations.list(query),
 
     exportBundle: (conversationId) =>
-      again(async () => {
+      retryMissingBlob(async () => {
         const saved = await loader.loadVisible(conversationId)
-        if (!saved) throw missing(conversationId)
+        if (!saved) throw conversationMissing(conversationId)
         const changes = await finder.upTo(conversationId, saved.lastSeq)
         return exportBundle(conversationId, changes, saved.timeline, blobs)
       }),
     importBundle: (bundle, options) => appender.importBundle(bundle, options?.as),
 
     delete: remover.delete,
-    letGo: remover.letGo,
+    releaseBlobs: remover.letGo,
     retain: (policy) => remover.retain(policy, clock.now()),
     close: database.close,
   }
 }
 
 /** A conversation may be deleted between reading a row and its blob. Its rows go first, so a second look tells that from damage. */
-async function again<T>(read: () => Promise<T>): Promise<T> {
+async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    if (!lostBlob(error)) throw error
+    if (!isMissingBlob(error)) throw error
     return read()
   }
 }

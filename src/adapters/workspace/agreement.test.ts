@@ -171,7 +171,7 @@ it('custom and git agree with each other and with a model, over histories of wri
           const version = model.versions.get(turnId)
           expect((await workspace.version(turnId, journal))?.map(({ rel: path }) => path)).toEqual(version && Object.keys(version).sort())
           if (!version) continue
-          await workspace.begin('turn_later')
+          await workspace.startTurn('turn_later')
           await workspace.hydrate(turnId, [{ area: 'files', rel: '' }], journal)
           if (Object.keys(version).length > 0) expect(await contentsBelow(workspace, `${turnId}/files`)).toMatchObject(version)
         }

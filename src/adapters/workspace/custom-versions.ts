@@ -1,46 +1,46 @@
 import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import type { History } from '../../ports/workspace.ts'
+import type { RecordedFiles } from '../../ports/workspace.ts'
 import { sha256Of } from './checkout-record.ts'
 import { loadManifest, type Manifest } from './manifest.ts'
-import type { Kept, Version, Versions } from './versions.ts'
+import type { StoredFile, Version, VersionStore } from './versions.ts'
 
-export interface CustomVersions extends Versions {
+export interface CustomVersions extends VersionStore {
   /** The version of a turn, and the manifest that leads to it. */
-  look(turnId: string, history: History): Promise<{ readonly version: Version; readonly manifest: Manifest } | undefined>
+  load(turnId: string, history: RecordedFiles): Promise<{ readonly version: Version; readonly manifest: Manifest } | undefined>
 }
 
 /** Looked up this often, a version need not be put together again; more than these are seldom wanted in one turn. */
-const REMEMBERED = 8
+const MAX_CACHED_VERSIONS = 8
 
 /** Versions as the journal has them: a manifest in each turn's publish block, bytes in blobs or in the blocks that wrote them. */
 export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersions {
   const remembered = new Map<string, { version: Version; manifest: Manifest }>()
 
-  async function look(turnId: string, history: History) {
+  async function look(turnId: string, history: RecordedFiles) {
     const known = remembered.get(turnId)
     if (known) return known
     const manifest = await loadManifest(turnId, history, blobs)
-    const found = manifest && { manifest, version: await versionOf(manifest, history, blobs) }
+    const found = manifest && { manifest, version: await versionFromManifest(manifest, history, blobs) }
     if (found) remember(turnId, found)
     return found
   }
 
   function remember(turnId: string, found: { version: Version; manifest: Manifest }): void {
     remembered.set(turnId, found)
-    const oldest = remembered.size > REMEMBERED ? remembered.keys().next().value : undefined
+    const oldest = remembered.size > MAX_CACHED_VERSIONS ? remembered.keys().next().value : undefined
     if (oldest !== undefined) remembered.delete(oldest)
   }
 
   return {
-    look,
+    load: look,
     find: async (turnId, history) => (await look(turnId, history))?.version,
     hashOf: sha256Of,
     async read(files, history) {
       const found = new Map<string, Uint8Array>()
       for (const [rel, kept] of files) {
-        const bytes = await readKept(rel, kept, history, blobs)
+        const bytes = await readStoredFile(rel, kept, history, blobs)
         if (bytes) found.set(rel, bytes)
       }
       return found
@@ -49,7 +49,7 @@ export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersi
 }
 
 /** From the manifest that names everything up to this one. */
-async function versionOf(top: Manifest, history: History, blobs: Pick<BlobStore, 'get'>): Promise<Version> {
+async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Version> {
   const manifests = [top]
   const seen = new Set<string>()
   for (let parent = top.parent; parent !== undefined; parent = manifests.at(-1)?.parent) {
@@ -58,7 +58,7 @@ async function versionOf(top: Manifest, history: History, blobs: Pick<BlobStore,
     seen.add(parent)
     manifests.push(manifest)
   }
-  const version = new Map<string, Kept>()
+  const version = new Map<string, StoredFile>()
   for (const { files } of manifests.reverse()) {
     for (const [rel, kept] of files) {
       if (kept === 'deleted') version.delete(rel)
@@ -69,7 +69,7 @@ async function versionOf(top: Manifest, history: History, blobs: Pick<BlobStore,
 }
 
 /** What a turn's own block holds is believed only when it is what the manifest says. */
-async function readKept(rel: string, { hash, recorded }: Kept, history: History, blobs: Pick<BlobStore, 'get'>) {
+async function readStoredFile(rel: string, { hash, recorded }: StoredFile, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>) {
   const own = recorded === undefined ? undefined : await history.bytes(filePath(recorded, 'files', rel))
   if (own && sha256Of(own) === hash) return own
   try {

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isObject } from '../../core/json.ts'
 import { localScope } from '../../core/scope.ts'
-import type { History } from '../../ports/workspace.ts'
-import { beginTurn, contentsBelow, createTestJournal, publishedTurn, relsOf } from '../../testing/conformance/workspace-kit.ts'
+import type { RecordedFiles } from '../../ports/workspace.ts'
+import { beginTurn, contentsBelow, createTestJournal, publishTurn, relsOf } from '../../testing/conformance/workspace-kit.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryFiles } from '../files/memory.ts'
 import { createCustomWorkspaces } from './custom.ts'
@@ -38,7 +38,7 @@ describe('a manifest in the journal', () => {
     expect(keeps.map(({ sha256 }) => sha256)).toEqual(puts) // and what the journal holds is not kept twice
     expect(puts.length).toBe(2)
     const other = await machine()
-    await other.begin('turn_2')
+    await other.startTurn('turn_2')
     await other.hydrate('turn_1', [{ area: 'files', rel: '' }], journal)
     expect(await contentsBelow(other, 'turn_1/files')).toEqual({
       'app/.cache/internal.bin': 'never \0 hosted',
@@ -51,7 +51,7 @@ describe('a manifest in the journal', () => {
     const { machine, journal, puts } = scene()
     const workspace = await machine()
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`app/${n}`, `content ${n}`]))
-    await publishedTurn(workspace, 'turn_1', journal, many)
+    await publishTurn(workspace, 'turn_1', journal, many)
     const turn = await beginTurn(workspace, 'turn_2', journal)
     await turn.checkout('replace', ['turn_1'])
     await turn.write('app/7', 'changed')
@@ -70,7 +70,7 @@ describe('a manifest in the journal', () => {
     const workspace = await machine()
     const depths: unknown[] = []
     for (let n = 1; n <= 150; n++) {
-      const { record } = await publishedTurn(workspace, `turn_${n}`, journal, { [`scope${n % 90}/x`]: String(n) })
+      const { record } = await publishTurn(workspace, `turn_${n}`, journal, { [`scope${n % 90}/x`]: String(n) })
       depths.push((isObject(record.manifest) && record.manifest.depth) || 0) // in a blob it names everything
     }
     expect(depths.every((depth) => typeof depth === 'number' && depth <= 64)).toBe(true)
@@ -80,7 +80,7 @@ describe('a manifest in the journal', () => {
   it('goes into a blob that the block keeps when it is large', async () => {
     const { machine, journal, blobs } = scene()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`app/a-rather-long-name-${n}`, String(n)]))
-    const { record, keeps = [] } = await publishedTurn(await machine(), 'turn_1', journal, many)
+    const { record, keeps = [] } = await publishTurn(await machine(), 'turn_1', journal, many)
     expect(JSON.stringify(record).length).toBeLessThan(1_000)
     expect(keeps).toContainEqual(record.manifest)
     for (const { sha256 } of keeps) expect(await blobs.has(sha256)).toBe(true)
@@ -100,7 +100,7 @@ describe('a manifest in the journal', () => {
     ]
     const records = files.map((each) => ({ workspace_implementation: 'custom', manifest: { depth: 0, weight: 1, files: each } }))
     for (const record of [...records, null, 7, 'x', { manifest: {} }, { workspace_implementation: 'git', manifest: { depth: 0 } }]) {
-      const history: History = { bytes: async () => undefined, paths: async () => [], manifest: async () => record }
+      const history: RecordedFiles = { bytes: async () => undefined, paths: async () => [], manifest: async () => record }
       expect(await workspace.version('turn_1', history)).toBe(undefined)
     }
   })
@@ -120,10 +120,10 @@ describe('a manifest in the journal', () => {
 
   it('says which files are lost when their bytes are gone', async () => {
     const { machine, journal, blobs, puts } = scene()
-    await publishedTurn(await machine(), 'turn_1', journal, { 'app/a': 'one', 'app/b': 'two' })
+    await publishTurn(await machine(), 'turn_1', journal, { 'app/a': 'one', 'app/b': 'two' })
     await blobs.remove(puts[0] as string)
     const other = await machine()
-    await other.begin('turn_2')
+    await other.startTurn('turn_2')
     const pulled = await other.hydrate('turn_1', [{ area: 'files', rel: 'app' }], journal)
     expect(pulled.present[0]?.files.map(({ path }) => path)).toEqual(['turn_1/files/app/b'])
     expect(pulled.errors).toEqual([{ ref: { area: 'files', rel: 'app' }, message: 'the bytes of one file are nowhere to be found: app/a' }])
@@ -139,7 +139,7 @@ describe('a manifest in the journal', () => {
     }
     const options = { openFiles, removeFiles: async () => {}, blobs: createMemoryBlobs() }
     const workspace = await createCustomWorkspaces(options).open(localScope, 'c1')
-    await workspace.begin('turn_1')
+    await workspace.startTurn('turn_1')
     await workspace.describe('turn_1')
     await workspace.files.read('turn_1/files/x')
     expect((await workspace.runtime.list('')).files).toEqual([])

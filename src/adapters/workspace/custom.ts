@@ -6,7 +6,7 @@ import { createCustomVersions } from './custom-versions.ts'
 import { conversationFolder } from './names.ts'
 import { createWorkspace } from './workspace.ts'
 
-export interface WorkspaceFolders {
+export interface FolderProvider {
   /** Files below a folder of the root of all workspaces; on disk or in memory. The same for the same name. */
   openFiles(folder: string): Files
   /** That folder and everything in it. */
@@ -14,7 +14,7 @@ export interface WorkspaceFolders {
 }
 
 /** The three folders of a conversation, below the root of all workspaces. */
-export function foldersOf({ openFiles }: Pick<WorkspaceFolders, 'openFiles'>, home: string) {
+export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, home: string) {
   return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
 }
 
@@ -22,22 +22,22 @@ export function foldersOf({ openFiles }: Pick<WorkspaceFolders, 'openFiles'>, ho
  * Workspaces that need nothing but the journal: each turn's publish block holds a manifest of what the turn changed, and bytes are found
  * by content. A machine that never saw the conversation can bring back every version of it.
  */
-export function createCustomWorkspaces(options: WorkspaceFolders & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
+export function createCustomWorkspaces(options: FolderProvider & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
   const { blobs } = options
   return {
     implementation: 'custom',
     async open(owner, conversation) {
-      const folders = foldersOf(options, conversationFolder(owner, conversation))
+      const folders = openFolders(options, conversationFolder(owner, conversation))
       const versions = createCustomVersions(blobs)
       return createWorkspace(folders, {
         implementation: 'custom',
         versions,
-        begin: async () => {}, // nothing is made before something is written
-        checkedOut: async () => {},
+        startTurn: async () => {}, // nothing is made before something is written
+        afterCheckout: async () => {},
         publish: (turnId, request, history) => publishCustom(turnId, request, { versions, ...folders, blobs, history }),
         describe: async () => ({}),
       })
     },
-    forget: (owner, conversation) => options.removeFiles(conversationFolder(owner, conversation)),
+    remove: (owner, conversation) => options.removeFiles(conversationFolder(owner, conversation)),
   }
 }

@@ -1,23 +1,23 @@
-import type { Scope, Workspace as WorkspaceFacts } from '../../core/announce/workspace.ts'
+import type { AnnouncedWorkspace as WorkspaceFacts, WorkspaceScope } from '../../core/announce/workspace.ts'
 import { isTurnFolder } from '../../core/path/id.ts'
 import type { FileInfo } from '../../ports/files.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
 import { readCheckoutRecord } from './checkout-record.ts'
 import { isExcluded, scopeOf } from './names.ts'
-import { filesBelow, filesFolder } from './turn-files.ts'
-import type { Folders } from './workspace.ts'
+import { filesFolder, listBelow } from './turn-files.ts'
+import type { WorkspaceFolders } from './workspace.ts'
 
 /** Among more files than this, not every turn is looked for. */
-const COUNTED = 20_000
+const MAX_COUNTED_FILES = 20_000
 
 /** Where the turn works, for the announcement: local folders, what is editable, what was checked out. */
 export async function describeTurn(
-  { files, runtime }: Folders,
+  { files, runtime }: WorkspaceFolders,
   implementation: Workspaces['implementation'],
   turnId: string,
 ): Promise<WorkspaceFacts> {
-  const listed = await files.list('', { limit: COUNTED, dotEntries: true })
-  const own = listed.truncated ? [...(await filesBelow(files, filesFolder(turnId))).keys()] : below(filesFolder(turnId), listed.files)
+  const listed = await files.list('', { limit: MAX_COUNTED_FILES, dotEntries: true })
+  const own = listed.truncated ? [...(await listBelow(files, filesFolder(turnId))).keys()] : pathsBelow(filesFolder(turnId), listed.files)
   const roots = turnRoots(listed.files)
   const record = await readCheckoutRecord(runtime, turnId)
   const from = record?.from.map(({ turnId: turn, rel }) => `fi:${turn}.files${rel === '' ? '' : `/${rel}`}`)
@@ -25,13 +25,13 @@ export async function describeTurn(
     implementation,
     currentTurnRoot: `${turnId}/`,
     turnRoots: [...roots.filter((root) => root !== turnId), turnId].map((root) => `${root}/`),
-    editable: scopesOf(own.filter((rel) => !isExcluded(rel))),
+    editable: countScopes(own.filter((rel) => !isExcluded(rel))),
     ...(from && from.length > 0 && { checkedOutFrom: from.join(', ') }),
     ...(record && { checkoutMode: record.mode }),
   }
 }
 
-const below = (folder: string, listed: readonly FileInfo[]) =>
+const pathsBelow = (folder: string, listed: readonly FileInfo[]) =>
   listed.filter(({ path }) => path.startsWith(`${folder}/`)).map(({ path }) => path.slice(folder.length + 1))
 
 /** Turn ids begin with their time: the order of names is that of turns. */
@@ -40,7 +40,7 @@ function turnRoots(listed: readonly FileInfo[]): readonly string[] {
 }
 
 /** Top-level folders and files, with how many files each holds. */
-export function scopesOf(rels: readonly string[]): readonly Scope[] {
+export function countScopes(rels: readonly string[]): readonly WorkspaceScope[] {
   const counts = new Map<string, number>()
   for (const rel of rels) counts.set(scopeOf(rel), (counts.get(scopeOf(rel)) ?? 0) + 1)
   return [...counts].map(([name, files]) => ({ name, files })).sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Workspace as WorkspaceFacts } from '../../core/announce/workspace.ts'
+import type { AnnouncedWorkspace as WorkspaceFacts } from '../../core/announce/workspace.ts'
 import { Failure } from '../../core/failure.ts'
-import type { Published } from '../../ports/workspace.ts'
-import { scopesOf } from './describe.ts'
-import { readState, type TurnIndex } from './git-index.ts'
+import type { PublishOutcome } from '../../ports/workspace.ts'
+import { countScopes } from './describe.ts'
+import { readTurnChanges, type TurnIndex } from './git-index.ts'
 import type { Lineage } from './git-lineage.ts'
-import { textOf } from './git-run.ts'
+import { outputText } from './git-run.ts'
 import { isExcluded } from './names.ts'
 
 /** What an announcement says of the repository: no hashes, no refs. */
@@ -14,16 +14,16 @@ export async function describeGit(
   lineage: Lineage,
   index: TurnIndex,
   turnId: string,
-  last: Published | undefined,
+  last: PublishOutcome | undefined,
 ): Promise<Pick<WorkspaceFacts, 'git'>> {
   try {
     const head = await lineage.commitOf(lineage.refs.branch)
-    const [files, subject] = head === undefined ? [] : await Promise.all([lineage.filesOf(head), subjectOf(lineage, head)])
+    const [files, subject] = head === undefined ? [] : await Promise.all([lineage.filesOf(head), commitSubject(lineage, head)])
     const own = last?.record.turn_id === turnId ? last : undefined
     return {
       git: {
-        status: await statusOf(lineage, index),
-        lineage: scopesOf([...(files?.keys() ?? [])]),
+        status: await repositoryStatus(lineage, index),
+        lineage: countScopes([...(files?.keys() ?? [])]),
         ...(own && { currentTurnPublish: own.record.reason ?? own.status }),
         ...(subject !== undefined && { lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }),
         ...(last?.status === 'failed' && { publishError: last.record.message ?? 'the last publish failed' }),
@@ -35,10 +35,10 @@ export async function describeGit(
   }
 }
 
-const subjectOf = async (lineage: Lineage, commit: string) => textOf(await lineage.git(['log', '-1', '--format=%s', commit]))
+const commitSubject = async (lineage: Lineage, commit: string) => outputText(await lineage.git(['log', '-1', '--format=%s', commit]))
 
-async function statusOf(lineage: Lineage, index: TurnIndex): Promise<'clean' | 'dirty' | 'uninitialized'> {
+async function repositoryStatus(lineage: Lineage, index: TurnIndex): Promise<'clean' | 'dirty' | 'uninitialized'> {
   if (!existsSync(join(index.turnRoot, '.git'))) return 'uninitialized'
-  const { changed } = await readState(lineage, index)
+  const { changed } = await readTurnChanges(lineage, index)
   return [...changed].some((rel) => !isExcluded(rel)) ? 'dirty' : 'clean'
 }

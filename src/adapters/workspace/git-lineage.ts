@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path'
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import type { Scope } from '../../core/scope.ts'
-import { createGit, type Git, recordsOf } from './git-run.ts'
+import { createGit, type Git, outputRecords } from './git-run.ts'
 import { conversationFolder, encodeName, excludedNames } from './names.ts'
-import type { Kept, Version } from './versions.ts'
+import type { StoredFile, Version } from './versions.ts'
 
 /** Names that git knows a conversation by. */
 export interface LineageRefs {
@@ -72,21 +72,21 @@ export function openLineage(options: {
     },
     commitOf: (ref) => readRef(folder, ref),
     async filesOf(commit) {
-      const entries = recordsOf(await git(['ls-tree', '-r', '-l', '-z', '--full-tree', commit, 'files/']))
-      return new Map(entries.flatMap(entryOf).sort(([a], [b]) => (a < b ? -1 : 1)))
+      const entries = outputRecords(await git(['ls-tree', '-r', '-l', '-z', '--full-tree', commit, 'files/']))
+      return new Map(entries.flatMap(parseTreeEntry).sort(([a], [b]) => (a < b ? -1 : 1)))
     },
     remember: (commit, hashes) => {
       latest = { commit, hashes }
     },
     async hashesOf(commit) {
       if (latest?.commit === commit) return latest.hashes
-      const entries = recordsOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit, 'files/']))
-      return new Map(entries.flatMap(hashOf))
+      const entries = outputRecords(await git(['ls-tree', '-r', '-z', '--full-tree', commit, 'files/']))
+      return new Map(entries.flatMap(parseTreeHash))
     },
     async readObjects(hashes) {
       const wanted = [...new Set(hashes)]
       if (wanted.length === 0) return new Map()
-      return objectsIn(await git(['cat-file', '--batch', '--buffer'], { input: `${wanted.join('\n')}\n` }))
+      return parseObjects(await git(['cat-file', '--batch', '--buffer'], { input: `${wanted.join('\n')}\n` }))
     },
   }
 }
@@ -112,16 +112,16 @@ async function makeRepository(folder: string): Promise<void> {
 
 /** As git keeps it on disk: in a file of its own, or in a list. */
 async function readRef(folder: string, ref: string): Promise<string | undefined> {
-  const loose = await readOrNothing(join(folder, ref))
+  const loose = await readTextIfExists(join(folder, ref))
   if (loose !== undefined && /^[0-9a-f]{40}\n?$/.test(loose)) return loose.trim()
-  const packed = await readOrNothing(join(folder, 'packed-refs'))
+  const packed = await readTextIfExists(join(folder, 'packed-refs'))
   return packed
     ?.split('\n')
     .find((line) => line.endsWith(` ${ref}`))
     ?.slice(0, 40)
 }
 
-async function readOrNothing(path: string): Promise<string | undefined> {
+async function readTextIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch {
@@ -130,19 +130,19 @@ async function readOrNothing(path: string): Promise<string | undefined> {
 }
 
 /** `<mode> blob <hash> <size>\t<path>`. Links, submodules and names that nobody may use are passed over: not every lineage is ours. */
-function entryOf(record: string): readonly (readonly [string, Kept])[] {
+function parseTreeEntry(record: string): readonly (readonly [string, StoredFile])[] {
   const [, mode, hash, size, path] = /^(\d+) blob ([0-9a-f]+) +(\d+)\tfiles\/(.+)$/s.exec(record) ?? []
   if (!mode?.startsWith('100') || hash === undefined || path === undefined || unsafeReason(path) !== undefined) return []
   return [[path, { hash, size: Number(size) }]]
 }
 
-function hashOf(record: string): readonly (readonly [string, string])[] {
+function parseTreeHash(record: string): readonly (readonly [string, string])[] {
   const [, hash, path] = /^100\d+ blob ([0-9a-f]+)\tfiles\/(.+)$/s.exec(record) ?? []
   return hash === undefined || path === undefined || unsafeReason(path) !== undefined ? [] : [[path, hash]]
 }
 
 /** `<hash> <type> <size>\n<bytes>\n`, one after the other; `<hash> missing\n` for what is not there. */
-function objectsIn(printed: Buffer): ReadonlyMap<string, Uint8Array> {
+function parseObjects(printed: Buffer): ReadonlyMap<string, Uint8Array> {
   const objects = new Map<string, Uint8Array>()
   for (let at = 0; at < printed.length; ) {
     const end = printed.indexOf(10, at)
@@ -156,6 +156,6 @@ function objectsIn(printed: Buffer): ReadonlyMap<string, Uint8Array> {
 }
 
 /** The name that git gives to a file with this content. */
-export function blobName(bytes: Uint8Array): string {
+export function gitBlobHash(bytes: Uint8Array): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }

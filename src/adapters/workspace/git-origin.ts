@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import type { Lineage } from './git-lineage.ts'
-import { textOf } from './git-run.ts'
+import { outputText } from './git-run.ts'
 
 /** Another repository that the mirrors of several machines share. */
 export interface Origin {
@@ -46,7 +46,7 @@ export function createOrigin(lineage: Lineage, remote: string): Origin {
       }
     },
     async forget() {
-      const listed = textOf(await git(['ls-remote', '--refs', '--', remote, refs.branch, `${refs.versions}*`]))
+      const listed = outputText(await git(['ls-remote', '--refs', '--', remote, refs.branch, `${refs.versions}*`]))
       const isOurs = (ref: string) => ref === refs.branch || ref.startsWith(refs.versions)
       const found = listed
         .split('\n')

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { Failure } from '../../core/failure.ts'
-import { withoutPlaces } from '../../core/path/places.ts'
+import { stripAbsolutePaths } from '../../core/path/places.ts'
 
 export interface GitCall {
   /** May be given when it is known: git is there by then. */
@@ -56,7 +56,7 @@ const environment: Readonly<Record<string, string>> = {
 }
 
 const TIMEOUT_MS = 60_000
-const LONGEST_COMPLAINT = 4_000
+const MAX_ERROR_LENGTH = 4_000
 
 export function createGit({ program = 'git', repository }: { readonly program?: string; readonly repository: string }): Git {
   return (args, { input, workTree, index, timeoutMs = TIMEOUT_MS } = {}) => {
@@ -78,12 +78,12 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
       let complaint = ''
       child.stdout.on('data', (chunk: Buffer) => printed.push(chunk))
       child.stderr.on('data', (chunk: Buffer) => {
-        if (complaint.length < LONGEST_COMPLAINT) complaint += chunk.toString()
+        if (complaint.length < MAX_ERROR_LENGTH) complaint += chunk.toString()
       })
-      child.on('error', (error) => reject(failure(args, error.message, error)))
+      child.on('error', (error) => reject(gitFailure(args, error.message, error)))
       child.on('close', (code, signal) => {
         if (code === 0) resolve(Buffer.concat(printed))
-        else reject(failure(args, signal === null ? complaint : `it was stopped after ${timeoutMs} ms`))
+        else reject(gitFailure(args, signal === null ? complaint : `it was stopped after ${timeoutMs} ms`))
       })
       child.stdin.on('error', () => {}) // it ended before it had read everything: how it ended says why
       if (!(input instanceof Promise)) child.stdin.end(input)
@@ -100,16 +100,16 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
   }
 }
 
-function failure(args: readonly string[], said: string, cause?: unknown): Failure {
+function gitFailure(args: readonly string[], said: string, cause?: unknown): Failure {
   const command = args[0] ?? ''
-  const words = withoutPlaces(said.trim()) || 'it did not say why'
+  const words = stripAbsolutePaths(said.trim()) || 'it did not say why'
   return new Failure('workspace.failed', `git ${command} failed: ${words}`, { cause, details: { command, said: words } })
 }
 
-export const textOf = (printed: Buffer): string => printed.toString().trim()
+export const outputText = (printed: Buffer): string => printed.toString().trim()
 
 /** Records that git ends with NUL: names may hold anything else. */
-export const recordsOf = (printed: Buffer): readonly string[] =>
+export const outputRecords = (printed: Buffer): readonly string[] =>
   printed
     .toString()
     .split('\0')

@@ -18,11 +18,11 @@ export const importRef = (turnId: string): string => `refs/daybook-import/${turn
 
 /** A commit with exactly these changes: the tree is built from contents, not from what an index believes. One process, however many files. */
 export async function writeSnapshot(lineage: Lineage, snapshot: Snapshot): Promise<string> {
-  const printed = await lineage.git(['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], { input: streamOf(snapshot) })
+  const printed = await lineage.git(['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], { input: importStream(snapshot) })
   return printed.toString().trim()
 }
 
-function streamOf({ turnId, parent, changes, fresh, now }: Snapshot): Buffer {
+function importStream({ turnId, parent, changes, fresh, now }: Snapshot): Buffer {
   const message = snapshotMessage(turnId)
   const who = `${author.name} <${author.email}> ${Math.floor(now / 1000)} +0000`
   const chunks: (string | Uint8Array)[] = [
@@ -34,14 +34,14 @@ function streamOf({ turnId, parent, changes, fresh, now }: Snapshot): Buffer {
   ]
   const removed = [...changes].filter(([, hash]) => hash === undefined)
   const put = [...changes].filter((change): change is [string, string] => change[1] !== undefined)
-  for (const [rel] of removed) chunks.push(`D ${quoted(rel)}\n`) // first: a folder may become a file
+  for (const [rel] of removed) chunks.push(`D ${quotePath(rel)}\n`) // first: a folder may become a file
   for (const [rel, hash] of put) {
     const bytes = fresh.get(hash)
-    if (bytes === undefined) chunks.push(`M 100644 ${hash} ${quoted(rel)}\n`)
-    else chunks.push(`M 100644 inline ${quoted(rel)}\ndata ${bytes.length}\n`, bytes, '\n')
+    if (bytes === undefined) chunks.push(`M 100644 ${hash} ${quotePath(rel)}\n`)
+    else chunks.push(`M 100644 inline ${quotePath(rel)}\ndata ${bytes.length}\n`, bytes, '\n')
   }
   chunks.push('\nget-mark :1\ndone\n')
   return Buffer.concat(chunks.map((chunk) => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk)))
 }
 
-const quoted = (rel: string) => `"files/${rel.replace(/["\\]/g, (character) => `\\${character}`)}"`
+const quotePath = (rel: string) => `"files/${rel.replace(/["\\]/g, (character) => `\\${character}`)}"`

@@ -29,7 +29,7 @@ export async function makeTurnRepository(
   program: string | undefined,
 ): Promise<void> {
   const place = join(turnRoot, '.git')
-  if (await isSound(turnRoot)) return
+  if (await isIntact(turnRoot)) return
   const draft = join(lineage.folder, '..', `turn-repository.${randomBytes(6).toString('hex')}`)
   try {
     for (const inside of ['objects', 'refs/heads', 'info']) await mkdir(join(draft, inside), { recursive: true })
@@ -66,22 +66,22 @@ async function fillRepository(draft: string, lineage: Lineage, program: string |
 }
 
 /** Read as plain files: a branch that names a commit, or one that has none yet. Anything else is made anew. */
-async function isSound(turnRoot: string): Promise<boolean> {
+async function isIntact(turnRoot: string): Promise<boolean> {
   try {
     for (const part of ['', '.git', '.git/refs', '.git/refs/heads']) {
       if (!(await lstat(join(turnRoot, part))).isDirectory()) return false
     }
-    const head = await readPlain(join(turnRoot, '.git/HEAD'))
+    const head = await readRegularFile(join(turnRoot, '.git/HEAD'))
     if (head.trim() !== `ref: ${BRANCH}`) return /^[0-9a-f]{40}\s*$/.test(head) || head.startsWith('ref: refs/heads/')
-    const loose = await readPlain(join(turnRoot, '.git', BRANCH)).catch(() => '')
-    const packed = await readPlain(join(turnRoot, '.git/packed-refs')).catch(() => '')
+    const loose = await readRegularFile(join(turnRoot, '.git', BRANCH)).catch(() => '')
+    const packed = await readRegularFile(join(turnRoot, '.git/packed-refs')).catch(() => '')
     return /^[0-9a-f]{40}\s*$/.test(loose) || packed.includes(` ${BRANCH}\n`)
   } catch {
     return false // not there, or not what it should be
   }
 }
 
-async function readPlain(path: string): Promise<string> {
+async function readRegularFile(path: string): Promise<string> {
   if (!(await lstat(path)).isFile()) throw new TypeError('not a file')
   return readFile(path, 'utf8')
 }

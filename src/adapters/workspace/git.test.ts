@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { foldersOnDisk } from '../../../test/support/workspaces.ts'
 import { localScope } from '../../core/scope.ts'
-import { beginTurn, createTestJournal, publishedTurn, relsOf, type TestJournal } from '../../testing/conformance/workspace-kit.ts'
+import { beginTurn, createTestJournal, publishTurn, relsOf, type TestJournal } from '../../testing/conformance/workspace-kit.ts'
 import { createGitWorkspaces, type GitWorkspacesOptions } from './git.ts'
 import { lineageRefs } from './git-lineage.ts'
 
@@ -29,7 +29,7 @@ const first = { 'app/a.ts': 'a', 'app/b.ts': 'b', 'notes/n.md': 'n' }
 describe('a lineage in git', () => {
   it('tools 18.100: a checked-out file that was deleted is not in the version of this turn, and is in the one before', async () => {
     const { workspace, journal, git } = await scene()
-    await publishedTurn(workspace, 'turn_1', journal, first)
+    await publishTurn(workspace, 'turn_1', journal, first)
     const turn = await beginTurn(workspace, 'turn_2', journal)
     await turn.checkout('replace', ['turn_1/app'])
     await turn.remove('app/b.ts')
@@ -53,7 +53,7 @@ describe('a lineage in git', () => {
 
   it('tools 18.101: without a change there is no commit, and the version is the head', async () => {
     const { workspace, journal, git } = await scene()
-    await publishedTurn(workspace, 'turn_1', journal, first)
+    await publishTurn(workspace, 'turn_1', journal, first)
     const head = git('rev-parse', refs.branch)
     const turn = await beginTurn(workspace, 'turn_2', journal)
     await turn.checkout('replace', ['turn_1'])
@@ -71,9 +71,9 @@ describe('a lineage in git', () => {
 
   it('tools 18.103: a program sees one branch, no remote, and a sparse folder with nothing in it', async () => {
     const { workspace, journal, at } = await scene()
-    await publishedTurn(workspace, 'turn_1', journal, first)
-    await publishedTurn(workspace, 'turn_2', journal, { 'app/a.ts': '2' })
-    await workspace.begin('turn_3')
+    await publishTurn(workspace, 'turn_1', journal, first)
+    await publishTurn(workspace, 'turn_2', journal, { 'app/a.ts': '2' })
+    await workspace.startTurn('turn_3')
     const git = (...args: string[]) => execFileSync('git', ['-C', at('out/workdir/turn_3'), ...args], { encoding: 'utf8' }).trim()
     expect(git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/workspace')
     expect(git('remote', '-v')).toBe('')
@@ -105,7 +105,7 @@ describe('a lineage in git', () => {
 
   it('runs nothing and reads nothing that the agent wrote into its repository', async () => {
     const { workspace, journal, at, open } = await scene()
-    await publishedTurn(workspace, 'turn_1', journal, first)
+    await publishTurn(workspace, 'turn_1', journal, first)
     const turn = await beginTurn(workspace, 'turn_2', journal)
     await turn.checkout('replace', ['turn_1'])
     const trap = join(root, 'trapped')
@@ -133,7 +133,7 @@ describe('a lineage in git', () => {
     await turn.write('app/.gitattributes', '* filter=x diff=x text eol=crlf\n')
     await turn.write('app/a.ts', 'changed\r\n')
     await workspace.describe('turn_2')
-    await (await open()).begin('turn_2')
+    await (await open()).startTurn('turn_2')
     await turn.publish()
     await (await open()).hydrate('turn_2', [{ area: 'files', rel: '' }], journal)
     expect(existsSync(trap)).toBe(false)
@@ -142,15 +142,15 @@ describe('a lineage in git', () => {
 
   it('makes the repository of a turn anew when its branch points at nothing, and leaves a sound one alone', async () => {
     const { workspace, journal, at } = await scene()
-    await publishedTurn(workspace, 'turn_1', journal, first)
-    await workspace.begin('turn_2')
+    await publishTurn(workspace, 'turn_1', journal, first)
+    await workspace.startTurn('turn_2')
     const ref = at('out/workdir/turn_2/.git/refs/heads/workspace')
     const head = readFileSync(ref, 'utf8')
     writeFileSync(at('out/workdir/turn_2/.git/mine'), 'x')
-    await workspace.begin('turn_2')
+    await workspace.startTurn('turn_2')
     expect(existsSync(at('out/workdir/turn_2/.git/mine'))).toBe(true)
     rmSync(ref)
-    await workspace.begin('turn_2')
+    await workspace.startTurn('turn_2')
     expect(readFileSync(ref, 'utf8')).toBe(head)
   })
 })
@@ -158,7 +158,7 @@ describe('a lineage in git', () => {
 describe('two that publish at once', () => {
   const both = async (options: () => Partial<GitWorkspacesOptions>) => {
     const one = await scene(options())
-    await publishedTurn(one.workspace, 'turn_1', one.journal, first)
+    await publishTurn(one.workspace, 'turn_1', one.journal, first)
     return one
   }
 
@@ -221,9 +221,9 @@ it('forgets a conversation at the origin, too, and no other', async () => {
   const folder = mkdtempSync(join(root, 'w-'))
   const workspaces = createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote })
   for (const name of ['c1', 'c10']) {
-    await publishedTurn(await workspaces.open(localScope, name), 'turn_1', createTestJournal(), first)
+    await publishTurn(await workspaces.open(localScope, name), 'turn_1', createTestJournal(), first)
   }
-  await workspaces.forget(localScope, 'c1')
+  await workspaces.remove(localScope, 'c1')
   const left = execFileSync('git', ['--git-dir', remote, 'for-each-ref', '--format=%(refname)'], { encoding: 'utf8' }).trim().split('\n')
   const others = lineageRefs(localScope, 'c10')
   expect(left.sort()).toEqual([others.version('turn_1'), others.branch].sort())
@@ -233,7 +233,7 @@ it('forgets a conversation at the origin, too, and no other', async () => {
 describe('an origin that can not be reached', () => {
   it('fails a publish, says why without saying where, and leaves the branch as it was', async () => {
     const { folder, workspace, journal, git } = await scene()
-    await publishedTurn(workspace, 'turn_1', journal, first)
+    await publishTurn(workspace, 'turn_1', journal, first)
     const head = git('rev-parse', refs.branch)
     const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote: join(root, 'nowhere.git') }).open(
       localScope,
@@ -260,9 +260,9 @@ describe('an origin that can not be reached', () => {
 
 it('announces the repository: what it holds, whether something changed, what was published', async () => {
   const { workspace, journal } = await scene()
-  await workspace.begin('turn_1')
+  await workspace.startTurn('turn_1')
   expect((await workspace.describe('turn_1')).git).toEqual({ status: 'clean', lineage: [] })
-  await publishedTurn(workspace, 'turn_1', journal, first)
+  await publishTurn(workspace, 'turn_1', journal, first)
   const turn = await beginTurn(workspace, 'turn_2', journal)
   await turn.checkout('replace', ['turn_1/app'])
   const lineage = [

@@ -2,18 +2,18 @@ import { join } from 'node:path'
 import { Failure } from '../../core/failure.ts'
 import type { Scope } from '../../core/scope.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
-import { foldersOf, type WorkspaceFolders } from './custom.ts'
+import { type FolderProvider, openFolders } from './custom.ts'
 import { describeGit } from './git-describe.ts'
 import { fillIndex } from './git-index.ts'
-import { blobName, type Lineage, lineageRefs, openLineage } from './git-lineage.ts'
+import { gitBlobHash, type Lineage, lineageRefs, openLineage } from './git-lineage.ts'
 import { createOrigin, type Origin } from './git-origin.ts'
 import { publishGit } from './git-publish.ts'
 import { makeTurnRepository } from './git-turn-repository.ts'
 import { conversationFolder, encodeName } from './names.ts'
-import type { Versions } from './versions.ts'
+import type { VersionStore } from './versions.ts'
 import { createWorkspace } from './workspace.ts'
 
-export interface GitWorkspacesOptions extends WorkspaceFolders {
+export interface GitWorkspacesOptions extends FolderProvider {
   /** Where `openFiles` has its folders on disk; absolute. */
   readonly root: string
   /** Another bare repository, by path or address, that all machines push to and fetch from. */
@@ -35,25 +35,25 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
     async open(owner, conversation) {
       const home = conversationFolder(owner, conversation)
       const place = join(options.root, home)
-      const folders = foldersOf(options, home)
+      const folders = openFolders(options, home)
       const { lineage, origin } = openRepositories(options, owner, conversation)
       const turnRoot = (turnId: string) => join(place, 'out/workdir', turnId)
       const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(place, 'index', encodeName(turnId)) })
       return createWorkspace(folders, {
         implementation: 'git',
         versions: createGitVersions(lineage, origin),
-        async begin(turnId) {
+        async startTurn(turnId) {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()
           await folders.files.list(turnId, { limit: 1 }) // a folder that was being replaced when a process died is whole from here on
           await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
         },
-        checkedOut: (turnId, { kept }) => fillIndex(lineage, index(turnId), kept),
+        afterCheckout: (turnId, { storedFiles: kept }) => fillIndex(lineage, index(turnId), kept),
         publish: (turnId) => publishGit(turnId, { lineage, origin, index: index(turnId), ...folders }),
         describe: (turnId, last) => describeGit(lineage, index(turnId), turnId, last),
       })
     },
-    async forget(owner, conversation) {
+    async remove(owner, conversation) {
       const { lineage, origin } = openRepositories(options, owner, conversation)
       if (origin) await lineage.prepare()
       await origin?.forget()
@@ -68,24 +68,24 @@ function openRepositories({ root, remote, program }: GitWorkspacesOptions, owner
   return { lineage, origin: remote === undefined ? undefined : createOrigin(lineage, remote) }
 }
 
-function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versions {
+function createGitVersions(lineage: Lineage, origin: Origin | undefined): VersionStore {
   return {
     async find(turnId) {
       const ref = lineage.refs.version(turnId)
       const known = await lineage.commitOf(ref)
-      const commit = known ?? (origin && (await fetched(lineage, origin, turnId)) ? await lineage.commitOf(ref) : undefined)
+      const commit = known ?? (origin && (await tryFetchVersion(lineage, origin, turnId)) ? await lineage.commitOf(ref) : undefined)
       return commit === undefined ? undefined : lineage.filesOf(commit)
     },
     async read(files) {
       const objects = await lineage.readObjects([...files.values()].map(({ hash }) => hash))
       return new Map([...files].flatMap(([rel, { hash }]) => (objects.has(hash) ? [[rel, objects.get(hash) as Uint8Array] as const] : [])))
     },
-    hashOf: blobName,
+    hashOf: gitBlobHash,
   }
 }
 
 /** An origin that can not be reached has nothing for us: the journal may. */
-async function fetched(lineage: Lineage, origin: Origin, turnId: string): Promise<boolean> {
+async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<boolean> {
   await lineage.prepare()
   try {
     return await origin.fetchVersion(turnId)

@@ -1,37 +1,37 @@
 import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
-import { withoutPlaces } from '../../core/path/places.ts'
+import { stripAbsolutePaths } from '../../core/path/places.ts'
 import type { Files } from '../../ports/files.ts'
-import type { History, Hydration, HydrationRef } from '../../ports/workspace.ts'
-import { findFiles } from './find-files.ts'
+import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
+import { findTurnFiles } from './find-files.ts'
 import { isWithin } from './names.ts'
-import { filesBelow, readAll } from './turn-files.ts'
-import type { Versions } from './versions.ts'
+import { listBelow, readFiles } from './turn-files.ts'
+import type { VersionStore } from './versions.ts'
 
-export interface HydrationParts {
-  readonly versions: Versions
+export interface HydrationContext {
+  readonly versions: VersionStore
   readonly files: Files
-  readonly history: History
+  readonly history: RecordedFiles
 }
 
 /** Fewer than this are written one by one; a folder of many is laid as a whole. */
-const ONE_BY_ONE = 4
+const MIN_FOLDER_WRITE = 4
 
 /** Files of an earlier turn, brought here read-only. */
-export async function hydrate(turnId: string, refs: readonly HydrationRef[], parts: HydrationParts): Promise<Hydration> {
+export async function hydrate(turnId: string, refs: readonly HydrationRef[], parts: HydrationContext): Promise<Hydration> {
   const present: { ref: HydrationRef; files: { path: string; size: number }[] }[] = []
   const missing: HydrationRef[] = []
   const errors: { ref: HydrationRef; message: string }[] = []
   let fetched = 0
   for (const ref of refs) {
-    const brought = await bring(turnId, ref, parts).catch(whatWentWrong)
+    const brought = await hydrateRef(turnId, ref, parts).catch(failureOrThrow)
     if (brought instanceof Failure) {
-      errors.push({ ref, message: withoutPlaces(brought.message) })
+      errors.push({ ref, message: stripAbsolutePaths(brought.message) })
       continue
     }
     fetched += brought.fetched
-    if (brought.lost.length > 0) errors.push({ ref, message: lostMessage(brought.lost) })
-    if (brought.sizes.size > 0) present.push({ ref, files: listed(turnId, ref, brought.sizes) })
+    if (brought.lost.length > 0) errors.push({ ref, message: missingBytesMessage(brought.lost) })
+    if (brought.sizes.size > 0) present.push({ ref, files: presentFiles(turnId, ref, brought.sizes) })
     else if (brought.lost.length === 0) missing.push(ref)
   }
   return { present, missing, errors, fetched }
@@ -41,13 +41,13 @@ export async function hydrate(turnId: string, refs: readonly HydrationRef[], par
 export async function hydrateCurrent(
   turnId: string,
   refs: readonly HydrationRef[],
-  { files, history }: HydrationParts,
+  { files, history }: HydrationContext,
 ): Promise<Hydration> {
   const present: { ref: HydrationRef; files: { path: string; size: number }[] }[] = []
   const missing: HydrationRef[] = []
   let fetched = 0
   for (const ref of refs) {
-    const here = await filesBelow(files, `${turnId}/${ref.area}`)
+    const here = await listBelow(files, `${turnId}/${ref.area}`)
     const sizes = new Map([...here].filter(([rel]) => isWithin(rel, ref.rel)).map(([rel, { size }]) => [rel, size]))
     const bytes = sizes.size > 0 || ref.rel === '' ? undefined : await history.bytes(filePath(turnId, ref.area, ref.rel))
     if (bytes) {
@@ -55,28 +55,28 @@ export async function hydrateCurrent(
       sizes.set(ref.rel, bytes.length)
       fetched++
     }
-    if (sizes.size > 0) present.push({ ref, files: listed(turnId, ref, sizes) })
+    if (sizes.size > 0) present.push({ ref, files: presentFiles(turnId, ref, sizes) })
     else missing.push(ref)
   }
   return { present, missing, errors: [], fetched }
 }
 
 /** A folder that has become a link, a disk that is full: the other refs may still be had. */
-function whatWentWrong(error: unknown): Failure {
+function failureOrThrow(error: unknown): Failure {
   if (error instanceof Failure) return error
   throw error
 }
 
-interface Brought {
+interface HydratedRef {
   readonly sizes: ReadonlyMap<string, number>
   readonly lost: readonly string[]
   readonly fetched: number
 }
 
-async function bring(turnId: string, ref: HydrationRef, parts: HydrationParts): Promise<Brought> {
+async function hydrateRef(turnId: string, ref: HydrationRef, parts: HydrationContext): Promise<HydratedRef> {
   const { versions, files, history } = parts
   const folder = `${turnId}/${ref.area}`
-  const { kept, recorded, lost } = await findFiles(turnId, ref, parts)
+  const { stored: kept, recorded, missing: lost } = await findTurnFiles(turnId, ref, parts)
   const local = await readLocal(files, folder, [...kept.keys(), ...recorded.keys()])
   const here = new Map([...kept].flatMap(([rel, { hash }]) => local.same(rel, (bytes) => versions.hashOf(bytes) === hash)))
   const absent = new Map([...kept].filter(([rel]) => !here.has(rel)))
@@ -86,15 +86,15 @@ async function bring(turnId: string, ref: HydrationRef, parts: HydrationParts): 
   const brought = new Map([...read, ...foreign])
   const contents = new Map([...here, ...read, ...recorded])
   const open = [...contents.keys()].filter((rel) => brought.has(rel) || !local.infos.get(rel)?.readOnly)
-  await layDown(files, folder, { contents, open, infos: local.infos })
+  await writeReadOnly(files, folder, { contents, open, infos: local.infos })
   const sizes = new Map([...contents].sort(([a], [b]) => (a < b ? -1 : 1)).map(([rel, bytes]) => [rel, bytes.length]))
   return { sizes, lost: [...lost, ...gone], fetched: brought.size }
 }
 
 /** What lies here under these names. */
 async function readLocal(files: Files, folder: string, rels: readonly string[]) {
-  const infos = await filesBelow(files, folder)
-  const contents = await readAll(
+  const infos = await listBelow(files, folder)
+  const contents = await readFiles(
     files,
     folder,
     rels.filter((rel) => infos.has(rel)),
@@ -108,18 +108,18 @@ async function readLocal(files: Files, folder: string, rels: readonly string[]) 
   }
 }
 
-interface ToLayDown {
+interface FolderContents {
   readonly contents: ReadonlyMap<string, Uint8Array>
   /** Those that are not here, or not read-only. */
   readonly open: readonly string[]
-  readonly infos: Awaited<ReturnType<typeof filesBelow>>
+  readonly infos: Awaited<ReturnType<typeof listBelow>>
 }
 
 /** Read-only, beside whatever else of that turn is here. */
-async function layDown(files: Files, folder: string, { contents, open, infos }: ToLayDown): Promise<void> {
+async function writeReadOnly(files: Files, folder: string, { contents, open, infos }: FolderContents): Promise<void> {
   const overwritten = open.some((rel) => infos.get(rel)?.readOnly) // a program has changed what it was not to touch
-  if (open.length < ONE_BY_ONE && !overwritten && (await layEach(files, folder, contents, open))) return
-  const others = await readAll(
+  if (open.length < MIN_FOLDER_WRITE && !overwritten && (await writeEach(files, folder, contents, open))) return
+  const others = await readFiles(
     files,
     folder,
     [...infos.keys()].filter((rel) => !contents.has(rel)),
@@ -128,7 +128,7 @@ async function layDown(files: Files, folder: string, { contents, open, infos }: 
 }
 
 /** False where a folder lies in the way of a file: one that a program has emptied and left. It goes when the whole is laid. */
-async function layEach(files: Files, folder: string, contents: ToLayDown['contents'], open: readonly string[]): Promise<boolean> {
+async function writeEach(files: Files, folder: string, contents: FolderContents['contents'], open: readonly string[]): Promise<boolean> {
   try {
     for (const rel of open) await files.write(`${folder}/${rel}`, contents.get(rel) as Uint8Array, { readOnly: true })
     return true
@@ -138,11 +138,11 @@ async function layEach(files: Files, folder: string, contents: ToLayDown['conten
   }
 }
 
-function listed(turnId: string, { area }: HydrationRef, sizes: ReadonlyMap<string, number>) {
+function presentFiles(turnId: string, { area }: HydrationRef, sizes: ReadonlyMap<string, number>) {
   return [...sizes].map(([rel, size]) => ({ path: `${turnId}/${area}/${rel}`, size }))
 }
 
-const lostMessage = (lost: readonly string[]) => {
+const missingBytesMessage = (lost: readonly string[]) => {
   const named = lost.slice(0, 10).join(', ')
   return `${lost.length === 1 ? 'the bytes of one file are' : `the bytes of ${lost.length} files are`} nowhere to be found: ${named}`
 }

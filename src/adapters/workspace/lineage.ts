@@ -1,4 +1,4 @@
-import { answersFor, type CheckoutRecord } from './checkout-record.ts'
+import { type CheckoutRecord, isCheckedOutScope } from './checkout-record.ts'
 import { scopeOf } from './names.ts'
 
 /** The lineage after a turn: every scope that the turn has files in, or has checked out, is what the turn made of it; the others stay. */
@@ -8,6 +8,6 @@ export function nextLineage<T>(
   checkedOut: CheckoutRecord | undefined,
 ): ReadonlyMap<string, T> {
   const touched = new Set([...made.keys()].map(scopeOf))
-  const untouched = [...before].filter(([rel]) => !touched.has(scopeOf(rel)) && !answersFor(checkedOut, rel))
+  const untouched = [...before].filter(([rel]) => !touched.has(scopeOf(rel)) && !isCheckedOutScope(checkedOut, rel))
   return new Map([...untouched, ...made].sort(([a], [b]) => (a < b ? -1 : 1)))
 }

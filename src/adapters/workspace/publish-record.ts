@@ -1,17 +1,17 @@
-import type { Published, Workspaces } from '../../ports/workspace.ts'
+import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
 
-type Facts = Readonly<Record<string, unknown>>
+type RecordFields = Readonly<Record<string, unknown>>
 
 /** The ways a publish can end, in the words that the block uses. */
-export function publishedRecord(implementation: Workspaces['implementation'], turnId: string) {
+export function publishOutcomes(implementation: Workspaces['implementation'], turnId: string) {
   const common = { turn_id: turnId, workspace_implementation: implementation }
   return {
-    committed: (facts: Facts): Published => ({
+    committed: (facts: RecordFields): PublishOutcome => ({
       status: 'published',
       record: { status: 'published', ...common, committed: true, ...facts },
     }),
     /** The version is that of the turn before: it can be read under this turn's name, too. */
-    unchanged: (facts: Facts): Published => ({
+    unchanged: (facts: RecordFields): PublishOutcome => ({
       status: 'published',
       record: {
         status: 'published',
@@ -22,11 +22,11 @@ export function publishedRecord(implementation: Workspaces['implementation'], tu
         ...facts,
       },
     }),
-    skipped: (reason: 'workspace_not_materialized' | 'empty_workspace'): Published => ({
+    skipped: (reason: 'workspace_not_materialized' | 'empty_workspace'): PublishOutcome => ({
       status: 'skipped',
       record: { status: 'skipped', ...common, committed: false, skipped: true, reason },
     }),
-    failed: (message: string): Published => ({
+    failed: (message: string): PublishOutcome => ({
       status: 'failed',
       record: { status: 'failed', ...common, committed: false, message, error: { code: 'workspace_publish_failed', message } },
     }),

@@ -1,51 +1,51 @@
 import { Failure } from '../../core/failure.ts'
-import { withoutPlaces } from '../../core/path/places.ts'
+import { stripAbsolutePaths } from '../../core/path/places.ts'
 import type { Files } from '../../ports/files.ts'
-import type { History, Published, PublishRequest, Workspace, Workspaces } from '../../ports/workspace.ts'
-import { type CheckedOut, checkout } from './checkout.ts'
+import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
+import { type CheckoutResult, checkout } from './checkout.ts'
 import { describeTurn } from './describe.ts'
 import { hydrate, hydrateCurrent } from './hydrate.ts'
-import { publishedRecord } from './publish-record.ts'
-import type { Versions } from './versions.ts'
+import { publishOutcomes } from './publish-record.ts'
+import type { VersionStore } from './versions.ts'
 
 /** The three folders of a workspace. */
-export interface Folders {
+export interface WorkspaceFolders {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
 }
 
 /** What one kind of workspace does in its own way. */
-export interface Kind {
+export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
-  readonly versions: Versions
-  begin(turnId: string): Promise<void>
-  checkedOut(turnId: string, laid: CheckedOut): Promise<void>
+  readonly versions: VersionStore
+  startTurn(turnId: string): Promise<void>
+  afterCheckout(turnId: string, laid: CheckoutResult): Promise<void>
   publish: Workspace['publish']
   /** Besides what every workspace says of itself; `last` is what came of the last publish, if it was here. */
-  describe(turnId: string, last: Published | undefined): Promise<Pick<Awaited<ReturnType<Workspace['describe']>>, 'git'>>
+  describe(turnId: string, last: PublishOutcome | undefined): Promise<Pick<Awaited<ReturnType<Workspace['describe']>>, 'git'>>
 }
 
 /** What all workspaces have in common: a kind only says where versions are kept. */
-export function createWorkspace(folders: Folders, kind: Kind): Workspace {
+export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind): Workspace {
   const { files, runtime } = folders
   const { implementation, versions } = kind
   let begun: string | undefined
-  let last: Published | undefined
+  let last: PublishOutcome | undefined
 
-  async function publish(turnId: string, request: PublishRequest, history: History): Promise<Published> {
+  async function publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome> {
     try {
       return await kind.publish(turnId, request, history)
     } catch (error) {
       if (!(error instanceof Failure)) throw error // a bug: nobody's workspace is to blame
-      return publishedRecord(implementation, turnId).failed(withoutPlaces(error.message))
+      return publishOutcomes(implementation, turnId).failed(stripAbsolutePaths(error.message))
     }
   }
 
   return {
     ...folders,
-    async begin(turnId) {
-      await kind.begin(turnId)
+    async startTurn(turnId) {
+      await kind.startTurn(turnId)
       begun = turnId
     },
     async version(turnId, history) {
@@ -55,7 +55,7 @@ export function createWorkspace(folders: Folders, kind: Kind): Workspace {
     hydrate: (turnId, refs, history) => (turnId === begun ? hydrateCurrent : hydrate)(turnId, refs, { versions, files, history }),
     async checkout(turnId, request, history) {
       const laid = await checkout(turnId, request, { versions, files, runtime, history })
-      if (laid.outcome.ok) await kind.checkedOut(turnId, laid)
+      if (laid.outcome.ok) await kind.afterCheckout(turnId, laid)
       return laid.outcome
     },
     async publish(turnId, request, history) {

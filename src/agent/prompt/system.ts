@@ -1,5 +1,5 @@
 import { hashText } from '../../core/hash.ts'
-import type { SystemPrint } from '../../core/timeline/change.ts'
+import type { SystemFingerprint } from '../../core/timeline/change.ts'
 import { catalogText } from '../../tools/catalog.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { defaultInstructions } from './instructions.ts'
@@ -22,6 +22,6 @@ export function systemText({ instructions = defaultInstructions, customisation, 
 }
 
 /** By which a change of the system text is noticed, and whether it was the tools that changed. */
-export function systemPrint(system: string, tools: readonly Tool[]): SystemPrint {
+export function systemFingerprint(system: string, tools: readonly Tool[]): SystemFingerprint {
   return { hash: hashText(system), tools: hashText(catalogText(tools)), size: system.length }
 }

@@ -1,27 +1,28 @@
-import { type Block, withoutEmptyMeta } from '../../core/block/envelope.ts'
+import { type Block, dropEmptyMeta } from '../../core/block/envelope.ts'
 import { isObject } from '../../core/json.ts'
-import { blocksIn, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { Entry } from '../../ports/store.ts'
-import { type Divergence, nameOf, parting, said } from './divergence.ts'
+import { blockName, type Divergence, describeChange, firstTextDifference } from './divergence.ts'
 
 /**
  * Whether a change is the one on record. Times are the record's own, and so are bills and the ids of questions that no block is
  * named after; the prompt is looked at by itself (prompt.ts).
  */
-export function differs(present: Change | undefined, { seq, change: recorded }: Entry): Divergence | undefined {
-  if (present?.type !== recorded.type) return { kind: 'decision', seq, recorded: said(recorded), present: said(present) }
-  const blocks = blocksDiffer(blocksIn(present), blocksIn(recorded), seq)
+export function compareChange(present: Change | undefined, { seq, change: recorded }: Entry): Divergence | undefined {
+  if (present?.type !== recorded.type)
+    return { kind: 'decision', seq, recorded: describeChange(recorded), present: describeChange(present) }
+  const blocks = compareBlocks(blocksOfChange(present), blocksOfChange(recorded), seq)
   if (blocks) return blocks
   const field = firstDifference(comparable(present), comparable(recorded))
   if (field === undefined) return undefined
   const [now, then] = [valueAt(comparable(present), field), valueAt(comparable(recorded), field)]
-  return { kind: 'decision', seq, recorded: `${recorded.type} with ${field} = ${show(then)}`, present: `${field} = ${show(now)}` }
+  return { kind: 'decision', seq, recorded: `${recorded.type} with ${field} = ${preview(then)}`, present: `${field} = ${preview(now)}` }
 }
 
 function comparable(change: Change): unknown {
   switch (change.type) {
     case 'response.received':
-      return answerOf(change)
+      return comparableResponse(change)
     case 'turn.closed': {
       const { ts: _ts, tokens: _tokens, ...rest } = change
       return rest
@@ -35,27 +36,28 @@ function comparable(change: Change): unknown {
   }
 }
 
-function answerOf({ turn_id, iteration, call_id, role, raw, finish_reason }: ResponseReceived) {
+function comparableResponse({ turn_id, iteration, call_id, role, raw, finish_reason }: ResponseReceived) {
   return { turn_id, iteration, raw, finish_reason, ...(role === undefined ? { call_id } : { role }) }
 }
 
-function blocksDiffer(present: readonly Block[], recorded: readonly Block[], seq: number): Divergence | undefined {
-  const ours = recorded.length === present.length ? recorded : withoutStrangers(recorded, present.length)
+function compareBlocks(present: readonly Block[], recorded: readonly Block[], seq: number): Divergence | undefined {
+  const ours = recorded.length === present.length ? recorded : withoutHookBlocks(recorded, present.length)
   for (const [index, then] of ours.entries()) {
     const now = present[index]
     if (!now || now.type !== then.type) return { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) }
-    const field = isInput(then) ? undefined : firstDifference(bare(now), bare(then))
+    const field = isInput(then) ? undefined : firstDifference(comparableBlock(now), comparableBlock(then))
     if (field === undefined) continue
-    const [was, is] = [valueAt(bare(then), field), valueAt(bare(now), field)]
-    const words = typeof was === 'string' && typeof is === 'string' ? parting(was, is) : { recorded: show(was), present: show(is) }
-    return { kind: 'block', seq, block: nameOf(then), field, ...words }
+    const [was, is] = [valueAt(comparableBlock(then), field), valueAt(comparableBlock(now), field)]
+    const words =
+      typeof was === 'string' && typeof is === 'string' ? firstTextDifference(was, is) : { recorded: preview(was), present: preview(is) }
+    return { kind: 'block', seq, block: blockName(then), field, ...words }
   }
   return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
 }
 
 /** Ids follow from the order, times are the record's. */
-function bare(block: Block): unknown {
-  const { id: _id, ts: _ts, ...rest } = withoutEmptyMeta(block)
+function comparableBlock(block: Block): unknown {
+  const { id: _id, ts: _ts, ...rest } = dropEmptyMeta(block)
   return rest
 }
 
@@ -63,7 +65,7 @@ function bare(block: Block): unknown {
 const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
 
 /** Hooks are not asked again: what they had put beside the answer is passed over. */
-function withoutStrangers(recorded: readonly Block[], count: number): readonly Block[] {
+function withoutHookBlocks(recorded: readonly Block[], count: number): readonly Block[] {
   const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
   return ours.length === count ? ours : recorded
 }
@@ -92,7 +94,7 @@ function valueAt(value: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((held, key) => (held as Readonly<Record<string, unknown>> | undefined)?.[key], value)
 }
 
-function show(value: unknown): string {
+function preview(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length <= 200 ? text : `${text.slice(0, 199)}…`
 }

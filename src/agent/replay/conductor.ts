@@ -3,8 +3,8 @@ import { isObject, parseJson } from '../../core/json.ts'
 import { type Change, changeTime, type InboxEvent, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { Entry } from '../../ports/store.ts'
-import { differs } from './compare.ts'
-import { type Divergence, said } from './divergence.ts'
+import { compareChange } from './compare.ts'
+import { type Divergence, describeChange } from './divergence.ts'
 
 /**
  * Holds the record and says, wherever the present code turns to the world, what the world did then. What came from outside comes
@@ -14,19 +14,19 @@ import { type Divergence, said } from './divergence.ts'
  *   during a model's answer  a steer that cut it short comes when the answer has come so far; anything else when it is over
  *   between two entries      it is there as soon as the first is
  */
-export interface Conductor {
+export interface Player {
   /** Events that were there when the turn had just been opened. */
-  opening(): readonly Entry[]
+  openingEvents(): readonly Entry[]
   /** What a store would do: compares, and answers with what stands on record. Throws `Diverged`. */
   append(changes: readonly Change[]): readonly Entry[]
   /** What the model had answered; undefined, and the end, when it was not asked. */
-  answer(role: ModelRole): ResponseReceived | 'too long' | undefined
+  recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
   /** What came of the call that is running; undefined when the record ends before it. */
-  outcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
+  recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
   /** Events that come before the next entry. */
-  due(): readonly InboxEvent[]
+  dueEvents(): readonly InboxEvent[]
   /** They came after a model had said all there is on record. */
-  dueAfterAnswer(): readonly InboxEvent[]
+  dueAfterResponse(): readonly InboxEvent[]
   now(): string
   callId(): string
   readonly divergence: Divergence | undefined
@@ -35,14 +35,14 @@ export interface Conductor {
 }
 
 /** Ends the turn on trial; what is to be told is in the conductor. */
-export class Diverged extends Error {
+export class DivergenceError extends Error {
   override readonly name = 'Diverged'
 }
 
-export function createConductor(
+export function createPlayer(
   entries: readonly Entry[],
   checkPrompt: (present: ResponseReceived, recorded: Entry) => Divergence | undefined,
-): Conductor {
+): Player {
   let cursor = 0
   let divergence: Divergence | undefined
   let call: string | undefined
@@ -55,7 +55,7 @@ export function createConductor(
   const next = () => entries[nextIndex()]
   const diverge = (found: Divergence): never => {
     divergence ??= found
-    throw new Diverged()
+    throw new DivergenceError()
   }
   const take = (until: number) => {
     const taken = entries.slice(cursor, until)
@@ -69,16 +69,22 @@ export function createConductor(
   function between(): readonly Entry[] {
     const following = next()?.change
     if (following === undefined || following.type === 'response.received') return []
-    if (call !== undefined && !neverStarted(resultOf(entries, cursor, call))) return []
-    return take(lookedAt(entries, cursor, nextIndex()))
+    if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
+    return take(seenUpTo(entries, cursor, nextIndex()))
   }
 
   function compared(changes: readonly Change[]): readonly Entry[] {
     const start = nextIndex()
     for (const [index, change] of changes.entries()) {
       const entry = entries[start + index]
-      if (!entry) return diverge({ kind: 'decision', seq: entries.at(-1)?.seq ?? 0, recorded: said(undefined), present: said(change) })
-      const found = promptOf(change, entry) ?? differs(change, entry)
+      if (!entry)
+        return diverge({
+          kind: 'decision',
+          seq: entries.at(-1)?.seq ?? 0,
+          recorded: describeChange(undefined),
+          present: describeChange(change),
+        })
+      const found = promptOf(change, entry) ?? compareChange(change, entry)
       if (found) return diverge(found)
     }
     return take(start + changes.length)
@@ -92,13 +98,13 @@ export function createConductor(
   }
 
   return {
-    opening: between,
+    openingEvents: between,
     append(changes) {
-      if (divergence) throw new Diverged()
+      if (divergence) throw new DivergenceError()
       const [first] = changes
       if (first?.type === 'event.accepted') return take(cursor + 1)
       if (call !== undefined) {
-        const end = resultOf(entries, cursor, call)
+        const end = resultEntry(entries, cursor, call)
         if (end) {
           call = undefined
           return [...take(entries.indexOf(end) + 1), ...between()]
@@ -108,22 +114,23 @@ export function createConductor(
       call = pendingCall(taken) ?? call
       return [...taken, ...between()]
     },
-    answer(role) {
+    recordedResponse(role) {
       const entry = next()
       const recorded = entry?.change
       if (recorded?.type === 'response.received' && (recorded.role ?? 'decision') === role) return recorded
       if (role === 'decision' && recorded?.type === 'response.received' && recorded.role === 'compaction') return 'too long'
-      if (entry) divergence ??= { kind: 'decision', seq: entry.seq, recorded: said(recorded), present: `the model is asked (${role})` }
+      if (entry)
+        divergence ??= { kind: 'decision', seq: entry.seq, recorded: describeChange(recorded), present: `the model is asked (${role})` }
       return undefined
     },
-    outcome() {
-      const result = call === undefined ? undefined : resultOf(entries, cursor, call)
+    recordedOutcome() {
+      const result = call === undefined ? undefined : resultEntry(entries, cursor, call)
       if (!result) return undefined
       const changes = entries.slice(nextIndex(), entries.indexOf(result)).map(({ change }) => change)
-      return { ...verdictIn(result, call), changes: changes.filter(({ type }) => type === 'blocks.hidden') }
+      return { ...outcomeIn(result, call), changes: changes.filter(({ type }) => type === 'blocks.hidden') }
     },
-    due: dueEvents,
-    dueAfterAnswer() {
+    dueEvents: dueEvents,
+    dueAfterResponse() {
       const following = next()?.change
       return following?.type === 'response.received' && following.finish_reason !== 'interrupted' ? dueEvents() : []
     },
@@ -141,13 +148,14 @@ export function createConductor(
     },
     end() {
       const left = entries[cursor]
-      if (left) divergence ??= { kind: 'decision', seq: left.seq, recorded: said(left.change), present: said(undefined) }
+      if (left)
+        divergence ??= { kind: 'decision', seq: left.seq, recorded: describeChange(left.change), present: describeChange(undefined) }
     },
   }
 }
 
 /** Up to where events were there when the turn looked. What came while the fold waited to be entered came after the look. */
-function lookedAt(entries: readonly Entry[], from: number, until: number): number {
+function seenUpTo(entries: readonly Entry[], from: number, until: number): number {
   const coming = entries.slice(until, until + LONGEST_FOLD).map(({ change }) => change)
   const end = coming.findIndex(({ type }) => type !== 'blocks.appended' && type !== 'sources.merged')
   const fold = coming[end]
@@ -171,7 +179,7 @@ function pendingCall(taken: readonly Entry[]): string | undefined {
 }
 
 /** The entry that ends a call: the last of its commit. */
-function resultOf(entries: readonly Entry[], from: number, call: string): Entry | undefined {
+function resultEntry(entries: readonly Entry[], from: number, call: string): Entry | undefined {
   const belongs = (entry: Entry) => blocksOf(entry).some(({ call_id, meta }) => call_id === call || meta?.tool_call_id === call)
   return entries.slice(from).find(belongs)
 }
@@ -179,7 +187,7 @@ function resultOf(entries: readonly Entry[], from: number, call: string): Entry 
 const resultIn = (entry: Entry, call: string | undefined) =>
   blocksOf(entry).findLast(({ type, call_id }) => type === 'react.tool.result' && (call === undefined || call_id === call))
 
-function verdictIn(entry: Entry, call: string | undefined): { readonly ok: boolean; readonly code?: string } {
+function outcomeIn(entry: Entry, call: string | undefined): { readonly ok: boolean; readonly code?: string } {
   const payload = parseJson(resultIn(entry, call)?.text)
   if (!isObject(payload) || payload.ok !== false) return { ok: true }
   const code = isObject(payload.error) && typeof payload.error.code === 'string' ? payload.error.code : 'tool_error'

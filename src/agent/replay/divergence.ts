@@ -1,17 +1,17 @@
 import type { Block } from '../../core/block/index.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
 /** The first thing that the present code does otherwise than the record says. */
 export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
 
-export interface Place {
+export interface DivergencePlace {
   /** The entry of the journal that is contradicted. */
   readonly seq: number
   readonly iteration?: number
 }
 
 /** The model would be shown something else. */
-export interface PromptDivergence extends Place {
+export interface PromptDivergence extends DivergencePlace {
   readonly kind: 'prompt'
   readonly where: 'system text' | 'tools' | 'block' | 'joints' | 'marks' | 'tail'
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
@@ -22,14 +22,14 @@ export interface PromptDivergence extends Place {
 }
 
 /** Something else would be done. */
-export interface DecisionDivergence extends Place {
+export interface DecisionDivergence extends DivergencePlace {
   readonly kind: 'decision'
   readonly recorded: string
   readonly present: string
 }
 
 /** The same would be done, but something else written down. */
-export interface BlockDivergence extends Place {
+export interface BlockDivergence extends DivergencePlace {
   readonly kind: 'block'
   readonly block: Pick<Block, 'id' | 'type' | 'path'>
   /** What of it: `text`, `meta.mime`, … */
@@ -39,23 +39,26 @@ export interface BlockDivergence extends Place {
   readonly present: string
 }
 
-export const nameOf = ({ id, type, path }: Block): Pick<Block, 'id' | 'type' | 'path'> => ({
+export const blockName = ({ id, type, path }: Block): Pick<Block, 'id' | 'type' | 'path'> => ({
   id,
   type,
   ...(path !== undefined && { path }),
 })
 
 /** A change in a few words: enough to see what was done. */
-export function said(change: Change | undefined): string {
+export function describeChange(change: Change | undefined): string {
   if (change === undefined) return 'nothing more'
   if (change.type === 'response.received') return `the model is asked (${change.role ?? 'decision'})`
   if (change.type === 'turn.closed') return `turn.closed (${change.exit_reason})`
-  const blocks = blocksIn(change)
+  const blocks = blocksOfChange(change)
   return blocks.length === 0 ? change.type : `${change.type}: ${blocks.map(({ type }) => type).join(', ')}`
 }
 
 /** Where two texts part, in bytes of UTF-8, and a little of both from there on. */
-export function parting(recorded: string, present: string): { readonly byte: number; readonly recorded: string; readonly present: string } {
+export function firstTextDifference(
+  recorded: string,
+  present: string,
+): { readonly byte: number; readonly recorded: string; readonly present: string } {
   let unit = 0
   while (unit < recorded.length && unit < present.length && recorded[unit] === present[unit]) unit++
   if (unit > 0 && /[\ud800-\udbff]/.test(recorded[unit - 1] ?? '')) unit-- // never in the middle of a character
@@ -77,19 +80,19 @@ export function divergenceText(divergence: Divergence): string {
     case 'decision':
       return `${at}: on record ${divergence.recorded}; now ${divergence.present}`
     case 'block':
-      return `${at}: block ${divergence.block.id} (${divergence.block.type}) differs in ${divergence.field}${bytes(divergence)}${contrast(divergence)}`
+      return `${at}: block ${divergence.block.id} (${divergence.block.type}) differs in ${divergence.field}${byteText(divergence)}${contrast(divergence)}`
     default:
       return divergence satisfies never
   }
 }
 
 function placeIn({ where, block, byte }: PromptDivergence): string {
-  if (!block) return `the ${where}${bytes({ byte })}`
+  if (!block) return `the ${where}${byteText({ byte })}`
   const what = where === 'block' ? 'block' : `${where} at block`
-  return `${what} ${block.id} (${block.type}${block.path === undefined ? '' : `, ${block.path}`})${bytes({ byte })}`
+  return `${what} ${block.id} (${block.type}${block.path === undefined ? '' : `, ${block.path}`})${byteText({ byte })}`
 }
 
-const bytes = ({ byte }: { readonly byte?: number | undefined }) => (byte === undefined ? '' : ` at byte ${byte}`)
+const byteText = ({ byte }: { readonly byte?: number | undefined }) => (byte === undefined ? '' : ` at byte ${byte}`)
 
 function contrast({ recorded, present }: { readonly recorded?: string; readonly present?: string }): string {
   return recorded === undefined || present === undefined ? '' : `: on record ${JSON.stringify(recorded)}, now ${JSON.stringify(present)}`

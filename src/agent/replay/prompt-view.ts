@@ -8,10 +8,10 @@ import { roughTokens, type TokenCounter } from '../../core/tokens.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
 import { divergenceText } from './divergence.ts'
 import { type Recording, recordingsIn } from './recording.ts'
-import { replayOn } from './replay.ts'
-import { type RecordedStore, type ReplayParts, setUp } from './stage.ts'
+import { runReplay } from './replay.ts'
+import { type RecordedStore, type ReplayParts, setUpReplay } from './stage.ts'
 
-export interface RoundName {
+export interface RoundId {
   readonly turnId: string
   readonly iteration: number
 }
@@ -23,13 +23,13 @@ export interface RoundName {
 export async function promptView(
   store: RecordedStore,
   conversationId: string,
-  { turnId, iteration }: RoundName,
+  { turnId, iteration }: RoundId,
   parts: ReplayParts,
 ): Promise<PromptView> {
   for await (const recording of recordingsIn(store.readJournal(conversationId, { after: 0 }))) {
     if (recording.turnId !== turnId) continue
     if (recording.torn) throw missing(`what turn ${turnId} saw was let go`)
-    const { asked, divergence } = await goThrough(store, conversationId, recording, { ...parts, anySystem: true })
+    const { asked, divergence } = await replayCalls(store, conversationId, recording, { ...parts, anySystem: true })
     const found = asked.find(({ response }) => response.iteration === iteration)
     if (!found) {
       const before = divergence ? ` that can be shown: before it, ${divergenceText(divergence)}` : ''
@@ -41,17 +41,17 @@ export async function promptView(
   throw missing(`there is no turn ${turnId}`)
 }
 
-interface Asked {
+interface RecordedCall {
   readonly request: ModelRequest
   readonly response: ResponseReceived
 }
 
-async function goThrough(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts) {
-  const stage = setUp(store, conversationId, recording, parts)
+async function replayCalls(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts) {
+  const stage = setUpReplay(store, conversationId, recording, parts)
   const responses = recording.entries.flatMap(({ change }) =>
     change.type === 'response.received' && change.role === undefined ? [change] : [],
   )
-  const asked: Asked[] = []
+  const asked: RecordedCall[] = []
   const { decision, ...others } = stage.turn.models
   const listening: Model = {
     ...decision,
@@ -64,11 +64,11 @@ async function goThrough(store: RecordedStore, conversationId: string, recording
       }
     },
   }
-  const divergence = await replayOn({ ...stage, turn: { ...stage.turn, models: { ...others, decision: listening } } }, recording)
+  const divergence = await runReplay({ ...stage, turn: { ...stage.turn, models: { ...others, decision: listening } } }, recording)
   return { asked, divergence }
 }
 
-function viewOf({ request, response }: Asked, count: TokenCounter): PromptView {
+function viewOf({ request, response }: RecordedCall, count: TokenCounter): PromptView {
   const { usage } = response
   return {
     turn_id: response.turn_id,

@@ -1,5 +1,5 @@
 import { applyChange } from '../../core/timeline/apply.ts'
-import type { Change, ShownPrint } from '../../core/timeline/change.ts'
+import type { Change, ShownFingerprints } from '../../core/timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Entry } from '../../ports/store.ts'
 
@@ -29,36 +29,36 @@ export interface RecordedPrompt {
   readonly texts: readonly (string | undefined)[]
 }
 
-export const nothingShown: RecordedPrompt = { hashes: [], texts: [] }
+export const emptyPrompt: RecordedPrompt = { hashes: [], texts: [] }
 
-export function withShown(before: RecordedPrompt, print: ShownPrint | undefined): RecordedPrompt {
+export function withShownBlocks(before: RecordedPrompt, print: ShownFingerprints | undefined): RecordedPrompt {
   if (!print) return before
   const { from, hashes, texts = [] } = print
-  return { hashes: [...upTo(before.hashes, from), ...hashes], texts: [...upTo(before.texts, from), ...hashes.map((_, n) => texts[n])] }
+  return { hashes: [...padTo(before.hashes, from), ...hashes], texts: [...padTo(before.texts, from), ...hashes.map((_, n) => texts[n])] }
 }
 
-const upTo = <T>(list: readonly T[], count: number): readonly (T | undefined)[] =>
+const padTo = <T>(list: readonly T[], count: number): readonly (T | undefined)[] =>
   Array.from({ length: count }, (_, position) => list[position])
 
 /** Every turn of a journal, oldest first; the last may still be open. */
 export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerator<Recording> {
   let timeline = emptyTimeline()
-  let shown = nothingShown
+  let shown = emptyPrompt
   let torn = false
   let lastSeq = 0
   let before: Timeline | undefined
-  let open: Opened | undefined
+  let open: OpenRecording | undefined
   for await (const entry of journal) {
     const { change, seq } = entry
     torn ||= seq !== lastSeq + 1
     lastSeq = seq
     if (change.type === 'turn.opened') {
       open = { turnId: change.turn_id, before: before ?? timeline, opened: timeline, entries: [], shown }
-    } else if (!open && !beginsTurn(change)) before = undefined
+    } else if (!open && !precedesTurn(change)) before = undefined
     else if (!open) before ??= timeline
     open?.entries.push(entry)
     timeline = applyChange(timeline, change)
-    if (change.type === 'response.received' && change.role === undefined) shown = withShown(shown, change.prompt?.shown)
+    if (change.type === 'response.received' && change.role === undefined) shown = withShownBlocks(shown, change.prompt?.shown)
     if (change.type === 'turn.closed' && open?.turnId === change.turn_id) {
       yield recordingOf(open, torn)
       open = undefined
@@ -69,14 +69,14 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
 }
 
 /** What a turn does before it is opened: it puts feedback where it belongs. */
-const beginsTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
+const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
-interface Opened extends Pick<Recording, 'turnId' | 'before' | 'shown'> {
+interface OpenRecording extends Pick<Recording, 'turnId' | 'before' | 'shown'> {
   readonly opened: Timeline
   readonly entries: Entry[]
 }
 
-function recordingOf({ turnId, before, opened, entries, shown }: Opened, torn: boolean): Recording {
+function recordingOf({ turnId, before, opened, entries, shown }: OpenRecording, torn: boolean): Recording {
   const opening = entries.slice(0, openingLength(entries))
   const start = opening.reduce((value, { change }) => applyChange(value, change), opened)
   return { turnId, before, start, startSeq: opening.at(-1)?.seq ?? 0, entries: entries.slice(opening.length), shown, torn }

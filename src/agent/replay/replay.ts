@@ -1,11 +1,11 @@
 import { Failure } from '../../core/failure.ts'
-import { readFeedback } from '../feedback.ts'
+import { collectFeedback } from '../feedback.ts'
 import type { Ledger } from '../ledger.ts'
 import { runTurn } from '../turn.ts'
-import { Diverged } from './conductor.ts'
+import { DivergenceError } from './conductor.ts'
 import type { Divergence } from './divergence.ts'
 import { type Recording, recordingsIn } from './recording.ts'
-import { type RecordedStore, type ReplayParts, type Stage, setUp } from './stage.ts'
+import { type RecordedStore, type ReplayParts, type ReplaySetup, setUpReplay } from './stage.ts'
 
 export interface Replayed {
   readonly turnId: string
@@ -37,22 +37,22 @@ export async function replay(
 
 async function replayTurn(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): Promise<Replayed> {
   if (recording.torn) return { turnId: recording.turnId, rounds: 0, torn: true }
-  const stage = setUp(store, conversationId, recording, parts)
-  const divergence = await replayOn(stage, recording)
+  const stage = setUpReplay(store, conversationId, recording, parts)
+  const divergence = await runReplay(stage, recording)
   return { turnId: recording.turnId, rounds: stage.rounds(), ...(divergence && { divergence }) }
 }
 
 /** Goes through a turn, up to its end or to the first difference. */
-export async function replayOn({ turn, conductor }: Stage, recording: Recording): Promise<Divergence | undefined> {
+export async function runReplay({ turn, player: conductor }: ReplaySetup, recording: Recording): Promise<Divergence | undefined> {
   try {
-    const news = { feedbacks: await readFeedback(asItWas(recording), recording.start.openTurn?.ts ?? conductor.now(), turn.settings) }
+    const news = { feedbacks: await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? conductor.now(), turn.settings) }
     await runTurn({ ...turn, news }, { kind: 'left-behind' })
     conductor.end()
   } catch (error) {
-    if (!(error instanceof Diverged)) throw error
+    if (!(error instanceof DivergenceError)) throw error
   }
   return conductor.divergence
 }
 
 /** What it would commit was committed then, and is part of the start. */
-const asItWas = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })
+const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

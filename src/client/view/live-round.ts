@@ -2,7 +2,7 @@ import type { LaneEvent, StatusEvent } from '../../core/event.ts'
 import type { LiveLane, LiveRound } from './conversation-view.ts'
 
 /** What is being written, one more piece of it. */
-export function hear(live: LiveRound | undefined, event: LaneEvent | StatusEvent): LiveRound {
+export function applyLiveEvent(live: LiveRound | undefined, event: LaneEvent | StatusEvent): LiveRound {
   const round = roundOf(live, event)
   if (event.type === 'lane.delta') return { ...round, lanes: withDelta(round.lanes, event) }
   const { status, tool_id: toolId, error } = event

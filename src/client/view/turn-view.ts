@@ -33,7 +33,7 @@ export function withBlock(turn: TurnView, block: Block): TurnView {
     case 'react.notes':
       return withStep(turn, { kind: 'notes', iteration, text })
     case 'react.tool.code':
-      return withStep(turn, openedCall(block, { code: text }))
+      return withStep(turn, newToolStep(block, { code: text }))
     case 'react.tool.call':
       return withCall(turn, block)
     case 'react.notice':
@@ -53,9 +53,9 @@ export function withBlock(turn: TurnView, block: Block): TurnView {
     case 'assistant.completion.attempt':
       return withAnswer(turn, block)
     case 'stage.suggested_followups':
-      return { ...turn, followups: wordsIn(block.meta?.items) }
+      return { ...turn, followups: stringsIn(block.meta?.items) }
     case 'stage.clarification':
-      return { ...turn, questions: wordsIn(block.meta?.questions) }
+      return { ...turn, questions: stringsIn(block.meta?.questions) }
     default:
       return turn
   }
@@ -63,7 +63,7 @@ export function withBlock(turn: TurnView, block: Block): TurnView {
 
 const withStep = (turn: TurnView, step: StepView): TurnView => ({ ...turn, steps: [...turn.steps, step] })
 
-function openedCall(block: Block, more: Partial<ToolStep>): ToolStep {
+function newToolStep(block: Block, more: Partial<ToolStep>): ToolStep {
   const callId = callOf(block) ?? block.id
   const iteration = block.meta?.iteration ?? 0
   return { kind: 'tool', callId, toolId: '', iteration, params: {}, code: undefined, status: 'running', notices: [], results: [], ...more }
@@ -72,7 +72,7 @@ function openedCall(block: Block, more: Partial<ToolStep>): ToolStep {
 function withCall(turn: TurnView, block: Block): TurnView {
   const call = readToolCall(block)
   const known = { toolId: call?.tool_id ?? block.tool_id ?? '', params: call?.params ?? {} }
-  return changeCall(turn, block, (step) => ({ ...step, ...known })) ?? withStep(turn, openedCall(block, known))
+  return updateToolStep(turn, block, (step) => ({ ...step, ...known })) ?? withStep(turn, newToolStep(block, known))
 }
 
 /** Of a call, or of a reply that was refused. */
@@ -81,7 +81,7 @@ function withNotice(turn: TurnView, block: Block): TurnView {
   if (!notice) return turn
   const { code, message } = notice
   return (
-    changeCall(turn, block, (step) => ({ ...step, notices: [...step.notices, { code, message }] })) ??
+    updateToolStep(turn, block, (step) => ({ ...step, notices: [...step.notices, { code, message }] })) ??
     withStep(turn, { kind: 'notice', code, message })
   )
 }
@@ -89,7 +89,7 @@ function withNotice(turn: TurnView, block: Block): TurnView {
 function withResult(turn: TurnView, block: Block): TurnView {
   const { path, mime, text } = block
   const failed = isFailure(block)
-  const changed = changeCall(turn, block, (step) => ({
+  const changed = updateToolStep(turn, block, (step) => ({
     ...step,
     status: failed || step.status === 'failed' ? 'failed' : 'done',
     results: [...step.results, { path, mime, text }],
@@ -104,7 +104,7 @@ function isFailure({ mime, text }: Block): boolean {
   return isObject(result) && result.ok === false
 }
 
-function changeCall(turn: TurnView, block: Block, change: (step: ToolStep) => ToolStep): TurnView | undefined {
+function updateToolStep(turn: TurnView, block: Block, change: (step: ToolStep) => ToolStep): TurnView | undefined {
   const callId = callOf(block)
   const at = turn.steps.findLastIndex((step) => step.kind === 'tool' && step.callId === callId)
   const step = turn.steps[at]
@@ -146,4 +146,4 @@ function fileOf(block: Block): FileView {
   }
 }
 
-const wordsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])
+const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])

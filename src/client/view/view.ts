@@ -1,8 +1,8 @@
 import type { Block } from '../../core/block/index.ts'
 import type { TurnEvent } from '../../core/event.ts'
-import { blocksIn, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { ConversationView, TurnView } from './conversation-view.ts'
-import { hear } from './live-round.ts'
+import { applyLiveEvent } from './live-round.ts'
 import { newTurn, withBlock } from './turn-view.ts'
 
 /**
@@ -12,7 +12,7 @@ import { newTurn, withBlock } from './turn-view.ts'
  *   entries          ▼ response, call  ▼ response, answer
  */
 export function foldEvent(view: ConversationView, event: TurnEvent): ConversationView {
-  if (event.type !== 'entry') return { ...view, live: hear(view.live, event) }
+  if (event.type !== 'entry') return { ...view, live: applyLiveEvent(view.live, event) }
   if (event.seq <= view.lastSeq) return view
   return { ...withChange(view, event.change), lastSeq: event.seq }
 }
@@ -37,7 +37,7 @@ function withChange(view: ConversationView, change: Change): ConversationView {
     case 'range.compacted': // the turns it folds away stay on the page: only what is new is shown
       return change.blocks.filter(({ type }) => type === 'conv.range.summary').reduce(withBlockOfTurn, view)
     case 'timeline.imported':
-      return blocksIn(change).reduce(withBlockOfTurn, { ...view, title: change.timeline.conversation_title ?? view.title })
+      return blocksOfChange(change).reduce(withBlockOfTurn, { ...view, title: change.timeline.conversation_title ?? view.title })
     case 'sources.merged':
       return { ...view, sources: new Map([...view.sources, ...change.rows.map((row) => [row.sid, row] as const)]) }
     case 'source.removed':

@@ -1,21 +1,21 @@
 import type { Plan } from '../block/plan.ts'
 import { type Caps, caps } from '../render/caps.ts'
-import { clipped, lines, oneLine } from '../render/text.ts'
-import { type Budget, budgetSection, iterationTitle } from './budget.ts'
+import { clip, joinLines, oneLine } from '../render/text.ts'
+import { budgetSection, type IterationBudget, iterationTitle } from './budget.ts'
 import { type AnnouncedFeedback, feedbackSection, type LiveEvent, liveEventsSection } from './events.ts'
 import { plansSection } from './plans.ts'
-import { type Workspace, workspaceSection } from './workspace.ts'
+import { type AnnouncedWorkspace, workspaceSection } from './workspace.ts'
 
 /** What is true this very round and must not be stored: the signal board at the end of every prompt. */
 export interface Announce {
-  readonly budget: Budget
+  readonly budget: IterationBudget
   /** The newest snapshot of each plan; only open ones are announced. */
   readonly plans: readonly Plan[]
   readonly now?: { readonly utc: string; readonly timezone: string }
   readonly contextCaps?: readonly string[]
   readonly runtimeLimits?: readonly string[]
   readonly events?: readonly LiveEvent[]
-  readonly workspace?: Workspace | undefined
+  readonly workspace?: AnnouncedWorkspace | undefined
   readonly feedbacks?: readonly AnnouncedFeedback[]
   readonly constraints?: readonly string[] | undefined
   /** Whatever else a host has to say, in its own words. */
@@ -36,7 +36,7 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   if (workspace) text += `\n\n${workspaceSection(workspace, limits)}`
   if (feedbacks?.length) text += `\n\n${feedbackSection(feedbacks, limits)}`
   if (constraints?.length) text += `\n\n${listSection('[CONSTRAINTS]', constraints, limits)}`
-  for (const words of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clipped(words, limits.announceExtra)}`
+  for (const words of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clip(words, limits.announceExtra)}`
   return text
 }
 
@@ -51,7 +51,7 @@ function box(title: string): string {
 function listSection(heading: string, said: readonly string[], limits: Caps): Section {
   const more = said.length - limits.announceLines
   const shown = said.slice(0, limits.announceLines).map((line) => `  - ${oneLine(line, limits.announceLine)}`)
-  return lines(heading, ...shown, more > 0 ? `  - … ${more} more` : undefined)
+  return joinLines(heading, ...shown, more > 0 ? `  - … ${more} more` : undefined)
 }
 
 function timeSection({ utc, timezone }: { readonly utc: string; readonly timezone: string }, limits: Caps): Section {

@@ -1,6 +1,6 @@
 import type { Section } from './announce.ts'
 
-export interface Budget {
+export interface IterationBudget {
   /** Zero-based decision of the turn. */
   readonly iteration: number
   /** Base and bonus together. */
@@ -12,13 +12,13 @@ export interface Budget {
   readonly wrapUp?: boolean | undefined
 }
 
-export function iterationTitle(budget: Budget): string {
+export function iterationTitle(budget: IterationBudget): string {
   const { max, bonus = 0, wrapUp } = budget
   const granted = bonus > 0 ? ` (${max - bonus} + ${bonus} reactive bonus)` : ''
   return `ANNOUNCE — Iteration ${shownIteration(budget)}/${max}${granted}${wrapUp ? ' — wrap-up' : ''}`
 }
 
-export function budgetSection(budget: Budget): Section {
+export function budgetSection(budget: IterationBudget): Section {
   const { max, bonus = 0, elapsedSeconds } = budget
   const current = shownIteration(budget)
   const granted = bonus > 0 ? `  (base ${max - bonus} + ${bonus} bonus from live reactive events)` : ''
@@ -27,7 +27,7 @@ export function budgetSection(budget: Budget): Section {
   time_elapsed_in_turn   ${duration(elapsedSeconds)}`
 }
 
-const shownIteration = ({ iteration, max }: Budget) => Math.max(0, Math.min(iteration + 1, max))
+const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math.min(iteration + 1, max))
 
 const bars = Array.from({ length: 11 }, (_, filled) => '█'.repeat(filled) + '░'.repeat(10 - filled))
 const bar = (used: number, max: number) => bars[max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)] as string // never more than all is used

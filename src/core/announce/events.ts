@@ -1,6 +1,6 @@
 import type { Reaction } from '../block/turn.ts'
 import type { Caps } from '../render/caps.ts'
-import { lines, oneLine } from '../render/text.ts'
+import { joinLines, oneLine } from '../render/text.ts'
 import type { Section } from './announce.ts'
 
 /** Something that reached the turn while it was running. */
@@ -20,7 +20,7 @@ export function liveEventsSection(events: readonly LiveEvent[], limits: Caps): S
     const where = path === undefined ? '' : ` | ${oneLine(path, limits.id)}`
     return `  - ${oneLine(kind, 40)} | ts=${oneLine(ts, 40)}${where} | ${words}`
   })
-  return lines('[LIVE TURN EVENTS]', ...shown)
+  return joinLines('[LIVE TURN EVENTS]', ...shown)
 }
 
 export interface AnnouncedFeedback {
@@ -48,5 +48,5 @@ export function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits:
     return `  - ${facts.join(' | ')}${incorporated ? '  (incorporated into turn timeline)' : ''}`
   })
   const heading = feedbacks.every(({ origin }) => origin === 'user') ? '[NEW USER FEEDBACKS]' : '[NEW FEEDBACKS]'
-  return lines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
+  return joinLines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
 }

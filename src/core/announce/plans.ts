@@ -2,7 +2,7 @@ import type { Plan } from '../block/plan.ts'
 import { latestPlanPath } from '../path/build.ts'
 import type { Caps } from '../render/caps.ts'
 import { stepMark } from '../render/plan.ts'
-import { lines, oneLine } from '../render/text.ts'
+import { joinLines, oneLine } from '../render/text.ts'
 import type { Section } from './announce.ts'
 
 /** The newest open plans, oldest first. Only the current one can be acknowledged. */
@@ -12,7 +12,7 @@ export function plansSection(plans: readonly Plan[], limits: Caps): Section {
   if (open.length === 0) return noPlans
   const current = open.filter((plan) => plan.current === true).at(-1)
   const shown = open.flatMap((plan) => planLines(plan, plan === current, limits))
-  return lines('[OPEN PLANS]', `  - plans: ${open.length} visible`, ...shown)
+  return joinLines('[OPEN PLANS]', `  - plans: ${open.length} visible`, ...shown)
 }
 
 const noPlans: Section = '[OPEN PLANS]\n  - plans: none'
@@ -25,10 +25,10 @@ function isOpen(plan: Plan): boolean {
 }
 
 function byAge(a: Plan, b: Plan): number {
-  return order(a.last_ts ?? '', b.last_ts ?? '') || order(a.plan_id, b.plan_id)
+  return compareText(a.last_ts ?? '', b.last_ts ?? '') || compareText(a.plan_id, b.plan_id)
 }
 
-const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 function planLines(plan: Plan, current: boolean, limits: Caps): readonly string[] {
   const id = oneLine(plan.plan_id, limits.id)

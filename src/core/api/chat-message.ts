@@ -18,8 +18,8 @@ const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 /** A message of a user, in either form: text, or parts that are text. Files are sent as a turn of their own. */
 export const UserMessage = z.union([
   z.looseObject({ role: z.literal('user'), content: z.string().max(1_000_000) }).transform(({ content }) => content),
-  z.looseObject({ role: z.literal('user'), content: z.array(TextPart).min(1) }).transform(({ content }) => joined(content)),
-  z.looseObject({ role: z.literal('user'), parts: z.array(TextPart).min(1) }).transform(({ parts }) => joined(parts)),
+  z.looseObject({ role: z.literal('user'), content: z.array(TextPart).min(1) }).transform(({ content }) => joinTexts(content)),
+  z.looseObject({ role: z.literal('user'), parts: z.array(TextPart).min(1) }).transform(({ parts }) => joinTexts(parts)),
 ])
 
-const joined = (parts: readonly { readonly text: string }[]) => parts.map(({ text }) => text).join('\n')
+const joinTexts = (parts: readonly { readonly text: string }[]) => parts.map(({ text }) => text).join('\n')

@@ -10,12 +10,12 @@ const Tokens = z.object({
 
 /** Money in whole billionths of the currency; at least so much when `unpriced` is not 0. */
 const Sum = z.object({ tokens: Tokens, money: z.number(), calls: z.int(), unpriced: z.int() })
-export type LedgerSum = z.infer<typeof Sum>
+export type CostSum = z.infer<typeof Sum>
 
 const Buckets = z.object({ read: z.number(), write: z.number(), uncached: z.number() })
 
 /** What a conversation has cost, and what the provider's cache did for it. */
-export const LedgerView = z.object({
+export const CostView = z.object({
   total: Sum,
   turns: z.record(z.string(), Sum),
   roles: z.record(z.string(), Sum),
@@ -40,4 +40,4 @@ export const LedgerView = z.object({
     ),
   }),
 })
-export type LedgerView = z.infer<typeof LedgerView>
+export type CostView = z.infer<typeof CostView>

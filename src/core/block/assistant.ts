@@ -1,4 +1,4 @@
-import { defined } from '../json.ts'
+import { omitUndefined } from '../json.ts'
 import { completionPath } from '../path/build.ts'
 import type { Draft } from './envelope.ts'
 
@@ -14,7 +14,7 @@ export interface Completion {
 }
 
 /** What the user is told. The path without a number is always the latest completion of the turn. */
-export function assistantCompletion(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
+export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
   const { index, count } = completion
   const several = index !== undefined && count !== undefined && count > 1
   return {
@@ -25,7 +25,7 @@ export function assistantCompletion(turnId: string, ts: string, completion: Comp
     mime: 'text/markdown',
     path: completionPath(turnId, several && index < count ? index : undefined),
     text: completion.text,
-    meta: defined({
+    meta: omitUndefined({
       sources_used: completion.sourcesUsed,
       iteration: completion.iteration,
       truncated: completion.truncated,

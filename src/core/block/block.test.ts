@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { entered, minute, place } from '../../testing/blocks.ts'
+import { blockOrigin, minute, withIds } from '../../testing/blocks.ts'
 import { Failure } from '../failure.ts'
 import {
   artifactContent,
@@ -23,7 +23,7 @@ import {
 } from './index.ts'
 
 const blob = { sha256: 'a'.repeat(64), size: 9 }
-const only = (drafts: readonly Parameters<typeof entered>[0][number][]): Block => entered(drafts)[0] as Block
+const only = (drafts: readonly Parameters<typeof withIds>[0][number][]): Block => withIds(drafts)[0] as Block
 
 it('timeline 11.1: fills time, turn and author of an entry that lacks them', () => {
   const block = completeBlock({ type: 'react.note', text: 'x' }, { number: 7, turnId: 't1', now: minute(0) })
@@ -73,7 +73,7 @@ it('never lets a hosting handle into a digest', () => {
 })
 
 it('tools 18.11: the call says tool, id, params and time, and no notes', () => {
-  const block = only([toolCall(place('c1'), { toolId: 'react.read', params: { paths: ['ar:t1.user.prompt'] } })])
+  const block = only([toolCall(blockOrigin('c1'), { toolId: 'react.read', params: { paths: ['ar:t1.user.prompt'] } })])
   expect(JSON.parse(block.text ?? '')).toEqual({
     tool_id: 'react.read',
     tool_call_id: 'c1',
@@ -87,12 +87,15 @@ it('tools 18.11: the call says tool, id, params and time, and no notes', () => {
 it('tools 18.14: every result and content block names its call', () => {
   const digest = { artifact_path: 'fi:t1.files/a.md' }
   const blocks = [
-    artifactDigest(place('c1'), digest),
-    artifactContent(place('c1'), { path: 'fi:t1.files/a.md', mime: 'text/markdown', text: 'hi', digest }),
-    notice(place('c1'), { code: 'x', message: 'y' }),
+    artifactDigest(blockOrigin('c1'), digest),
+    artifactContent(blockOrigin('c1'), { path: 'fi:t1.files/a.md', mime: 'text/markdown', text: 'hi', digest }),
+    notice(blockOrigin('c1'), { code: 'x', message: 'y' }),
   ]
   expect(blocks.map(({ meta }) => meta?.tool_call_id)).toEqual(['c1', 'c1', 'c1'])
-  expect(readDigest(only([artifactDigest(place('c1'), digest)]))).toMatchObject({ artifact_path: 'fi:t1.files/a.md', tool_call_id: 'c1' })
+  expect(readDigest(only([artifactDigest(blockOrigin('c1'), digest)]))).toMatchObject({
+    artifact_path: 'fi:t1.files/a.md',
+    tool_call_id: 'c1',
+  })
 })
 
 it('a reader gives undefined, and never throws, on a payload that is not its own', () => {
@@ -115,7 +118,7 @@ it('a reader gives undefined, and never throws, on a payload that is not its own
 })
 
 it('parses a block once, however often it is read', () => {
-  const block = only([notice(place('c1'), { code: 'x', message: 'y' })])
+  const block = only([notice(blockOrigin('c1'), { code: 'x', message: 'y' })])
   expect(readNotice(block)).toBe(readNotice(block))
 })
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Block } from './envelope.ts'
-import { oncePerBlock, parseAs } from './once.ts'
+import { oncePerBlock, parseJsonAs } from './once.ts'
 
 /** What may be told about an artifact: to the model, to a log, to anyone. Never hosting handles, never an absolute path. */
 export const Digest = z.looseObject({
@@ -26,12 +26,12 @@ export const Digest = z.looseObject({
 export type Digest = z.infer<typeof Digest>
 
 /** Seeds 001 and 003: these never leave `meta`. */
-const forbidden = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
+const hostingFields = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
 
 /** The digest as it is stored: empty values and hosting handles dropped. */
 export function digestText(digest: Digest): string {
   const entries = Object.entries(digest).filter(
-    ([key, value]) => !forbidden.has(key) && value !== undefined && value !== null && value !== '',
+    ([key, value]) => !hostingFields.has(key) && value !== undefined && value !== null && value !== '',
   )
   return JSON.stringify(Object.fromEntries(entries))
 }
@@ -43,4 +43,4 @@ export function readDigest(block: Block): Digest | undefined {
   return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // the look is cheaper than remembering that there is none
 }
 
-const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseAs(Digest, block.text))
+const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseJsonAs(Digest, block.text))

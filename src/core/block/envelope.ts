@@ -83,14 +83,14 @@ export function blockNumber(id: string): number | undefined {
 }
 
 /** No meta and an empty one say the same; as entered, there is none. */
-export function withoutEmptyMeta(block: Block): Block {
-  if (block.meta === undefined || !saysNothing(block.meta)) return block
+export function dropEmptyMeta(block: Block): Block {
+  if (block.meta === undefined || !isEmptyMeta(block.meta)) return block
   const { meta: _nothing, ...rest } = block
   return rest
 }
 
 /** Asked of every block that enters: nothing is made for it. */
-export function saysNothing(meta: Meta): boolean {
+export function isEmptyMeta(meta: Meta): boolean {
   for (const _key in meta) return false
   return true
 }
@@ -98,13 +98,14 @@ export function saysNothing(meta: Meta): boolean {
 export const isHidden = (block: Block): boolean => block.meta?.hidden === true
 
 /** All bytes that must live as long as the block. */
-export function bytesOf({ blob, meta }: Pick<Block, 'blob' | 'meta'>): readonly BlobRef[] {
+export function blobRefsOf({ blob, meta }: Pick<Block, 'blob' | 'meta'>): readonly BlobRef[] {
   const keeps = meta?.keeps
-  if (keeps === undefined) return blob ? [blob] : noBytes
+  if (keeps === undefined) return blob ? [blob] : noBlobs
   return blob ? [blob, ...keeps] : keeps
 }
 
-const noBytes: readonly BlobRef[] = []
+const noBlobs: readonly BlobRef[] = []
 
 /** The call a block belongs to, wherever it says so. */
-export const callOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined => block.call_id ?? block.meta?.tool_call_id ?? undefined
+export const callIdOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined =>
+  block.call_id ?? block.meta?.tool_call_id ?? undefined

@@ -49,17 +49,17 @@ export type BlockType = (typeof blockTypes)[number]
 const known: ReadonlySet<string> = new Set(blockTypes)
 export const isBlockType = (type: string): type is BlockType => known.has(type)
 
-export { assistantCompletion, type Completion } from './assistant.ts'
-export { completeBlock, isoTime, type LooseBlock } from './complete.ts'
+export { type Completion, completionBlock as assistantCompletion } from './assistant.ts'
+export { completeBlock, type IncompleteBlock as LooseBlock, isoTime } from './complete.ts'
 export { Digest, digestText, readDigest } from './digest.ts'
 export {
   type ArtifactKind,
   type BlobRef,
   type Block,
+  blobRefsOf as bytesOf,
   blockId,
   blockNumber,
-  bytesOf,
-  callOf,
+  callIdOf as callOf,
   type Draft,
   type HiddenReason,
   type HiddenScope,
@@ -67,13 +67,48 @@ export {
   type Meta,
   type Visibility,
 } from './envelope.ts'
-export { decisionNotes, internalNote, type NoteSegment, noteSegments, noteTags, rawDecision, readNote, thinking } from './note.ts'
-export { Notice, notice, readNotice } from './notice.ts'
+export {
+  decisionNotesBlock as decisionNotes,
+  internalNoteBlock as internalNote,
+  type NoteSegment,
+  noteSegments,
+  noteTags,
+  rawDecisionBlock as rawDecision,
+  readNote,
+  thinkingBlock as thinking,
+} from './note.ts'
+export { Notice, noticeBlock as notice, readNotice } from './notice.ts'
 export { oncePerBlock } from './once.ts'
 export { parseBlock } from './parse.ts'
-export { Plan, planAck, planSnapshot, readPlan, StepStatus } from './plan.ts'
-export { clarification, type StageName, stage, suggestedFollowups } from './stage.ts'
-export { artifactContent, artifactDigest, type Place, readToolCall, type ToolCall, toolCall, toolCode, toolResult } from './tool.ts'
-export { logHeader, type Reaction, rangeSummary, systemMessage, turnFeedback, turnHeader } from './turn.ts'
-export { type Attachment, attachmentBlocks, userEvent, userPrompt } from './user.ts'
-export { readWorkspaceCheckout, readWorkspacePublish, workspaceCheckout, workspacePublish } from './workspace.ts'
+export { Plan, planAckBlock as planAck, planBlock as planSnapshot, readPlan, StepStatus } from './plan.ts'
+export {
+  clarificationBlock as clarification,
+  type StageName,
+  stageBlock as stage,
+  suggestedFollowupsBlock as suggestedFollowups,
+} from './stage.ts'
+export {
+  artifactContentBlock as artifactContent,
+  artifactDigestBlock as artifactDigest,
+  type BlockOrigin as Place,
+  readToolCall,
+  type ToolCall,
+  toolCallBlock as toolCall,
+  toolCodeBlock as toolCode,
+  toolResultBlock as toolResult,
+} from './tool.ts'
+export {
+  feedbackBlock as turnFeedback,
+  logHeaderBlock as logHeader,
+  type Reaction,
+  rangeSummaryBlock as rangeSummary,
+  systemMessageBlock as systemMessage,
+  turnHeaderBlock as turnHeader,
+} from './turn.ts'
+export { type Attachment, attachmentBlocks, userEventBlock as userEvent, userPromptBlock as userPrompt } from './user.ts'
+export {
+  checkoutBlock as workspaceCheckout,
+  publishBlock as workspacePublish,
+  readWorkspaceCheckout,
+  readWorkspacePublish,
+} from './workspace.ts'

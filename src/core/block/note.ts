@@ -1,11 +1,11 @@
-import { defined } from '../json.ts'
+import { omitUndefined } from '../json.ts'
 import { interruptedPath, notesPath, thinkingPath } from '../path/build.ts'
 import type { Draft } from './envelope.ts'
-import { oncePerBlockOf } from './once.ts'
-import type { Place } from './tool.ts'
+import { oncePerBlockOfType } from './once.ts'
+import type { BlockOrigin } from './tool.ts'
 
 /** The words said with a decision, for the user to read. Not to be confused with a note, which is for agents. */
-export function decisionNotes(place: Place, text: string, toolId?: string): Draft<'react.notes'> {
+export function decisionNotesBlock(place: BlockOrigin, text: string, toolId?: string): Draft<'react.notes'> {
   return {
     type: 'react.notes',
     author: 'react',
@@ -15,11 +15,11 @@ export function decisionNotes(place: Place, text: string, toolId?: string): Draf
     path: notesPath(place.turnId, place.callId),
     call_id: place.callId,
     text,
-    meta: defined({ channel: 'timeline_text', tool_call_id: place.callId, iteration: place.iteration, tool_id: toolId }),
+    meta: omitUndefined({ channel: 'timeline_text', tool_call_id: place.callId, iteration: place.iteration, tool_id: toolId }),
   }
 }
 
-export function thinking(place: Place, text: string): Draft<'react.thinking'> {
+export function thinkingBlock(place: BlockOrigin, text: string): Draft<'react.thinking'> {
   return {
     type: 'react.thinking',
     author: 'react',
@@ -33,7 +33,7 @@ export function thinking(place: Place, text: string): Draft<'react.thinking'> {
 }
 
 /** What the model had written when the user interrupted it: they have read it, so the model must know of it. */
-export function rawDecision(place: Place, text: string): Draft<'react.decision.raw'> {
+export function rawDecisionBlock(place: BlockOrigin, text: string): Draft<'react.decision.raw'> {
   return {
     type: 'react.decision.raw',
     author: 'react',
@@ -48,7 +48,7 @@ export function rawDecision(place: Place, text: string): Draft<'react.decision.r
 }
 
 /** A beacon the agent leaves for itself: a preference, a decision, a piece of structure. Under the path of the written file. */
-export function internalNote(place: Place, path: string, text: string): Draft<'react.note'> {
+export function internalNoteBlock(place: BlockOrigin, path: string, text: string): Draft<'react.note'> {
   return {
     type: 'react.note',
     author: 'react',
@@ -87,4 +87,4 @@ export function noteTags(text: string): readonly string[] {
   return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
 }
 
-export const readNote = oncePerBlockOf(['react.note', 'react.note.preserved'], ({ text }) => noteSegments(text ?? ''))
+export const readNote = oncePerBlockOfType(['react.note', 'react.note.preserved'], ({ text }) => noteSegments(text ?? ''))

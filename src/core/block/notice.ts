@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { toolPath } from '../path/build.ts'
 import type { Draft } from './envelope.ts'
-import { oncePerBlockOf, parseAs } from './once.ts'
-import type { Place } from './tool.ts'
+import { oncePerBlockOfType, parseJsonAs } from './once.ts'
+import type { BlockOrigin } from './tool.ts'
 
 /** What the runtime tells the model about its own output: it must carry the diagnosis itself. */
 export const Notice = z.looseObject({ code: z.string(), message: z.string() })
 export type Notice = z.infer<typeof Notice>
 
-export function notice(place: Place, said: Notice, rel: 'call' | 'result' = 'call'): Draft<'react.notice'> {
+export function noticeBlock(place: BlockOrigin, said: Notice, rel: 'call' | 'result' = 'call'): Draft<'react.notice'> {
   return {
     type: 'react.notice',
     author: 'react',
@@ -22,4 +22,4 @@ export function notice(place: Place, said: Notice, rel: 'call' | 'result' = 'cal
   }
 }
 
-export const readNotice = oncePerBlockOf(['react.notice'], (block) => parseAs(Notice, block.text))
+export const readNotice = oncePerBlockOfType(['react.notice'], (block) => parseJsonAs(Notice, block.text))

@@ -15,14 +15,14 @@ export function oncePerBlock<B extends object, T>(read: (block: B) => T): (block
 }
 
 /** The same for blocks of some types. Any other block is told by its type alone, and not remembered. */
-export function oncePerBlockOf<T>(types: readonly string[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
+export function oncePerBlockOfType<T>(types: readonly string[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
   const known: ReadonlySet<string> = new Set(types)
   const once = oncePerBlock(read)
   return (block) => (known.has(block.type) ? once(block) : undefined)
 }
 
 /** The same where a block is read when it is entered and hardly ever again: to remember each would cost more than to read it anew. */
-export function latestBlockOf<T>(types: readonly string[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
+export function rememberLatestBlock<T>(types: readonly string[], read: (block: Block) => T | undefined): (block: Block) => T | undefined {
   const known: ReadonlySet<string> = new Set(types)
   let latest: { readonly block: Block; readonly value: T | undefined } | undefined
   return (block) => {
@@ -33,7 +33,7 @@ export function latestBlockOf<T>(types: readonly string[], read: (block: Block) 
 }
 
 /** Undefined when the text is not what the schema says: the reader of a block never throws. */
-export function parseAs<S extends z.ZodType>(schema: S, text: string | undefined): z.output<S> | undefined {
+export function parseJsonAs<S extends z.ZodType>(schema: S, text: string | undefined): z.output<S> | undefined {
   const value = parseJson(text)
   if (value === undefined) return undefined
   const parsed = schema.safeParse(value)

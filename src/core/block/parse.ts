@@ -10,7 +10,7 @@ const requiredStrings = ['id', 'type', 'author', 'turn_id', 'ts'] as const
 /** The envelope of a stored or imported block, checked; its payload is its reader's business. Unknown fields stay. */
 export function parseBlock(value: unknown): Block {
   if (!isObject(value)) throw invalid('a block must be an object', value)
-  if (!isEnvelope(value)) sayWhatIsWrong(value)
+  if (!isEnvelope(value)) throwFirstProblem(value)
   return value as unknown as Block // every field of the envelope was just checked
 }
 
@@ -36,7 +36,7 @@ type Fields = { readonly [field: string]: unknown }
 const isOptional = (value: unknown) => value === undefined || typeof value === 'string'
 
 /** Looks at one field after the other, in the order in which they are told. */
-function sayWhatIsWrong(value: Fields): void {
+function throwFirstProblem(value: Fields): void {
   for (const field of requiredStrings) if (typeof value[field] !== 'string') throw invalid(`block.${field} must be a string`, value)
   for (const field of optionalStrings) {
     if (value[field] !== undefined && typeof value[field] !== 'string') throw invalid(`block.${field} must be a string`, value)

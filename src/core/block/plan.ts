@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseJson } from '../json.ts'
 import { planAckPath, planPath } from '../path/build.ts'
 import type { Draft } from './envelope.ts'
-import { oncePerBlockOf } from './once.ts'
+import { oncePerBlockOfType } from './once.ts'
 
 export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
 export type StepStatus = z.infer<typeof StepStatus>
@@ -33,7 +33,7 @@ const NumberedSteps = z.looseObject({
   steps: z.array(z.looseObject({ n: z.number(), label: z.string(), status: z.string().optional() })),
 })
 
-export function planSnapshot(turnId: string, ts: string, plan: Plan, iteration?: number): Draft<'react.plan'> {
+export function planBlock(turnId: string, ts: string, plan: Plan, iteration?: number): Draft<'react.plan'> {
   const { steps: _steps, status: _status, ...scalars } = plan
   return {
     type: 'react.plan',
@@ -47,7 +47,7 @@ export function planSnapshot(turnId: string, ts: string, plan: Plan, iteration?:
   }
 }
 
-export const readPlan = oncePerBlockOf(['react.plan', 'react.plan.preserved'], (block): Plan | undefined => {
+export const readPlan = oncePerBlockOfType(['react.plan', 'react.plan.preserved'], (block): Plan | undefined => {
   const payload = parseJson(block.text)
   const plain = Plan.safeParse(payload)
   if (plain.success) return plain.data
@@ -66,7 +66,7 @@ function fromNumberedSteps({ steps, ...rest }: z.infer<typeof NumberedSteps>): P
 }
 
 /** What changed in the plan this round, in words the user reads. */
-export function planAck(
+export function planAckBlock(
   turnId: string,
   ts: string,
   ack: { readonly iteration: number; readonly text: string; readonly planId: string },

@@ -14,7 +14,7 @@ const authors: { readonly [S in StageName]: string } = {
 }
 
 /** What a stage of the turn had to say. The text carries its own header. */
-export function stage<S extends StageName>(name: S, turnId: string, ts: string, text: string, meta?: Meta): Draft<`stage.${S}`> {
+export function stageBlock<S extends StageName>(name: S, turnId: string, ts: string, text: string, meta?: Meta): Draft<`stage.${S}`> {
   const block = {
     type: `stage.${name}` as const,
     author: authors[name],
@@ -28,11 +28,11 @@ export function stage<S extends StageName>(name: S, turnId: string, ts: string, 
 }
 
 /** What the agent must know before it can go on, asked of the user. */
-export function clarification(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
-  return stage('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
+export function clarificationBlock(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
+  return stageBlock('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
 }
 
 /** Questions the user may want to ask next. For the user, never for the model. */
-export function suggestedFollowups(turnId: string, ts: string, items: readonly string[]): Draft<'stage.suggested_followups'> {
-  return stage('suggested_followups', turnId, ts, items.map((item) => `- ${item}`).join('\n'), { items })
+export function suggestedFollowupsBlock(turnId: string, ts: string, items: readonly string[]): Draft<'stage.suggested_followups'> {
+  return stageBlock('suggested_followups', turnId, ts, items.map((item) => `- ${item}`).join('\n'), { items })
 }

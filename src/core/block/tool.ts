@@ -1,18 +1,18 @@
-import { defined, isObject, type Json, parseJson } from '../json.ts'
+import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
 import { type Digest, digestText } from './digest.ts'
 import type { BlobRef, Draft, Meta } from './envelope.ts'
-import { latestBlockOf } from './once.ts'
+import { rememberLatestBlock } from './once.ts'
 
 /** A round's place: which turn, which decision of it, which call. Every block of a round carries it. */
-export interface Place {
+export interface BlockOrigin {
   readonly turnId: string
   readonly callId: string
   readonly iteration: number
   readonly ts: string
 }
 
-const roundMeta = ({ callId, iteration }: Place): Meta => ({ tool_call_id: callId, iteration })
+const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
 
 /** The agent asked for a tool. Appended before the tool runs, so a crash leaves a trace. */
 export interface ToolCall {
@@ -22,8 +22,8 @@ export interface ToolCall {
   readonly ts?: string
 }
 
-export function toolCall(
-  place: Place,
+export function toolCallBlock(
+  place: BlockOrigin,
   call: { readonly toolId: string; readonly params: { readonly [name: string]: Json } },
 ): Draft<'react.tool.call'> {
   const body = { tool_id: call.toolId, tool_call_id: place.callId, params: call.params, ts: place.ts }
@@ -42,14 +42,14 @@ export function toolCall(
 }
 
 /** Undefined when the text is not a call: imported timelines may hold anything. */
-export const readToolCall = latestBlockOf(['react.tool.call'], ({ text }): ToolCall | undefined => {
+export const readToolCall = rememberLatestBlock(['react.tool.call'], ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
     return undefined
   return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field was just checked
 })
 
-export function toolCode(place: Place, code: string): Draft<'react.tool.code'> {
+export function toolCodeBlock(place: BlockOrigin, code: string): Draft<'react.tool.code'> {
   return {
     type: 'react.tool.code',
     author: 'react',
@@ -64,8 +64,8 @@ export function toolCode(place: Place, code: string): Draft<'react.tool.code'> {
 }
 
 /** What a tool gave back that is not an artifact: a report, rows, a status, or the one JSON error of a failed call. */
-export function toolResult(
-  place: Place,
+export function toolResultBlock(
+  place: BlockOrigin,
   result: { readonly mime: string; readonly text: string; readonly meta?: Meta },
 ): Draft<'react.tool.result'> {
   return {
@@ -82,14 +82,14 @@ export function toolResult(
 }
 
 /** What is known of an artifact, at the call's result path. Its content block follows under the artifact's own path. */
-export function artifactDigest(place: Place, digest: Digest): Draft<'react.tool.result'> {
-  const text = digestText(defined({ ...digest, tool_call_id: place.callId, ts: place.ts }))
-  return toolResult(place, { mime: 'application/json', text })
+export function artifactDigestBlock(place: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
+  const text = digestText(omitUndefined({ ...digest, tool_call_id: place.callId, ts: place.ts }))
+  return toolResultBlock(place, { mime: 'application/json', text })
 }
 
 /** The artifact itself: text, a reference to bytes, or neither (then it only anchors the hosting handles). */
-export function artifactContent(
-  place: Place,
+export function artifactContentBlock(
+  place: BlockOrigin,
   artifact: {
     readonly path: string
     readonly mime: string
@@ -99,7 +99,7 @@ export function artifactContent(
     readonly meta?: Meta
   },
 ): Draft<'react.tool.result'> {
-  return defined({
+  return omitUndefined({
     type: 'react.tool.result' as const,
     author: 'tool',
     turn_id: place.turnId,

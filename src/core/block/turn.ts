@@ -1,18 +1,18 @@
-import { defined } from '../json.ts'
+import { omitUndefined } from '../json.ts'
 import { feedbackPath, summaryPath, systemMessagePath } from '../path/build.ts'
 import type { Draft } from './envelope.ts'
 
 /** The first block of a turn. Empty: it only says when the turn began. */
-export function turnHeader(turnId: string, ts: string): Draft<'turn.header'> {
+export function turnHeaderBlock(turnId: string, ts: string): Draft<'turn.header'> {
   return { type: 'turn.header', author: 'system', turn_id: turnId, ts, text: '' }
 }
 
-export function logHeader(turnId: string, ts: string, text: string): Draft<'agent.log.header'> {
+export function logHeaderBlock(turnId: string, ts: string, text: string): Draft<'agent.log.header'> {
   return { type: 'agent.log.header', author: 'system', turn_id: turnId, ts, mime: 'text/markdown', text }
 }
 
 /** A word from the runtime to the agent, for example that old content was folded away. */
-export function systemMessage(
+export function systemMessageBlock(
   turnId: string,
   ts: string,
   message: { readonly key: string; readonly text: string; readonly kind?: string; readonly ttlSeconds?: number },
@@ -25,14 +25,14 @@ export function systemMessage(
     mime: 'text/markdown',
     path: systemMessagePath(turnId, message.key),
     text: message.text,
-    meta: defined({ kind: message.kind, ttl_seconds: message.ttlSeconds }),
+    meta: omitUndefined({ kind: message.kind, ttl_seconds: message.ttlSeconds }),
   }
 }
 
 export type Reaction = 'ok' | 'not_ok' | 'neutral'
 
 /** What someone thought of a turn. There is one per turn: a later one replaces the earlier one's text. */
-export function turnFeedback(
+export function feedbackBlock(
   turnId: string,
   ts: string,
   feedback: {
@@ -51,7 +51,7 @@ export function turnFeedback(
     mime: 'text/markdown',
     path: feedbackPath(turnId),
     text: feedback.text,
-    meta: defined({
+    meta: omitUndefined({
       origin: feedback.origin,
       reaction: feedback.reaction,
       confidence: feedback.confidence,
@@ -61,7 +61,7 @@ export function turnFeedback(
 }
 
 /** What stands for everything before it. `turnId` is the turn of the block at the cut. */
-export function rangeSummary(
+export function rangeSummaryBlock(
   turnId: string,
   ts: string,
   summary: {
@@ -81,7 +81,7 @@ export function rangeSummary(
     mime: 'text/markdown',
     path: summaryPath(turnId),
     text: summary.text,
-    meta: defined({
+    meta: omitUndefined({
       covered_turn_ids: summary.coveredTurnIds,
       compaction_digest: summary.digest,
       compacted_range_start_ts: summary.startTs,

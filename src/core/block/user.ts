@@ -1,10 +1,10 @@
-import { defined } from '../json.ts'
+import { omitUndefined } from '../json.ts'
 import { externalPath, filePath, promptPath } from '../path/build.ts'
 import { toPhysical } from '../path/physical.ts'
 import { type Digest, digestText } from './digest.ts'
 import type { BlobRef, Draft } from './envelope.ts'
 
-export function userPrompt(turnId: string, ts: string, text: string, messageId = 'm0'): Draft<'user.prompt'> {
+export function userPromptBlock(turnId: string, ts: string, text: string, messageId = 'm0'): Draft<'user.prompt'> {
   return {
     type: 'user.prompt',
     author: 'user',
@@ -18,7 +18,7 @@ export function userPrompt(turnId: string, ts: string, text: string, messageId =
 }
 
 /** What a user said while a turn was running. A steer interrupts; a followup waits for the round to end. */
-export function userEvent<K extends 'followup' | 'steer'>(
+export function userEventBlock<K extends 'followup' | 'steer'>(
   kind: K,
   turnId: string,
   ts: string,
@@ -54,7 +54,8 @@ export interface Attachment {
 }
 
 /** Types that a model may be shown as they are. Others are read, or worked on in code. */
-const isShown = ({ mime, blob }: Attachment): boolean => blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
+const isShownToModel = ({ mime, blob }: Attachment): boolean =>
+  blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
 
 /** One metadata block for every attachment, and for images and PDF a second block that stands for the bytes. Other bytes are kept by the first. */
 export function attachmentBlocks(
@@ -64,7 +65,7 @@ export function attachmentBlocks(
 ): readonly Draft<'user.attachment.meta' | 'user.attachment'>[] {
   const path = filePath(turnId, 'attachments', attachment.name)
   const physical = toPhysical(path)
-  const digest: Digest = defined({
+  const digest: Digest = omitUndefined({
     artifact_path: path,
     physical_path: physical,
     mime: attachment.mime,
@@ -74,7 +75,7 @@ export function attachmentBlocks(
     filename: attachment.name,
     summary: attachment.summary,
   })
-  const about = defined({
+  const about = omitUndefined({
     filename: attachment.name,
     summary: attachment.summary,
     mime: attachment.mime,
@@ -84,7 +85,7 @@ export function attachmentBlocks(
     page_count: attachment.page_count,
     charset: attachment.charset,
   })
-  const hosting = defined({ rn: attachment.rn, hosted_uri: attachment.hosted_uri, key: attachment.key })
+  const hosting = omitUndefined({ rn: attachment.rn, hosted_uri: attachment.hosted_uri, key: attachment.key })
   const meta: Draft<'user.attachment.meta'> = {
     type: 'user.attachment.meta',
     author: 'user',
@@ -93,11 +94,11 @@ export function attachmentBlocks(
     mime: 'application/json',
     path,
     text: digestText(digest),
-    meta: isShown(attachment)
+    meta: isShownToModel(attachment)
       ? about
       : { ...about, ...hosting, digest: digestText(digest), ...(attachment.blob && { keeps: [attachment.blob] }) },
   }
-  if (!attachment.blob || !isShown(attachment)) return [meta]
+  if (!attachment.blob || !isShownToModel(attachment)) return [meta]
   return [
     meta,
     {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { defined } from '../json.ts'
+import { omitUndefined } from '../json.ts'
 import { checkoutPath, publishPath } from '../path/build.ts'
 import type { BlobRef, Draft } from './envelope.ts'
-import { oncePerBlockOf, parseAs } from './once.ts'
-import type { Place } from './tool.ts'
+import { oncePerBlockOfType, parseJsonAs } from './once.ts'
+import type { BlockOrigin } from './tool.ts'
 
 /** From where `files/` of the turn comes: everything checked out so far, as logical paths. */
-export function workspaceCheckout(
-  { turnId, ts, callId, iteration }: Place,
+export function checkoutBlock(
+  { turnId, ts, callId, iteration }: BlockOrigin,
   checkout: { readonly mode: string; readonly checkedOutFrom: readonly string[] },
 ): Draft<'react.workspace.checkout'> {
   return {
@@ -23,12 +23,12 @@ export function workspaceCheckout(
   }
 }
 
-const CheckedOut = z.looseObject({ mode: z.string(), checked_out_from: z.array(z.string()) })
+const CheckoutPayload = z.looseObject({ mode: z.string(), checked_out_from: z.array(z.string()) })
 
-export const readWorkspaceCheckout = oncePerBlockOf(['react.workspace.checkout'], (block) => parseAs(CheckedOut, block.text))
+export const readWorkspaceCheckout = oncePerBlockOfType(['react.workspace.checkout'], (block) => parseJsonAs(CheckoutPayload, block.text))
 
 /** What a turn left of its workspace, in the words of the workspace that keeps it; with it live the bytes of what changed. */
-export function workspacePublish(
+export function publishBlock(
   turnId: string,
   ts: string,
   published: { readonly record: object; readonly keeps?: readonly BlobRef[] },
@@ -42,10 +42,10 @@ export function workspacePublish(
     mime: 'application/json',
     path: publishPath(turnId),
     text: JSON.stringify(published.record),
-    meta: defined({ keeps }),
+    meta: omitUndefined({ keeps }),
   }
 }
 
-const Published = z.looseObject({ status: z.string(), turn_id: z.string() })
+const PublishPayload = z.looseObject({ status: z.string(), turn_id: z.string() })
 
-export const readWorkspacePublish = oncePerBlockOf(['react.workspace.publish'], (block) => parseAs(Published, block.text))
+export const readWorkspacePublish = oncePerBlockOfType(['react.workspace.publish'], (block) => parseJsonAs(PublishPayload, block.text))

@@ -1,7 +1,7 @@
 import type { Block } from '../block/envelope.ts'
-import { createWalk, defaultSettings, type Line, type Walk } from '../render/show.ts'
+import { createWalk, defaultSettings, type RenderedBlock, type Walk } from '../render/show.ts'
 import { applyChange } from '../timeline/apply.ts'
-import { blocksIn, type Change, type ResponseReceived } from '../timeline/change.ts'
+import { blocksOfChange, type Change, type ResponseReceived } from '../timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 
 /** An entry of a journal, as a store gives it. */
@@ -15,12 +15,12 @@ export interface RecordedCall {
   readonly seq: number
   readonly response: ResponseReceived
   /** The blocks that were shown, oldest first: the first `count` of these. */
-  readonly lines: readonly Line[]
+  readonly lines: readonly RenderedBlock[]
   readonly count: number
   /** What was changed since the call before of the same role. */
   readonly since: readonly Change[]
   /** What was entered with the answer. */
-  readonly made: readonly Block[]
+  readonly produced: readonly Block[]
 }
 
 /** Every call of a conversation. What was shown follows from the entries before it: the journal is all there is. */
@@ -32,8 +32,8 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
     if (change.type === 'response.received') {
       walk = walkTo(timeline, walk)
       const role = change.role ?? 'decision'
-      const made = madeAfter(journal, index)
-      yield { seq, response: change, lines: walk.lines, count: walk.lines.length, since: since.get(role) ?? [], made }
+      const made = blocksProducedAfter(journal, index)
+      yield { seq, response: change, lines: walk.lines, count: walk.lines.length, since: since.get(role) ?? [], produced: made }
       since.set(role, [])
     } else for (const changes of since.values()) changes.push(change)
     timeline = applyChange(timeline, change)
@@ -42,14 +42,14 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
 
 /** An edited past is walked again; what only grew is not. */
 function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
-  if (!walk || walk.spine !== timeline.spine || walk.size > timeline.size) return createWalk(timeline, defaultSettings, walk)
+  if (!walk || walk.spine !== timeline.buffer || walk.size > timeline.size) return createWalk(timeline, defaultSettings, walk)
   walk.extend(timeline)
   return walk
 }
 
 /** Blocks follow their response at once; a title may stand between, or what a summary folds away. */
-function madeAfter(journal: readonly JournalEntry[], index: number): readonly Block[] {
+function blocksProducedAfter(journal: readonly JournalEntry[], index: number): readonly Block[] {
   const next = journal[index + 1]?.change
   const after = next?.type === 'title.set' || next?.type === 'blocks.hidden' ? journal[index + 2]?.change : next
-  return after === undefined || after.type === 'event.accepted' ? [] : blocksIn(after)
+  return after === undefined || after.type === 'event.accepted' ? [] : blocksOfChange(after)
 }

@@ -2,10 +2,10 @@ import { createEstimator } from '../estimate/estimator.ts'
 import type { Usage } from '../timeline/change.ts'
 import type { TokenCounter } from '../tokens.ts'
 import { callsIn, type JournalEntry } from './calls.ts'
-import { causeOfLoss, type Kept, notKept, plannedTokens } from './cause.ts'
-import { type Miss, missOf } from './miss.ts'
+import { type CachedPrompt, explainMiss, limitMiss, markedTokens } from './cause.ts'
+import { createMiss, type Miss } from './miss.ts'
 import type { ProviderCacheRules, RulesOf } from './rules.ts'
-import { createReader, type Sent } from './sent.ts'
+import { createPromptReader, type SentPrompt } from './sent.ts'
 
 /** One decision, what of its prompt the provider should have known, and what it said it knew. */
 export interface CacheRow {
@@ -32,7 +32,7 @@ export interface Buckets {
   readonly uncached: number
 }
 
-export interface CacheLedger {
+export interface CacheReport {
   readonly rows: readonly CacheRow[]
   readonly billed: Buckets
   /** Read over everything sent, of what was billed. */
@@ -41,14 +41,14 @@ export interface CacheLedger {
 }
 
 /** Every decision of a journal, with the reason for each miss. */
-export function cacheLedger(
+export function cacheReport(
   journal: readonly JournalEntry[],
   { rulesOf, count }: { readonly rulesOf: RulesOf; readonly count: TokenCounter },
-): CacheLedger {
-  const read = createReader(createEstimator(count))
-  const kept = new Map<string, Kept>()
+): CacheReport {
+  const read = createPromptReader(createEstimator(count))
+  const kept = new Map<string, CachedPrompt>()
   const rows: CacheRow[] = []
-  let last: Kept | undefined
+  let last: CachedPrompt | undefined
   for (const call of callsIn(journal)) {
     if (call.response.role !== undefined) continue // a title and a summary are asked for under another system text
     const sent = read(call)
@@ -65,13 +65,13 @@ export function cacheLedger(
 }
 
 /** By the latest that was written; a call that only read leaves it as it was. */
-const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: Kept | undefined) =>
+const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
 
-function rowOf(sent: Sent, before: Kept | undefined, rules: ProviderCacheRules | undefined): Omit<CacheRow, 'seq'> {
+function rowOf(sent: SentPrompt, before: CachedPrompt | undefined, rules: ProviderCacheRules | undefined): Omit<CacheRow, 'seq'> {
   const { response, prompt } = sent
   const billed = response.usage && billedOf(response.usage)
-  const predicted = rules && predictedFor(sent, before, rules)
+  const predicted = rules && predictBuckets(sent, before, rules)
   const miss = rules && predicted && missIn(sent, before, rules, predicted, billed)
   return {
     turnId: response.turn_id,
@@ -88,15 +88,15 @@ function rowOf(sent: Sent, before: Kept | undefined, rules: ProviderCacheRules |
 
 const billedOf = ({ cache_read: read, cache_write: write, uncached }: Usage): Buckets => ({ read, write, uncached })
 
-function predictedFor(sent: Sent, before: Kept | undefined, rules: ProviderCacheRules): Buckets {
-  const read = Math.round(Math.min(sent.total, before ? known(before, sent, rules) : 0))
-  const planned = Math.round(plannedTokens(sent))
+function predictBuckets(sent: SentPrompt, before: CachedPrompt | undefined, rules: ProviderCacheRules): Buckets {
+  const read = Math.round(Math.min(sent.total, before ? expectedRead(before, sent, rules) : 0))
+  const planned = Math.round(markedTokens(sent))
   const write = rules.kind === 'marks' && planned >= rules.minimumTokens ? Math.max(0, planned - read) : 0
   return { read, write, uncached: Math.max(0, Math.round(sent.total) - read - write) }
 }
 
 /** What the call before had left behind. */
-function known({ sent: before, cached }: Kept, sent: Sent, rules: ProviderCacheRules): number {
+function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, rules: ProviderCacheRules): number {
   if (rules.kind === 'prefix') {
     const tokens = Math.min(sent.upTo(before.count - 1), before.total)
     return tokens < rules.minimumTokens ? 0 : tokens
@@ -107,26 +107,26 @@ function known({ sent: before, cached }: Kept, sent: Sent, rules: ProviderCacheR
 }
 
 function missIn(
-  sent: Sent,
-  before: Kept | undefined,
+  sent: SentPrompt,
+  before: CachedPrompt | undefined,
   rules: ProviderCacheRules,
   predicted: Buckets,
   billed: Buckets | undefined,
 ): Miss | undefined {
-  if (!billed) return isWhole(sent) ? missOf('not reported', sent.total) : undefined
+  if (!billed) return isWhole(sent) ? createMiss('not reported', sent.total) : undefined
   const lost = predicted.read - billed.read
-  if (before && lost > tolerance(predicted.read, rules)) return causeOfLoss(before, sent, rules, lost)
+  if (before && lost > tolerance(predicted.read, rules)) return explainMiss(before, sent, rules, lost)
   if (rules.kind === 'prefix') return undefined
-  const planned = plannedTokens(sent)
+  const planned = markedTokens(sent)
   const unkept = planned - billed.read - billed.write
   if (unkept <= Math.max(SLACK, planned * GUESS)) return undefined
-  const refused = notKept(sent, rules, unkept)
+  const refused = limitMiss(sent, rules, unkept)
   if (refused) return refused
-  return billed.read + billed.write === 0 ? missOf('not reported', unkept) : missOf('dropped by provider', unkept)
+  return billed.read + billed.write === 0 ? createMiss('not reported', unkept) : createMiss('dropped by provider', unkept)
 }
 
 /** The model came to an end by itself, so there should be a bill. */
-const isWhole = ({ response: { finish_reason } }: Sent) => finish_reason === 'stop' || finish_reason === 'length'
+const isWhole = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
 /** What is read is what was billed before, to the token; a beginning that was found by itself comes in blocks, and ends in a guess. */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>
@@ -136,7 +136,7 @@ const tolerance = (read: number, { kind }: ProviderCacheRules) =>
 const GUESS = 0.3
 const SLACK = 256
 
-function summed(rows: readonly CacheRow[]): Omit<CacheLedger, 'rows'> {
+function summed(rows: readonly CacheRow[]): Omit<CacheReport, 'rows'> {
   const add = (one: Buckets, other: Buckets): Buckets => ({
     read: one.read + other.read,
     write: one.write + other.write,

@@ -1,6 +1,6 @@
-import type { CacheLedger, CacheRow } from './ledger.ts'
+import type { CacheReport, CacheRow } from './ledger.ts'
 import type { MissCause } from './miss.ts'
-import { type SuspectRule, suspectsIn } from './suspects.ts'
+import { findVolatileText, type VolatileTextRule } from './suspects.ts'
 
 /** Something that costs a cache, or soon will. */
 export interface Finding {
@@ -11,7 +11,7 @@ export interface Finding {
 }
 
 export type LintRule =
-  | SuspectRule
+  | VolatileTextRule
   | 'unstable text'
   | 'unstable tool order'
   | 'changing tools'
@@ -20,15 +20,15 @@ export type LintRule =
   | 'hit rate'
 
 /** A text that stands in every prompt, and its name. */
-export interface StandingText {
+export interface PromptText {
   readonly where: string
   readonly text: string
 }
 
 /** What in texts that should never change looks as if it did. Each rule once per text. */
-export function lintTexts(texts: readonly StandingText[]): readonly Finding[] {
+export function lintTexts(texts: readonly PromptText[]): readonly Finding[] {
   return texts.flatMap(({ where, text }) =>
-    suspectsIn(text).map(({ rule, at, length, advice }) => ({ rule, where, words: `"${around(text, at, length)}": ${advice}` })),
+    findVolatileText(text).map(({ rule, at, length, advice }) => ({ rule, where, words: `"${around(text, at, length)}": ${advice}` })),
   )
 }
 
@@ -40,7 +40,7 @@ function around(text: string, at: number, length: number): string {
 }
 
 /** The same agent, made twice: whatever is not the same costs the cache with every process. */
-export function lintTwice(one: readonly StandingText[], other: readonly StandingText[]): readonly Finding[] {
+export function lintStability(one: readonly PromptText[], other: readonly PromptText[]): readonly Finding[] {
   const [names, others] = [one.map(({ where }) => where), other.map(({ where }) => where)]
   const tools = (list: readonly string[]) => list.filter((name) => name.startsWith('tool '))
   const [ours, theirs] = [tools(names), tools(others)]
@@ -69,20 +69,20 @@ export interface CacheBudget {
 export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundParts: 15 }
 
 /** What a recorded conversation has lost that it need not have lost. Folding, compacting and long pauses are what they are. */
-export function lintLedger(ledger: CacheLedger, budget: CacheBudget = defaultCacheBudget): readonly Finding[] {
-  const avoidable = ledger.misses.filter(({ miss }) => miss && avoidables.has(miss.cause))
+export function lintCacheReport(ledger: CacheReport, budget: CacheBudget = defaultCacheBudget): readonly Finding[] {
+  const avoidable = ledger.misses.filter(({ miss }) => miss && avoidableCauses.has(miss.cause))
   const tools = avoidable.filter(({ miss }) => miss?.cause === 'tool text changed')
   return [
-    ...(avoidable.length > budget.misses ? avoidable.map(missed) : []),
+    ...(avoidable.length > budget.misses ? avoidable.map(missFinding) : []),
     ...(tools.length > 1
       ? [{ rule: 'changing tools' as const, where: placeOf(tools[0]), words: 'the tools change from turn to turn' }]
       : []),
-    ...ledger.rows.filter(({ reach }) => reach > budget.roundParts).map(tooLong(budget)),
+    ...ledger.rows.filter(({ reach }) => reach > budget.roundParts).map(longRoundFinding(budget)),
     ...hitRateOf(ledger, budget),
   ]
 }
 
-const avoidables: ReadonlySet<MissCause> = new Set([
+const avoidableCauses: ReadonlySet<MissCause> = new Set([
   'model switch',
   'system text changed',
   'tool text changed',
@@ -94,13 +94,13 @@ const avoidables: ReadonlySet<MissCause> = new Set([
 
 const placeOf = (row: CacheRow | undefined) => (row ? `${row.turnId} round ${row.iteration}` : '')
 
-const missed = (row: CacheRow): Finding => ({
+const missFinding = (row: CacheRow): Finding => ({
   rule: 'avoidable miss',
   where: placeOf(row),
   words: `${row.miss?.words ?? ''} (${row.miss?.tokens ?? 0} tokens)`,
 })
 
-const tooLong =
+const longRoundFinding =
   ({ roundParts }: CacheBudget) =>
   (row: CacheRow): Finding => ({
     rule: 'long round',
@@ -109,7 +109,7 @@ const tooLong =
   })
 
 /** The first call of a conversation can read nothing, so a rate of one call says nothing. */
-function hitRateOf({ rows, hitRate }: CacheLedger, budget: CacheBudget): readonly Finding[] {
+function hitRateOf({ rows, hitRate }: CacheReport, budget: CacheBudget): readonly Finding[] {
   if (rows.filter(({ billed }) => billed).length < 2 || hitRate >= budget.hitRate) return []
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`
   return [

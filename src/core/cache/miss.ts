@@ -29,7 +29,7 @@ export interface Miss {
   readonly words: string
 }
 
-const told: { readonly [C in MissCause]: (about: About) => string } = {
+const missTexts: { readonly [C in MissCause]: (about: MissFacts) => string } = {
   'model switch': ({ from, to }) => `another model was asked: ${from ?? '?'}, then ${to ?? '?'}`,
   'system text changed': () => 'the system text is not the one of the call before',
   'tool text changed': () => 'the catalogue of tools is not the one of the call before',
@@ -50,7 +50,7 @@ const told: { readonly [C in MissCause]: (about: About) => string } = {
 }
 
 /** What there is to say about a miss, in so far as it matters. */
-export interface About {
+export interface MissFacts {
   readonly block?: string
   readonly from?: string
   readonly to?: string
@@ -64,9 +64,9 @@ export interface About {
   readonly minimum?: number
 }
 
-export function missOf(cause: MissCause, tokens: number, about: About = {}, block?: Block): Miss {
+export function createMiss(cause: MissCause, tokens: number, about: MissFacts = {}, block?: Block): Miss {
   const named = block && { id: block.id, type: block.type, ...(block.path !== undefined && { path: block.path }) }
-  const words = told[cause]({ block: named ? `${named.id} (${named.path ?? named.type})` : 'a block', ...about })
+  const words = missTexts[cause]({ block: named ? `${named.id} (${named.path ?? named.type})` : 'a block', ...about })
   return { cause, tokens: Math.round(tokens), ...(named && { block: named }), words }
 }
 

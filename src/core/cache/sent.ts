@@ -1,14 +1,14 @@
 import type { Estimator } from '../estimate/estimator.ts'
-import type { Line } from '../render/show.ts'
-import type { Change, PromptRecord, ResponseReceived, ShownPrint } from '../timeline/change.ts'
+import type { RenderedBlock } from '../render/show.ts'
+import type { Change, PromptRecord, ResponseReceived, ShownFingerprints } from '../timeline/change.ts'
 import type { RecordedCall } from './calls.ts'
 
 /** A prompt as it was sent: what was shown by hash and by block, where the marks stood, and what all of it weighs. */
-export interface Sent {
+export interface SentPrompt {
   readonly response: ResponseReceived
   readonly prompt: PromptRecord
   readonly at: number
-  readonly lines: readonly Line[]
+  readonly lines: readonly RenderedBlock[]
   readonly count: number
   /** Hashes of the blocks; shared with later prompts that only grew, so look below `count`. */
   readonly hashes: readonly (number | undefined)[]
@@ -19,21 +19,21 @@ export interface Sent {
 }
 
 /** Puts prompts together again, one after the other. */
-export function createReader(estimator: Estimator): (call: RecordedCall) => Sent {
+export function createPromptReader(estimator: Estimator): (call: RecordedCall) => SentPrompt {
   let hashes: (number | undefined)[] = []
-  let weighed: { readonly lines: readonly Line[]; readonly sums: number[] } | undefined
+  let weighed: { readonly lines: readonly RenderedBlock[]; readonly sums: number[] } | undefined
 
   /** Of the first so many blocks, for lines that only grow. */
-  function sumsOf(lines: readonly Line[], count: number): readonly number[] {
+  function sumsOf(lines: readonly RenderedBlock[], count: number): readonly number[] {
     if (weighed?.lines !== lines || weighed.sums.length > count + 1) weighed = { lines, sums: [0] }
     const { sums } = weighed
-    for (let n = sums.length - 1; n < count; n++) sums.push((sums[n] as number) + estimator.parts((lines[n] as Line).parts))
+    for (let n = sums.length - 1; n < count; n++) sums.push((sums[n] as number) + estimator.parts((lines[n] as RenderedBlock).parts))
     return sums
   }
 
   return ({ response, lines, count, since }) => {
     const prompt = response.prompt ?? {}
-    hashes = withNew(hashes, prompt.shown, count)
+    hashes = extendHashes(hashes, prompt.shown, count)
     const sums = sumsOf(lines, count)
     const system = (prompt.system?.size ?? 0) / CHARACTERS_PER_TOKEN
     const estimated = system + (sums[count] as number) + (prompt.tail?.size ?? 0) / CHARACTERS_PER_TOKEN
@@ -48,7 +48,7 @@ export function createReader(estimator: Estimator): (call: RecordedCall) => Sent
 const CHARACTERS_PER_TOKEN = 4
 
 /** A prompt that only grew adds to the list; an edited one makes another. Where nobody wrote anything down there is a gap. */
-function withNew(known: (number | undefined)[], print: ShownPrint | undefined, count: number): (number | undefined)[] {
+function extendHashes(known: (number | undefined)[], print: ShownFingerprints | undefined, count: number): (number | undefined)[] {
   if (!print) return Array.from({ length: count }, () => undefined)
   if (print.from === known.length) {
     for (const hash of print.hashes) known.push(hash)
@@ -58,7 +58,7 @@ function withNew(known: (number | undefined)[], print: ShownPrint | undefined, c
 }
 
 /** The first block of `before`, up to and with position `until`, that `now` does not show in its place. */
-export function firstDifference(before: Sent, now: Sent, until: number): number | undefined {
+export function firstDifference(before: SentPrompt, now: SentPrompt, until: number): number | undefined {
   if (before.hashes === now.hashes) return undefined
   for (let position = 0; position <= Math.min(until, before.count - 1); position++) {
     const [was, is] = [before.hashes[position], position < now.count ? now.hashes[position] : undefined]

@@ -2,24 +2,24 @@
  * What in a text looks as if it were another one tomorrow, or for another user: dates, times, ids. Version numbers, ports, prices,
  * opening hours and examples look like them and are not: what stands before or behind them tells.
  */
-export type SuspectRule = 'date in system text' | 'time in system text' | 'id in system text'
+export type VolatileTextRule = 'date in system text' | 'time in system text' | 'id in system text'
 
-export interface Suspected {
-  readonly rule: SuspectRule
+export interface VolatileMatch {
+  readonly rule: VolatileTextRule
   readonly at: number
   readonly length: number
   readonly advice: string
 }
 
-interface Suspect {
-  readonly rule: SuspectRule
+interface VolatilePattern {
+  readonly rule: VolatileTextRule
   readonly pattern: RegExp
   /** Right before it, or right behind it: then it is something else. */
   readonly unlessAfter?: RegExp
   readonly unlessBefore?: RegExp
 }
 
-const advices: { readonly [R in SuspectRule]: string } = {
+const advices: { readonly [R in VolatileTextRule]: string } = {
   'date in system text': 'what changes belongs into the announce, which is never cached',
   'time in system text': 'what changes belongs into the announce, which is never cached',
   'id in system text': 'an id of a user, a session or a request makes a text of its own for each: leave it out',
@@ -35,16 +35,16 @@ const money = /[$€£¥]\s?$/
 const range = /\b\d{1,2}:\d\d\s*(?:-|–|to|and|until)\s*$/
 const rangeGoesOn = /^\s*(?:-|–|to|and|until)\s*\d{1,2}:\d\d/
 
-const date = (pattern: string): Suspect => ({ rule: 'date in system text', pattern: new RegExp(pattern, 'gi'), unlessAfter: fixed })
-const time = (pattern: string): Suspect => ({
+const date = (pattern: string): VolatilePattern => ({ rule: 'date in system text', pattern: new RegExp(pattern, 'gi'), unlessAfter: fixed })
+const time = (pattern: string): VolatilePattern => ({
   rule: 'time in system text',
   pattern: new RegExp(pattern, 'gi'),
   unlessAfter: new RegExp(`${fixed.source}|${range.source}`, 'i'),
   unlessBefore: rangeGoesOn,
 })
-const id = (pattern: RegExp): Suspect => ({ rule: 'id in system text', pattern })
+const id = (pattern: RegExp): VolatilePattern => ({ rule: 'id in system text', pattern })
 
-const suspects: readonly Suspect[] = [
+const volatilePatterns: readonly VolatilePattern[] = [
   date(`\\b${year}([-/.])\\d{1,2}\\1\\d{1,2}\\b`),
   date(`(?<![\\d.])\\d{1,2}([/.])\\d{1,2}\\1${year}\\b(?!\\.\\d)`),
   date(`\\b(?:\\d{1,2}(?:\\.|st|nd|rd|th)? (?:of )?)?(?:${months})\\.?(?: \\d{1,2}(?:st|nd|rd|th)?,?)? ${year}\\b`),
@@ -67,11 +67,11 @@ const suspects: readonly Suspect[] = [
 ]
 
 /** The first of each rule. */
-export function suspectsIn(text: string): readonly Suspected[] {
-  const found = new Map<SuspectRule, Suspected>()
-  for (const suspect of suspects) {
+export function findVolatileText(text: string): readonly VolatileMatch[] {
+  const found = new Map<VolatileTextRule, VolatileMatch>()
+  for (const suspect of volatilePatterns) {
     if (found.has(suspect.rule)) continue
-    const match = [...text.matchAll(suspect.pattern)].find(({ 0: words, index }) => !excused(text, index, words.length, suspect))
+    const match = [...text.matchAll(suspect.pattern)].find(({ 0: words, index }) => !isExempt(text, index, words.length, suspect))
     if (match) found.set(suspect.rule, { rule: suspect.rule, at: match.index, length: match[0].length, advice: advices[suspect.rule] })
   }
   return [...found.values()]
@@ -80,7 +80,7 @@ export function suspectsIn(text: string): readonly Suspected[] {
 /** As far as anyone looks back for a reason. */
 const AROUND = 24
 
-function excused(text: string, at: number, length: number, { unlessAfter, unlessBefore }: Suspect): boolean {
+function isExempt(text: string, at: number, length: number, { unlessAfter, unlessBefore }: VolatilePattern): boolean {
   const [before, behind] = [text.slice(Math.max(0, at - AROUND), at), text.slice(at + length, at + length + AROUND)]
   return unlessAfter?.test(before) === true || unlessBefore?.test(behind) === true
 }

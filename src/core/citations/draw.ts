@@ -1,7 +1,7 @@
 import type { CitedSource, SourceMap } from './source-map.ts'
 
 /** `<sup class="cite" data-sids="1,3">` with a link where there is something to link to. */
-export function drawSuperscript(ids: readonly number[], sources: SourceMap): string {
+export function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   const marks = ids.map((id) => {
     const url = webAddress(sources.get(id))
     if (url === undefined) return `[S:${id}]`
@@ -11,7 +11,7 @@ export function drawSuperscript(ids: readonly number[], sources: SourceMap): str
 }
 
 /** `[title](url)`, or the title when there is nothing to link to. */
-export function drawLink(id: number, source: CitedSource, embedImages: boolean): string {
+export function formatLink(id: number, source: CitedSource, embedImages: boolean): string {
   const url = webAddress(source)
   const title = escapeTitle(source.title?.trim() || source.url?.trim() || `Source ${id}`)
   if (url === undefined) return title

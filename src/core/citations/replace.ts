@@ -1,4 +1,4 @@
-import { drawLink, drawSuperscript } from './draw.ts'
+import { formatLink, formatSuperscript } from './draw.ts'
 import { type Citation, createCitationScanner } from './scan.ts'
 import type { CitationFormat, CitationReplacer, CitedSource, SourceMap } from './source-map.ts'
 
@@ -19,20 +19,20 @@ export interface CitationReplacerOptions {
 }
 
 /** A replacer that tells how much it holds, so that what it hands on can be set beside the text it was made of. */
-export interface HoldingReplacer extends CitationReplacer {
+export interface BufferingReplacer extends CitationReplacer {
   /** How many of the characters pushed are held and not yet in any output. */
   readonly held: number
 }
 
 /** What was met so far. */
-interface Seen {
+interface CitationTally {
   readonly used: Set<number>
   readonly unresolved: Set<number>
   readonly usage: Set<number>
   readonly links: Map<number, { readonly source: CitedSource; readonly text: string }>
 }
 
-export function createCitationReplacer(options: CitationReplacerOptions): HoldingReplacer {
+export function createCitationReplacer(options: CitationReplacerOptions): BufferingReplacer {
   const { push, flush, held, seen } = createCitationRewriter(options)
   return {
     push,
@@ -57,7 +57,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options
   const replaces = format !== 'verbatim' && (options.replaceCitations ?? true)
   const strips = format !== 'verbatim' && options.stripUsage
-  let seen: Seen | undefined // most texts cite nothing
+  let seen: CitationTally | undefined // most texts cite nothing
 
   function draw(citation: Citation): string {
     seen ??= { used: new Set(), unresolved: new Set(), usage: new Set(), links: new Map() }
@@ -78,7 +78,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
     if (known.length === 0 && !keepUnresolved) return ''
     const shown = known.length === 0 || (format === 'html' && keepUnresolved && !firstOnly) ? citation.ids : known
     const ids = firstOnly ? shown.slice(0, 1) : shown
-    if (format === 'html') return drawSuperscript(ids, sources)
+    if (format === 'html') return formatSuperscript(ids, sources)
     return known.length === 0 ? citation.text : ids.map((id) => link(id, sources.get(id) as CitedSource)).join(' ')
   }
 
@@ -86,7 +86,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
   function link(id: number, source: CitedSource): string {
     const known = seen?.links.get(id)
     if (known?.source === source) return known.text
-    const text = drawLink(id, source, embedImages)
+    const text = formatLink(id, source, embedImages)
     seen?.links.set(id, { source, text })
     return text
   }
@@ -97,7 +97,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
     superscripts: format === 'html',
     changesCitations: replaces,
     changesUsage: strips,
-    draw,
+    replace: draw,
   })
 
   return { push: scanner.push, flush: scanner.flush, held: scanner.held, seen: () => seen }

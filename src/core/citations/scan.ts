@@ -18,7 +18,7 @@ export interface CitationScannerOptions {
   readonly changesCitations: boolean
   readonly changesUsage: boolean
   /** Called once for each citation that is not code, in order; its answer stands in the output. */
-  draw(citation: Citation): string
+  replace(citation: Citation): string
 }
 
 export interface CitationScanner {
@@ -65,7 +65,7 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
       }
       if (!(previous === backtick && text.charCodeAt(found.end) === backtick)) {
         const source = text.slice(at, found.end)
-        const drawn = options.draw({ kind: found.kind, ids: found.ids, text: source })
+        const drawn = options.replace({ kind: found.kind, ids: found.ids, text: source })
         if (drawn !== source) {
           out += text.slice(copied, at) + drawn
           copied = found.end

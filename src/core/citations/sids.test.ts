@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { extractSids, isReadable, rewriteSids } from './sids.ts'
+import { extractSids, hasReadableText, rewriteSids } from './sids.ts'
 
 describe('the ids that a text cites', () => {
   it('are found in tokens and in superscripts, once each, ascending', () => {
@@ -43,7 +43,7 @@ describe('new numbers for cited sources', () => {
 })
 
 describe('whether something is left to read', () => {
-  const readable = (text: string) => isReadable(text, (sid) => sid === 1)
+  const readable = (text: string) => hasReadableText(text, (sid) => sid === 1)
 
   it('without citations of which nothing is known, and without usage', () => {
     expect(

@@ -6,20 +6,20 @@
  * Full-width brackets, other colons and dashes count as the plain ones, and invisible characters do not count at all:
  * models and keyboards put them there. This is for matching only; text that is not a token is never changed.
  */
-export type TokenRead =
+export type TokenMatch =
   | { readonly kind: 'none' }
   /** The text ended. What it may still become. */
   | { readonly kind: 'partial'; readonly cite: boolean; readonly usage: boolean }
   | { readonly kind: 'cite' | 'usage'; readonly ids: readonly number[]; readonly end: number }
 
-const longestToken = 96
-const widestRange = 101
-const longestNumber = 15
+const maxTokenLength = 96
+const maxRange = 101
+const maxDigits = 15
 
-const none: TokenRead = { kind: 'none' }
-const either: TokenRead = { kind: 'partial', cite: true, usage: true }
-const citeOnly: TokenRead = { kind: 'partial', cite: true, usage: false }
-const usageOnly: TokenRead = { kind: 'partial', cite: false, usage: true }
+const noToken: TokenMatch = { kind: 'none' }
+const either: TokenMatch = { kind: 'partial', cite: true, usage: true }
+const citeOnly: TokenMatch = { kind: 'partial', cite: true, usage: false }
+const usageOnly: TokenMatch = { kind: 'partial', cite: false, usage: true }
 
 /** Whether a token may begin with this character. */
 export const opensToken = (code: number): boolean => code === 91 || code === 0xff3b
@@ -35,61 +35,61 @@ export function mayOpenToken(text: string, at: number): boolean {
 }
 
 /** Reads the token that the bracket at `at` may begin. */
-export function readToken(text: string, at: number): TokenRead {
-  const end = Math.min(text.length, at + longestToken)
-  const cut = text.length < at + longestToken
-  let index = skipSilent(text, at + 1, end)
-  if (index === end) return cut ? either : none
-  if (!opensToken(text.charCodeAt(index))) return none
+export function readToken(text: string, at: number): TokenMatch {
+  const end = Math.min(text.length, at + maxTokenLength)
+  const cut = text.length < at + maxTokenLength
+  let index = skipInvisible(text, at + 1, end)
+  if (index === end) return cut ? either : noToken
+  if (!opensToken(text.charCodeAt(index))) return noToken
 
   index = skipSpace(text, index + 1, end)
-  if (index === end) return cut ? either : none
+  if (index === end) return cut ? either : noToken
   const isUsage = (text.charCodeAt(index) | 32) === 117
-  const partial = cut ? (isUsage ? usageOnly : citeOnly) : none
+  const partial = cut ? (isUsage ? usageOnly : citeOnly) : noToken
   for (const letter of isUsage ? usageLetters : citeLetters) {
-    index = skipSilent(text, index, end)
+    index = skipInvisible(text, index, end)
     if (index === end) return partial
-    if ((text.charCodeAt(index) | 32) !== letter) return none
+    if ((text.charCodeAt(index) | 32) !== letter) return noToken
     index++
   }
   index = skipSpace(text, index, end)
   if (index === end) return partial
-  if (!isColon(text.charCodeAt(index))) return none
+  if (!isColon(text.charCodeAt(index))) return noToken
 
   const bodyStart = index + 1
   index = bodyStart
   while (index < end && !isBracket(text.charCodeAt(index))) index++
-  if (index === end) return text.length + 2 <= at + longestToken ? partial : none
-  if (opensToken(text.charCodeAt(index))) return none
-  const body = foldBody(text.slice(bodyStart, index))
-  const ids = idsIn(body)
-  if (isUsage ? body === '' : ids.length === 0) return none
-  index = skipSilent(text, index + 1, end)
+  if (index === end) return text.length + 2 <= at + maxTokenLength ? partial : noToken
+  if (opensToken(text.charCodeAt(index))) return noToken
+  const body = normalizeBody(text.slice(bodyStart, index))
+  const ids = parseIds(body)
+  if (isUsage ? body === '' : ids.length === 0) return noToken
+  index = skipInvisible(text, index + 1, end)
   if (index === end) return partial
-  return closesToken(text.charCodeAt(index)) ? { kind: isUsage ? 'usage' : 'cite', ids, end: index + 1 } : none
+  return closesToken(text.charCodeAt(index)) ? { kind: isUsage ? 'usage' : 'cite', ids, end: index + 1 } : noToken
 }
 
 const usageLetters = [117, 115, 97, 103, 101]
 const citeLetters = [115]
 
 /** `1, 3, 5-7` as numbers: in the order written, ranges ascending, each once. Anything else in the list is passed over. */
-export function idsIn(list: string): readonly number[] {
+export function parseIds(list: string): readonly number[] {
   if (/^[1-9]\d{0,8}$/.test(list)) return [Number(list)]
   const ids = new Set<number>()
   for (const piece of list.split(',')) {
     const match = /^\s*(\d+)\s*(?:-\s*(\d+)\s*)?$/.exec(piece)
     const [first, last] = [match?.[1], match?.[2] ?? match?.[1]]
-    if (first === undefined || last === undefined || first.length > longestNumber || last.length > longestNumber) continue
+    if (first === undefined || last === undefined || first.length > maxDigits || last.length > maxDigits) continue
     const low = Math.min(Number(first), Number(last))
     const high = Math.max(Number(first), Number(last))
-    if (high - low >= widestRange) continue
+    if (high - low >= maxRange) continue
     for (let id = Math.max(low, 1); id <= high; id++) ids.add(id)
   }
   return [...ids]
 }
 
 /** Invisible characters gone, look-alikes of colon, dash and brackets made plain. */
-export function foldBody(body: string): string {
+export function normalizeBody(body: string): string {
   if (isAscii(body)) return body
   return body
     .replace(/[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g, '')
@@ -104,15 +104,15 @@ function isAscii(text: string): boolean {
   return true
 }
 
-function skipSilent(text: string, from: number, end: number): number {
+function skipInvisible(text: string, from: number, end: number): number {
   let index = from
-  while (index < end && isSilent(text.charCodeAt(index))) index++
+  while (index < end && isInvisible(text.charCodeAt(index))) index++
   return index
 }
 
 function skipSpace(text: string, from: number, end: number): number {
   let index = from
-  while (index < end && (isSpace(text.charCodeAt(index)) || isSilent(text.charCodeAt(index)))) index++
+  while (index < end && (isSpace(text.charCodeAt(index)) || isInvisible(text.charCodeAt(index)))) index++
   return index
 }
 
@@ -121,7 +121,7 @@ const isBracket = (code: number): boolean => opensToken(code) || closesToken(cod
 const isColon = (code: number): boolean => code === 58 || code === 0xff1a || code === 0xfe55 || code === 0xfe30
 
 /** Zero-width and direction marks. */
-const isSilent = (code: number): boolean =>
+const isInvisible = (code: number): boolean =>
   code > 0x600 &&
   ((code >= 0x200b && code <= 0x200f) ||
     (code >= 0x202a && code <= 0x202e) ||

@@ -15,7 +15,7 @@ import {
   words,
 } from '../../../test/support/compact.ts'
 import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
-import { call, completion, header, minute, place, result } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, result } from '../../testing/blocks.ts'
 import { artifactContent, artifactDigest, toolCall, userEvent } from '../block/index.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { applyChange } from '../timeline/apply.ts'
@@ -86,7 +86,7 @@ describe('a compaction', () => {
       kind: 'file' as const,
       visibility: 'external' as const,
     }
-    const inside = [call('pdf1', 'rendering_tools.write_pdf', 't1', 3), artifactDigest(place('pdf1', 't1', 3), digest)]
+    const inside = [call('pdf1', 'rendering_tools.write_pdf', 't1', 3), artifactDigest(blockOrigin('pdf1', 't1', 3), digest)]
     const before = timelineOf([...turn(1, 2, inside), ...turns(2, 6), ...open(7)])
     const input = plan(before, { limit: 900 })?.history?.request.user ?? ''
     for (const said of ['fi:t1.files/report.pdf', 'application/pdf', 'pdf1']) expect(input).toContain(said)
@@ -111,10 +111,10 @@ describe('a compaction', () => {
   it('is shown whole, however long the paths and however scattered the sources: preferences and the way to the index stand last', () => {
     const path = (i: number) => `fi:t1.files/${Array.from({ length: 4 }, () => 'd'.repeat(200)).join('/')}/${i}.md`
     const files = Array.from({ length: 60 }, (_, i) => [
-      toolCall(place(`w${i}`, 't1', i), { toolId: 'react.write', params: { path: path(i) } }),
-      artifactDigest(place(`w${i}`, 't1', i), { artifact_path: path(i), mime: 'text/markdown' }),
-      toolCall(place(`r${i}`, 't1', i), { toolId: 'react.read', params: { paths: [path(i + 100)] } }),
-      artifactContent(place(`r${i}`, 't1', i), {
+      toolCall(blockOrigin(`w${i}`, 't1', i), { toolId: 'react.write', params: { path: path(i) } }),
+      artifactDigest(blockOrigin(`w${i}`, 't1', i), { artifact_path: path(i), mime: 'text/markdown' }),
+      toolCall(blockOrigin(`r${i}`, 't1', i), { toolId: 'react.read', params: { paths: [path(i + 100)] } }),
+      artifactContent(blockOrigin(`r${i}`, 't1', i), {
         path: path(i + 100),
         mime: 'text/plain',
         text: words(10_000),
@@ -211,7 +211,7 @@ describe('a compaction', () => {
         }),
       },
       call('w', 'react.write', 't1', 4),
-      artifactDigest(place('w', 't1', 4), { artifact_path: 'fi:t1.files/a.md' }),
+      artifactDigest(blockOrigin('w', 't1', 4), { artifact_path: 'fi:t1.files/a.md' }),
     ]
     const text = summaryOf(compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline).text
     expect(text).toContain('<read-files>\nfi:t1.files/b.md\n</read-files>\n\n<modified-files>\nfi:t1.files/a.md\n</modified-files>')

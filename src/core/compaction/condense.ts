@@ -4,15 +4,15 @@ import type { Estimator } from '../estimate/estimator.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { midTurnPath, turnIndexPath } from '../path/build.ts'
 import { oneLine } from '../render/text.ts'
-import { ledgerOf } from './ledger.ts'
-import { newestWithin } from './within.ts'
+import { callReport } from './ledger.ts'
+import { lastLinesWithin } from './within.ts'
 
 const CHECKPOINT = 'react.current_turn.compaction_checkpoint'
 const LARGE_INPUT = 12_000
 const NARRATIVE_CHARS = 12_000
 const FOLDED_CHARS = 6000
 
-const loop: ReadonlySet<string> = new Set([
+const loopTypes: ReadonlySet<string> = new Set([
   'react.notes',
   'react.thinking',
   'react.decision.raw',
@@ -31,7 +31,7 @@ export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator):
   return prefix.filter((block) => {
     if (block.meta?.hidden_reason === 'compaction') return false // in an earlier checkpoint, and in the ledger of this one
     if (block.type === 'turn.header' || block.type === 'react.note') return false // notes are memory, and short
-    if (loop.has(block.type)) return true
+    if (loopTypes.has(block.type)) return true
     if (block.type.startsWith('user.')) return tokens.content(block) >= LARGE_INPUT
     const plan = readPlan(block)
     if (plan) return newestPlans.get(plan.plan_id) !== block
@@ -64,7 +64,7 @@ export function checkpoint(
     : 'none: the summariser gave no text; rely on the ledger'
   const gone = new Set([...prefix.filter(isHidden), ...input.folded])
   const inputs = prefix.filter((block) => gone.has(block) && block.type.startsWith('user.'))
-  const ledger = ledgerOf(prefix, turnId, tokens, input.ledgerChars)
+  const ledger = callReport(prefix, turnId, tokens, input.ledgerChars)
   return {
     type: CHECKPOINT,
     author: 'system',
@@ -80,7 +80,7 @@ export function checkpoint(
       `recovery: react.read the paths below; react.read(["${turnIndexPath(turnId)}"]) lists everything of this turn`,
       'semantic_progress:',
       narrative,
-      ...folding(inputs),
+      ...foldedInputLines(inputs),
       'engineering_ledger:',
       ...(ledger.length > 0 ? ledger : ['- no calls']),
       `[/MID-TURN COMPACTION ${number}]`,
@@ -90,10 +90,10 @@ export function checkpoint(
 }
 
 /** The newest of them; the turn index lists all. */
-function folding(inputs: readonly Block[]): readonly string[] {
+function foldedInputLines(inputs: readonly Block[]): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
   const all = [...paths].map(([path, { text }]) => `- ${path}${text ? ` | ${oneLine(text, 180)}` : ''}`)
-  const shown = newestWithin(all, FOLDED_CHARS)
+  const shown = lastLinesWithin(all, FOLDED_CHARS)
   if (all.length === 0) return []
   return ['folded_input:', ...(all.length > shown.length ? [`- ... ${all.length - shown.length} earlier`] : []), ...shown]
 }

@@ -6,7 +6,7 @@ import { timelineOf } from '../../../test/support/timelines.ts'
 import { callOf } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { started } from './report.ts'
+import { startedReport } from './report.ts'
 
 describe('the trigger', () => {
   it('timeline 11.83: exactly at the limit nothing is compacted, and nothing is looked at', () => {
@@ -20,8 +20,12 @@ describe('the trigger', () => {
     const planned = plan(ten, { limit: 2000, systemTokens: 1, renderedTokens: 2000 })
     if (!planned) throw new Error('no plan')
     const finished = finish(ten, planned)
-    expect([started(planned).status, finished.status]).toEqual(['started', 'completed'])
-    expect(finished.report).toMatchObject({ compaction_id: started(planned).compaction_id, kind: 'history', trigger_reason: 'over_limit' })
+    expect([startedReport(planned).status, finished.status]).toEqual(['started', 'completed'])
+    expect(finished.report).toMatchObject({
+      compaction_id: startedReport(planned).compaction_id,
+      kind: 'history',
+      trigger_reason: 'over_limit',
+    })
     expect(finished.report.after_tokens).toBeLessThan(finished.report.before_tokens)
     expect(finished.report.compacted_tokens).toBe(finished.report.before_tokens - (finished.report.after_tokens ?? 0))
   })
@@ -93,7 +97,7 @@ describe('the cut', () => {
     const planned = plan(timeline)
     expect(planned?.kind).toBe('history_with_split_turn')
     expect(planned?.history?.leaving.retained[0]).toMatchObject({ type: 'turn.header', turn_id: 't4' })
-    expect(started(planned as NonNullable<typeof planned>)).toMatchObject({ split_turn: true, current_turn: 't4' })
+    expect(startedReport(planned as NonNullable<typeof planned>)).toMatchObject({ split_turn: true, current_turn: 't4' })
   })
 
   it('never separates a call from its results, nor puts the current turn behind a summary, whatever the timeline', () => {

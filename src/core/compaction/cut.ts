@@ -17,7 +17,7 @@ export interface Cut {
 }
 
 /** Where what the last compaction put there ends: the summary and everything it carried along. */
-export function frontOf(blocks: readonly Block[]): number {
+export function historyStart(blocks: readonly Block[]): number {
   const front = blocks.findIndex((block) => block.type !== 'conv.range.summary' && block.meta?.preserved_by_compaction !== true)
   return front === -1 ? blocks.length : front
 }
@@ -28,26 +28,26 @@ export function findCut(
   tokensAt: (position: number) => number,
   { keep, currentTurnId }: { readonly keep: number; readonly currentTurnId: string },
 ): Cut | undefined {
-  const front = frontOf(blocks)
-  const reached = reachBack(blocks.length, front, tokensAt, keep)
+  const front = historyStart(blocks)
+  const reached = positionKeeping(blocks.length, front, tokensAt, keep)
   if (reached === undefined) return undefined
   const candidates = cutCandidates(blocks, front)
   // Where nothing may be cut after the threshold, one large round ends the timeline: everything before it may still leave.
   const chosen = candidates.find((position) => position >= reached) ?? candidates.at(-1)
-  return chosen === undefined ? undefined : settle(blocks, front, backOverSilent(blocks, chosen), currentTurnId)
+  return chosen === undefined ? undefined : resolveCut(blocks, front, backOverSystemBlocks(blocks, chosen), currentTurnId)
 }
 
 /** The cut before the last `turns` turns, whatever they hold; undefined when that leaves nothing to compact. */
 export function cutBeforeRecent(blocks: readonly Block[], turns: number, currentTurnId: string): Cut | undefined {
-  const front = frontOf(blocks)
+  const front = historyStart(blocks)
   const starts = turnStarts(blocks, front)
   const start = starts[Math.max(0, starts.length - Math.max(1, turns))]
-  return start === undefined || start <= front ? undefined : settle(blocks, front, start, currentTurnId)
+  return start === undefined || start <= front ? undefined : resolveCut(blocks, front, start, currentTurnId)
 }
 
 /** After everything that the current turn has done, its last round too: for when that round alone is more than fits. */
 export function cutAfterAll(blocks: readonly Block[], currentTurnId: string): Cut | undefined {
-  const current = startOf(blocks, frontOf(blocks), currentTurnId)
+  const current = turnStartOf(blocks, historyStart(blocks), currentTurnId)
   return current === -1 ? undefined : { cut: blocks.length, historyEnd: current, prefixStart: current }
 }
 
@@ -59,7 +59,7 @@ export function turnStarts(blocks: readonly Block[], front: number): readonly nu
 }
 
 /** From the end backwards until the tokens reach `keep`. */
-function reachBack(size: number, front: number, tokensAt: (position: number) => number, keep: number): number | undefined {
+function positionKeeping(size: number, front: number, tokensAt: (position: number) => number, keep: number): number | undefined {
   let sum = 0
   for (let position = size - 1; position >= front; position--) {
     sum += tokensAt(position)
@@ -71,7 +71,7 @@ function reachBack(size: number, front: number, tokensAt: (position: number) => 
 const messages: ReadonlySet<string> = new Set(['user.prompt', 'assistant.completion', 'react.tool.call', 'turn.header'])
 const silentAuthors: ReadonlySet<string> = new Set(['system', 'tool'])
 
-function mayBegin({ type, author }: Block): boolean {
+function canStartSuffix({ type, author }: Block): boolean {
   if (type === 'react.tool.result' || type === 'conv.range.summary') return false
   return messages.has(type) || !silentAuthors.has(author)
 }
@@ -82,32 +82,33 @@ function cutCandidates(blocks: readonly Block[], front: number): readonly number
   const candidates: number[] = []
   let open = -1
   blocks.forEach((block, position) => {
-    if (position >= front && position > open && mayBegin(block)) candidates.push(position)
+    if (position >= front && position > open && canStartSuffix(block)) candidates.push(position)
     open = Math.max(open, ends.get(position) ?? -1)
   })
   return candidates
 }
 
 /** What the runtime said just before belongs to what follows, within a turn. */
-function backOverSilent(blocks: readonly Block[], position: number): number {
+function backOverSystemBlocks(blocks: readonly Block[], position: number): number {
   const turnId = blocks[position]?.turn_id
   let cut = position
   while (cut > 0) {
     const before = blocks[cut - 1] as Block
-    if (before.turn_id !== turnId || before.type === 'react.tool.result' || before.type === 'conv.range.summary' || mayBegin(before)) break
+    if (before.turn_id !== turnId || before.type === 'react.tool.result' || before.type === 'conv.range.summary' || canStartSuffix(before))
+      break
     cut--
   }
   return cut
 }
 
 /** An older turn that would be split leaves whole; the current one stays and is condensed up to the cut. */
-function settle(blocks: readonly Block[], front: number, position: number, currentTurnId: string): Cut | undefined {
-  const current = startOf(blocks, front, currentTurnId)
+function resolveCut(blocks: readonly Block[], front: number, position: number, currentTurnId: string): Cut | undefined {
+  const current = turnStartOf(blocks, front, currentTurnId)
   if (current !== -1 && position > current) return { cut: position, historyEnd: current, prefixStart: current }
   const starts = turnStarts(blocks, front)
   const cut = starts.find((start) => start >= position)
   return cut === undefined || cut <= front ? undefined : { cut, historyEnd: cut }
 }
 
-const startOf = (blocks: readonly Block[], front: number, turnId: string) =>
+const turnStartOf = (blocks: readonly Block[], front: number, turnId: string) =>
   blocks.findIndex((block, position) => position >= front && block.turn_id === turnId)

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { Digest, readDigest } from '../block/digest.ts'
-import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { type Block, callIdOf, isHidden } from '../block/envelope.ts'
 import { oncePerBlock } from '../block/once.ts'
 import { readToolCall } from '../block/tool.ts'
 import { cutText } from '../expiry/shorten.ts'
-import { defined, isObject, parseJson } from '../json.ts'
+import { isObject, omitUndefined, parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
 import { unsafeReason } from '../path/safety.ts'
 import { oneLine } from '../render/text.ts'
@@ -90,7 +90,7 @@ const MOST_HIDDEN = 200
 export function extendDigest(previous: CompactionDigest, blocks: readonly Block[], sids: readonly number[]): CompactionDigest {
   const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[readToolCall(block)?.tool_call_id, block] as const] : [])))
   const toolOf = (block: Block) => {
-    const call = tools.get(callOf(block))
+    const call = tools.get(callIdOf(block))
     return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
   }
   const found = blocks.flatMap((block) => artifactEntry(block, toolOf(block)) ?? [])
@@ -140,7 +140,7 @@ const distinct = (before: readonly string[], added: readonly string[]) => latest
 function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry | undefined {
   const digest = readDigest(block) ?? contentDigest(block)
   if (!digest) return undefined
-  return defined({
+  return omitUndefined({
     turn_id: block.turn_id,
     ts: block.ts,
     artifact_path: digest.artifact_path,
@@ -150,7 +150,7 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
     kind: digest.kind,
     visibility: digest.visibility,
     tool_id: toolId,
-    tool_call_id: digest.tool_call_id ?? callOf(block),
+    tool_call_id: digest.tool_call_id ?? callIdOf(block),
     sources_used: digest.sources_used,
   })
 }
@@ -159,7 +159,7 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))
-  return parsed.success ? parsed.data : defined({ artifact_path: block.path, mime: block.mime })
+  return parsed.success ? parsed.data : omitUndefined({ artifact_path: block.path, mime: block.mime })
 }
 
 function turnEntry(block: Block): CompactionDigest['turns'] {
@@ -170,14 +170,14 @@ function memsearchEntry(block: Block, blocks: readonly Block[]): CompactionDiges
   const call = readToolCall(block)
   if (call?.tool_id !== 'react.memsearch') return []
   const { query, targets, top_k, days } = call.params
-  const result = blocks.find((other) => other.type === 'react.tool.result' && callOf(other) === call.tool_call_id && !readDigest(other))
+  const result = blocks.find((other) => other.type === 'react.tool.result' && callIdOf(other) === call.tool_call_id && !readDigest(other))
   const found = parseJson(result?.text)
   const rows = isObject(found) ? found.hits : found
   const hits = Array.isArray(rows) ? rows.filter(isObject) : []
   const strings = (values: readonly unknown[]) => [...new Set(values.filter((value) => typeof value === 'string'))].slice(0, 20)
   const snippets = hits.flatMap(({ snippets: inside }) => (Array.isArray(inside) ? inside.filter(isObject) : []))
   return [
-    defined({
+    omitUndefined({
       query: oneLine(typeof query === 'string' ? query : '', 256),
       targets,
       top_k,
@@ -193,5 +193,5 @@ function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
   if (!isHidden(block) || block.path === undefined) return []
   const { path, type, turn_id, ts, mime } = block
   const replacement_text = block.meta?.replacement_text
-  return [defined({ path, type, turn_id, ts, mime, replacement_text: replacement_text && cutText(replacement_text, 200) })]
+  return [omitUndefined({ path, type, turn_id, ts, mime, replacement_text: replacement_text && cutText(replacement_text, 200) })]
 }

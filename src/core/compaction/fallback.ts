@@ -9,7 +9,7 @@ const PREVIOUS_CHARS = 8000
  * A summary without a model, for one case only: the prompt was too long, so the turn cannot go on without a shorter one, and the
  * model that should summarise did not answer. It says what was asked and answered; the appendix and the digest say the rest.
  */
-export function mechanicalSummary(blocks: readonly Block[], previous: string | undefined): string {
+export function fallbackSummary(blocks: readonly Block[], previous: string | undefined): string {
   const turns = new Map<string, { request?: string; answer?: string }>()
   for (const block of blocks) {
     const turn = turns.get(block.turn_id) ?? {}

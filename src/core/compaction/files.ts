@@ -1,5 +1,5 @@
 import { readDigest } from '../block/digest.ts'
-import { type Block, callOf } from '../block/envelope.ts'
+import { type Block, callIdOf } from '../block/envelope.ts'
 import { readToolCall } from '../block/tool.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { isObject } from '../json.ts'
@@ -32,14 +32,14 @@ const MOST_ROWS = 20
 
 /** Results too large for a summary to hold, and where each can be read again; newest first. */
 export function recoverableResults(blocks: readonly Block[], tokens: Estimator): readonly string[] {
-  const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[callOf(block), readToolCall(block)?.tool_id] as const] : [])))
+  const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[callIdOf(block), readToolCall(block)?.tool_id] as const] : [])))
   return blocks
     .toReversed()
     .filter((block) => block.type === 'react.tool.result' && block.path !== undefined && !readDigest(block))
     .filter((block) => tokens.reaches(block.text ?? '', LARGE_RESULT))
     .slice(0, MOST_ROWS)
     .map((block) => {
-      const callId = callOf(block)
+      const callId = callIdOf(block)
       const said = [`tool=${tools.get(callId) ?? 'unknown'}`, ...(callId === undefined ? [] : [`call_id=${callId}`])]
       return `- ${block.path} | ${said.join(' | ')} | tokens=${tokens.content(block)}`
     })

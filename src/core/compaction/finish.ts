@@ -3,21 +3,21 @@ import type { Estimator } from '../estimate/estimator.ts'
 import type { Slice } from '../render/slice.ts'
 import { applyChange } from '../timeline/apply.ts'
 import type { Change } from '../timeline/change.ts'
-import { enter } from '../timeline/enter.ts'
+import { assignIds } from '../timeline/enter.ts'
 import { blockById, positionOf, type Timeline } from '../timeline/timeline.ts'
 import { checkpoint, foldedByCheckpoint } from './condense.ts'
-import { mechanicalSummary } from './fallback.ts'
+import { fallbackSummary } from './fallback.ts'
 import type { CompactionPlan } from './plan.ts'
-import { type CompactionReport, completed, type SkipReason, skipped } from './report.ts'
-import { coveredBy, narrativeOf, summaryBlocks } from './summary.ts'
+import { type CompactionReport, completedReport, type SkipReason, skippedReport } from './report.ts'
+import { coveredTurnIds, narrativeOf, summaryBlocks } from './summary.ts'
 
 /** What the model answered to the requests of the plan; undefined or blank where it failed. */
-export interface Answers {
+export interface SummaryAnswers {
   readonly history?: string | undefined
   readonly prefix?: string | undefined
 }
 
-export type Finished =
+export type CompactionResult =
   | { readonly status: 'completed'; readonly changes: readonly Change[]; readonly report: CompactionReport }
   | { readonly status: 'skipped'; readonly reason: SkipReason; readonly report: CompactionReport }
 
@@ -28,14 +28,14 @@ export type Finished =
 export function finishCompaction(
   timeline: Timeline,
   plan: CompactionPlan,
-  answers: Answers,
+  answers: SummaryAnswers,
   world: { readonly now: string; readonly tokens: Estimator; readonly slice: (timeline: Timeline) => Slice },
-): Finished {
+): CompactionResult {
   const { now, tokens, slice } = world
   const shown = (value: Timeline) => slice(value).shown.reduce((sum, { parts }) => sum + tokens.parts(parts), 0)
-  const skip = (reason: SkipReason): Finished => ({ status: 'skipped', reason, report: skipped(plan, reason) })
+  const skip = (reason: SkipReason): CompactionResult => ({ status: 'skipped', reason, report: skippedReport(plan, reason) })
 
-  if (!stillThere(timeline, plan)) return skip('timeline_changed')
+  if (!planStillApplies(timeline, plan)) return skip('timeline_changed')
   const summary = summaryText(plan, answers)
   if (plan.history && summary === undefined) return skip('empty_history_summary')
 
@@ -47,35 +47,35 @@ export function finishCompaction(
   }
   if (plan.history) {
     const { leaving, afterId } = plan.history
-    const blocks = enter(after, summaryBlocks(leaving, summary ?? '', now, tokens))
-    commit({ type: 'range.compacted', after_id: afterId, blocks, covered: coveredBy(leaving) })
+    const blocks = assignIds(after, summaryBlocks(leaving, summary ?? '', now, tokens))
+    commit({ type: 'range.compacted', after_id: afterId, blocks, covered: coveredTurnIds(leaving) })
   }
-  if (plan.prefix) for (const change of condensation(after, plan, plan.prefix.ids, answers.prefix, now, tokens)) commit(change)
-  for (const change of withoutBinaries(after, plan.binaries)) commit(change)
+  if (plan.prefix) for (const change of checkpointChanges(after, plan, plan.prefix.ids, answers.prefix, now, tokens)) commit(change)
+  for (const change of hideBinaries(after, plan.binaries)) commit(change)
 
   const [beforeTokens, afterTokens] = [shown(timeline), shown(after)]
   if (afterTokens >= beforeTokens) return skip('no_visible_token_reduction')
-  return { status: 'completed', changes, report: completed(plan, { beforeTokens, afterTokens, changes }) }
+  return { status: 'completed', changes, report: completedReport(plan, { beforeTokens, afterTokens, changes }) }
 }
 
-function stillThere(timeline: Timeline, plan: CompactionPlan): boolean {
+function planStillApplies(timeline: Timeline, plan: CompactionPlan): boolean {
   const ids = [...(plan.history ? [plan.history.afterId] : []), ...(plan.prefix?.ids ?? [])]
   return ids.every((id) => positionOf(timeline, id) !== undefined)
 }
 
 /** Never a mechanical summary in place of a model's, unless the turn could not go on without one. */
-function summaryText(plan: CompactionPlan, answers: Answers): string | undefined {
+function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | undefined {
   const text = answers.history?.trim()
   if (text) return text
   if (!plan.history || !plan.force) return undefined
   const { previous, blocks } = plan.history.leaving
-  return mechanicalSummary(blocks, previous && narrativeOf(previous))
+  return fallbackSummary(blocks, previous && narrativeOf(previous))
 }
 
 /** How much of the context the ledger may take: 24,000 characters of the usual 80,000 tokens, and never more than a checkpoint shows. */
-const ledgerChars = (limit: number) => Math.min(28_000, Math.max(2000, Math.floor(0.3 * limit)))
+const callReportChars = (limit: number) => Math.min(28_000, Math.max(2000, Math.floor(0.3 * limit)))
 
-function condensation(
+function checkpointChanges(
   timeline: Timeline,
   plan: CompactionPlan,
   ids: readonly string[],
@@ -87,15 +87,15 @@ function condensation(
   const folded = foldedByCheckpoint(prefix, tokens)
   const last = prefix.at(-1)
   if (!last || folded.length === 0) return []
-  const input = { turnId: plan.currentTurnId, now, text, folded, ledgerChars: ledgerChars(plan.limit) }
+  const input = { turnId: plan.currentTurnId, now, text, folded, ledgerChars: callReportChars(plan.limit) }
   const draft = checkpoint(prefix, input, tokens)
   return [
     { type: 'blocks.hidden', ids: folded.map(({ id }) => id), replacement_text: `folded into ${draft.path}`, reason: 'compaction' },
-    { type: 'blocks.inserted', after_id: last.id, blocks: enter(timeline, [draft]) },
+    { type: 'blocks.inserted', after_id: last.id, blocks: assignIds(timeline, [draft]) },
   ]
 }
 
-function withoutBinaries(timeline: Timeline, ids: readonly string[]): readonly Change[] {
+function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Change[] {
   const groups = new Map<string, string[]>()
   for (const block of ids.flatMap((id): Block | readonly Block[] => blockById(timeline, id) ?? [])) {
     if (isHidden(block)) continue

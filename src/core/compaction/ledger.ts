@@ -1,5 +1,5 @@
 import { readDigest } from '../block/digest.ts'
-import { type Block, callOf } from '../block/envelope.ts'
+import { type Block, callIdOf } from '../block/envelope.ts'
 import { readToolCall, type ToolCall } from '../block/tool.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { cutText } from '../expiry/shorten.ts'
@@ -7,7 +7,7 @@ import { parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
 import { scrubBase64 } from '../render/scrub.ts'
-import { withoutHandles } from '../render/secrets.ts'
+import { stripHostingHandles } from '../render/secrets.ts'
 import { shapeOf } from '../render/shape.ts'
 import { oneLine } from '../render/text.ts'
 
@@ -15,7 +15,7 @@ const PARAMS_CHARS = 1800
 const HINT_CHARS = 220
 const shapeLimits = { ...caps, shape: 300, shapeDepth: 2, shapeItems: 6 }
 
-interface LedgerCall {
+interface CallWithResults {
   readonly call: ToolCall
   readonly block: Block
   readonly results: readonly Block[]
@@ -25,10 +25,10 @@ interface LedgerCall {
  * Every call of the blocks, made from the blocks themselves and never from what an older checkpoint said of them. The newest are told
  * in full within `maxChars`, the older ones in a line each within half of that; the turn index has the rest.
  */
-export function ledgerOf(blocks: readonly Block[], turnId: string, tokens: Estimator, maxChars: number): readonly string[] {
-  const calls = callsOf(blocks).toReversed()
-  const full = within(calls, (each) => entryOf(each, tokens), maxChars)
-  const brief = within(calls.slice(full.length), lineOf, maxChars / 2)
+export function callReport(blocks: readonly Block[], turnId: string, tokens: Estimator, maxChars: number): readonly string[] {
+  const calls = callsWithResults(blocks).toReversed()
+  const full = firstWithin(calls, (each) => fullEntry(each, tokens), maxChars)
+  const brief = firstWithin(calls.slice(full.length), briefLine, maxChars / 2)
   const more = calls.length - full.length - brief.length
   return [
     ...(more > 0 ? [`... ${more} earlier calls: react.read(["${turnIndexPath(turnId)}"]) lists every call and file of this turn`] : []),
@@ -37,7 +37,7 @@ export function ledgerOf(blocks: readonly Block[], turnId: string, tokens: Estim
   ]
 }
 
-function within(calls: readonly LedgerCall[], tell: (call: LedgerCall) => string, maxChars: number): readonly string[] {
+function firstWithin(calls: readonly CallWithResults[], tell: (call: CallWithResults) => string, maxChars: number): readonly string[] {
   const told: string[] = []
   let length = 0
   for (const call of calls) {
@@ -49,11 +49,11 @@ function within(calls: readonly LedgerCall[], tell: (call: LedgerCall) => string
   return told
 }
 
-function callsOf(blocks: readonly Block[]): readonly LedgerCall[] {
+function callsWithResults(blocks: readonly Block[]): readonly CallWithResults[] {
   const results = new Map<string, Block[]>()
-  const calls: LedgerCall[] = []
+  const calls: CallWithResults[] = []
   for (const block of blocks) {
-    const callId = callOf(block)
+    const callId = callIdOf(block)
     if (callId === undefined) continue
     const group = results.get(callId) ?? []
     results.set(callId, group)
@@ -64,7 +64,7 @@ function callsOf(blocks: readonly Block[]): readonly LedgerCall[] {
   return calls
 }
 
-function entryOf({ call, block, results }: LedgerCall, tokens: Estimator): string {
+function fullEntry({ call, block, results }: CallWithResults, tokens: Estimator): string {
   const said = results.findLast((result) => !readDigest(result) && result.text !== undefined)
   const files = filesOf(results)
   const sids = [
@@ -89,17 +89,17 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
     `  result: ${result.path ?? 'not addressable'}`,
     `  result_tokens_estimate: ${tokens.content(result)}`,
     ...(value === undefined ? [] : [`  result_shape: ${shapeOf(value, shapeLimits).replaceAll('\n', ' / ')}`]),
-    `  result_hint: ${oneLine(scrubBase64(wordsFor(result) ?? withoutHandles(text)), HINT_CHARS)}`,
+    `  result_hint: ${oneLine(scrubBase64(hideReplacement(result) ?? stripHostingHandles(text)), HINT_CHARS)}`,
   ]
 }
 
 /** What somebody said of it when hiding it; a checkpoint only says that it folded it. */
-function wordsFor({ meta }: Block): string | undefined {
+function hideReplacement({ meta }: Block): string | undefined {
   return meta?.hidden === true && meta.hidden_reason !== 'compaction' ? meta.replacement_text : undefined
 }
 
 /** The result's address; the call's is the same but for its last word. */
-function lineOf({ call, block, results }: LedgerCall): string {
+function briefLine({ call, block, results }: CallWithResults): string {
   const answered = results.findLast((result) => result.path?.startsWith('tc:'))
   return `- ${[answered?.path ?? block.path ?? call.tool_call_id, call.tool_id, ...filesOf(results)].join(' | ')}`
 }

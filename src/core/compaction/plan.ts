@@ -1,16 +1,16 @@
 import { type Block, isHidden } from '../block/envelope.ts'
 import type { Estimator } from '../estimate/estimator.ts'
-import { isPicture } from '../expiry/keep.ts'
+import { isImageOrPdf } from '../expiry/keep.ts'
 import type { Slice } from '../render/slice.ts'
 import { blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { turnIdsOf } from '../timeline/turns.ts'
 import { roughTokens } from '../tokens.ts'
 import { foldedByCheckpoint } from './condense.ts'
-import { type Cut, cutAfterAll, cutBeforeRecent, findCut, frontOf, turnStarts } from './cut.ts'
+import { type Cut, cutAfterAll, cutBeforeRecent, findCut, historyStart, turnStarts } from './cut.ts'
 import { type Attempt, keepShares } from './overflow.ts'
 import { historyPrompt, outputCap, prefixPrompt, SUMMARY_TEMPERATURE, type SummaryRequest, summarySystem } from './prompt.ts'
 import { serializeBlocks } from './serialize.ts'
-import { type Leaving, narrativeOf } from './summary.ts'
+import { type CompactedRange, narrativeOf } from './summary.ts'
 
 export interface CompactionOptions {
   readonly currentTurnId: string
@@ -43,7 +43,7 @@ export interface CompactionPlan {
   /** Tokens shown, without tails. */
   readonly beforeTokens: number
   readonly cutIndex: number
-  readonly history?: { readonly leaving: Leaving; readonly afterId: string; readonly request: SummaryRequest }
+  readonly history?: { readonly leaving: CompactedRange; readonly afterId: string; readonly request: SummaryRequest }
   readonly prefix?: { readonly ids: readonly string[]; readonly request: SummaryRequest }
   /** Images and documents to take out of sight: the last resort. */
   readonly binaries: readonly string[]
@@ -92,7 +92,7 @@ function chooseCut(
 ): Cut | undefined {
   const { limit, systemTokens, renderedTokens, calibration, keepRecentTurns, currentTurnId } = options
   const tails = Math.max(0, renderedTokens - shown)
-  const carried = sum(blocks.slice(0, frontOf(blocks)), tokensAt) // a summary as large will stand there again
+  const carried = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // a summary as large will stand there again
   const force = options.force === true
   const room = Math.floor(limit / calibration) - systemTokens - tails
   const budget = Math.max(1, (force ? Math.min(room, shown) : room) - carried) // what was refused bounds it better than any estimate
@@ -104,7 +104,7 @@ function chooseCut(
 
 function recentTokens(blocks: readonly Block[], tokensAt: (position: number) => number, turns: number): number {
   if (turns <= 0) return 0
-  const starts = turnStarts(blocks, frontOf(blocks))
+  const starts = turnStarts(blocks, historyStart(blocks))
   const start = starts[Math.max(0, starts.length - turns)] ?? blocks.length
   return sum(blocks.slice(start), (position) => tokensAt(start + position))
 }
@@ -127,7 +127,7 @@ function planHistory(
   { historyEnd }: Cut,
   options: CompactionOptions,
 ): CompactionPlan['history'] {
-  const front = frontOf(blocks)
+  const front = historyStart(blocks)
   const last = blocks[historyEnd - 1]
   const originals = blocks.slice(front, historyEnd)
   if (!last || !originals.some(isMeaningful)) return undefined
@@ -178,6 +178,6 @@ function binariesOf(blocks: readonly Block[], cut: Cut | undefined, currentTurnI
   const isInput = (block: Block) => block.turn_id === currentTurnId && block.type.startsWith('user.')
   return blocks
     .slice(cut?.historyEnd ?? 0)
-    .filter((block) => isPicture(block) && !isHidden(block) && !isInput(block))
+    .filter((block) => isImageOrPdf(block) && !isHidden(block) && !isInput(block))
     .map(({ id }) => id)
 }

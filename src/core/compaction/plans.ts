@@ -39,7 +39,7 @@ export function newestSnapshots(blocks: readonly Block[]): readonly { readonly b
 export function planEntry({ block, plan }: { readonly block: Block; readonly plan: Plan }): PlanEntry {
   return {
     plan_id: plan.plan_id,
-    snapshot_path: sourceOf(block) ?? '',
+    snapshot_path: originalPath(block) ?? '',
     state: planState(plan),
     last_ts: plan.last_ts ?? block.ts,
     steps: plan.steps,
@@ -83,19 +83,19 @@ function planText(entry: PlanEntry, number: number): string {
 }
 
 /** Keeps `ar:plan.latest:<id>` readable without the journal; never rendered. */
-export const preservedSnapshot = (block: Block, place: CarriedPlace): Draft => carried(block, 'react.plan.preserved', place)
+export const preservedSnapshot = (block: Block, place: CutPlace): Draft => preservedCopy(block, 'react.plan.preserved', place)
 
-export interface CarriedPlace {
+export interface CutPlace {
   /** The turn of the block at the cut. */
   readonly turnId: string
 }
 
 /** A copy that stands at the cut and remembers where it came from. Its time stays its own. */
-export function carried(block: Block, type: string, { turnId }: CarriedPlace, path?: string): Draft {
+export function preservedCopy(block: Block, type: string, { turnId }: CutPlace, path?: string): Draft {
   const { id: _id, meta, ...rest } = block
   const { hidden: _h, replacement_text: _t, hidden_reason: _r, hidden_scope: _s, iteration: _i, tool_call_id: _c, ...kept } = meta ?? {}
   const { call_id: _call, ...fields } = rest
-  const source = sourceOf(block)
+  const source = originalPath(block)
   return {
     ...fields,
     type,
@@ -104,13 +104,14 @@ export function carried(block: Block, type: string, { turnId }: CarriedPlace, pa
     meta: {
       ...kept,
       ...(source !== undefined && { source_path: source }),
-      source_turn_id: sourceTurnOf(block),
+      source_turn_id: originalTurnId(block),
       preserved_by_compaction: true,
     },
   }
 }
 
 /** Where a carried block was first written; for any other block, its own path. */
-export const sourceOf = (block: Block): string | undefined =>
+export const originalPath = (block: Block): string | undefined =>
   typeof block.meta?.source_path === 'string' ? block.meta.source_path : block.path
-const sourceTurnOf = (block: Block): string => (typeof block.meta?.source_turn_id === 'string' ? block.meta.source_turn_id : block.turn_id)
+const originalTurnId = (block: Block): string =>
+  typeof block.meta?.source_turn_id === 'string' ? block.meta.source_turn_id : block.turn_id

@@ -4,7 +4,7 @@ import { cutText } from '../expiry/shorten.ts'
 import { preservedNotePath } from '../path/build.ts'
 import { oneLine } from '../render/text.ts'
 import { latestBy } from './digest.ts'
-import { type CarriedPlace, carried, sourceOf } from './plans.ts'
+import { type CutPlace, originalPath, preservedCopy } from './plans.ts'
 
 const MOST_NOTES = 32
 const MOST_EVENTS = 16
@@ -14,7 +14,7 @@ const MOST_PREFERENCES = 12
 /** The newest note at each path, oldest first: a path that was written again says only its newest text. */
 export function currentNotes(blocks: readonly Block[]): readonly Block[] {
   const notes = blocks.filter(({ type, text }) => (type === 'react.note' || type === 'react.note.preserved') && text !== undefined)
-  return latestBy([], notes, (note) => sourceOf(note) ?? note.id)
+  return latestBy([], notes, (note) => originalPath(note) ?? note.id)
 }
 
 export interface NoteSplit {
@@ -29,9 +29,9 @@ export function splitNotes(notes: readonly Block[]): NoteSplit {
 }
 
 /** As authored, at addresses of their own. */
-export function preservedNotes(notes: readonly Block[], place: CarriedPlace): readonly Draft[] {
+export function preservedNotes(notes: readonly Block[], place: CutPlace): readonly Draft[] {
   return notes.map((note, index) => {
-    const draft = carried(note, 'react.note.preserved', place, preservedNotePath(place.turnId, index + 1))
+    const draft = preservedCopy(note, 'react.note.preserved', place, preservedNotePath(place.turnId, index + 1))
     return { ...draft, meta: { ...draft.meta, note_tags: noteTags(note.text ?? '') } }
   })
 }
@@ -44,10 +44,10 @@ const events = new Map([
 ])
 
 /** What the user said while turns were running: the newest, as said, unless it was very long. */
-export function preservedEvents(blocks: readonly Block[], place: CarriedPlace): readonly Draft[] {
+export function preservedEvents(blocks: readonly Block[], place: CutPlace): readonly Draft[] {
   const said = blocks.flatMap((block) => {
     const type = events.get(block.type)
-    return type === undefined ? [] : [shortened(carried(block, type, place))]
+    return type === undefined ? [] : [shortened(preservedCopy(block, type, place))]
   })
   return said.slice(-MOST_EVENTS)
 }

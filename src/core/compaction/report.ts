@@ -1,7 +1,7 @@
-import { defined } from '../json.ts'
-import { blocksIn, type Change } from '../timeline/change.ts'
+import { omitUndefined } from '../json.ts'
+import { blocksOfChange, type Change } from '../timeline/change.ts'
 import type { CompactionKind, CompactionPlan } from './plan.ts'
-import { coveredBy } from './summary.ts'
+import { coveredTurnIds } from './summary.ts'
 
 export type SkipReason = 'empty_history_summary' | 'no_visible_token_reduction' | 'timeline_changed'
 
@@ -28,7 +28,7 @@ export interface CompactionReport {
 }
 
 /** Before the model is asked: a cut was found. */
-export function started(plan: CompactionPlan): CompactionReport {
+export function startedReport(plan: CompactionPlan): CompactionReport {
   return {
     compaction_id: plan.id,
     status: 'started',
@@ -41,24 +41,28 @@ export function started(plan: CompactionPlan): CompactionReport {
     cut_index: plan.cutIndex,
     split_turn: plan.prefix !== undefined,
     current_turn: plan.currentTurnId,
-    covered_turn_ids: plan.history ? coveredBy(plan.history.leaving) : [],
+    covered_turn_ids: plan.history ? coveredTurnIds(plan.history.leaving) : [],
   }
 }
 
-export const skipped = (plan: CompactionPlan, reason: SkipReason): CompactionReport => ({ ...started(plan), status: 'skipped', reason })
+export const skippedReport = (plan: CompactionPlan, reason: SkipReason): CompactionReport => ({
+  ...startedReport(plan),
+  status: 'skipped',
+  reason,
+})
 
-export function completed(
+export function completedReport(
   plan: CompactionPlan,
   done: { readonly beforeTokens: number; readonly afterTokens: number; readonly changes: readonly Change[] },
 ): CompactionReport {
-  return defined({
-    ...started(plan),
+  return omitUndefined({
+    ...startedReport(plan),
     status: 'completed' as const,
     before_tokens: done.beforeTokens,
     after_tokens: done.afterTokens,
     compacted_tokens: done.beforeTokens - done.afterTokens,
     compacted_blocks: plan.history?.leaving.blocks.length ?? 0,
     hidden_blocks: done.changes.reduce((count, change) => count + (change.type === 'blocks.hidden' ? change.ids.length : 0), 0),
-    inserted_blocks: done.changes.reduce((count, change) => count + blocksIn(change).length, 0),
+    inserted_blocks: done.changes.reduce((count, change) => count + blocksOfChange(change).length, 0),
   })
 }

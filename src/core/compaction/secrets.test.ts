@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { compact, open, plan, shownText, tokens, turn, turns } from '../../../test/support/compact.ts'
 import { timelineOf } from '../../../test/support/timelines.ts'
-import { call, minute, place } from '../../testing/blocks.ts'
+import { blockOrigin, call, minute } from '../../testing/blocks.ts'
 import { artifactContent, attachmentBlocks, type Draft, toolResult } from '../block/index.ts'
 import { planExpiry } from '../expiry/plan.ts'
 import { defaultExpirySettings } from '../expiry/settings.ts'
@@ -21,10 +21,10 @@ it('no handle of a host and no absolute path gets into a summary, a prompt for o
       ...hosting,
     }),
     call('w', 'react.write', 't1', 5),
-    toolResult(place('w', 't1', 5), { mime: 'application/json', text: JSON.stringify(leaky), meta: hosting }),
-    artifactContent(place('w', 't1', 5), { path, mime: 'application/zip', digest: { artifact_path: path }, meta: hosting }),
+    toolResult(blockOrigin('w', 't1', 5), { mime: 'application/json', text: JSON.stringify(leaky), meta: hosting }),
+    artifactContent(blockOrigin('w', 't1', 5), { path, mime: 'application/zip', digest: { artifact_path: path }, meta: hosting }),
     call('x', 'other.tool', 't1', 6),
-    toolResult(place('x', 't1', 6), { mime: 'application/json', text: JSON.stringify({ files: [{ name: 'a', ...hosting }] }) }),
+    toolResult(blockOrigin('x', 't1', 6), { mime: 'application/json', text: JSON.stringify({ files: [{ name: 'a', ...hosting }] }) }),
   ]
   const history = timelineOf([...turn(1, 1, inside), ...turns(2, 9), ...open(10)])
   const running = timelineOf([...turn(1, 1, inside).slice(0, -1), ...open(1, 20).slice(2)])

@@ -2,13 +2,13 @@ import { digestText, readDigest } from '../block/digest.ts'
 import { type Block, isHidden } from '../block/envelope.ts'
 import { isBlockType } from '../block/index.ts'
 import { readToolCall } from '../block/tool.ts'
-import { pictureOf } from '../estimate/binary.ts'
+import { binaryContentOf } from '../estimate/binary.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { cutText, shortenJson } from '../expiry/shorten.ts'
 import { type Json, parseJson } from '../json.ts'
 import { caps, fragments } from '../render/caps.ts'
 import { scrubBase64 } from '../render/scrub.ts'
-import { withoutHandles } from '../render/secrets.ts'
+import { stripHostingHandles } from '../render/secrets.ts'
 import { shapeOf } from '../render/shape.ts'
 
 const LARGE_RESULT = 3000
@@ -22,16 +22,16 @@ const textLimits = [16_000, 6000, 2000, 600, 200]
  * tersest form does not, the oldest paragraphs give way, and the text says so.
  */
 export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxChars: number): string {
-  const read = blocks.filter(isRead)
+  const read = blocks.filter(isSerialized)
   for (const limit of textLimits) {
     const text = paragraphs(read, tokens, limit).join('\n\n')
     if (text.length <= maxChars) return text
   }
-  return newestWithin(read, paragraphs(read, tokens, textLimits.at(-1) as number), maxChars)
+  return newestParagraphs(read, paragraphs(read, tokens, textLimits.at(-1) as number), maxChars)
 }
 
 /** Metadata of artifacts comes first, up to half of the room: its paths are what cannot be guessed. Then whatever is newest. */
-function newestWithin(blocks: readonly Block[], all: readonly string[], maxChars: number): string {
+function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxChars: number): string {
   const kept = new Set<number>()
   let room = maxChars - 80
   const admit = (wanted: (position: number) => boolean, least: number) => {
@@ -50,13 +50,13 @@ function newestWithin(blocks: readonly Block[], all: readonly string[], maxChars
 }
 
 /** What the model never saw is not part of what it should remember; summaries are passed apart. */
-const isRead = ({ type }: Block) => isBlockType(type) && fragments[type].length > 0 && type !== 'conv.range.summary'
+const isSerialized = ({ type }: Block) => isBlockType(type) && fragments[type].length > 0 && type !== 'conv.range.summary'
 
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
-  blocks.map((block) => neutral(paragraph(block, tokens, limit)))
+  blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))
 
 /** Nothing that was said may close the tag it stands in. */
-const neutral = (text: string) => text.replace(/<(?=\/?(?:conversation|previous-summary|working-summaries)\b)/gi, '‹')
+const escapeTags = (text: string) => text.replace(/<(?=\/?(?:conversation|previous-summary|working-summaries)\b)/gi, '‹')
 
 const speakers: { readonly [type: string]: string } = {
   'user.prompt': '[User]:',
@@ -74,34 +74,36 @@ const speakers: { readonly [type: string]: string } = {
 function paragraph(block: Block, tokens: Estimator, limit: number): string {
   const digest = readDigest(block)
   const speaker = speakers[block.type] ?? '[Block]'
-  if (digest) return `${speaker} ${about(block)}\n${withoutHandles(digestText(digest))}` // paths, mime and call id must survive
+  if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}` // paths, mime and call id must survive
   if (isHidden(block))
-    return `${speaker} ${about(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()
-  if (pictureOf(block)) return `[Binary block] mime=${block.mime ?? 'unknown'} path=${block.path ?? 'none'}`
+    return `${speaker} ${factsLine(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()
+  if (binaryContentOf(block)) return `[Binary block] mime=${block.mime ?? 'unknown'} path=${block.path ?? 'none'}`
   const call = readToolCall(block)
-  if (call) return cutText(`[Assistant tool calls]: ${call.tool_id}(${scrubBase64(parameters(call.params))})`, limit)
-  const text = scrubBase64(withoutHandles(block.text ?? ''))
-  if (text.trim() === '') return `${speaker} (${about(block)})`
-  if (block.type === 'react.tool.result') return `${speaker} ${about(block)}\n${resultText(block, text, tokens, limit)}`
-  return speaker === '[Block]' ? `${speaker} ${about(block)}\n${whole(block, text, limit)}` : `${speaker} ${whole(block, text, limit)}`
+  if (call) return cutText(`[Assistant tool calls]: ${call.tool_id}(${scrubBase64(paramsText(call.params))})`, limit)
+  const text = scrubBase64(stripHostingHandles(block.text ?? ''))
+  if (text.trim() === '') return `${speaker} (${factsLine(block)})`
+  if (block.type === 'react.tool.result') return `${speaker} ${factsLine(block)}\n${resultText(block, text, tokens, limit)}`
+  return speaker === '[Block]'
+    ? `${speaker} ${factsLine(block)}\n${cutWithPath(block, text, limit)}`
+    : `${speaker} ${cutWithPath(block, text, limit)}`
 }
 
-function about({ type, turn_id, ts, path, mime }: Block): string {
+function factsLine({ type, turn_id, ts, path, mime }: Block): string {
   return [`type=${type}`, `turn=${turn_id}`, `ts=${ts}`, ...(path ? [`path=${path}`] : []), ...(mime ? [`mime=${mime}`] : [])].join(' | ')
 }
 
-const parameters = (params: { readonly [name: string]: unknown }) =>
+const paramsText = (params: { readonly [name: string]: unknown }) =>
   Object.entries(params)
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(', ')
 
-function whole(block: Block, text: string, limit: number): string {
+function cutWithPath(block: Block, text: string, limit: number): string {
   return text.length <= limit ? text : `${cutText(text, limit)} (the whole: ${block.path ?? 'not addressable'})`
 }
 
 /** A large result is told by its size, its shape and a sample: the summary must name it, not repeat it. */
 function resultText(block: Block, text: string, tokens: Estimator, limit: number): string {
-  if (!tokens.reaches(text, LARGE_RESULT)) return whole(block, text, limit)
+  if (!tokens.reaches(text, LARGE_RESULT)) return cutWithPath(block, text, limit)
   const value = parseJson(text)
   const sample = value === undefined ? text : JSON.stringify(shortenJson(value as Json, sampleLimits).value)
   return [

@@ -1,5 +1,5 @@
 import type { Block, Draft } from '../block/envelope.ts'
-import { rangeSummary } from '../block/turn.ts'
+import { rangeSummaryBlock } from '../block/turn.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { promptPath, sourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
@@ -7,20 +7,20 @@ import { oneLine } from '../render/text.ts'
 import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy } from './digest.ts'
 import { recoverableResults } from './files.ts'
 import {
-  type CarriedPlace,
-  carried,
+  type CutPlace,
   MOST_PLANS,
   newestSnapshots,
   planEntry,
   planHistoryText,
   planState,
+  preservedCopy,
   preservedSnapshot,
 } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
-import { newestWithin } from './within.ts'
+import { lastLinesWithin } from './within.ts'
 
 /** The blocks that leave, and what stands around them. */
-export interface Leaving {
+export interface CompactedRange {
   /** The latest summary, when there is one. */
   readonly previous: Block | undefined
   /** Everything between it and the cut: what it carried along, then history. */
@@ -45,7 +45,7 @@ export function narrativeOf(summary: Block): string {
   return typeof length === 'number' ? (summary.text ?? '').slice(0, length) : (summary.text ?? '')
 }
 
-export const coveredBy = (leaving: Leaving): readonly string[] => {
+export const coveredTurnIds = (leaving: CompactedRange): readonly string[] => {
   const before = leaving.previous?.meta?.covered_turn_ids
   const known = Array.isArray(before) ? before.filter((id) => typeof id === 'string') : []
   return [...new Set([...known, ...leaving.turnIds])]
@@ -55,12 +55,12 @@ export const coveredBy = (leaving: Leaving): readonly string[] => {
  * What is put at the cut, in the order it is shown: the summary, notes, what the user threw in, the plans that were made, their
  * newest snapshots, and the plan that is being worked on.
  */
-export function summaryBlocks(leaving: Leaving, text: string, now: string, tokens: Estimator): readonly Draft[] {
+export function summaryBlocks(leaving: CompactedRange, text: string, now: string, tokens: Estimator): readonly Draft[] {
   const turnId = leaving.retained[0]?.turn_id ?? leaving.turnIds.at(-1) ?? ''
-  const place: CarriedPlace = { turnId }
+  const place: CutPlace = { turnId }
   const notes = splitNotes(currentNotes(leaving.blocks))
   const plans = newestSnapshots(leaving.blocks)
-  const digest = digestWith(leaving, notes)
+  const digest = nextDigest(leaving, notes)
   const open = new Set(plans.filter(({ plan }) => planState(plan) === 'unfinished').slice(-MOST_PLANS))
   const kept = plans.filter((each, index) => open.has(each) || index >= plans.length - MOST_PLANS)
   return [
@@ -73,7 +73,7 @@ export function summaryBlocks(leaving: Leaving, text: string, now: string, token
   ]
 }
 
-function digestWith(leaving: Leaving, notes: NoteSplit): CompactionDigest {
+function nextDigest(leaving: CompactedRange, notes: NoteSplit): CompactionDigest {
   const previous = leaving.previous ? continuedDigest(leaving.previous) : emptyDigest
   const extended = extendDigest(previous, leaving.blocks.filter(isOriginal), leaving.sids)
   const dropped = notes.dropped.map((note) => ({
@@ -93,7 +93,7 @@ const isOriginal = ({ meta }: Block) => meta?.preserved_by_compaction !== true
 const sourcePath = (note: Block) => (typeof note.meta?.source_path === 'string' ? note.meta.source_path : (note.path ?? note.id))
 
 function summaryDraft(
-  leaving: Leaving,
+  leaving: CompactedRange,
   text: string,
   now: string,
   digest: CompactionDigest,
@@ -105,12 +105,12 @@ function summaryDraft(
   const turnId = retained[0]?.turn_id ?? turnIds.at(-1) ?? ''
   const originals = blocks.filter(isOriginal)
   const before = previous?.meta ?? {}
-  const startTs = told(before.compacted_range_start_ts) ?? originals[0]?.ts
-  const endTs = originals.at(-1)?.ts ?? told(before.compacted_range_end_ts)
-  const firstMessageTs = told(before.conversation_first_message_ts) ?? originals.find(({ type }) => type === 'user.prompt')?.ts
-  const draft = rangeSummary(turnId, now, {
+  const startTs = stringOrUndefined(before.compacted_range_start_ts) ?? originals[0]?.ts
+  const endTs = originals.at(-1)?.ts ?? stringOrUndefined(before.compacted_range_end_ts)
+  const firstMessageTs = stringOrUndefined(before.conversation_first_message_ts) ?? originals.find(({ type }) => type === 'user.prompt')?.ts
+  const draft = rangeSummaryBlock(turnId, now, {
     text: [narrative, ...appendix(digest, notes, leaving.sids, originals, summaryPath(turnId), tokens)].join('\n\n'),
-    coveredTurnIds: coveredBy(leaving),
+    coveredTurnIds: coveredTurnIds(leaving),
     digest,
     ...(startTs !== undefined && { startTs }),
     ...(endTs !== undefined && { endTs }),
@@ -119,7 +119,7 @@ function summaryDraft(
   return { ...draft, meta: { ...draft.meta, narrative_chars: narrative.length } }
 }
 
-const told = (value: unknown) => (typeof value === 'string' ? value : undefined)
+const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /** What must not depend on how well a model summarises: addresses, sources, preferences. */
 function appendix(
@@ -132,18 +132,18 @@ function appendix(
 ): readonly string[] {
   const modified = new Set([...digest.written_files, ...digest.patched_files])
   const read = digest.read_files.filter((file) => !modified.has(file))
-  const recoverable = newestWithin(recoverableResults(originals, tokens).toReversed(), LISTED_CHARS).toReversed()
+  const recoverable = lastLinesWithin(recoverableResults(originals, tokens).toReversed(), LISTED_CHARS).toReversed()
   const last = digest.turns.at(-1)
   const index = [
     ...(sids.length > 0 ? [`sources: ${selectorOf(sids)}`] : []),
     ...(last ? [`last_covered_request: ${promptPath(last.turn_id)} | ${oneLine(last.request ?? '', 160)}`] : []),
     ...(last ? [`turn_index: ${turnIndexPath(last.turn_id)} (any covered turn has one)`] : []),
     `complete_index: ${path}${digest.older.length > 0 ? ', continued from' : ''}`,
-    ...newestWithin(digest.older, LISTED_CHARS).map((volume) => `- ${volume}`),
+    ...lastLinesWithin(digest.older, LISTED_CHARS).map((volume) => `- ${volume}`),
   ]
   return [
-    ...listed('read-files', read, path),
-    ...listed('modified-files', [...modified], path),
+    ...pathList('read-files', read, path),
+    ...pathList('modified-files', [...modified], path),
     ...(recoverable.length > 0 ? [`<recoverable-tool-results>\n${recoverable.join('\n')}\n</recoverable-tool-results>`] : []),
     index.join('\n'),
     ...([preferenceDigest([...notes.dropped, ...notes.kept])].filter((text) => text !== undefined) as readonly string[]),
@@ -157,14 +157,14 @@ function selectorOf(sids: readonly number[]): string {
 }
 
 /** The newest of them, sorted. */
-function listed(name: string, paths: readonly string[], path: string): readonly string[] {
+function pathList(name: string, paths: readonly string[], path: string): readonly string[] {
   if (paths.length === 0) return []
-  const shown = newestWithin([...new Set(paths)].slice(-MOST_LISTED), LISTED_CHARS).toSorted()
+  const shown = lastLinesWithin([...new Set(paths)].slice(-MOST_LISTED), LISTED_CHARS).toSorted()
   const more = new Set(paths).size - shown.length
   return [[`<${name}>`, ...shown, ...(more > 0 ? [`... ${more} more in ${path}`] : []), `</${name}>`].join('\n')]
 }
 
-function planHistory(digest: CompactionDigest, { turnId }: CarriedPlace, now: string): Draft<'react.plan.history'> {
+function planHistory(digest: CompactionDigest, { turnId }: CutPlace, now: string): Draft<'react.plan.history'> {
   return {
     type: 'react.plan.history',
     author: 'system',
@@ -178,8 +178,8 @@ function planHistory(digest: CompactionDigest, { turnId }: CarriedPlace, now: st
 }
 
 /** The plan in progress stays a plan, unless what is retained shows a newer state of it. */
-function activePlan({ blocks, retained }: Leaving, place: CarriedPlace): readonly Draft[] {
+function activePlan({ blocks, retained }: CompactedRange, place: CutPlace): readonly Draft[] {
   const still = new Set(newestSnapshots(retained).map(({ plan }) => plan.plan_id))
   const active = newestSnapshots(blocks).findLast(({ plan }) => planState(plan) === 'unfinished' && plan.current !== false)
-  return active && !still.has(active.plan.plan_id) ? [carried(active.block, 'react.plan', place)] : []
+  return active && !still.has(active.plan.plan_id) ? [preservedCopy(active.block, 'react.plan', place)] : []
 }

@@ -1,13 +1,13 @@
 import type { Block } from '../block/envelope.ts'
 import { latestPlanPath, promptPath } from '../path/build.ts'
 import { stepMarks } from '../render/plan.ts'
-import { lines, oneLine } from '../render/text.ts'
+import { joinLines, oneLine } from '../render/text.ts'
 import { type CompactionDigest, readCompactionDigest } from './digest.ts'
 
 /** What reading a summary's path gives: its text and the index behind it. With this, everything compacted is one look-up away. */
 export function summaryView(summary: Block): string {
   const digest = readCompactionDigest(summary)
-  return lines(
+  return joinLines(
     `[SUMMARY] ${summary.path ?? ''}`,
     summary.text ?? '',
     ...section(

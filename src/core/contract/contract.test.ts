@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { artifactIds } from './artifact-ids.ts'
-import { mostProblems, readContract } from './contract.ts'
-import { mostContractedFiles, placeContract } from './place.ts'
+import { maxContractProblems, readContract } from './contract.ts'
+import { maxContractFiles, resolveContract } from './place.ts'
 
 const scope = { currentTurn: 'turn_c', knownTurns: new Set(['known']) }
 const file = (filename: string) => ({ filename, description: 'rows' })
-const place = (...filenames: readonly string[]) => placeContract(filenames.map(file), scope)
+const place = (...filenames: readonly string[]) => resolveContract(filenames.map(file), scope)
 const errorOf = (given: unknown) => {
-  const contract = placeContract(given, scope)
+  const contract = resolveContract(given, scope)
   return contract.ok ? undefined : contract.problems[0]?.error
 }
 
@@ -22,8 +22,8 @@ describe('a contract', () => {
       { filename: 'turn_c/files/a.csv', description: 'rows', visibility: 'external' },
       { filename: 'turn_c/outputs/b.csv', description: 'sums', visibility: 'internal' },
     ]
-    expect(placeContract(list, scope)).toEqual({ ok: true, files, moved: [] })
-    expect(placeContract(JSON.stringify(list), scope)).toEqual({ ok: true, files, moved: [] })
+    expect(resolveContract(list, scope)).toEqual({ ok: true, files, moved: [] })
+    expect(resolveContract(JSON.stringify(list), scope)).toEqual({ ok: true, files, moved: [] })
   })
 
   it.each([
@@ -81,7 +81,7 @@ describe('a contract', () => {
     ...['a\0b', 'a\nb', 'a\u202eb', 'a\u200bb', '\ud800', '%2e%2e/a', 'a%2fb', 'files/.git/config', 'x'.repeat(300), 'x/'.repeat(5_000)],
   ])('tools 18.80: with the file %j is refused, and the reason is told', (filename) => {
     const contract = place(filename)
-    expect(contract).toEqual({ ok: false, problems: [{ error: 'invalid_filename', what: expect.stringMatching(/^File 1, .*[^.]$/) }] })
+    expect(contract).toEqual({ ok: false, problems: [{ error: 'invalid_filename', message: expect.stringMatching(/^File 1, .*[^.]$/) }] })
   })
 
   it.each([
@@ -89,34 +89,34 @@ describe('a contract', () => {
     ['turn_o/outputs/a.txt', 'File 1, turn_o/outputs/a.txt, belongs to another turn: call it outputs/a.txt'],
     ['fi:turn_o.files/a.txt', 'File 1, fi:turn_o.files/a.txt, is a logical path: call it files/a.txt'],
     ['../a.txt', 'File 1, ../a.txt, cannot be called so: the path has a ".." segment'],
-  ])('with %s is told what to call it', (filename, what) => {
-    expect(place(filename)).toEqual({ ok: false, problems: [{ error: 'invalid_filename', what }] })
+  ])('with %s is told what to call it', (filename, message) => {
+    expect(place(filename)).toEqual({ ok: false, problems: [{ error: 'invalid_filename', message }] })
   })
 
   it('cannot have a file where another has its folder', () => {
     const what = 'File 2, files/a, cannot be beside turn_c/files/a/b.md: one would be the folder of the other'
-    expect(place('files/a/b.md', 'files/a')).toEqual({ ok: false, problems: [{ error: 'invalid_artifact_spec', what }] })
+    expect(place('files/a/b.md', 'files/a')).toEqual({ ok: false, problems: [{ error: 'invalid_artifact_spec', message }] })
     expect(place('files/a.md', 'files/a', 'outputs/a/b', 'files/ab/c')).toMatchObject({ ok: true })
   })
 
   it('is spoken of without what nobody can see', () => {
     expect(place('../a\0b\u202ec\ud800')).toMatchObject({
-      problems: [{ what: expect.stringMatching(/^File 1, \.\.\/a\ufffdb\ufffdc\ufffd, /) }],
+      problems: [{ message: expect.stringMatching(/^File 1, \.\.\/a\ufffdb\ufffdc\ufffd, /) }],
     })
   })
 
   it('has all its problems told at once, but not without end', () => {
     expect(place('files/a', '../b', 'files/c', 'files/a')).toMatchObject({
-      problems: [{ error: 'invalid_filename' }, { error: 'invalid_artifact_spec', what: expect.stringContaining('File 4, files/a,') }],
+      problems: [{ error: 'invalid_filename' }, { error: 'invalid_artifact_spec', message: expect.stringContaining('File 4, files/a,') }],
     })
-    expect(place(...Array(100).fill('../a'))).toMatchObject({ problems: { length: mostProblems } })
-    expect(readContract(Array(1_000_000).fill(1))).toMatchObject({ problems: { length: mostProblems } })
+    expect(place(...Array(100).fill('../a'))).toMatchObject({ problems: { length: maxContractProblems } })
+    expect(readContract(Array(1_000_000).fill(1))).toMatchObject({ problems: { length: maxContractProblems } })
   })
 
   it('may be long, but not without end', () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `files/${index}.csv`)
-    expect(place(...names(mostContractedFiles))).toMatchObject({ ok: true, files: { length: mostContractedFiles } })
-    expect(errorOf(names(mostContractedFiles + 1).map(file))).toBe('invalid_artifacts')
+    expect(place(...names(maxContractFiles))).toMatchObject({ ok: true, files: { length: maxContractFiles } })
+    expect(errorOf(names(maxContractFiles + 1).map(file))).toBe('invalid_artifacts')
   })
 
   it('says which files are not where a program in the folder of the turn would look for them', () => {
@@ -166,7 +166,7 @@ describe('a contract', () => {
   it('whatever it holds, is refused or is all in the current turn, and stays what it is when it is placed again', () => {
     fc.assert(
       fc.property(contracts, (given) => {
-        const placed = placeContract(given, scope)
+        const placed = resolveContract(given, scope)
         if (!placed.ok) {
           expect(placed.problems.length).toBeGreaterThan(0)
           return
@@ -177,8 +177,8 @@ describe('a contract', () => {
           expect(filename.split('/')).not.toContain('..')
         }
         expect(new Set(files.map(({ filename }) => filename)).size).toBe(files.length)
-        expect(placeContract(files, scope)).toEqual({ ok: true, files, moved: [] })
-        expect(placeContract(JSON.stringify(files), scope)).toEqual({ ok: true, files, moved: [] })
+        expect(resolveContract(files, scope)).toEqual({ ok: true, files, moved: [] })
+        expect(resolveContract(JSON.stringify(files), scope)).toEqual({ ok: true, files, moved: [] })
       }),
       { numRuns: 2_000 },
     )

@@ -19,7 +19,7 @@ export type ContractError =
 export interface ContractProblem {
   readonly error: ContractError
   /** A sentence without its full stop. */
-  readonly what: string
+  readonly message: string
 }
 
 export type Contract =
@@ -27,7 +27,7 @@ export type Contract =
   | { readonly ok: false; readonly problems: readonly ContractProblem[] }
 
 /** More would not be mended any sooner. */
-export const mostProblems = 8
+export const maxContractProblems = 8
 
 /** The files of a contract, which is a list or the JSON text of one. Whether they can be where they are said to be is judged by `placeContract`. */
 export function readContract(given: unknown): Contract {
@@ -42,25 +42,25 @@ export function readContract(given: unknown): Contract {
   for (const [index, item] of list.entries()) {
     const file = declaredFile(item)
     if (typeof file !== 'string') files.push(file)
-    else if (problems.push({ error: 'invalid_artifact_spec', what: `File ${index + 1} ${file}` }) === mostProblems) break
+    else if (problems.push({ error: 'invalid_artifact_spec', message: `File ${index + 1} ${file}` }) === maxContractProblems) break
   }
   return problems.length === 0 ? { ok: true, files } : { ok: false, problems }
 }
 
-const refused = (error: ContractError, what: string): Contract => ({ ok: false, problems: [{ error, what }] })
+const refused = (error: ContractError, what: string): Contract => ({ ok: false, problems: [{ error, message: what }] })
 
 /** The file, or what is wrong with it. `filename` is how we write it; `filepath` is taken for the same. */
 function declaredFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'
   const { description, visibility } = item
-  const names = [item.filename, item.filepath].filter(isSpoken)
+  const names = [item.filename, item.filepath].filter(isNonBlank)
   const [filename, other = filename] = names
   if (filename === undefined) return 'has no filename'
   if (other !== filename) return 'has two names, filename and filepath'
-  if (!isSpoken(description)) return 'has no description'
+  if (!isNonBlank(description)) return 'has no description'
   if (isGiven(visibility) && visibility !== 'external' && visibility !== 'internal') return 'has a visibility that there is not'
   return { filename, description, visibility: visibility === 'internal' ? 'internal' : 'external' }
 }
 
-const isSpoken = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
+const isNonBlank = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 const isGiven = (value: unknown) => value !== undefined && value !== null

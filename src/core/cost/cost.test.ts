@@ -7,7 +7,7 @@ import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
 import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
 import type { ModelUsage } from '../model-event.ts'
 import { roughTokens } from '../tokens.ts'
-import { type CostLedger, costLedger, nothingSpent, plus, type Sum } from './ledger.ts'
+import { addSums, type CostReport, costReport, type Sum, zeroSum } from './ledger.ts'
 import { type ChargeOf, chargeFor, type Price, promptTokens, totalOf } from './price.ts'
 import { sharesOf } from './shares.ts'
 import { split } from './split.ts'
@@ -94,11 +94,11 @@ describe('the shares of a call', () => {
   })
 })
 
-async function ledgerOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {}, words = ['Do it.']): Promise<CostLedger> {
+async function ledgerOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {}, words = ['Do it.']): Promise<CostReport> {
   const stage = createHarness({ replies, tools: [weather(), library()], ...options })
   for (const word of words) await stage.say(word)
   const journal = (await stage.journal()).map((change, index) => ({ seq: index + 1, change }))
-  return costLedger(journal, { chargeOf, count: roughTokens })
+  return costReport(journal, { chargeOf, count: roughTokens })
 }
 
 const usage = (uncached: number, cacheRead = 0, cacheWrite = 0) => ({ uncached, cacheRead, cacheWrite, output: 40, reasoning: 10 })
@@ -109,7 +109,7 @@ describe('the ledger of a conversation', () => {
   it('adds up: turns, roles, models and blocks are each the whole', async () => {
     const ledger = await ledgerOf([...story, ...story], {}, ['Rome?', 'And now?'])
     const whole = (sums: ReadonlyMap<string, Sum>) => {
-      const { tokens, money } = [...sums.values()].reduce(plus, nothingSpent)
+      const { tokens, money } = [...sums.values()].reduce(addSums, zeroSum)
       return { money, prompt: promptTokens(tokens), output: tokens.output }
     }
     const { money, tokens } = ledger.total
@@ -139,7 +139,7 @@ describe('the ledger of a conversation', () => {
       { seq: 1, change: response('scripted', usage(1_000)) },
       { seq: 2, change: response('stranger', usage(1_000)) },
     ]
-    const { total, models, calls: made } = costLedger(journal, { chargeOf, count: roughTokens })
+    const { total, models, calls: made } = costReport(journal, { chargeOf, count: roughTokens })
     expect(total).toMatchObject({ calls: 2, unpriced: 1, money: 1_000 * 3_000 + 40 * 15_000 })
     expect(models.get('stranger')).toMatchObject({ unpriced: 1, tokens: { uncached: 1_000 } })
     expect(made[1]?.shares.every(({ money }) => money === undefined)).toBe(true)

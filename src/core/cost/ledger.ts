@@ -4,11 +4,11 @@ import { createEstimator, type Estimator } from '../estimate/estimator.ts'
 import type { ModelUsage } from '../model-event.ts'
 import type { TokenCounter } from '../tokens.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
-import { type Item, type Share, sharesOf } from './shares.ts'
-import { type Paid, paidFor } from './usage.ts'
+import { type Share, sharesOf, type WeightedItem } from './shares.ts'
+import { type CallUsage, callUsages } from './usage.ts'
 
 /** What a conversation has cost: call by call, and by whatever one may ask. All sums are over the same calls. */
-export interface CostLedger {
+export interface CostReport {
   readonly calls: readonly CallCost[]
   readonly total: Sum
   readonly turns: ReadonlyMap<string, Sum>
@@ -43,31 +43,36 @@ export interface Sum {
   readonly unpriced: number
 }
 
-export const nothingSpent: Sum = {
+export const zeroSum: Sum = {
   tokens: { uncached: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 },
   money: 0,
   calls: 0,
   unpriced: 0,
 }
 
-export function costLedger(
+export function costReport(
   journal: readonly JournalEntry[],
   { chargeOf, count }: { readonly chargeOf: ChargeOf; readonly count: TokenCounter },
-): CostLedger {
+): CostReport {
   const estimator = createEstimator(count)
-  const calls = [...callsIn(journal)].flatMap((call) => paidFor(call.response).map((paid) => costOf(call, paid, chargeOf, estimator)))
+  const calls = [...callsIn(journal)].flatMap((call) => callUsages(call.response).map((paid) => costOf(call, paid, chargeOf, estimator)))
   const whole = (call: CallCost): Sum => sumOf({ ...call.usage, reasoning: call.usage.reasoning }, call.charge && totalOf(call.charge))
   return {
     calls,
-    total: calls.map(whole).reduce(plus, nothingSpent),
-    turns: grouped(calls, (call) => [[call.turnId, whole(call)]]),
-    roles: grouped(calls, (call) => [[call.role, whole(call)]]),
-    models: grouped(calls, (call) => [[call.model, whole(call)]]),
-    blocks: grouped(calls, ({ shares }) => shares.map(({ key, tokens, money }) => [key, sumOf({ ...tokens, reasoning: 0 }, money)])),
+    total: calls.map(whole).reduce(addSums, zeroSum),
+    turns: sumBy(calls, (call) => [[call.turnId, whole(call)]]),
+    roles: sumBy(calls, (call) => [[call.role, whole(call)]]),
+    models: sumBy(calls, (call) => [[call.model, whole(call)]]),
+    blocks: sumBy(calls, ({ shares }) => shares.map(({ key, tokens, money }) => [key, sumOf({ ...tokens, reasoning: 0 }, money)])),
   }
 }
 
-function costOf(call: RecordedCall, { usage, model, estimated, inVain }: Paid, chargeOf: ChargeOf, estimator: Estimator): CallCost {
+function costOf(
+  call: RecordedCall,
+  { usage, model, estimated, discarded: inVain }: CallUsage,
+  chargeOf: ChargeOf,
+  estimator: Estimator,
+): CallCost {
   const { seq, response } = call
   const charge = chargeOf(usage, model, response.ts)
   return {
@@ -80,12 +85,12 @@ function costOf(call: RecordedCall, { usage, model, estimated, inVain }: Paid, c
     usage,
     estimated,
     charge,
-    shares: sharesOf(usage, charge, itemsAsked(call, estimator), itemsMade(inVain ? [] : call.made, estimator)),
+    shares: sharesOf(usage, charge, promptItems(call, estimator), outputItems(inVain ? [] : call.produced, estimator)),
   }
 }
 
 /** The prompt as it lay before the model: what is no block has a name of its own. */
-function itemsAsked({ response: { role, prompt }, lines, count }: RecordedCall, estimator: Estimator): readonly Item[] {
+function promptItems({ response: { role, prompt }, lines, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
   if (role !== undefined) return [{ key: role, weight: 1 }] // nobody wrote down what a title or a summary was made from
   return [
     { key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN },
@@ -96,7 +101,7 @@ function itemsAsked({ response: { role, prompt }, lines, count }: RecordedCall, 
 
 const CHARACTERS_PER_TOKEN = 4
 
-function itemsMade(made: readonly Block[], estimator: Estimator): readonly Item[] {
+function outputItems(made: readonly Block[], estimator: Estimator): readonly WeightedItem[] {
   return made.length === 0 ? [{ key: 'unused', weight: 1 }] : made.map((block) => ({ key: block.id, weight: estimator.content(block) }))
 }
 
@@ -107,7 +112,7 @@ const sumOf = ({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsag
   unpriced: money === undefined ? 1 : 0,
 })
 
-export const plus = (one: Sum, other: Sum): Sum => ({
+export const addSums = (one: Sum, other: Sum): Sum => ({
   tokens: {
     uncached: one.tokens.uncached + other.tokens.uncached,
     cacheRead: one.tokens.cacheRead + other.tokens.cacheRead,
@@ -120,8 +125,8 @@ export const plus = (one: Sum, other: Sum): Sum => ({
   unpriced: one.unpriced + other.unpriced,
 })
 
-function grouped(calls: readonly CallCost[], entries: (call: CallCost) => readonly (readonly [string, Sum])[]): ReadonlyMap<string, Sum> {
+function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly (readonly [string, Sum])[]): ReadonlyMap<string, Sum> {
   const sums = new Map<string, Sum>()
-  for (const [key, sum] of calls.flatMap(entries)) sums.set(key, plus(sums.get(key) ?? nothingSpent, sum))
+  for (const [key, sum] of calls.flatMap(entries)) sums.set(key, addSums(sums.get(key) ?? zeroSum, sum))
   return sums
 }

@@ -3,7 +3,7 @@ import { type Charge, promptTokens } from './price.ts'
 import { split } from './split.ts'
 
 /** Something that stood in a prompt: a block, by its id, or what is no block. */
-export interface Item {
+export interface WeightedItem {
   readonly key: string
   readonly weight: number
 }
@@ -23,7 +23,12 @@ export interface Share {
  *
  * Tokens and money of all shares add up to the bill, exactly.
  */
-export function sharesOf(usage: ModelUsage, charge: Charge | undefined, asked: readonly Item[], made: readonly Item[]): readonly Share[] {
+export function sharesOf(
+  usage: ModelUsage,
+  charge: Charge | undefined,
+  asked: readonly WeightedItem[],
+  made: readonly WeightedItem[],
+): readonly Share[] {
   const spans = spansOf(
     split(
       promptTokens(usage),
@@ -51,7 +56,7 @@ export function sharesOf(usage: ModelUsage, charge: Charge | undefined, asked: r
   return [...input, ...outputShares(usage.output, charge?.output, made)]
 }
 
-function outputShares(tokens: number, money: number | undefined, made: readonly Item[]): readonly Share[] {
+function outputShares(tokens: number, money: number | undefined, made: readonly WeightedItem[]): readonly Share[] {
   const weights = made.map(({ weight }) => weight)
   const counted = split(tokens, weights)
   const paid = money === undefined ? undefined : split(money, weights)

@@ -3,29 +3,32 @@ import type { ResponseReceived, Usage } from '../timeline/change.ts'
 import { roughTokens } from '../tokens.ts'
 
 /** The provider failed before it said anything. */
-const isFree = ({ usage, raw, finish_reason }: ResponseReceived): boolean => usage === undefined && raw === '' && finish_reason === 'error'
+const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>
+  usage === undefined && raw === '' && finish_reason === 'error'
 
 /** What one question to a model cost. */
-export interface Paid {
+export interface CallUsage {
   readonly usage: ModelUsage
   readonly model: string
   /** Nobody sent a bill. */
   readonly estimated: boolean
   /** It was asked again: nothing came of it. */
-  readonly inVain: boolean
+  readonly discarded: boolean
 }
 
 /** Everything that an answer cost: asking in vain, then the answer itself, unless that was free. */
-export function paidFor(response: ResponseReceived): readonly Paid[] {
+export function callUsages(response: ResponseReceived): readonly CallUsage[] {
   const { retried = [], usage, prompt } = response
   const model = prompt?.model ?? ''
   const before = retried.map((attempt) => ({
     usage: fromRecord(attempt.usage),
     model: attempt.model ?? model,
     estimated: attempt.estimated === true,
-    inVain: true,
+    discarded: true,
   }))
-  return isFree(response) ? before : [...before, { usage: usageOf(response), model, estimated: usage === undefined, inVain: false }]
+  return failedBeforeOutput(response)
+    ? before
+    : [...before, { usage: usageOf(response), model, estimated: usage === undefined, discarded: false }]
 }
 
 /** A call without a bill, because it was broken off or nobody sent one, had a cost all the same: what was sent, and what had come back. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keysLeniently, keysOfValid, keysRemembered } from './action-keys.ts'
+import { keysOfValue, readActionKeys, scanActionKeys } from './action-keys.ts'
 import { parseAction } from './parse-action.ts'
 
 /** JSON text of an object with the given entries in the given order, repetitions and all. */
@@ -17,7 +17,7 @@ describe('keys in the order of writing', () => {
     fc.assert(
       fc.property(action, fc.constantFrom('', '```json\n'), (json, fence) => {
         const whole = fence + json + (fence && '\n```')
-        expect(keysOfValid(whole)).toEqual(keysLeniently(whole))
+        expect(scanActionKeys(whole)).toEqual(readActionKeys(whole))
       }),
       { numRuns: 1000 },
     )
@@ -27,8 +27,8 @@ describe('keys in the order of writing', () => {
     fc.assert(
       fc.property(action, fc.constantFrom('', '```json\n'), (json, fence) => {
         const whole = fence + json + (fence && '\n```')
-        const remembered = keysRemembered(JSON.parse(json), whole)
-        if (remembered) expect(remembered).toEqual(keysLeniently(whole))
+        const remembered = keysOfValue(JSON.parse(json), whole)
+        if (remembered) expect(remembered).toEqual(readActionKeys(whole))
       }),
       { numRuns: 300 },
     )
@@ -42,7 +42,7 @@ describe('keys in the order of writing', () => {
     ['{"action":"call_tool","tool_call":{"params":{"b":1,"10":2}}}', false],
     ['{"action":"call_tool","other":{"deep":[{"twice":1,"twice":2}]}}', false],
   ])('of %s: remembered? %s', (json, remembers) => {
-    expect(keysRemembered(JSON.parse(json), json)).toEqual(remembers ? keysLeniently(json) : undefined)
+    expect(keysOfValue(JSON.parse(json), json)).toEqual(remembers ? readActionKeys(json) : undefined)
   })
 
   it('are those of the action, its call and its parameters alone', () => {
@@ -62,6 +62,6 @@ describe('keys in the order of writing', () => {
 
   it('of anything at all are read without a fault', () => {
     const piece = fc.constantFrom('{', '}', '[', ']', '"', '\\', ',', ':', 'tool_call', 'params', '1', ' ')
-    fc.assert(fc.property(fc.array(piece), (pieces) => void keysOfValid(pieces.join(''))))
+    fc.assert(fc.property(fc.array(piece), (pieces) => void scanActionKeys(pieces.join(''))))
   })
 })

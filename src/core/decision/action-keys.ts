@@ -17,7 +17,7 @@ export const noKeys: ActionKeys = { params: noNames, repeated: noNames }
  * Keys of a value as it remembers them, when that is how this valid text wrote them, and undefined when it may not be. As many keys
  * as colons that can end one: none was repeated. No parameter that is a number: they kept their order. Nearly always so.
  */
-export function keysRemembered(value: { readonly [key: string]: unknown }, text: string): ActionKeys | undefined {
+export function keysOfValue(value: { readonly [key: string]: unknown }, text: string): ActionKeys | undefined {
   if (countKeys(value) !== countKeyEnds(text)) return undefined
   const params = isObject(value.tool_call) ? value.tool_call.params : undefined
   if (!isObject(params)) return noKeys
@@ -51,7 +51,7 @@ function mayBeSorted(keys: readonly string[]): boolean {
 }
 
 /** Keys of JSON that needed forgiveness: whatever the reader made of it. */
-export function keysLeniently(text: string): ActionKeys {
+export function readActionKeys(text: string): ActionKeys {
   const keys = collectKeys()
   const reader = createJsonReader()
   for (const event of [...reader.push(text), ...reader.end()]) {
@@ -65,7 +65,7 @@ export function keysLeniently(text: string): ActionKeys {
 /**
  * The same for valid JSON, with or without a fence, where the reader would cost more than all the rest of reading it. Strings are jumped over; braces, brackets and commas say where the next string is a key.
  */
-export function keysOfValid(text: string): ActionKeys {
+export function scanActionKeys(text: string): ActionKeys {
   const keys = collectKeys()
   const path: (string | undefined)[] = [] // by depth: the key that is open there; undefined in an array
   let depth = 0
@@ -73,9 +73,9 @@ export function keysOfValid(text: string): ActionKeys {
   for (let at = Math.max(0, text.indexOf('{')); at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case 0x22: {
-        const end = closingQuote(text, at)
+        const end = findClosingQuote(text, at)
         if (keyNext) {
-          const key = decoded(text.slice(at + 1, end))
+          const key = decodeKey(text.slice(at + 1, end))
           path[depth - 1] = key
           keys.add(depth, path, key)
           keyNext = false
@@ -118,15 +118,15 @@ function collectKeys() {
     found: (): ActionKeys => ({
       params,
       repeated: [
-        ...repeatedIn(root),
-        ...repeatedIn(toolCall).map((key) => `tool_call.${key}`),
-        ...repeatedIn(params).map((key) => `params.${key}`),
+        ...repeatedNames(root),
+        ...repeatedNames(toolCall).map((key) => `tool_call.${key}`),
+        ...repeatedNames(params).map((key) => `params.${key}`),
       ],
     }),
   }
 }
 
-function repeatedIn(keys: readonly string[]): readonly string[] {
+function repeatedNames(keys: readonly string[]): readonly string[] {
   const once = new Set<string>()
   const again = new Set<string>()
   for (const key of keys) (once.has(key) ? again : once).add(key)
@@ -134,7 +134,7 @@ function repeatedIn(keys: readonly string[]): readonly string[] {
 }
 
 /** The quote that ends the string opened at `from`: one that no odd run of backslashes precedes. */
-function closingQuote(text: string, from: number): number {
+function findClosingQuote(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0
     while (text.charCodeAt(end - 1 - escapes) === 0x5c) escapes++
@@ -143,7 +143,7 @@ function closingQuote(text: string, from: number): number {
   return text.length
 }
 
-function decoded(written: string): string {
+function decodeKey(written: string): string {
   const key = written.includes('\\') ? parseJson(`"${written}"`) : undefined
   return typeof key === 'string' ? key : written
 }

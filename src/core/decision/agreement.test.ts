@@ -4,7 +4,7 @@ import { responseOf } from '../../../test/support/responses.ts'
 import { createCitationRewriter } from '../citations/replace.ts'
 import { createLanes } from '../stream/lanes.ts'
 import { readDecision } from './read.ts'
-import { salvage } from './repairs.ts'
+import { salvageAnswer } from './repairs.ts'
 
 /** There is one source: S:1. */
 const sources = new Map([[1, { title: 'One', url: 'https://one.example/' }]])
@@ -88,7 +88,7 @@ describe('what the user saw and what was decided', () => {
         const delivered = shownAnswer(channels, finishReason)
         const reading = readDecision(responseOf(channels, { finishReason }), { isSource })
         if (!reading.ok) {
-          const kept = salvage({ delivered, violation: reading.violation, cut: finishReason === 'length' })
+          const kept = salvageAnswer({ delivered, violation: reading.violation, cut: finishReason === 'length' })
           expect(kept?.answer).toBe(delivered?.trim() ? delivered.trimEnd() : undefined)
           if (kept) met.salvaged++
         } else if (reading.decision.action === 'call_tool') {

@@ -1,14 +1,14 @@
 import type { Notice } from '../block/notice.ts'
 import { isObject, type Json, type JsonObject } from '../json.ts'
-import { judgeContract } from './contract.ts'
-import { type CallDecision, typeName } from './decision.ts'
-import { judgeOrder, type OrderProblem } from './order.ts'
+import { checkContract } from './contract.ts'
+import { type CallDecision, describeType } from './decision.ts'
+import { checkOrder, type OrderProblem } from './order.ts'
 import { codeWithoutExec } from './read-notices.ts'
-import { fits, isReference, type Parameter, type ToolSignature, type Tools } from './signature.ts'
-import { suggest } from './suggest.ts'
-import { violation, warning, word } from './violation.ts'
+import { isReference, matchesType, type Parameter, type ToolSignature, type ToolSignatures } from './signature.ts'
+import { suggestIds } from './suggest.ts'
+import { snippet, violation, warning } from './violation.ts'
 
-export type CheckedCall =
+export type CallCheck =
   | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }
   | { readonly ok: false; readonly violation: Notice }
 
@@ -25,36 +25,36 @@ export interface CallIssue {
  * Does the call fit its tool? What the tool has no name for is dropped with a warning; what it needs and lacks stops the call.
  * `seen` is asked only then: did the user see a part of the response?
  */
-export function checkCall(decision: CallDecision, tools: Tools, seen: { spoken(): boolean } = unseen): CheckedCall {
+export function checkCall(decision: CallDecision, tools: ToolSignatures, seen: { showedContent(): boolean } = nothingShown): CallCheck {
   const { toolId, code } = decision
   const signature = tools.find(toolId)
-  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, seen.spoken()))
-  if (signature.onlyInCode) return refuse(notInReact(toolId, seen.spoken()))
-  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, seen.spoken()))
-  const params = asParams(decision.params, signature)
-  if (params === undefined) return refuse(badParams(decision, signature, seen.spoken()))
+  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, seen.showedContent()))
+  if (signature.onlyInCode) return refuse(notCallableDirectly(toolId, seen.showedContent()))
+  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, seen.showedContent()))
+  const params = toParams(decision.params, signature)
+  if (params === undefined) return refuse(paramsNotObject(decision, signature, seen.showedContent()))
 
-  const order = judgeOrder(signature, decision.paramKeys)
-  const broken = issuesOf(params, signature, order)
-  if (broken.length > 0) return refuse(brokenCall(signature, broken, order, seen.spoken()))
+  const order = checkOrder(signature, decision.paramKeys)
+  const broken = findIssues(params, signature, order)
+  if (broken.length > 0) return refuse(invalidCall(signature, broken, order, seen.showedContent()))
 
-  const { kept, dropped } = isKeptWhole(params, signature) ? { kept: params, dropped: noIssues } : sortOut(params, signature)
+  const { kept, dropped } = acceptsAll(params, signature) ? { kept: params, dropped: noIssues } : splitParams(params, signature)
   const warnings: Notice[] = []
-  if (signature.id !== toolId) warnings.push(renamed(toolId, signature))
-  if (order) warnings.push(softOrder(toolId, order))
-  if (dropped.length > 0) warnings.push(yellow(toolId, dropped))
+  if (signature.id !== toolId) warnings.push(renamedTool(toolId, signature))
+  if (order) warnings.push(orderWarning(toolId, order))
+  if (dropped.length > 0) warnings.push(droppedParams(toolId, dropped))
   return { ok: true, params: kept, signature, warnings }
 }
 
-const unseen = { spoken: () => false }
+const nothingShown = { showedContent: () => false }
 
 /** What stops the call: its contract, its order, its required parameters. */
-function issuesOf(params: JsonObject, signature: ToolSignature, order: OrderProblem | undefined): readonly CallIssue[] {
-  const contract = signature.exec ? judgeContract(own(params, 'contract')) : undefined
+function findIssues(params: JsonObject, signature: ToolSignature, order: OrderProblem | undefined): readonly CallIssue[] {
+  const contract = signature.exec ? checkContract(ownParam(params, 'contract')) : undefined
   const issues: CallIssue[] = contract ? [{ code: contract, param: 'contract' }] : []
   if (order?.binding) issues.push({ code: order.code })
   for (const parameter of signature.parameters) {
-    const issue = judgeRequired(parameter, params, contract !== undefined)
+    const issue = checkRequired(parameter, params, contract !== undefined)
     if (issue) issues.push(issue)
   }
   return issues
@@ -63,10 +63,10 @@ function issuesOf(params: JsonObject, signature: ToolSignature, order: OrderProb
 const noIssues: readonly CallIssue[] = []
 
 const refuse = (notice: Notice) => ({ ok: false as const, violation: notice })
-const own = (params: JsonObject, name: string): Json | undefined => (Object.hasOwn(params, name) ? params[name] : undefined)
+const ownParam = (params: JsonObject, name: string): Json | undefined => (Object.hasOwn(params, name) ? params[name] : undefined)
 
 /** A bare list, or one bare string, stands for the parameters of a tool that needs one list and nothing else. */
-function asParams(params: Json, { parameters }: ToolSignature): JsonObject | undefined {
+function toParams(params: Json, { parameters }: ToolSignature): JsonObject | undefined {
   if (isObject(params)) return params as JsonObject // it came out of JSON
   const [needed, ...others] = parameters.filter(({ required }) => required)
   if (needed?.type !== 'array' || others.length > 0) return undefined
@@ -74,39 +74,42 @@ function asParams(params: Json, { parameters }: ToolSignature): JsonObject | und
   return typeof params === 'string' && params.trim() !== '' ? { [needed.name]: [params] } : undefined
 }
 
-function judgeRequired({ name, type, required }: Parameter, params: JsonObject, contractJudged: boolean): CallIssue | undefined {
+function checkRequired({ name, type, required }: Parameter, params: JsonObject, contractJudged: boolean): CallIssue | undefined {
   if (!required || (contractJudged && name === 'contract')) return undefined
-  const value = own(params, name)
+  const value = ownParam(params, name)
   if (value === undefined || value === null) return { code: 'missing_param', param: name, expected: type }
-  if (isReference(value) || fits(value, type) || (name === 'contract' && typeof value === 'string')) return undefined
-  return { code: 'wrong_type', param: name, expected: type, got: typeName(value) }
+  if (isReference(value) || matchesType(value, type) || (name === 'contract' && typeof value === 'string')) return undefined
+  return { code: 'wrong_type', param: name, expected: type, got: describeType(value) }
 }
 
 /** What the tool gets, in the order it was given; optional parameters that are null are simply not there. */
-function sortOut(params: JsonObject, { parameters }: ToolSignature): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
+function splitParams(
+  params: JsonObject,
+  { parameters }: ToolSignature,
+): { readonly kept: JsonObject; readonly dropped: readonly CallIssue[] } {
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
   for (const [name, value] of Object.entries(params)) {
     const known = parameterOf(parameters, name)
-    if (known === undefined) dropped.push({ code: 'unknown_param', param: word(name) })
+    if (known === undefined) dropped.push({ code: 'unknown_param', param: snippet(name) })
     else if (value === null) continue
-    else if (isTaken(value, known)) kept.push([name, value])
-    else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: typeName(value) })
+    else if (isAccepted(value, known)) kept.push([name, value])
+    else dropped.push({ code: 'wrong_type', param: name, expected: known.type, got: describeType(value) })
   }
   return { kept: Object.fromEntries(kept), dropped }
 }
 
 /** Nothing to sort out: nearly always, so nothing is copied to find out. */
-function isKeptWhole(params: JsonObject, { parameters }: ToolSignature): boolean {
+function acceptsAll(params: JsonObject, { parameters }: ToolSignature): boolean {
   for (const name in params) {
     const known = parameterOf(parameters, name)
     const value = params[name] as Json
-    if (known === undefined || value === null || !isTaken(value, known)) return false
+    if (known === undefined || value === null || !isAccepted(value, known)) return false
   }
   return true
 }
 
-const isTaken = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || fits(value, type)
+const isAccepted = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || matchesType(value, type)
 
 function parameterOf(parameters: readonly Parameter[], name: string): Parameter | undefined {
   for (const parameter of parameters) if (parameter.name === name) return parameter
@@ -114,49 +117,49 @@ function parameterOf(parameters: readonly Parameter[], name: string): Parameter 
 }
 
 function unknownTool(toolId: string, ids: readonly string[], shown: boolean): Notice {
-  const near = suggest(toolId, ids)
+  const near = suggestIds(toolId, ids)
   const meant = near.length === 0 ? '' : ` Did you mean ${near.join(', ')}?`
   return violation('tool_call_invalid', {
-    what: `There is no tool "${word(toolId)}".${meant}`,
+    what: `There is no tool "${snippet(toolId)}".${meant}`,
     next: 'Call a tool that the catalogue lists, by its full id.',
     shown,
-    extra: { tool_id: word(toolId), violations: [{ code: 'unknown_tool_id', suggestions: near }] },
+    extra: { tool_id: snippet(toolId), violations: [{ code: 'unknown_tool_id', suggestions: near }] },
   })
 }
 
-function notInReact(toolId: string, shown: boolean): Notice {
+function notCallableDirectly(toolId: string, shown: boolean): Notice {
   return violation('tool_not_allowed_in_react', {
-    what: `"${word(toolId)}" exists only inside programs; it can not be called from an action.`,
+    what: `"${snippet(toolId)}" exists only inside programs; it can not be called from an action.`,
     next: 'Call an exec tool and use it in the `code` channel, or choose a tool of the catalogue that can be called directly.',
     shown,
-    extra: { tool_id: word(toolId) },
+    extra: { tool_id: snippet(toolId) },
   })
 }
 
-function badParams({ toolId, params }: CallDecision, signature: ToolSignature, shown: boolean): Notice {
+function paramsNotObject({ toolId, params }: CallDecision, signature: ToolSignature, shown: boolean): Notice {
   return violation('tool_call_invalid', {
-    what: `tool_call.params of "${word(toolId)}" must be an object, not ${typeName(params)}.`,
-    next: `Send the call again with ${usage(signature)}.`,
+    what: `tool_call.params of "${snippet(toolId)}" must be an object, not ${describeType(params)}.`,
+    next: `Send the call again with ${describeUsage(signature)}.`,
     shown,
-    extra: { tool_id: word(toolId), violations: [{ code: 'bad_params', got: typeName(params) }] },
+    extra: { tool_id: snippet(toolId), violations: [{ code: 'bad_params', got: describeType(params) }] },
   })
 }
 
 /** One notice for everything that is wrong, so that one repair can mend it. */
-function brokenCall(signature: ToolSignature, issues: readonly CallIssue[], order: OrderProblem | undefined, shown: boolean): Notice {
+function invalidCall(signature: ToolSignature, issues: readonly CallIssue[], order: OrderProblem | undefined, shown: boolean): Notice {
   const red = issues.every(({ code }) => code === 'missing_param' || code === 'wrong_type')
   const onlyOrder = order?.binding && issues.length === 1 ? order : undefined
   const code = onlyOrder ? onlyOrder.code : red ? 'tool_signature_red' : 'tool_call_invalid'
   const details = onlyOrder ? { keys: onlyOrder.got, expected: onlyOrder.expected } : { violations: issues }
   return violation(code, {
-    what: `The call of "${signature.id}" can not be carried out: ${issues.map((issue) => describe(issue, order)).join('; ')}.`,
-    next: `Send the call again with ${usage(signature)}.`,
+    what: `The call of "${signature.id}" can not be carried out: ${issues.map((issue) => describeIssue(issue, order)).join('; ')}.`,
+    next: `Send the call again with ${describeUsage(signature)}.`,
     shown,
     extra: { tool_id: signature.id, ...details },
   })
 }
 
-function describe({ code, param, expected, got }: CallIssue, order: OrderProblem | undefined): string {
+function describeIssue({ code, param, expected, got }: CallIssue, order: OrderProblem | undefined): string {
   if (code === order?.code) return `its parameters are in the wrong order (${order.got.join(', ')} instead of ${order.expected.join(', ')})`
   switch (code) {
     case 'missing_param':
@@ -170,12 +173,12 @@ function describe({ code, param, expected, got }: CallIssue, order: OrderProblem
   }
 }
 
-function usage({ parameters }: ToolSignature): string {
+function describeUsage({ parameters }: ToolSignature): string {
   if (parameters.length === 0) return 'empty params: {}'
   return `params in this order: ${parameters.map(({ name, type, required }) => `${name} (${type}${required ? ', required' : ''})`).join(', ')}`
 }
 
-function softOrder(toolId: string, { expected, got }: OrderProblem): Notice {
+function orderWarning(toolId: string, { expected, got }: OrderProblem): Notice {
   return warning(
     'param_order',
     `The parameters of "${toolId}" came in another order than documented; the call went ahead. Use: ${expected.join(', ')}.`,
@@ -187,11 +190,11 @@ function softOrder(toolId: string, { expected, got }: OrderProblem): Notice {
   )
 }
 
-function renamed(toolId: string, { id }: ToolSignature): Notice {
-  return warning('tool_alias', `"${word(toolId)}" is called "${id}" now; the call went ahead. Use that name.`, { tool_id: id })
+function renamedTool(toolId: string, { id }: ToolSignature): Notice {
+  return warning('tool_alias', `"${snippet(toolId)}" is called "${id}" now; the call went ahead. Use that name.`, { tool_id: id })
 }
 
-function yellow(toolId: string, issues: readonly CallIssue[]): Notice {
+function droppedParams(toolId: string, issues: readonly CallIssue[]): Notice {
   const told = issues.slice(0, 8)
   const names = told.map(({ code, param, expected }) =>
     code === 'unknown_param' ? `"${param}" (unknown)` : `"${param}" (must be ${expected})`,

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../json.ts'
-import { cut } from './violation.ts'
+import { truncate } from './violation.ts'
 
 /** What the model decided, once its response has been read: use a tool, or answer. */
 export type Decision = CallDecision | FinalDecision
@@ -40,19 +40,19 @@ export interface ActionFields {
   readonly questions: readonly string[]
 }
 
-const mostFollowups = 6
-const longestFollowup = 300
+const maxFollowups = 6
+const maxFollowupLength = 300
 
 /** Unknown keys are ignored; a side dish of the wrong type is dropped; what carries the decision must have its type. */
-export function readFields(
+export function parseActionFields(
   value: Json,
 ): { readonly ok: true; readonly fields: ActionFields } | { readonly ok: false; readonly problem: string } {
-  if (!isObject(value)) return wrong(`The action must be one JSON object, not ${typeName(value)}.`)
+  if (!isObject(value)) return fieldProblem(`The action must be one JSON object, not ${describeType(value)}.`)
   const { action, notes = null, tool_call: call = null, final_answer: answer = null } = value
-  if (typeof action !== 'string') return wrong(`"action" must be a string, not ${typeName(action)}.`)
-  if (notes !== null && typeof notes !== 'string') return wrong(`"notes" must be a string, not ${typeName(notes)}.`)
-  if (answer !== null && typeof answer !== 'string') return wrong(`"final_answer" must be a string, not ${typeName(answer)}.`)
-  if (call !== null && !isObject(call)) return wrong(`"tool_call" must be an object or null, not ${typeName(call)}.`)
+  if (typeof action !== 'string') return fieldProblem(`"action" must be a string, not ${describeType(action)}.`)
+  if (notes !== null && typeof notes !== 'string') return fieldProblem(`"notes" must be a string, not ${describeType(notes)}.`)
+  if (answer !== null && typeof answer !== 'string') return fieldProblem(`"final_answer" must be a string, not ${describeType(answer)}.`)
+  if (call !== null && !isObject(call)) return fieldProblem(`"tool_call" must be an object or null, not ${describeType(call)}.`)
   return {
     ok: true,
     fields: {
@@ -60,13 +60,13 @@ export function readFields(
       notes: notes ?? '',
       toolCall: call === null ? undefined : readToolCall(call),
       finalAnswer: answer ?? '',
-      followups: readPhrases(value.suggested_followups),
-      questions: readPhrases(value.clarification_questions ?? value.questions),
+      followups: parsePhrases(value.suggested_followups),
+      questions: parsePhrases(value.clarification_questions ?? value.questions),
     },
   }
 }
 
-const wrong = (problem: string) => ({ ok: false as const, problem })
+const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 
 function readToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
@@ -78,14 +78,14 @@ function readToolCall(call: { readonly [key: string]: unknown }): ActionFields['
 const noPhrases: readonly string[] = []
 
 /** Short phrases for the user: one string or a list of them; blank ones and repetitions dropped. */
-export function readPhrases(value: unknown): readonly string[] {
+export function parsePhrases(value: unknown): readonly string[] {
   if (value === undefined || value === null) return noPhrases
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const phrases = items.filter((item) => typeof item === 'string').map((item) => cut(item.trim(), longestFollowup))
-  return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, mostFollowups)
+  const phrases = items.filter((item) => typeof item === 'string').map((item) => truncate(item.trim(), maxFollowupLength))
+  return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, maxFollowups)
 }
 
-export function typeName(value: unknown): string {
+export function describeType(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'a list'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { editDistance } from './edit-distance.ts'
-import { collapseEquivalent, isEquivalent } from './equivalent.ts'
+import { collapseEquivalent, isSameAnswer } from './equivalent.ts'
 
 /** Plain table of longest common subsequences: slow, and beyond doubt. */
 function distanceByTable(a: string, b: string): number {
@@ -38,29 +38,29 @@ describe('isEquivalent', () => {
     ['', '', true],
     ['x', '', false],
   ])('%j and %j: %s', (a, b, expected) => {
-    expect([isEquivalent(a, b), isEquivalent(b, a)]).toEqual([expected, expected])
+    expect([isSameAnswer(a, b), isSameAnswer(b, a)]).toEqual([expected, expected])
   })
 
   it('draws its line at nine tenths, of the text and of the length', () => {
     const text = 'abcdefghij'.repeat(10)
     const changed = (count: number) => 'X'.repeat(count) + text.slice(count)
-    expect([isEquivalent(text, changed(10)), isEquivalent(text, changed(11))]).toEqual([true, false])
-    expect([isEquivalent(text, text.slice(10)), isEquivalent(text, text.slice(11))]).toEqual([true, false])
+    expect([isSameAnswer(text, changed(10)), isSameAnswer(text, changed(11))]).toEqual([true, false])
+    expect([isSameAnswer(text, text.slice(10)), isSameAnswer(text, text.slice(11))]).toEqual([true, false])
   })
 
   it('reads long texts by their words, in any script', () => {
     const words = Array.from({ length: 2000 }, (_, i) => `word${i}`)
     const edited = (every: number) => words.map((word, i) => (i % every === 0 ? `other${i}` : word)).join(' ')
-    expect(isEquivalent(words.join(' '), edited(50))).toBe(true)
-    expect(isEquivalent(words.join(' '), edited(5))).toBe(false)
+    expect(isSameAnswer(words.join(' '), edited(50))).toBe(true)
+    expect(isSameAnswer(words.join(' '), edited(5))).toBe(false)
     const chinese = Array.from({ length: 3000 }, (_, i) => String.fromCharCode(0x4e00 + (i % 700))).join('')
-    expect(isEquivalent(chinese, `${chinese.slice(0, 100)}不${chinese.slice(101)}`)).toBe(true)
+    expect(isSameAnswer(chinese, `${chinese.slice(0, 100)}不${chinese.slice(101)}`)).toBe(true)
   })
 
   it('ends soon on very long texts', () => {
     const long = (seed: string) => seed.repeat(300_000 / seed.length)
-    expect(isEquivalent(long('ab '), long('ba '))).toBe(false)
-    expect(isEquivalent(long('a'), `${long('a')}b`)).toBe(false) // one word, and another: no part of it is the same
+    expect(isSameAnswer(long('ab '), long('ba '))).toBe(false)
+    expect(isSameAnswer(long('a'), `${long('a')}b`)).toBe(false) // one word, and another: no part of it is the same
   })
 })
 

@@ -1,34 +1,34 @@
 import { editDistance } from './edit-distance.ts'
 
-const alike = 0.9
+const similarity = 0.9
 /** Up to here texts are compared character by character; longer ones by their words, in time linear in their length. */
-const longestExact = 2_000
+const maxExactLength = 2_000
 
 /**
  * Does the second answer say the same as the first? A model that is asked again and again with nothing to add repeats
  * itself; then it is believed. Blind to case and white space, forgiving about a tenth of the text.
  */
-export function isEquivalent(first: string, second: string): boolean {
-  const a = folded(first)
-  const b = folded(second)
+export function isSameAnswer(first: string, second: string): boolean {
+  const a = normalize(first)
+  const b = normalize(second)
   if (a === b) return true
-  if (Math.min(a.length, b.length) < alike * Math.max(a.length, b.length)) return false
-  return Math.max(a.length, b.length) <= longestExact ? sameCharacters(a, b) : sameWords(a, b)
+  if (Math.min(a.length, b.length) < similarity * Math.max(a.length, b.length)) return false
+  return Math.max(a.length, b.length) <= maxExactLength ? sameCharacters(a, b) : sameWords(a, b)
 }
 
 /** Of answers that repeat the one before, the last stays. */
 export function collapseEquivalent(answers: readonly string[]): readonly string[] {
   return answers.filter((answer, index) => {
     const next = answers[index + 1]
-    return next === undefined || !isEquivalent(answer, next)
+    return next === undefined || !isSameAnswer(answer, next)
   })
 }
 
-const folded = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
+const normalize = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
 /** 2 × common characters in order ÷ all characters ≥ 0.9, said with the edits that are left. */
 function sameCharacters(a: string, b: string): boolean {
-  const edits = Math.floor((1 - alike) * (a.length + b.length) + 1e-9)
+  const edits = Math.floor((1 - similarity) * (a.length + b.length) + 1e-9)
   return editDistance(a, b, edits) !== undefined
 }
 
@@ -46,7 +46,7 @@ function sameWords(a: string, b: string): boolean {
     counts.set(word, left - 1)
     common += 2 * word.length
   }
-  return common >= alike * all
+  return common >= similarity * all
 }
 
 /** Runs of letters and digits; where a script puts no spaces between words, its characters. */

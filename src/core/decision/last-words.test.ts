@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { header, minute, place, prompt } from '../../testing/blocks.ts'
+import { blockOrigin, header, minute, prompt } from '../../testing/blocks.ts'
 import { artifactDigest, type Digest, type Draft, planSnapshot } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
-import { enter } from '../timeline/enter.ts'
+import { assignIds } from '../timeline/enter.ts'
 import { emptyTimeline } from '../timeline/timeline.ts'
-import { closingAnswer, type Ending, lastWords } from './last-words.ts'
+import { type FallbackReason, fallbackAnswer, fixedAnswer } from './last-words.ts'
 
 const timelineOf = (...drafts: readonly Draft[]) =>
-  applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: enter(emptyTimeline(), drafts) })
+  applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 const made = (artifact_path: string, rest: Partial<Digest> = {}, turnId = 't1') =>
-  artifactDigest(place('c1', turnId), { artifact_path, visibility: 'external', ...rest })
+  artifactDigest(blockOrigin('c1', turnId), { artifact_path, visibility: 'external', ...rest })
 const plan = planSnapshot('t1', minute(1), {
   plan_id: 'p1',
   steps: ['search', 'write', 'check'],
@@ -41,7 +41,7 @@ const busy = timelineOf(
 )
 
 describe('the last words', () => {
-  it.each<[Ending, string]>([
+  it.each<[FallbackReason, string]>([
     ['max_rounds', 'I reached the step limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
     ['time', 'I reached the time limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
     ['money', 'I reached the spending limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
@@ -57,11 +57,11 @@ describe('the last words', () => {
     ],
     ['error', 'Something went wrong on our side and I had to stop. Your message is kept; please try again.'],
   ])('of %s', (ending, words) => {
-    expect(lastWords(ending, bare, 't1')).toBe(words)
+    expect(fixedAnswer(ending, bare, 't1')).toBe(words)
   })
 
   it('loop 17.73: name the steps that are open and the files of this turn that the user may see', () => {
-    expect(lastWords('max_rounds', busy, 't1')).toMatchInlineSnapshot(`
+    expect(fixedAnswer('max_rounds', busy, 't1')).toMatchInlineSnapshot(`
       "I reached the step limit of this turn before I could finish.
 
       Still open:
@@ -77,23 +77,23 @@ describe('the last words', () => {
   })
 
   it('tell the user when a reply was too long, and nothing else of the protocol', () => {
-    expect(lastWords('protocol_violation', bare, 't1', 'protocol_violation.action_truncated')).toMatch(/^My reply grew too long/)
-    expect(lastWords('protocol_violation', bare, 't1', 'protocol_violation.invalid_action:rm')).toBe(
-      lastWords('protocol_violation', bare, 't1'),
+    expect(fixedAnswer('protocol_violation', bare, 't1', 'protocol_violation.action_truncated')).toMatch(/^My reply grew too long/)
+    expect(fixedAnswer('protocol_violation', bare, 't1', 'protocol_violation.invalid_action:rm')).toBe(
+      fixedAnswer('protocol_violation', bare, 't1'),
     )
   })
 
   it('keep to their length', () => {
     const steps = Array.from({ length: 40 }, (_, i) => `step ${i} ${'x'.repeat(400)}`)
     const long = timelineOf(planSnapshot('t1', minute(1), { plan_id: 'p1', steps, status: {}, current: true }))
-    expect(lastWords('time', long, 't1').length).toBeLessThan(1_600)
-    expect(lastWords('time', long, 't1')).toContain('- and 32 more')
+    expect(fixedAnswer('time', long, 't1').length).toBeLessThan(1_600)
+    expect(fixedAnswer('time', long, 't1')).toContain('- and 32 more')
   })
 
   it('loop 17.74: give way to what the model last said, unless the user stopped it', () => {
-    const tried = applyChange(busy, { type: 'blocks.appended', blocks: enter(busy, [attempt]) })
-    expect(closingAnswer('max_rounds', tried, 't1')).toBe('What I had.')
-    expect(closingAnswer('stopped', tried, 't1')).toMatch(/^I stopped as you asked/)
-    expect(closingAnswer('max_rounds', tried, 't2')).toMatch(/^I reached the step limit/)
+    const tried = applyChange(busy, { type: 'blocks.appended', blocks: assignIds(busy, [attempt]) })
+    expect(fallbackAnswer('max_rounds', tried, 't1')).toBe('What I had.')
+    expect(fallbackAnswer('stopped', tried, 't1')).toMatch(/^I stopped as you asked/)
+    expect(fallbackAnswer('max_rounds', tried, 't2')).toMatch(/^I reached the step limit/)
   })
 })

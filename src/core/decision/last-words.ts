@@ -1,11 +1,11 @@
 import { readDigest } from '../block/digest.ts'
 import { parsePath } from '../path/logical.ts'
-import { isOver, openPlans, stepStatus } from '../plan/open.ts'
+import { isFinished, openPlans, stepStatus } from '../plan/open.ts'
 import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
-import { word } from './violation.ts'
+import { snippet } from './violation.ts'
 
 /** Why a turn ended without an answer of the model's own. */
-export type Ending =
+export type FallbackReason =
   | 'max_rounds'
   | 'time'
   | 'money'
@@ -23,7 +23,7 @@ export type Ending =
   | 'too_long'
   | 'error'
 
-const sentences: { readonly [E in Ending]: string } = {
+const sentences: { readonly [E in FallbackReason]: string } = {
   max_rounds: 'I reached the step limit of this turn before I could finish.',
   time: 'I reached the time limit of this turn before I could finish.',
   money: 'I reached the spending limit of this turn before I could finish.',
@@ -51,23 +51,23 @@ const sentences: { readonly [E in Ending]: string } = {
 }
 
 /** The one broken rule that says something useful to the user. */
-const tooLong = 'My reply grew too long and was cut off, so I stopped. Asking for a smaller part at a time may help.'
+const replyTooLong = 'My reply grew too long and was cut off, so I stopped. Asking for a smaller part at a time may help.'
 
-const goOn = 'Say “continue” and I will go on from here.'
-const mostSteps = 8
-const mostFiles = 10
+const offerToContinue = 'Say “continue” and I will go on from here.'
+const maxSteps = 8
+const maxFiles = 10
 
 /**
  * What the user reads when the model has had no last word: a fixed sentence, the steps that are open and the files that
  * were made. Derived from blocks alone: no model, no internals, always the same for the same timeline.
  */
-export function lastWords(ending: Ending, timeline: Timeline, turnId: string, violationCode?: string): string {
+export function fixedAnswer(ending: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
   const cutOff = ending === 'protocol_violation' && violationCode === 'protocol_violation.action_truncated'
-  const sentence = cutOff ? tooLong : sentences[ending]
-  const steps = listed('Still open:', openSteps(timeline), mostSteps)
-  const files = listed('Files made so far:', filesOf(timeline, turnId), mostFiles)
+  const sentence = cutOff ? replyTooLong : sentences[ending]
+  const steps = formatList('Still open:', openSteps(timeline), maxSteps)
+  const files = formatList('Files made so far:', filesOfTurn(timeline, turnId), maxFiles)
   const unfinished = ending === 'max_rounds' || ending === 'time' || ending === 'money' || ending === 'protocol_violation'
-  return [sentence, ...steps, ...files, ...(unfinished ? [goOn] : [])].join('\n\n')
+  return [sentence, ...steps, ...files, ...(unfinished ? [offerToContinue] : [])].join('\n\n')
 }
 
 /** The latest answer of the turn that was held back for something newer; it was shown, so it is better than fixed words. */
@@ -77,21 +77,21 @@ export function latestAttempt(timeline: Timeline, turnId: string): string | unde
 }
 
 /** How a turn ends that the model did not end: with what it last said, else with fixed words. A stop is a stop. */
-export function closingAnswer(ending: Ending, timeline: Timeline, turnId: string, violationCode?: string): string {
+export function fallbackAnswer(ending: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
   const attempt = ending === 'stopped' ? undefined : latestAttempt(timeline, turnId)
-  return attempt ?? lastWords(ending, timeline, turnId, violationCode)
+  return attempt ?? fixedAnswer(ending, timeline, turnId, violationCode)
 }
 
 function openSteps(timeline: Timeline): readonly string[] {
   const plans = openPlans(timeline)
   const shown = plans.filter(({ current }) => current === true).slice(-1)
   return (shown.length > 0 ? shown : plans.slice(-1)).flatMap((plan) =>
-    plan.steps.filter((_, index) => !isOver(stepStatus(plan, index + 1))),
+    plan.steps.filter((_, index) => !isFinished(stepStatus(plan, index + 1))),
   )
 }
 
 /** Files that this turn made for the user, by the name they know. */
-function filesOf(timeline: Timeline, turnId: string): readonly string[] {
+function filesOfTurn(timeline: Timeline, turnId: string): readonly string[] {
   const newest = new Map<string, boolean>()
   for (const block of blocksOfTurn(timeline, turnId)) {
     const digest = block.type === 'react.tool.result' ? readDigest(block) : undefined
@@ -104,9 +104,9 @@ function filesOf(timeline: Timeline, turnId: string): readonly string[] {
   return [...newest].filter(([, made]) => made).map(([name]) => name)
 }
 
-function listed(title: string, items: readonly string[], most: number): readonly string[] {
+function formatList(title: string, items: readonly string[], most: number): readonly string[] {
   if (items.length === 0) return []
-  const lines = items.slice(0, most).map((item) => `- ${word(item, 160)}`)
+  const lines = items.slice(0, most).map((item) => `- ${snippet(item, 160)}`)
   const more = items.length > most ? [`- and ${items.length - most} more`] : []
   return [[title, ...lines, ...more].join('\n')]
 }

@@ -1,5 +1,5 @@
 import type { Notice } from '../block/notice.ts'
-import { cut, previewLimit, violation, word } from './violation.ts'
+import { previewLimit, snippet, truncate, violation } from './violation.ts'
 
 const startAgain = 'Begin the next reply with `<channel:thinking>`, and write nothing before it.'
 
@@ -8,15 +8,15 @@ export function preambleViolation(preamble: string): Notice {
   return violation('decision_preamble_before_first_channel', {
     what: 'The reply began with text outside of any channel and was not read further; the user saw none of it.',
     next: startAgain,
-    extra: { preamble_chars: preamble.length, preamble_preview: cut(preamble.trimStart(), previewLimit) },
+    extra: { preamble_chars: preamble.length, preamble_preview: truncate(preamble.trimStart(), previewLimit) },
   })
 }
 
 export function firstChannelViolation(firstChannel: string, offset: number): Notice {
   return violation('decision_first_channel_not_thinking', {
-    what: `The first channel of the reply was \`${word(firstChannel)}\` instead of \`thinking\`; the reply was not read further.`,
+    what: `The first channel of the reply was \`${snippet(firstChannel)}\` instead of \`thinking\`; the reply was not read further.`,
     next: `${startAgain} Then write the \`action\` channel.`,
-    extra: { first_channel: word(firstChannel), offset },
+    extra: { first_channel: snippet(firstChannel), offset },
   })
 }
 

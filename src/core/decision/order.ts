@@ -16,8 +16,8 @@ export interface OrderProblem {
  *   documented  path channel content kind scratchpad      bound  path channel content kind
  *   written     path kind content                         so     path content kind          content_not_third
  */
-export function judgeOrder(signature: ToolSignature, written: readonly string[]): OrderProblem | undefined {
-  if (ascends(signature, written)) return undefined
+export function checkOrder(signature: ToolSignature, written: readonly string[]): OrderProblem | undefined {
+  if (isAscending(signature, written)) return undefined
   const names = signature.parameters.map(({ name }) => name)
   const documented = new Set(names)
   const got = [...new Set(written)].filter((name) => documented.has(name))
@@ -27,16 +27,16 @@ export function judgeOrder(signature: ToolSignature, written: readonly string[])
   if (displaced === -1) return undefined
   const name = expected[displaced] as string
   const place = names.indexOf(name)
-  const binding = signature.order === 'hard' && place < (signature.ordered ?? names.length)
+  const binding = signature.order === 'hard' && place < (signature.orderedCount ?? names.length)
   const ordinal = ordinals[place]
   return { binding, code: ordinal === undefined ? 'param_order' : `${name}_not_${ordinal}`, expected, got }
 }
 
 /** The ordinary case, without building anything: each known name stands at or behind the one before it. */
-function ascends({ parameters }: ToolSignature, written: readonly string[]): boolean {
+function isAscending({ parameters }: ToolSignature, written: readonly string[]): boolean {
   let last = 0
   for (const key of written) {
-    const place = placeOf(key, parameters)
+    const place = positionOf(key, parameters)
     if (place === -1) continue
     if (place < last) return false
     last = place
@@ -44,7 +44,7 @@ function ascends({ parameters }: ToolSignature, written: readonly string[]): boo
   return true
 }
 
-function placeOf(key: string, parameters: ToolSignature['parameters']): number {
+function positionOf(key: string, parameters: ToolSignature['parameters']): number {
   for (let place = 0; place < parameters.length; place++) if (parameters[place]?.name === key) return place
   return -1
 }

@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../json.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
-import { type ActionKeys, keysLeniently, keysOfValid, keysRemembered, noKeys } from './action-keys.ts'
+import { type ActionKeys, keysOfValue, noKeys, readActionKeys, scanActionKeys } from './action-keys.ts'
 
 export type ParsedAction =
   | { readonly ok: true; readonly value: Json; readonly repairs: readonly string[]; readonly keys: ActionKeys }
@@ -12,6 +12,6 @@ export function parseAction(text: string): ParsedAction {
   if (!parsed.ok) return parsed
   const { value, repairs } = parsed
   if (!isObject(value)) return { ok: true, value, repairs, keys: noKeys }
-  const keys = repairs.length > 0 ? keysLeniently(text) : (keysRemembered(value, text) ?? keysOfValid(text))
+  const keys = repairs.length > 0 ? readActionKeys(text) : (keysOfValue(value, text) ?? scanActionKeys(text))
   return { ok: true, value, repairs, keys }
 }

@@ -4,8 +4,8 @@ import { cutAt, cuts, hostileText } from '../../../test/support/segments.ts'
 import type { Channel } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
 import { decisionChannels } from './channels.ts'
-import { plainChannels } from './plain-channels.ts'
-import { gatherChannels } from './response.ts'
+import { readPlainChannels } from './plain-channels.ts'
+import { collectChannels } from './response.ts'
 
 const ordinary =
   '<channel:thinking>I look it up.</channel:thinking>\n<channel:action>{"action":"call_tool","notes":"a > b"}</channel:action>\n\n<channel:code>x = 1\n</channel:code>\n'
@@ -13,12 +13,12 @@ const ordinary =
 function parsed(pieces: readonly string[], channels: readonly Channel[]) {
   const parser = createChannelParser(channels)
   const events = [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()]
-  return { channels: gatherChannels(events), preamble: parser.preamble, stray: parser.strayTags, unknown: parser.unknownChannels }
+  return { channels: collectChannels(events), preamble: parser.preamble, stray: parser.strayTags, unknown: parser.unknownChannels }
 }
 
 /** What is plain is what the parser makes of it, however it is cut. */
 function expectSame(text: string, places: readonly number[] = [], channels = decisionChannels): boolean {
-  const plain = plainChannels(text, channels)
+  const plain = readPlainChannels(text, channels)
   if (plain) expect(parsed(cutAt(text, places), channels)).toEqual({ channels: plain, preamble: '', stray: [], unknown: [] })
   return plain !== undefined
 }
@@ -26,7 +26,7 @@ function expectSame(text: string, places: readonly number[] = [], channels = dec
 describe('channels of a plain response', () => {
   it('an ordinary response is plain', () => {
     expect(expectSame(ordinary)).toBe(true)
-    expect(plainChannels(ordinary, decisionChannels)?.map(({ name }) => name)).toEqual(['thinking', 'action', 'code'])
+    expect(readPlainChannels(ordinary, decisionChannels)?.map(({ name }) => name)).toEqual(['thinking', 'action', 'code'])
     expect(expectSame('<channel:thinking></channel:thinking>')).toBe(true)
   })
 
@@ -44,7 +44,7 @@ describe('channels of a plain response', () => {
     `${ordinary}<channel:thinking>More.</channel:thinking>`,
     '<channel:thinking>\n~~~\n</channel:thinking>',
   ])('%j is left to the parser', (text) => {
-    expect(plainChannels(text, decisionChannels)).toBeUndefined()
+    expect(readPlainChannels(text, decisionChannels)).toBeUndefined()
   })
 
   it('a name that an earlier channel goes by, too, is left to the parser', () => {
@@ -52,7 +52,7 @@ describe('channels of a plain response', () => {
       { name: 'action', aliases: ['answer'], format: 'json' },
       { name: 'answer', format: 'markdown' },
     ]
-    expect(plainChannels('<channel:answer>Yes.</channel:answer>', channels)).toBeUndefined()
+    expect(readPlainChannels('<channel:answer>Yes.</channel:answer>', channels)).toBeUndefined()
   })
 
   it('nothing that is called plain is read otherwise by the parser', () => {

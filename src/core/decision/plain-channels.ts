@@ -1,11 +1,11 @@
 import { oncePerBlock } from '../block/once.ts'
 import type { Channel } from '../stream/channel.ts'
-import { namesOf } from '../stream/channel-parser-tag.ts'
+import { channelNames } from '../stream/channel-parser-tag.ts'
 import type { ReceivedChannel } from './response.ts'
 
 /** A channel's tags as they are to be written; only of names that mean this channel and no earlier one. */
-const tagsOf = oncePerBlock((channels: readonly Channel[]) => {
-  const names = namesOf(channels)
+const exactTags = oncePerBlock((channels: readonly Channel[]) => {
+  const names = channelNames(channels)
   return channels
     .filter(({ name }, index) => names.get(name.toLowerCase()) === index)
     .map(({ name }) => ({ name, open: `<channel:${name}>`, close: `</channel:${name}>` }))
@@ -16,9 +16,9 @@ const tagsOf = oncePerBlock((channels: readonly Channel[]) => {
  * between, and nowhere a character that could begin another tag, a fence or a quotation. Undefined for every other response, which a
  * parser must read; for these it would find the same.
  */
-export function plainChannels(raw: string, channels: readonly Channel[]): readonly ReceivedChannel[] | undefined {
+export function readPlainChannels(raw: string, channels: readonly Channel[]): readonly ReceivedChannel[] | undefined {
   if (raw.includes('`') || raw.includes('~')) return undefined
-  const tags = tagsOf(channels)
+  const tags = exactTags(channels)
   const found: ReceivedChannel[] = []
   let at = 0
   while (at < raw.length) {

@@ -1,13 +1,13 @@
 import type { Notice } from '../block/notice.ts'
-import { extractSids, isReadable } from '../citations/sids.ts'
+import { extractSids, hasReadableText } from '../citations/sids.ts'
 import { isObject } from '../json.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
-import { readPhrases } from './decision.ts'
-import { channelOf, channelText, type Response, wasCut } from './response.ts'
+import { parsePhrases } from './decision.ts'
+import { channelOf, channelText, type ParsedResponse, wasCutOff } from './response.ts'
 import { warning } from './violation.ts'
 
 /** What an answer may build upon. */
-export interface Answerable {
+export interface AnswerContext {
   /** An answer that the user has seen in a round that had to be repeated: `complete` need not say it again. */
   readonly delivered?: string
   /** Of what may be cited; when not given everything may. An answer of which nothing is left without the rest is blank. */
@@ -19,27 +19,27 @@ export interface Answerable {
  * Undefined when there is none.
  */
 export function readAnswer(
-  response: Response,
+  response: ParsedResponse,
   field: string,
-  { delivered = '', isSource = anything }: Answerable,
+  { delivered = '', isSource = everySource }: AnswerContext,
   warnings: Notice[],
 ): { readonly answer: string; readonly truncated: boolean } | undefined {
-  const written = withoutBlankEdges(channelText(response, 'answer'))
-  if (!isReadable(written, isSource)) {
-    const answer = [field, delivered].map(withoutBlankEdges).find((text) => isReadable(text, isSource))
+  const written = trimBlankEdges(channelText(response, 'answer'))
+  if (!hasReadableText(written, isSource)) {
+    const answer = [field, delivered].map(trimBlankEdges).find((text) => hasReadableText(text, isSource))
     return answer === undefined ? undefined : { answer, truncated: false }
   }
   if (field.trim() !== '') {
     const message = 'The answer was given twice; the `answer` channel was taken and "final_answer" dropped. Write it only in the channel.'
     warnings.push(warning('final_answer_twice', message))
   }
-  const truncated = wasCut(response) && channelOf(response, 'answer')?.closed === 'cut'
+  const truncated = wasCutOff(response) && channelOf(response, 'answer')?.closed === 'cut'
   if (truncated) warnings.push(answerTruncated(response))
   return { answer: written, truncated }
 }
 
 /** What the user may want to say next: from its channel, else from the action. Never a reason to refuse an answer. */
-export function readFollowups(response: Response, field: readonly string[], warnings: Notice[]): readonly string[] {
+export function readFollowups(response: ParsedResponse, field: readonly string[], warnings: Notice[]): readonly string[] {
   const text = channelText(response, 'followup')
   if (text.trim() === '') return field
   const parsed = parseModelJson(text)
@@ -49,10 +49,10 @@ export function readFollowups(response: Response, field: readonly string[], warn
     return field
   }
   const { value } = parsed
-  return readPhrases(isObject(value) ? (value.followups ?? value.suggested_followups) : value)
+  return parsePhrases(isObject(value) ? (value.followups ?? value.suggested_followups) : value)
 }
 
-function answerTruncated({ finishReason, maxTokens }: Response): Notice {
+function answerTruncated({ finishReason, maxTokens }: ParsedResponse): Notice {
   const reason = finishReason === 'length' ? `the output limit of ${maxTokens} tokens` : "the provider's content filter"
   return warning('answer_truncated', `The answer was cut off by ${reason}. What there is of it was kept and shown to the user.`, {
     max_tokens: maxTokens,
@@ -60,12 +60,12 @@ function answerTruncated({ finishReason, maxTokens }: Response): Notice {
   })
 }
 
-const anything = () => true
+const everySource = () => true
 
 /** What a blank answer would have cited, had it existed. */
-export function unknownSources(response: Response, field: string, { isSource = anything }: Answerable): readonly number[] {
+export function unknownSources(response: ParsedResponse, field: string, { isSource = everySource }: AnswerContext): readonly number[] {
   return extractSids(channelText(response, 'answer') + field).filter((sid) => !isSource(sid))
 }
 
 /** The text as it was written: only blank lines before it and white space after it are dropped. */
-const withoutBlankEdges = (text: string): string => text.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd()
+const trimBlankEdges = (text: string): string => text.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd()

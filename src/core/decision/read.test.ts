@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { decided, responseOf } from '../../../test/support/responses.ts'
-import { type ReadingOptions, readDecision } from './read.ts'
-import type { Response } from './response.ts'
+import { type DecisionOptions, readDecision } from './read.ts'
+import type { ParsedResponse } from './response.ts'
 
 const call = { action: 'call_tool', notes: 'Searching.', tool_call: { tool_id: 'web_tools.web_search', params: { queries: ['x'], n: 3 } } }
 const complete = { action: 'complete' }
 
 /** The decision with the codes of its warnings, or the violation. */
-function read(response: Response, options?: ReadingOptions) {
+function read(response: ParsedResponse, options?: DecisionOptions) {
   const reading = readDecision(response, options)
   const warnings = reading.warnings.map(({ code }) => code.replace('protocol_warning.', ''))
   return reading.ok ? { ...reading.decision, warnings } : { violation: reading.violation.code, notice: reading.violation, warnings }
 }
-const violation = (response: Response, options?: ReadingOptions) => {
+const violation = (response: ParsedResponse, options?: DecisionOptions) => {
   const reading = readDecision(response, options)
   return reading.ok ? undefined : reading.violation
 }
@@ -250,7 +250,7 @@ describe('a response that breaks a rule', () => {
 })
 
 describe('a stream that broke', () => {
-  const broken = (response: Response, closed: 'tag' | 'cut') => ({
+  const broken = (response: ParsedResponse, closed: 'tag' | 'cut') => ({
     ...response,
     finishReason: 'error' as const,
     channels: response.channels.map((channel, i) => (i === response.channels.length - 1 ? { ...channel, closed } : channel)),

@@ -1,20 +1,20 @@
 import type { Notice } from '../block/notice.ts'
-import { type ActionFields, type Decision, type FinalDecision, readFields } from './decision.ts'
+import { type ActionFields, type Decision, type FinalDecision, parseActionFields } from './decision.ts'
 import { firstChannelViolation, leadingCloseTag, preambleViolation } from './opening.ts'
 import { parseAction } from './parse-action.ts'
-import { type Answerable, readAnswer, readFollowups, unknownSources } from './read-answer.ts'
+import { type AnswerContext, readAnswer, readFollowups, unknownSources } from './read-answer.ts'
 import * as notices from './read-notices.ts'
-import { channelOf, channelText, type Response } from './response.ts'
+import { channelOf, channelText, type ParsedResponse } from './response.ts'
 import { warning } from './violation.ts'
 
-export interface ReadingOptions extends Answerable {
+export interface DecisionOptions extends AnswerContext {
   /** A lane of this response has reached the user. */
   readonly shown?: boolean
   /** Accept the action `clarify` for `exit`. */
   readonly clarify?: boolean
 }
 
-export type Reading =
+export type DecisionResult =
   | { readonly ok: true; readonly decision: Decision; readonly warnings: readonly Notice[] }
   | { readonly ok: false; readonly violation: Notice; readonly warnings: readonly Notice[] }
 
@@ -26,7 +26,7 @@ export type Reading =
  *   thinking · action · answer · followup   the end of the turn
  *   thinking · answer                       the same, with a warning
  */
-export function readDecision(response: Response, options: ReadingOptions = {}): Reading {
+export function readDecision(response: ParsedResponse, options: DecisionOptions = {}): DecisionResult {
   const warnings: Notice[] = []
   const outcome = read(response, options, warnings)
   // What was whole before the stream broke was received: it is not asked for again.
@@ -41,9 +41,9 @@ type Outcome = { readonly ok: true; readonly decision: Decision } | { readonly o
 const accept = (decision: Decision): Outcome => ({ ok: true, decision })
 const refuse = (violation: Notice): Outcome => ({ ok: false, violation })
 
-function read(response: Response, options: ReadingOptions, warnings: Notice[]): Outcome {
+function read(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
-  const opening = judgeOpening(response)
+  const opening = checkOpening(response)
   if (opening) return refuse(opening)
   const actions = channelOf(response, 'action')?.instances ?? []
   if (actions.length > 1) return refuse(notices.multipleActions(actions.length, shown))
@@ -51,10 +51,10 @@ function read(response: Response, options: ReadingOptions, warnings: Notice[]): 
   if (text.trim() === '') return readWithoutAction(response, options, warnings)
 
   const parsed = parseAction(text)
-  if (!parsed.ok) return refuse(notices.unreadable(parsed.error, response, shown))
-  const checked = readFields(parsed.value)
-  if (!checked.ok) return refuse(notices.schemaError(checked.problem, text, shown))
-  if (parsed.repairs.length > 0) warnings.push(notices.repaired(parsed.repairs))
+  if (!parsed.ok) return refuse(notices.unreadableAction(parsed.error, response, shown))
+  const checked = parseActionFields(parsed.value)
+  if (!checked.ok) return refuse(notices.actionSchemaError(checked.problem, text, shown))
+  if (parsed.repairs.length > 0) warnings.push(notices.actionRepaired(parsed.repairs))
   const { params, repeated } = parsed.keys
   if (repeated.length > 0) warnings.push(notices.duplicateKeys(repeated))
   const { fields } = checked
@@ -66,22 +66,22 @@ function read(response: Response, options: ReadingOptions, warnings: Notice[]): 
 }
 
 /** The same rules that the watch applies while the response is written. */
-function judgeOpening(response: Response): Notice | undefined {
+function checkOpening(response: ParsedResponse): Notice | undefined {
   const { preamble, channels, raw } = response
   const first = channels[0]?.name
-  if (first === undefined) return notices.noChannels(response)
+  if (first === undefined) return notices.missingChannels(response)
   if (preamble.trim() !== '') return preambleViolation(preamble)
   const closeTag = leadingCloseTag(raw, preamble)
   return closeTag === undefined && first === 'thinking' ? undefined : firstChannelViolation(closeTag ?? first, preamble.length)
 }
 
 /** An answer without an action can only mean that the turn is complete. */
-function readWithoutAction(response: Response, options: ReadingOptions, warnings: Notice[]): Outcome {
+function readWithoutAction(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
   if (channelText(response, 'answer').trim() === '') {
     const lastChannel = response.channels.at(-1)?.name ?? 'thinking'
     return refuse(
-      response.finishReason === 'length' ? notices.truncated(lastChannel, response, shown) : notices.missingAction(response, shown),
+      response.finishReason === 'length' ? notices.actionTruncated(lastChannel, response, shown) : notices.missingAction(response, shown),
     )
   }
   const message = 'The answer came without an action and was taken as "complete". Write the `action` channel before the answer.'
@@ -91,37 +91,37 @@ function readWithoutAction(response: Response, options: ReadingOptions, warnings
 }
 
 function readCall(
-  response: Response,
+  response: ParsedResponse,
   { notes, toolCall, finalAnswer }: ActionFields,
   paramKeys: readonly string[],
   shown: boolean,
 ): Outcome {
   const toolId = toolCall?.toolId ?? ''
   const answered = finalAnswer.trim() !== '' || channelText(response, 'answer').trim() !== ''
-  if (answered) return refuse(notices.answerWithCall(toolId, shown))
+  if (answered) return refuse(notices.finalAnswerWithToolCall(toolId, shown))
   if (toolCall === undefined || toolId === '') return refuse(notices.missingToolId(shown))
   const codeCut = channelOf(response, 'code')?.closed === 'cut' && response.finishReason === 'length'
-  if (codeCut) return refuse(notices.truncated('code', response, shown))
+  if (codeCut) return refuse(notices.actionTruncated('code', response, shown))
   const code = channelText(response, 'code')
   const call = { action: 'call_tool' as const, notes: notes.trim(), toolId, params: toolCall.params, paramKeys }
   return accept(code.trim() === '' ? call : { ...call, code })
 }
 
 function readFinal(
-  response: Response,
+  response: ParsedResponse,
   action: FinalDecision['action'],
   fields: ActionFields,
-  options: ReadingOptions,
+  options: DecisionOptions,
   warnings: Notice[],
 ): Outcome {
   const shown = options.shown === true
-  if (fields.toolCall !== undefined) return refuse(notices.callWithAnswer(action, fields.toolCall.toolId, shown))
+  if (fields.toolCall !== undefined) return refuse(notices.toolCallWithFinalAnswer(action, fields.toolCall.toolId, shown))
   if (channelText(response, 'code').trim() !== '') return refuse(notices.codeWithoutExec(action, undefined, shown))
   const answer = readAnswer(response, fields.finalAnswer, options, warnings)
   if (answer === undefined) {
     const cutOff = response.finishReason === 'length'
-    if (cutOff) return refuse(notices.truncated('answer', response, shown))
-    return refuse(notices.answerRequired(action, unknownSources(response, fields.finalAnswer, options), shown))
+    if (cutOff) return refuse(notices.actionTruncated('answer', response, shown))
+    return refuse(notices.finalAnswerRequired(action, unknownSources(response, fields.finalAnswer, options), shown))
   }
   if (fields.notes.trim() !== '') {
     const message = `The notes sent with "${action}" were dropped; the answer was accepted. What the user should read belongs in the answer.`

@@ -1,23 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CallDecision } from './decision.ts'
-import { accepted, noRepairs, type Repairs, rejected, salvage, toolRefused } from './repairs.ts'
-import { admit, budgetWrapUp, openWrapUp, steerWrapUp } from './wrap-up.ts'
+import { afterAcceptedRound, afterRejectedResponse, afterToolRefusal, noRepairs, type RepairCount, salvageAnswer } from './repairs.ts'
+import { budgetWrapUp, checkWrapUp, openWrapUp, steerWrapUp } from './wrap-up.ts'
 
 type End = 'ok' | 'bad' | `refused:${string}`
 
 /** What each round of a turn led to, by iteration. A turn ends with its first exit or wrap-up. */
 function turn(ends: readonly End[], maxRounds = 15): readonly string[] {
-  let repairs: Repairs = noRepairs
+  let repairs: RepairCount = noRepairs
   const led: string[] = []
   for (const [iteration, end] of ends.entries()) {
     const left = maxRounds - iteration - 1
     const step =
       end === 'ok'
-        ? { repairs: accepted(repairs), next: 'go' }
+        ? { repairs: afterAcceptedRound(repairs), next: 'go' }
         : end === 'bad'
-          ? rejected(repairs, left)
-          : toolRefused(repairs, { code: end, toolId: 't' }, left)
+          ? afterRejectedResponse(repairs, left)
+          : afterToolRefusal(repairs, { code: end, toolId: 't' }, left)
     repairs = step.repairs
     led.push(step.next)
     if (step.next === 'exit' || step.next === 'wrap_up') break
@@ -64,19 +64,19 @@ describe('a delivered answer', () => {
   const broken = { violation: { code: 'protocol_violation.action_schema_error' }, cut: false }
 
   it('loop 17.65: stands although the rest of the response is broken', () => {
-    expect(salvage({ ...broken, delivered: 'A [[S:1]]\n' })).toEqual({
+    expect(salvageAnswer({ ...broken, delivered: 'A [[S:1]]\n' })).toEqual({
       action: 'complete',
       answer: 'A [[S:1]]',
       followups: [],
       truncated: false,
     })
-    expect(salvage({ ...broken, delivered: 'A', cut: true })).toMatchObject({ truncated: true })
+    expect(salvageAnswer({ ...broken, delivered: 'A', cut: true })).toMatchObject({ truncated: true })
   })
 
   it('does not stand when it is blank, or when the stream broke', () => {
-    expect(salvage({ ...broken, delivered: ' \n' })).toBeUndefined()
-    expect(salvage({ ...broken, delivered: undefined })).toBeUndefined()
-    expect(salvage({ ...broken, delivered: 'A', violation: { code: 'service_interrupted' } })).toBeUndefined()
+    expect(salvageAnswer({ ...broken, delivered: ' \n' })).toBeUndefined()
+    expect(salvageAnswer({ ...broken, delivered: undefined })).toBeUndefined()
+    expect(salvageAnswer({ ...broken, delivered: 'A', violation: { code: 'service_interrupted' } })).toBeUndefined()
   })
 })
 
@@ -85,18 +85,18 @@ describe('a wrap-up', () => {
   const answer = { action: 'complete', answer: 'A', followups: [], truncated: false } as const
 
   it('loop 17.74: of a budget takes an answer, and nothing else', () => {
-    expect(admit(budgetWrapUp, answer)).toEqual({ verdict: 'answer', decision: answer })
-    expect(admit(budgetWrapUp, call('react.write'))).toEqual({ verdict: 'stop' })
-    expect(admit(budgetWrapUp, undefined)).toEqual({ verdict: 'stop' })
+    expect(checkWrapUp(budgetWrapUp, answer)).toEqual({ verdict: 'answer', decision: answer })
+    expect(checkWrapUp(budgetWrapUp, call('react.write'))).toEqual({ verdict: 'stop' })
+    expect(checkWrapUp(budgetWrapUp, undefined)).toEqual({ verdict: 'stop' })
   })
 
   it('loop 17.92: of a steer allows two rounds, and only tools that put things in order', () => {
-    const first = admit(steerWrapUp, call('react.write'))
+    const first = checkWrapUp(steerWrapUp, call('react.write'))
     expect(first).toMatchObject({ verdict: 'call', wrapUp: { rounds: 1 } })
-    expect(admit(steerWrapUp, call('web_tools.web_search'))).toEqual({ verdict: 'stop' })
-    const second = first.verdict === 'call' ? admit(first.wrapUp, call('react.plan')) : first
+    expect(checkWrapUp(steerWrapUp, call('web_tools.web_search'))).toEqual({ verdict: 'stop' })
+    const second = first.verdict === 'call' ? checkWrapUp(first.wrapUp, call('react.plan')) : first
     expect(second).toMatchObject({ verdict: 'call', wrapUp: { rounds: 0 } })
-    expect(second.verdict === 'call' && admit(second.wrapUp, call('react.write'))).toEqual({ verdict: 'stop' })
+    expect(second.verdict === 'call' && checkWrapUp(second.wrapUp, call('react.write'))).toEqual({ verdict: 'stop' })
   })
 
   it('has at least one round and 512 tokens', () => {

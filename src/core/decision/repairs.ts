@@ -7,7 +7,7 @@ import type { FinalDecision } from './decision.ts'
  *   rejected        the response broke a rule            costs a repair
  *   toolRefused     the tool itself found a rule broken  three times the same way cost a repair
  */
-export interface Repairs {
+export interface RepairCount {
   /** Since the last accepted round. */
   readonly inARow: number
   readonly inTurn: number
@@ -22,40 +22,40 @@ export interface RepairLimits {
 /** `wrap_up` when only the rounds are used up: then the model may still end the turn in its own words. */
 export type AfterFailure = 'repair' | 'wrap_up' | 'exit'
 
-export const noRepairs: Repairs = { inARow: 0, inTurn: 0 }
+export const noRepairs: RepairCount = { inARow: 0, inTurn: 0 }
 export const defaultRepairLimits: RepairLimits = { inARow: 2, inTurn: 6 }
 
 /** Same code, same tool, so many times without anything else in between: the model is not listening. */
 const refusalsPerRepair = 3
 
 /** No more of them: the turn ends. */
-export const isExhausted = ({ inARow, inTurn }: Repairs, limits: RepairLimits = defaultRepairLimits): boolean =>
+export const repairsExhausted = ({ inARow, inTurn }: RepairCount, limits: RepairLimits = defaultRepairLimits): boolean =>
   inARow > limits.inARow || inTurn > limits.inTurn
 
-export const accepted = (repairs: Repairs): Repairs =>
+export const afterAcceptedRound = (repairs: RepairCount): RepairCount =>
   repairs.inARow === 0 && repairs.refusal === undefined ? repairs : { inARow: 0, inTurn: repairs.inTurn }
 
 /** `remainingRounds` is what is left after this round. */
-export function rejected(
-  repairs: Repairs,
+export function afterRejectedResponse(
+  repairs: RepairCount,
   remainingRounds: number,
   limits: RepairLimits = defaultRepairLimits,
-): { readonly repairs: Repairs; readonly next: AfterFailure } {
+): { readonly repairs: RepairCount; readonly next: AfterFailure } {
   const after = { inARow: repairs.inARow + 1, inTurn: repairs.inTurn + 1 }
-  if (isExhausted(after, limits)) return { repairs: after, next: 'exit' }
+  if (repairsExhausted(after, limits)) return { repairs: after, next: 'exit' }
   return { repairs: after, next: remainingRounds > 0 ? 'repair' : 'wrap_up' }
 }
 
-export function toolRefused(
-  repairs: Repairs,
+export function afterToolRefusal(
+  repairs: RepairCount,
   refusal: { readonly code: string; readonly toolId: string },
   remainingRounds: number,
   limits: RepairLimits = defaultRepairLimits,
-): { readonly repairs: Repairs; readonly next: AfterFailure } {
+): { readonly repairs: RepairCount; readonly next: AfterFailure } {
   const same = repairs.refusal?.code === refusal.code && repairs.refusal.toolId === refusal.toolId
   const times = same ? (repairs.refusal?.times ?? 0) + 1 : 1
-  if (times === refusalsPerRepair) return rejected({ inARow: repairs.inARow, inTurn: repairs.inTurn }, remainingRounds, limits)
-  const counted: Repairs = { inARow: repairs.inARow, inTurn: repairs.inTurn, refusal: { ...refusal, times } }
+  if (times === refusalsPerRepair) return afterRejectedResponse({ inARow: repairs.inARow, inTurn: repairs.inTurn }, remainingRounds, limits)
+  const counted: RepairCount = { inARow: repairs.inARow, inTurn: repairs.inTurn, refusal: { ...refusal, times } }
   return { repairs: counted, next: remainingRounds > 0 ? 'repair' : 'wrap_up' }
 }
 
@@ -64,7 +64,7 @@ export function toolRefused(
  * Undefined when there is none, or when the stream broke before it was whole. Whether it is the last word is another question:
  * something newer may have come in, and then it is an attempt like any other.
  */
-export function salvage(round: {
+export function salvageAnswer(round: {
   /** What the answer lane of this very round has shown, as the model wrote it. */
   readonly delivered: string | undefined
   readonly violation: { readonly code: string }

@@ -3,26 +3,26 @@ import { describe, expect, it } from 'vitest'
 import { createChannelParser } from '../stream/channel-parser.ts'
 import { decisionChannels } from './channels.ts'
 import { readDecision } from './read.ts'
-import { gatherChannels, responseFrom } from './response.ts'
-import { createWatch } from './watch.ts'
+import { collectChannels, parseResponse } from './response.ts'
+import { createEarlyCheck } from './watch.ts'
 
 const stop = { finishReason: 'stop', maxTokens: 20_000 } as const
 const read = (raw: string) => {
-  const reading = readDecision(responseFrom(raw, stop))
+  const reading = readDecision(parseResponse(raw, stop))
   return reading.ok ? reading.decision : reading.violation
 }
 
 /** What the watch says of a response that comes in pieces, and how much of it had come by then. */
 function watched(pieces: readonly string[]) {
   const parser = createChannelParser(decisionChannels)
-  const watch = createWatch()
+  const watch = createEarlyCheck()
   let heard = ''
   for (const piece of pieces) {
     heard += piece
-    const said = watch.step(parser.push(piece), parser, heard)
+    const said = watch.check(parser.push(piece), parser, heard)
     if (said) return { code: said.code.replace('protocol_violation.', ''), heard }
   }
-  const said = watch.step(parser.end(), parser, heard)
+  const said = watch.check(parser.end(), parser, heard)
   return said && { code: said.code.replace('protocol_violation.', ''), heard }
 }
 
@@ -36,7 +36,7 @@ describe('a raw response', () => {
 
   it('keeps the order of opening and how each channel was closed', () => {
     const raw = '<channel:thinking>a<channel:action>{}</channel:action><channel:thinking>b</channel:thinking><channel:answer>c'
-    expect(responseFrom(raw, stop)).toEqual({
+    expect(parseResponse(raw, stop)).toEqual({
       ...stop,
       channels: [
         { name: 'thinking', instances: ['a', 'b'], closed: 'tag' },
@@ -53,7 +53,7 @@ describe('a raw response', () => {
       fc.property(fc.array(fc.nat(answer.length), { maxLength: 5 }), (cuts) => {
         const parser = createChannelParser(decisionChannels)
         const events = pieces(answer, cuts).flatMap((piece) => parser.push(piece))
-        expect(gatherChannels([...events, ...parser.end()])).toEqual(responseFrom(answer, stop).channels)
+        expect(collectChannels([...events, ...parser.end()])).toEqual(parseResponse(answer, stop).channels)
       }),
     )
   })
@@ -85,7 +85,7 @@ describe('a raw response', () => {
       fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), fc.array(fc.nat(60), { maxLength: 4 }), (parts, cuts) => {
         const raw = parts.join('')
         const live = watched(pieces(raw, cuts))
-        const reading = readDecision(responseFrom(raw, stop))
+        const reading = readDecision(parseResponse(raw, stop))
         const code = reading.ok ? '' : reading.violation.code.replace('protocol_violation.', '')
         const atTheEnd = code === 'decision_missing_protocol_channels' ? live?.code : code.startsWith('decision_') ? code : undefined
         expect(live?.code).toBe(atTheEnd)

@@ -13,7 +13,7 @@ export interface ReceivedChannel {
 }
 
 /** What came back from one call of the model, cut into channels. Plain data: reading it again gives the same decision. */
-export interface Response extends Ending {
+export interface ParsedResponse extends ResponseEnd {
   /** In order of first opening; declared channels only. */
   readonly channels: readonly ReceivedChannel[]
   /** What was written before the first tag. */
@@ -21,7 +21,7 @@ export interface Response extends Ending {
   readonly raw: string
 }
 
-export interface Ending {
+export interface ResponseEnd {
   readonly finishReason: FinishReason
   /** The output limit that the model was given. */
   readonly maxTokens: number
@@ -30,14 +30,14 @@ export interface Ending {
 }
 
 /** The response that a raw text is: what a live turn gathers while it streams, recovery gets from the journal. */
-export function responseFrom(raw: string, ending: Ending): Response {
+export function parseResponse(raw: string, ending: ResponseEnd): ParsedResponse {
   const parser = createChannelParser(decisionChannels)
-  const channels = gatherChannels([...parser.push(raw), ...parser.end()])
+  const channels = collectChannels([...parser.push(raw), ...parser.end()])
   return { ...ending, channels, preamble: parser.preamble, raw }
 }
 
 /** The channels that a parser's events speak of, in order of first opening. */
-export function gatherChannels(events: readonly ChannelEvent[]): readonly ReceivedChannel[] {
+export function collectChannels(events: readonly ChannelEvent[]): readonly ReceivedChannel[] {
   const gathered: { readonly name: string; readonly instances: string[]; closed: ReceivedChannel['closed'] }[] = []
   for (const event of events) {
     let channel = gathered.find(({ name }) => name === event.channel)
@@ -53,18 +53,18 @@ export function gatherChannels(events: readonly ChannelEvent[]): readonly Receiv
   return gathered
 }
 
-export function channelOf(response: Pick<Response, 'channels'>, name: string): ReceivedChannel | undefined {
+export function channelOf(response: Pick<ParsedResponse, 'channels'>, name: string): ReceivedChannel | undefined {
   for (const channel of response.channels) if (channel.name === name) return channel
   return undefined
 }
 
 /** Everything written in a channel; empty when it was never opened. */
-export function channelText(response: Response, name: string): string {
-  const instances = channelOf(response, name)?.instances ?? nothing
+export function channelText(response: ParsedResponse, name: string): string {
+  const instances = channelOf(response, name)?.instances ?? noInstances
   return instances.length === 1 ? (instances[0] as string) : instances.join('')
 }
 
-const nothing: readonly string[] = []
+const noInstances: readonly string[] = []
 
 /** The model did not stop by itself: it was cut off, by the output limit or by a filter. */
-export const wasCut = ({ finishReason }: Response): boolean => finishReason === 'length' || finishReason === 'content_filter'
+export const wasCutOff = ({ finishReason }: ParsedResponse): boolean => finishReason === 'length' || finishReason === 'content_filter'

@@ -14,7 +14,7 @@ export interface ToolSignature {
   /** `hard` where content streams to the user while it is written: what says where it goes must come first. */
   readonly order: 'hard' | 'soft'
   /** How many of the first parameters a hard order binds; all of them when not said. */
-  readonly ordered?: number
+  readonly orderedCount?: number
   /** Runs the `code` channel, and needs a contract. */
   readonly exec?: true
   /** Exists only inside programs. */
@@ -23,7 +23,7 @@ export interface ToolSignature {
 }
 
 /** The tools of a turn, as far as a decision can name them. */
-export interface Tools {
+export interface ToolSignatures {
   readonly find: (id: string) => ToolSignature | undefined
   readonly ids: readonly string[]
 }
@@ -31,7 +31,7 @@ export interface Tools {
 /** A value bound at execution: `ref:<logical path>` may stand for anything. */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && value.startsWith('ref:')
 
-export function fits(value: unknown, type: ParameterType): boolean {
+export function matchesType(value: unknown, type: ParameterType): boolean {
   switch (type) {
     case 'any':
       return true

@@ -6,8 +6,8 @@ import { changePlan } from '../plan/change.ts'
 import { emptyTimeline } from '../timeline/timeline.ts'
 import { checkCall } from './check-call.ts'
 import { readDecision } from './read.ts'
-import { type Response, responseFrom } from './response.ts'
-import { type callViolations, cut, type planViolations, type responseViolations, word } from './violation.ts'
+import { type ParsedResponse, parseResponse } from './response.ts'
+import { type callViolations, type planViolations, type responseViolations, snippet, truncate } from './violation.ts'
 
 type Code = (typeof responseViolations)[number] | (typeof callViolations)[number] | (typeof planViolations)[number]
 
@@ -17,7 +17,7 @@ const write = (...entries: readonly (readonly [string, unknown])[]) => call('rea
 const plan = (params: { readonly [key: string]: string }) => call('react.plan', params)
 
 /** The shortest response that breaks each rule. A code without one does not compile. */
-const provocations: { readonly [C in Code]: Response } = {
+const provocations: { readonly [C in Code]: ParsedResponse } = {
   decision_preamble_before_first_channel: responseOf([['thinking', 'x']], { preamble: 'Sure, ' }),
   decision_first_channel_not_thinking: responseOf([['action', '{}']]),
   decision_missing_protocol_channels: responseOf([], { raw: 'Hello', preamble: 'Hello' }),
@@ -51,7 +51,7 @@ const provocations: { readonly [C in Code]: Response } = {
 }
 
 /** As the loop would: read, check, run. The first rule that was broken, if any. */
-function firstViolation(response: Response) {
+function firstViolation(response: ParsedResponse) {
   const reading = readDecision(response)
   if (!reading.ok) return reading.violation
   const { decision } = reading
@@ -147,12 +147,12 @@ it('every one of 10,000 random and mutated responses is a decision or a violatio
         { weight: 1, arbitrary: fc.array(channel, { maxLength: 4 }) },
       ),
       preamble,
-      fc.constantFrom<Response['finishReason']>('stop', 'stop', 'length', 'content_filter', 'error', 'other'),
+      fc.constantFrom<ParsedResponse['finishReason']>('stop', 'stop', 'length', 'content_filter', 'error', 'other'),
       fc.option(fc.tuple(fc.nat({ max: 200 }), fc.nat({ max: 30 })), { nil: undefined }),
       (channels, before, finishReason, hole) => {
         const made = responseOf(channels, { preamble: before, finishReason })
         const torn = hole && before + made.raw.slice(0, hole[0]) + made.raw.slice(hole[0] + hole[1])
-        const response = torn === undefined ? made : responseFrom(torn, made)
+        const response = torn === undefined ? made : parseResponse(torn, made)
         const said = firstViolation(response)
         if (said === undefined) counts.decisions++
         else {
@@ -171,9 +171,9 @@ it('every one of 10,000 random and mutated responses is a decision or a violatio
 it('a cut text keeps its limit and its characters whole', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.integer({ min: 1, max: 30 }), (text, limit) => {
-      expect(cut(text, limit).length).toBeLessThanOrEqual(limit)
-      expect(cut(text, limit)).toBe(cut(text, limit).toWellFormed())
+      expect(truncate(text, limit).length).toBeLessThanOrEqual(limit)
+      expect(truncate(text, limit)).toBe(truncate(text, limit).toWellFormed())
     }),
   )
-  expect(word('  two\n\n words ')).toBe('two words')
+  expect(snippet('  two\n\n words ')).toBe('two words')
 })

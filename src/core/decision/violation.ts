@@ -30,7 +30,7 @@ export const callViolations = [
 
 export const planViolations = ['plan_mode', 'plan_target_required', 'plan_steps', 'plan_target_missing'] as const
 
-export interface Finding {
+export interface ViolationDetails {
   /** What was wrong. */
   readonly what: string
   /** What happened all the same. Nothing, unless said. */
@@ -45,13 +45,13 @@ export interface Finding {
 const alreadyShown = 'The user has already seen a part of this reply: correct it, and do not repeat what was shown.'
 
 /** A rule was broken. The notice stands alone: the model never sees its rejected reply again. */
-export function violation(code: string, { what, ran = 'Nothing ran.', next, shown, extra }: Finding): Notice {
+export function violation(code: string, { what, ran = 'Nothing ran.', next, shown, extra }: ViolationDetails): Notice {
   const message = [what, ran, ...(shown ? [alreadyShown] : []), next].join(' ')
   return { ...extra, code: `protocol_violation.${code}`, message }
 }
 
 /** Accepted all the same; said so that the model learns. */
-export function warning(code: string, message: string, extra?: Finding['extra']): Notice {
+export function warning(code: string, message: string, extra?: ViolationDetails['extra']): Notice {
   return { ...extra, code: `protocol_warning.${code}`, message }
 }
 
@@ -60,15 +60,15 @@ export const diagnosisLimit = 500
 export const excerptLimit = 1_800
 
 /** At most `limit` characters, the last one `…` when something is missing. Never half a character. */
-export function cut(text: string, limit: number): string {
+export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text
   const kept = text.slice(0, limit - 1)
   return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }
 
 /** A word of the model's inside a sentence of ours: one line, and short. */
-export const word = (text: string, limit = 80): string =>
-  cut(
+export const snippet = (text: string, limit = 80): string =>
+  truncate(
     text
       .slice(0, 4 * limit)
       .replace(/\s+/g, ' ')

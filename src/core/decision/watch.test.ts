@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import type { ChannelEvent } from '../stream/channel.ts'
-import { createWatch } from './watch.ts'
+import { createEarlyCheck } from './watch.ts'
 
 const start = (channel: string): ChannelEvent => ({ type: 'channel.start', channel, instance: 0 })
 const delta = (channel: string, text: string): ChannelEvent => ({ type: 'channel.delta', channel, instance: 0, text })
-type Watched = ReturnType<typeof createWatch>
+type Watched = ReturnType<typeof createEarlyCheck>
 const step = (watch: Watched, events: readonly ChannelEvent[], preamble = '', strayTags: readonly string[] = [], raw = preamble) =>
-  watch.step(events, { preamble, hasPreamble: preamble.trim() !== '', strayTags }, raw)
+  watch.check(events, { preamble, hasPreamble: preamble.trim() !== '', strayTags }, raw)
 
 describe('the watch', () => {
   it('loop 17.59: speaks at the first text outside of a channel', () => {
-    const watch = createWatch()
+    const watch = createEarlyCheck()
     expect(step(watch, [], '\n ')).toBeUndefined()
     expect(step(watch, [], '\n Sure, ')).toEqual({
       code: 'protocol_violation.decision_preamble_before_first_channel',
@@ -23,14 +23,14 @@ describe('the watch', () => {
   })
 
   it('is quiet once thinking has begun', () => {
-    const watch = createWatch()
+    const watch = createEarlyCheck()
     expect(step(watch, [], '\n')).toBeUndefined()
     expect(step(watch, [start('thinking'), delta('thinking', 'x')], '\n')).toBeUndefined()
     expect(step(watch, [start('action')], '\n', ['</channel:code>'])).toBeUndefined()
   })
 
   it('speaks when another channel comes first', () => {
-    expect(step(createWatch(), [start('action')], '\n\n')).toMatchObject({
+    expect(step(createEarlyCheck(), [start('action')], '\n\n')).toMatchObject({
       code: 'protocol_violation.decision_first_channel_not_thinking',
       first_channel: 'action',
       offset: 2,
@@ -38,19 +38,21 @@ describe('the watch', () => {
   })
 
   it('speaks when a close tag comes first, even if thinking follows', () => {
-    expect(step(createWatch(), [start('thinking')], '', ['< /channel:Answer>'], '< /channel:Answer>\n<channel:thinking>')).toMatchObject({
+    expect(
+      step(createEarlyCheck(), [start('thinking')], '', ['< /channel:Answer>'], '< /channel:Answer>\n<channel:thinking>'),
+    ).toMatchObject({
       first_channel: '/Answer',
       offset: 0,
     })
   })
 
   it('a response that begins as it should needs no parser to tell, wherever it is cut', () => {
-    const watch = createWatch()
-    expect(['<', '<channel:thin', '<channel:thinking'].map((raw) => [watch.beginsWell(raw), watch.begun])).toEqual(
+    const watch = createEarlyCheck()
+    expect(['<', '<channel:thin', '<channel:thinking'].map((raw) => [watch.startsValid(raw), watch.done])).toEqual(
       Array(3).fill([true, false]),
     )
-    expect([watch.beginsWell('<channel:thinking>I'), watch.begun]).toEqual([true, true])
+    expect([watch.startsValid('<channel:thinking>I'), watch.done]).toEqual([true, true])
     for (const raw of [' <channel:thinking>', '<channel:action>', '<Channel:thinking>', 'Well'])
-      expect(createWatch().beginsWell(raw)).toBe(false)
+      expect(createEarlyCheck().startsValid(raw)).toBe(false)
   })
 })

@@ -7,7 +7,7 @@ export interface WrapUp {
   readonly maxTokens: number
 }
 
-const leastTokens = 512
+const minTokens = 512
 
 /** A budget is used up: one call that may only answer. */
 export const budgetWrapUp: WrapUp = { rounds: 1, tools: [], maxTokens: 3_000 }
@@ -17,10 +17,10 @@ export const steerWrapUp: WrapUp = { rounds: 2, tools: ['react.write', 'react.pa
 
 export function openWrapUp(kind: WrapUp, settings: { readonly rounds?: number; readonly maxTokens?: number } = {}): WrapUp {
   const { rounds = kind.rounds, maxTokens = kind.maxTokens } = settings
-  return { ...kind, rounds: Math.max(1, Math.floor(rounds) || 1), maxTokens: Math.max(leastTokens, Math.floor(maxTokens) || 0) }
+  return { ...kind, rounds: Math.max(1, Math.floor(rounds) || 1), maxTokens: Math.max(minTokens, Math.floor(maxTokens) || 0) }
 }
 
-export type Admission =
+export type WrapUpVerdict =
   | { readonly verdict: 'answer'; readonly decision: FinalDecision }
   /** The call may run, and this is what is left afterwards. With no rounds left the fixed words follow it, and no other call of the model. */
   | { readonly verdict: 'call'; readonly wrapUp: WrapUp }
@@ -28,11 +28,11 @@ export type Admission =
   | { readonly verdict: 'stop' }
 
 /** Judges one response of a wrap-up; `undefined` stands for a response that broke a rule. */
-export function admit(wrapUp: WrapUp, decision: Decision | undefined): Admission {
+export function checkWrapUp(wrapUp: WrapUp, decision: Decision | undefined): WrapUpVerdict {
   if (decision === undefined) return { verdict: 'stop' }
   if (decision.action !== 'call_tool') return { verdict: 'answer', decision }
   if (wrapUp.rounds <= 0 || !wrapUp.tools.includes(decision.toolId)) return { verdict: 'stop' }
-  return { verdict: 'call', wrapUp: oneLess(wrapUp) }
+  return { verdict: 'call', wrapUp: spendRound(wrapUp) }
 }
 
-export const oneLess = (wrapUp: WrapUp): WrapUp => ({ ...wrapUp, rounds: Math.max(0, wrapUp.rounds - 1) })
+export const spendRound = (wrapUp: WrapUp): WrapUp => ({ ...wrapUp, rounds: Math.max(0, wrapUp.rounds - 1) })

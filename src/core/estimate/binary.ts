@@ -2,7 +2,7 @@ import type { Block } from '../block/envelope.ts'
 import type { BinaryPart } from '../render/part.ts'
 
 /** What is known of bytes that a model may be shown. */
-export interface Picture {
+export interface BinaryContent {
   readonly media_type: string
   readonly size: number
   readonly width?: number
@@ -16,7 +16,7 @@ const MOST_PER_IMAGE = 1600
 const PIXELS_PER_TOKEN = 750
 
 /** What providers bill for an image or a PDF. Other bytes are never attached, so they cost nothing. */
-export function binaryTokens(picture: Picture): number {
+export function binaryTokens(picture: BinaryContent): number {
   if (picture.media_type.startsWith('image/')) return imageTokens(picture)
   if (picture.media_type === 'application/pdf')
     return TOKENS_PER_PAGE * (picture.pages ?? Math.max(1, Math.ceil(picture.size / BYTES_PER_PAGE)))
@@ -26,7 +26,7 @@ export function binaryTokens(picture: Picture): number {
 /** The same for what is shown. */
 export const partTokens = ({ blob, ...about }: BinaryPart): number => binaryTokens({ ...about, size: blob.size })
 
-function imageTokens({ width, height, size }: Picture): number {
+function imageTokens({ width, height, size }: BinaryContent): number {
   if (width !== undefined && height !== undefined) {
     return Math.min(MOST_PER_IMAGE, Math.max(1, Math.ceil((width * height) / PIXELS_PER_TOKEN)))
   }
@@ -34,7 +34,7 @@ function imageTokens({ width, height, size }: Picture): number {
 }
 
 /** The bytes a block stands for, whether they are still inline or already a reference; undefined when it has none. */
-export function pictureOf(block: Block): Picture | undefined {
+export function binaryContentOf(block: Block): BinaryContent | undefined {
   const size = block.blob?.size ?? (block.base64 === undefined ? undefined : Math.floor((block.base64.length * 3) / 4))
   if (size === undefined) return undefined
   const { width, height, page_count: pages } = block.meta ?? {}

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { timelineOfBlocks } from '../../../test/support/timelines.ts'
-import { entered, prompt } from '../../testing/blocks.ts'
+import { prompt, withIds } from '../../testing/blocks.ts'
 import type { Block } from '../block/index.ts'
 import { tokensOf } from '../hide/tail.ts'
 import { sliceOf as settled } from '../render/show.ts'
-import type { Shown, Slice } from '../render/slice.ts'
+import type { ShownBlock, Slice } from '../render/slice.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 import { roughTokens } from '../tokens.ts'
@@ -24,7 +24,7 @@ const counting = () => {
   }
 }
 const blob = (size: number) => ({ sha256: 'a'.repeat(64), size })
-const picture = (mime: string, size: number): Block => ({ ...(entered([prompt('')])[0] as Block), mime, blob: blob(size) })
+const picture = (mime: string, size: number): Block => ({ ...(withIds([prompt('')])[0] as Block), mime, blob: blob(size) })
 
 describe('bytes', () => {
   it.each([
@@ -63,7 +63,7 @@ describe('what is shown of bytes', () => {
 describe('texts', () => {
   it('are counted once per block', () => {
     const { texts, estimator } = counting()
-    const [block] = entered([prompt('twelve chars')]) as [Block]
+    const [block] = withIds([prompt('twelve chars')]) as [Block]
     expect([estimator.content(block), estimator.content(block)]).toEqual([3, 3])
     expect(texts).toEqual(['twelve chars'])
   })
@@ -99,15 +99,15 @@ describe('calibration', () => {
 })
 
 describe('the meter', () => {
-  const shownOf = (block: Block): Shown => ({ block, parts: [{ type: 'text', text: block.text ?? '' }], round: undefined })
-  const cache = new Map<Block, Shown>()
+  const shownOf = (block: Block): ShownBlock => ({ block, parts: [{ type: 'text', text: block.text ?? '' }], round: undefined })
+  const cache = new Map<Block, ShownBlock>()
   const sliceOf = (timeline: Timeline): Slice => ({
-    shown: blocksOf(timeline).map((block) => cache.get(block) ?? (cache.set(block, shownOf(block)).get(block) as Shown)),
+    shown: blocksOf(timeline).map((block) => cache.get(block) ?? (cache.set(block, shownOf(block)).get(block) as ShownBlock)),
     turnStart: undefined,
     roundEnds: [],
   })
   const append = (timeline: Timeline, text: string) =>
-    applyChange(timeline, { type: 'blocks.appended', blocks: entered([prompt(text)], timeline.nextBlock) })
+    applyChange(timeline, { type: 'blocks.appended', blocks: withIds([prompt(text)], timeline.nextBlock) })
 
   it('counts nothing while the context cannot be full, and only what is new afterwards', () => {
     const { texts, estimator } = counting()
@@ -129,7 +129,7 @@ describe('the meter', () => {
     const meter = createMeter(estimator)
     const before = append(append(emptyTimeline(), 'a'.repeat(400)), 'b'.repeat(400))
     expect(meter.tokens(before, sliceOf(before))).toBe(200)
-    const compacted = applyChange(before, { type: 'range.compacted', after_id: 'b_1', blocks: entered([prompt('short')], 3), covered: [] })
+    const compacted = applyChange(before, { type: 'range.compacted', after_id: 'b_1', blocks: withIds([prompt('short')], 3), covered: [] })
     expect(meter.tokens(compacted, sliceOf(compacted))).toBe(102)
     expect(meter.tokens(before, sliceOf(before))).toBe(200)
   })

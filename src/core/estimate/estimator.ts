@@ -2,7 +2,7 @@ import type { Block } from '../block/envelope.ts'
 import { oncePerBlock } from '../block/once.ts'
 import type { Part } from '../render/part.ts'
 import type { TokenCounter } from '../tokens.ts'
-import { binaryTokens, partTokens, pictureOf } from './binary.ts'
+import { binaryContentOf, binaryTokens, partTokens } from './binary.ts'
 
 /** The raw estimate, never calibrated. Each block and each part is counted once in its life: neither ever changes. */
 export interface Estimator {
@@ -22,15 +22,15 @@ export function createEstimator(count: TokenCounter): Estimator {
     text: count,
     content,
     parts: (parts) => parts.reduce((sum, each) => sum + part(each), 0),
-    reaches: (text, tokens) => mostTokens(text) >= tokens && count(text) >= tokens,
+    reaches: (text, tokens) => tokenUpperBound(text) >= tokens && count(text) >= tokens,
   }
 }
 
 /** What a block holds, for whoever counts it only once: remembering it would cost more. */
 export function contentTokens(block: Block, count: TokenCounter): number {
-  const picture = pictureOf(block)
+  const picture = binaryContentOf(block)
   return (block.text ? count(block.text) : 0) + (picture ? binaryTokens(picture) : 0)
 }
 
 /** Every token holds at least one byte, and UTF-8 makes at most three bytes of one UTF-16 unit. */
-export const mostTokens = (text: string): number => text.length * 3
+export const tokenUpperBound = (text: string): number => text.length * 3

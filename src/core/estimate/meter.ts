@@ -1,9 +1,9 @@
 import type { Part } from '../render/part.ts'
-import type { Shown, Slice } from '../render/slice.ts'
-import type { Spine } from '../timeline/spine.ts'
+import type { ShownBlock, Slice } from '../render/slice.ts'
+import type { BlockBuffer } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { partTokens } from './binary.ts'
-import { type Estimator, mostTokens } from './estimator.ts'
+import { type Estimator, tokenUpperBound } from './estimator.ts'
 
 /**
  * How full the context is, at the cost of what is new: a timeline that extends the one before only has its new blocks looked at,
@@ -22,7 +22,7 @@ export interface Meter {
 }
 
 export function createMeter(estimator: Estimator): Meter {
-  let spine: Spine | undefined
+  let spine: BlockBuffer | undefined
   let size = 0
   let bounded = 0 // blocks that are in `most`
   let most = 0
@@ -31,14 +31,14 @@ export function createMeter(estimator: Estimator): Meter {
 
   /** Appending never changes what is shown already, so what was read of a spine still holds when it has grown. */
   function turnTo(timeline: Timeline) {
-    if (timeline.spine !== spine || timeline.size < size) bounded = most = counted = exact = 0
-    spine = timeline.spine
+    if (timeline.buffer !== spine || timeline.size < size) bounded = most = counted = exact = 0
+    spine = timeline.buffer
     size = timeline.size
   }
 
   function count(timeline: Timeline, { shown }: Slice): number {
     turnTo(timeline)
-    for (; counted < shown.length; counted++) exact += estimator.parts((shown[counted] as Shown).parts)
+    for (; counted < shown.length; counted++) exact += estimator.parts((shown[counted] as ShownBlock).parts)
     return exact
   }
 
@@ -46,12 +46,12 @@ export function createMeter(estimator: Estimator): Meter {
     exceeds(timeline, slice, limit) {
       turnTo(timeline)
       const { shown } = slice
-      for (; bounded < shown.length; bounded++) for (const part of (shown[bounded] as Shown).parts) most += mostOfPart(part)
+      for (; bounded < shown.length; bounded++) for (const part of (shown[bounded] as ShownBlock).parts) most += partUpperBound(part)
       return most > limit && count(timeline, slice) > limit
     },
     tokens: count,
-    known: (timeline, { shown }) => (timeline.spine === spine && timeline.size === size && counted === shown.length ? exact : undefined),
+    known: (timeline, { shown }) => (timeline.buffer === spine && timeline.size === size && counted === shown.length ? exact : undefined),
   }
 }
 
-const mostOfPart = (part: Part) => (part.type === 'text' ? mostTokens(part.text) : partTokens(part))
+const partUpperBound = (part: Part) => (part.type === 'text' ? tokenUpperBound(part.text) : partTokens(part))

@@ -4,12 +4,12 @@ import { oneLine } from '../render/text.ts'
 import { cutText, shortenJson } from './shorten.ts'
 
 const compactLimits = { text: 320, items: 8, keys: 16 }
-const LEAST_BOUND = 24
+const MIN_BOUND = 24
 const KEY_LINES = 12
 
 /** The first form that fits: as drafted, compact, key lines, and at last only the way back to the content. */
-export function boundReplacement(draft: string, path: string, originalTokens: number, maxTokens: number, tokens: Estimator): string {
-  const bound = Math.min(Math.max(LEAST_BOUND, maxTokens), Math.max(originalTokens + 64, 2 * originalTokens))
+export function fitReplacement(draft: string, path: string, originalTokens: number, maxTokens: number, tokens: Estimator): string {
+  const bound = Math.min(Math.max(MIN_BOUND, maxTokens), Math.max(originalTokens + 64, 2 * originalTokens))
   const fits = (text: string) => !tokens.reaches(text, bound + 1)
   if (fits(draft)) return draft
   const value = parseJson(draft)

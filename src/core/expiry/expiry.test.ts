@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/changes.ts'
-import { call, completion, entered, header, minute, place, prompt, result } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
 import {
   artifactContent,
   artifactDigest,
@@ -21,7 +21,7 @@ import type { Change } from '../timeline/change.ts'
 import { blockById, blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 import { roughTokens } from '../tokens.ts'
 import { type ExpiryPlan, planExpiry } from './plan.ts'
-import { draftReplacement, type Folding, replacementText } from './replacement.ts'
+import { draftReplacement, type ExpiryGroup, replacementText } from './replacement.ts'
 import { defaultExpirySettings, type ExpirySettings } from './settings.ts'
 import { cutText, shortenJson } from './shorten.ts'
 
@@ -39,7 +39,7 @@ const response = (turnId: string, at: number, ttl?: number | null): Change => ({
   prompt: { ...(ttl !== undefined && { cache_ttl_seconds: ttl }) },
 })
 const timelineOf = (drafts: readonly Draft[], touch: Change | undefined = response('t1', 0)): Timeline =>
-  [{ type: 'blocks.appended' as const, blocks: entered(drafts) }, ...(touch ? [touch] : [])].reduce(applyChange, emptyTimeline())
+  [{ type: 'blocks.appended' as const, blocks: withIds(drafts) }, ...(touch ? [touch] : [])].reduce(applyChange, emptyTimeline())
 const apply = (timeline: Timeline, plan: ExpiryPlan) => plan.changes.reduce(applyChange, timeline)
 const plan = (timeline: Timeline, currentTurnId: string, settings: Partial<ExpirySettings> = {}, at = 60) =>
   planExpiry(timeline, { now: minute(at), currentTurnId, settings: { ...defaultExpirySettings, ...settings }, tokens })
@@ -52,14 +52,14 @@ const turns = (count: number, inside: { readonly [n: number]: readonly Draft[] }
   Array.from({ length: count }, (_, i) => turn(i + 1, inside[i + 1])).flat()
 const search = (n: number, text = '[{"sid":1,"url":"https://a.example","title":"A"}]') => [
   call(`s${n}`, 'web_tools.web_search', `t${n}`),
-  toolResult(place(`s${n}`, `t${n}`), { mime: 'application/json', text }),
+  toolResult(blockOrigin(`s${n}`, `t${n}`), { mime: 'application/json', text }),
 ]
 const written = (n: number, name = 'a.md', text = 'body') => {
   const digest = { artifact_path: `fi:t${n}.files/${name}`, mime: 'text/markdown' }
   return [
     call(`w${n}`, 'react.write', `t${n}`),
-    artifactDigest(place(`w${n}`, `t${n}`), digest),
-    artifactContent(place(`w${n}`, `t${n}`), { path: digest.artifact_path, mime: 'text/markdown', text, digest }),
+    artifactDigest(blockOrigin(`w${n}`, `t${n}`), digest),
+    artifactContent(blockOrigin(`w${n}`, `t${n}`), { path: digest.artifact_path, mime: 'text/markdown', text, digest }),
   ]
 }
 const picture = (n: number, name: string, size = 1000) =>
@@ -140,7 +140,7 @@ describe('what', () => {
 
   it('folds other large bytes and skill texts of recent turns', () => {
     const zip = { ...(picture(2, 'a', 9000)[1] as Draft), mime: 'application/zip' }
-    const skill = { ...toolResult(place('r', 't2'), { mime: 'text/markdown', text: 'how to' }), path: 'sk:public.pdf' }
+    const skill = { ...toolResult(blockOrigin('r', 't2'), { mime: 'text/markdown', text: 'how to' }), path: 'sk:public.pdf' }
     const before = timelineOf(turns(4, { 2: [zip, call('r', 'react.read', 't2'), skill] }))
     expect(hiddenBlocks(apply(before, plan(before, 't4'))).map(({ path }) => path)).toEqual(['fi:t2.user.attachments/a', 'sk:public.pdf'])
   })
@@ -158,7 +158,7 @@ describe('what', () => {
 
   it('never folds what is memory itself: headers, notes, plans, feedback', () => {
     const lasting = [
-      internalNote(place('n', 't1'), 'fi:t1.files/n.md', '[P] short answers'),
+      internalNote(blockOrigin('n', 't1'), 'fi:t1.files/n.md', '[P] short answers'),
       planSnapshot('t1', minute(1), { plan_id: 'p1', steps: ['a'], status: {} }),
       call('pl', 'react.plan', 't1'),
       turnFeedback('t1', minute(1), { text: 'good', origin: 'user' }),
@@ -216,7 +216,7 @@ describe('the notice', () => {
   it('is not repeated in one turn, and an old one is folded with its turn', () => {
     const once = timelineOf(turns(8))
     const pruned = apply(once, plan(once, 't8'))
-    const more = applyChange(pruned, { type: 'blocks.appended', blocks: entered(turn(9).slice(0, 2), pruned.nextBlock) })
+    const more = applyChange(pruned, { type: 'blocks.appended', blocks: withIds(turn(9).slice(0, 2), pruned.nextBlock) })
     const second = plan(more, 't9')
     expect(second.changes.filter(({ type }) => type === 'blocks.appended')).toHaveLength(1)
     const rest = plan(apply(more, second), 't9', { keepRecentTurns: 1 })
@@ -227,8 +227,8 @@ describe('the notice', () => {
 })
 
 describe('replacement texts', () => {
-  const folding = (drafts: readonly Draft[], toolId?: string): Folding => {
-    const blocks = entered(drafts)
+  const folding = (drafts: readonly Draft[], toolId?: string): ExpiryGroup => {
+    const blocks = withIds(drafts)
     return { path: blocks.at(-1)?.path as string, blocks, toolId }
   }
   const settings = defaultExpirySettings
@@ -263,7 +263,7 @@ describe('replacement texts', () => {
     const digest = (name: string) => ({ artifact_path: `fi:t1.files/${name}`, mime: 'text/csv' })
     const leaky = { ...result('c1', JSON.stringify({ ...digest('c'), hosted_uri: 's3://secret' })), mime: 'application/json' }
     const text = draftReplacement(
-      folding([artifactDigest(place('c1'), digest('a')), artifactDigest(place('c1'), digest('b')), leaky]),
+      folding([artifactDigest(blockOrigin('c1'), digest('a')), artifactDigest(blockOrigin('c1'), digest('b')), leaky]),
       settings,
     )
     expect(text.split('\n').map((line) => JSON.parse(line).artifact_path)).toEqual(['fi:t1.files/a', 'fi:t1.files/b', 'fi:t1.files/c'])
@@ -273,7 +273,7 @@ describe('replacement texts', () => {
   it('names the artifacts of a call whose report is folded with them', () => {
     const text = draftReplacement(
       folding(
-        [artifactDigest(place('c1'), { artifact_path: 'fi:t1.outputs/a.csv' }), result('c1', 'exec report')],
+        [artifactDigest(blockOrigin('c1'), { artifact_path: 'fi:t1.outputs/a.csv' }), result('c1', 'exec report')],
         'exec_tools.execute_code_python',
       ),
       settings,
@@ -303,7 +303,7 @@ describe('replacement texts', () => {
       '[TRUNCATED FILE] path=fi:t1.user.attachments/m.pdf mime=application/pdf size=42 summary=the menu',
     )
     expect(draftReplacement(folding([prompt('hello')]), settings)).toBe('[TRUNCATED] hello')
-    expect(replacementText(folding([decisionNotes(place('c1'), 'I look')]), settings, tokens)).toBe('')
+    expect(replacementText(folding([decisionNotes(blockOrigin('c1'), 'I look')]), settings, tokens)).toBe('')
   })
 
   it('are held to their bound: compact first, then key lines, then only the way back', () => {
@@ -318,7 +318,7 @@ describe('replacement texts', () => {
   it('never outgrow the bound, whatever is folded', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 0, max: 400 }), (value, max) => {
-        const one: readonly Block[] = entered([result('c1', JSON.stringify(value))])
+        const one: readonly Block[] = withIds([result('c1', JSON.stringify(value))])
         const text = replacementText(
           { path: 'tc:t1.c1.result', blocks: one, toolId: 'x.y' },
           { ...settings, replacementMaxTokens: max },

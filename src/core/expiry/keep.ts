@@ -1,11 +1,11 @@
 import type { Block } from '../block/envelope.ts'
-import { pictureOf } from '../estimate/binary.ts'
+import { binaryContentOf } from '../estimate/binary.ts'
 import type { ExpirySettings } from './settings.ts'
 
-export const isPicture = (block: Block): boolean =>
-  pictureOf(block) !== undefined && (block.mime === 'application/pdf' || block.mime?.startsWith('image/') === true)
+export const isImageOrPdf = (block: Block): boolean =>
+  binaryContentOf(block) !== undefined && (block.mime === 'application/pdf' || block.mime?.startsWith('image/') === true)
 
-export const base64Chars = (block: Block): number => Math.ceil(((pictureOf(block)?.size ?? 0) * 4) / 3)
+export const base64Chars = (block: Block): number => Math.ceil(((binaryContentOf(block)?.size ?? 0) * 4) / 3)
 
 /**
  * Paths whose images and PDFs stay in sight: the newest, until there are enough or they are too large together. The first always stays.
@@ -18,7 +18,7 @@ export function picturesToKeep(
   const kept = new Set<string>()
   let sum = 0
   for (const block of blocks.toReversed()) {
-    if (!isPicture(block) || block.path === undefined || kept.has(block.path)) continue
+    if (!isImageOrPdf(block) || block.path === undefined || kept.has(block.path)) continue
     sum += base64Chars(block)
     if (kept.size >= settings.keepPictures || (kept.size > 0 && sum > settings.maxPicturesBase64Chars)) break
     kept.add(block.path)

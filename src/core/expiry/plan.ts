@@ -1,15 +1,15 @@
-import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { type Block, callIdOf, isHidden } from '../block/envelope.ts'
 import { readToolCall } from '../block/tool.ts'
-import { systemMessage } from '../block/turn.ts'
+import { systemMessageBlock } from '../block/turn.ts'
 import type { Estimator } from '../estimate/estimator.ts'
 import { instantOf } from '../instant.ts'
 import { systemMessagePath } from '../path/build.ts'
 import type { BlocksHidden, Change } from '../timeline/change.ts'
-import { enter } from '../timeline/enter.ts'
+import { assignIds } from '../timeline/enter.ts'
 import { blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
-import { base64Chars, isPicture, picturesToKeep } from './keep.ts'
-import { looksUp } from './reduce.ts'
-import { type Folding, replacementText } from './replacement.ts'
+import { base64Chars, isImageOrPdf, picturesToKeep } from './keep.ts'
+import { isLookupTool } from './reduce.ts'
+import { type ExpiryGroup, replacementText } from './replacement.ts'
 import { ageOfTurn, mayExpire } from './segments.ts'
 import type { ExpirySettings } from './settings.ts'
 
@@ -39,7 +39,7 @@ export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, t
   if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
   if (timeline.size === 0) return { status: 'empty', changes: [] }
 
-  const hidden = planFoldings(timeline, currentTurnId, settings).map(
+  const hidden = planGroups(timeline, currentTurnId, settings).map(
     ({ folding, scope }): BlocksHidden => ({
       type: 'blocks.hidden',
       ids: folding.blocks.map(({ id }) => id),
@@ -50,18 +50,18 @@ export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, t
   )
   if (hidden.length === 0) return { status: 'no_effect', changes: [] }
   const status = hidden.some(({ scope }) => scope === 'old_turn') ? 'pruned' : 'pruned_light'
-  return { status, changes: [...hidden, ...noticeOf(timeline, currentTurnId, now, ttl)] }
+  return { status, changes: [...hidden, ...pruneNotice(timeline, currentTurnId, now, ttl)] }
 }
 
 const isTtl = (seconds: number | null): seconds is number => seconds !== null && seconds > 0
 
-interface Planned {
-  readonly folding: Folding
+interface ScopedGroup {
+  readonly folding: ExpiryGroup
   readonly scope: 'old_turn' | 'recent'
 }
 
 /** By block, never by path alone: a copy that was read again in a newer turn stays in sight when its original goes. */
-function planFoldings(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly Planned[] {
+function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
   const blocks = blocksOf(timeline)
   const ageOf = ageOfTurn(blocks, currentTurnId, settings)
   const kept = picturesToKeep(
@@ -71,8 +71,8 @@ function planFoldings(timeline: Timeline, currentTurnId: string, settings: Expir
   const foldable = blocks.filter(mayExpire)
   const old = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'old')
   const recent = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'recent')
-  const light = recent.filter((block) => isLight(block, toolOf(timeline, block), kept, settings))
-  const plan = (scope: Planned['scope'], group: readonly Block[]): Planned => {
+  const light = recent.filter((block) => isCheapToRecover(block, toolOf(timeline, block), kept, settings))
+  const plan = (scope: ScopedGroup['scope'], group: readonly Block[]): ScopedGroup => {
     const newest = group.at(-1) as Block // groups are made of blocks
     return { scope, folding: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // foldable blocks have a path
   }
@@ -80,10 +80,10 @@ function planFoldings(timeline: Timeline, currentTurnId: string, settings: Expir
 }
 
 /** Large and easily found again: the results of look-ups, skill texts, pictures that are not kept, other bytes. */
-function isLight(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
-  if (isPicture(block)) return !kept.has(block.path as string) // foldable blocks have a path
+function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
+  if (isImageOrPdf(block)) return !kept.has(block.path as string) // foldable blocks have a path
   if (base64Chars(block) > settings.maxBase64Chars) return true
-  return block.type === 'react.tool.result' && (looksUp(toolId) || block.path?.startsWith('sk:') === true)
+  return block.type === 'react.tool.result' && (isLookupTool(toolId) || block.path?.startsWith('sk:') === true)
 }
 
 function groupsByPath(blocks: readonly Block[]): readonly (readonly Block[])[] {
@@ -97,7 +97,7 @@ function groupsByPath(blocks: readonly Block[]): readonly (readonly Block[])[] {
 }
 
 function toolOf(timeline: Timeline, block: Block): string | undefined {
-  const callId = callOf(block)
+  const callId = callIdOf(block)
   const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
   return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
 }
@@ -105,11 +105,11 @@ function toolOf(timeline: Timeline, block: Block): string | undefined {
 const NOTICE_KEY = 'cache_pruned'
 
 /** Once per turn: told again it would only be noise. */
-function noticeOf(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
+function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
   if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
   const text =
     `Context was shortened because the session was idle longer than ${ttl}s. Artifacts and messages still exist under their logical paths. ` +
     'Look at what is visible first; use react.read([path]) only for exact content that is missing.'
-  const drafts = [systemMessage(turnId, now, { key: NOTICE_KEY, text, kind: 'cache_ttl_pruned', ttlSeconds: ttl })]
-  return [{ type: 'blocks.appended', blocks: enter(timeline, drafts) }]
+  const drafts = [systemMessageBlock(turnId, now, { key: NOTICE_KEY, text, kind: 'cache_ttl_pruned', ttlSeconds: ttl })]
+  return [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }]
 }

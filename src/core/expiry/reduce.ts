@@ -7,13 +7,13 @@ const snippetKeys = ['role', 'path', 'ts', 'text']
 const PREVIEW = 320
 
 /** Tools that look things up: what they found can be found again, so their results are the first to go. */
-export function looksUp(toolId: string | undefined): boolean {
+export function isLookupTool(toolId: string | undefined): boolean {
   return toolId !== undefined && /(?:^|[._])(?:memsearch|search|fetch)(?:$|[._])/.test(toolId)
 }
 
 /** Of what a look-up found, only what is needed to find it again. Other results as they are. */
 export function reduceResult(toolId: string | undefined, result: Json): Json {
-  if (!looksUp(toolId)) return result
+  if (!isLookupTool(toolId)) return result
   return toolId === 'react.memsearch' ? reduceHits(result) : reduceRows(result)
 }
 

@@ -8,25 +8,25 @@ import type { ExpirySettings } from './settings.ts'
  *   t1 t2 │ t3 t4 t5 t6 t7 │ t8
  *   old   │ recent         │ intact       keep_recent_turns 6, keep_recent_intact_turns 1
  */
-export type Age = 'old' | 'recent' | 'intact'
+export type TurnAge = 'old' | 'recent' | 'intact'
 
 /** The current turn is the newest even before it has a block, and always intact. */
 export function ageOfTurn(
   blocks: readonly Block[],
   currentTurnId: string,
   settings: Pick<ExpirySettings, 'keepRecentTurns' | 'keepIntactTurns'>,
-): (turnId: string) => Age {
+): (turnId: string) => TurnAge {
   const newestFirst = [...turnIdsOf(blocks).filter((id) => id !== currentTurnId), currentTurnId].reverse()
-  const ages = new Map(newestFirst.map((turnId, rank): [string, Age] => [turnId, ageOf(turnId, rank)]))
+  const ages = new Map(newestFirst.map((turnId, rank): [string, TurnAge] => [turnId, ageOf(turnId, rank)]))
   return (turnId) => ages.get(turnId) ?? 'intact'
 
-  function ageOf(turnId: string, rank: number): Age {
+  function ageOf(turnId: string, rank: number): TurnAge {
     if (turnId === currentTurnId || rank < settings.keepIntactTurns) return 'intact'
     return rank < settings.keepRecentTurns ? 'recent' : 'old'
   }
 }
 
-const lasting: ReadonlySet<string> = new Set([
+const lastingTypes: ReadonlySet<string> = new Set([
   'turn.header',
   'turn.feedback',
   'conv.range.summary',
@@ -46,6 +46,6 @@ const lasting: ReadonlySet<string> = new Set([
 
 /** What expiry may fold: everything addressable that is not memory itself. What is folded already is left as it is. */
 export function mayExpire(block: Block): boolean {
-  if (block.path === undefined || isHidden(block) || lasting.has(block.type)) return false
+  if (block.path === undefined || isHidden(block) || lastingTypes.has(block.type)) return false
   return readToolCall(block)?.tool_id !== 'react.plan'
 }

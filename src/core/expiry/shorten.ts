@@ -1,20 +1,20 @@
 import type { Json } from '../json.ts'
 import { cutAt } from '../render/text.ts'
 
-export interface Limits {
+export interface ShortenLimits {
   readonly text: number
   readonly items: number
   readonly keys: number
 }
 
 const MARK = '...[truncated]'
-const DEEPEST = 16
+const MAX_DEPTH = 16
 
 /** The first `limit` characters and a mark. */
 export const cutText = (text: string, limit: number, mark = MARK): string => (text.length <= limit ? text : cutAt(text, limit) + mark)
 
 /** The same value with long strings, lists and objects cut, each saying what is gone. A `ref:` is an address and stays whole. */
-export function shortenJson(value: Json, limits: Limits): { readonly value: Json; readonly truncated: boolean } {
+export function shortenJson(value: Json, limits: ShortenLimits): { readonly value: Json; readonly truncated: boolean } {
   let truncated = false
   const cut = (shorter: Json): Json => {
     truncated = true
@@ -23,7 +23,7 @@ export function shortenJson(value: Json, limits: Limits): { readonly value: Json
   const shorten = (given: Json, depth: number): Json => {
     if (typeof given === 'string') return given.length <= limits.text || given.startsWith('ref:') ? given : cut(cutText(given, limits.text))
     if (typeof given !== 'object' || given === null) return given
-    if (depth === DEEPEST) return cut(MARK)
+    if (depth === MAX_DEPTH) return cut(MARK)
     if (Array.isArray(given)) {
       const items = given.slice(0, limits.items).map((item: Json) => shorten(item, depth + 1))
       return given.length > limits.items ? cut([...items, `... (${given.length - limits.items} more)`]) : items

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
-import { call, completion, place, result, rounds } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, result, rounds } from '../../testing/blocks.ts'
 import { isHidden, toolResult } from '../block/index.ts'
 import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
 import { defaultSettings, sliceOf as settled } from '../render/show.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, blocksAtPath, blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { roughTokens } from '../tokens.ts'
-import { type HidePlan, hidHappened, planHide } from './hide.ts'
+import { type HidePlan, planHide, turnHasHidden } from './hide.ts'
 
 const sliceOf = (timeline: Timeline, turnId: string) => settled(timeline, defaultSettings, turnId)
 const limits = { tokens: roughTokens, tailTokens: 2_000 }
@@ -126,7 +126,7 @@ describe('react.hide', () => {
 
   it('finds the rows of a search by the selector that the model was shown', () => {
     const rows = JSON.stringify([3, 5, 6].map((sid) => ({ sid, title: `row ${sid}`, url: `https://example.com/${sid}` })))
-    const found = toolResult(place('s', 't1', 1), { mime: 'application/json', text: rows })
+    const found = toolResult(blockOrigin('s', 't1', 1), { mime: 'application/json', text: rows })
     const timeline = timelineOf([...rounds(1), call('s', 'web_tools.web_search', 't1', 1), found])
     expect(textsOf(timeline).at(-1)).toContain('so:sources_pool[3, 5-6]')
     const plan = hide(timeline, 'so:sources_pool[3,5,6]', 'three pages')
@@ -149,19 +149,19 @@ describe('react.hide', () => {
       const plan = hide(timeline, 'tc:t1.last.result')
       const said = [
         call('h', tool, 't1', 6),
-        toolResult(place('h', 't1', 6), { mime: 'application/json', text: JSON.stringify(plan.report) }),
+        toolResult(blockOrigin('h', 't1', 6), { mime: 'application/json', text: JSON.stringify(plan.report) }),
       ]
       const folded = withDrafts(applied(timeline, plan), said)
       const revealed = applyChange(folded, { type: 'blocks.revealed', ids: plan.ok ? plan.change.ids : [] })
-      expect([timeline, folded, revealed].map((value) => hidHappened(value, 't1'))).toEqual([false, true, true])
-      expect(hidHappened(withDrafts(revealed, rounds(1, 't2')), 't2')).toBe(false)
+      expect([timeline, folded, revealed].map((value) => turnHasHidden(value, 't1'))).toEqual([false, true, true])
+      expect(turnHasHidden(withDrafts(revealed, rounds(1, 't2')), 't2')).toBe(false)
     },
   )
 
   it('has not happened when it was refused', () => {
     const refused = { mime: 'application/json', text: JSON.stringify(hide(timelineOf(six), 'tc:t1.t1c0.result').report) }
-    const timeline = withDrafts(timelineOf(six), [call('h', 'react.hide', 't1', 6), toolResult(place('h', 't1', 6), refused)])
-    expect(hidHappened(timeline, 't1')).toBe(false)
+    const timeline = withDrafts(timelineOf(six), [call('h', 'react.hide', 't1', 6), toolResult(blockOrigin('h', 't1', 6), refused)])
+    expect(turnHasHidden(timeline, 't1')).toBe(false)
   })
 
   it.each(['', '  \n '])('says "content removed" when nothing is said (%j)', (text) => {

@@ -3,7 +3,7 @@ import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
 import type { Slice } from '../render/slice.ts'
 import type { Change } from '../timeline/change.ts'
 import { positionOf, type Timeline } from '../timeline/timeline.ts'
-import { addressOf, groupAt, shownAt } from './group.ts'
+import { blocksAt, canonicalAddress, positionsAt } from './group.ts'
 
 /**
  * Bringing hidden content back without touching what is cached: after the frozen part the flag is cleared where the blocks are,
@@ -19,12 +19,12 @@ export type RevealPlan =
   | { readonly kind: 'missing' }
 
 export function planReveal(timeline: Timeline, slice: Slice, points: CachePoints, path: string): RevealPlan {
-  const address = addressOf(path)
-  const visible = shownAt(slice, address)
+  const address = canonicalAddress(path)
+  const visible = positionsAt(slice, address)
     .flatMap((position) => slice.shown[position]?.block ?? [])
     .filter((block) => !isHidden(block))
   const seen = new Set(visible.map(contentOf))
-  const hidden = groupAt(timeline, address).filter(({ block }) => isHidden(block))
+  const hidden = blocksAt(timeline, address).filter(({ block }) => isHidden(block))
   const wanted = hidden.filter(({ block }) => !seen.has(contentOf(block)))
   if (wanted.length === 0) return visible.length === 0 ? { kind: 'missing' } : { kind: 'visible', blocks: visible }
 

@@ -8,14 +8,14 @@ export function tokensOf(parts: readonly Part[], count: TokenCounter): number {
 }
 
 /** What lies after the frozen part, seen from the end. */
-export interface OpenTail {
+export interface TailTokens {
   /** Tokens from this position to the end of the slice. Positions at or before the frozen part are not asked for. */
   readonly tokensFrom: (position: number) => number
   /** The first position that may be edited: it and all after it fit into `limit` tokens. The slice's length when none may. */
   readonly editableFrom: (limit: number) => number
 }
 
-export function openTail(slice: Slice, frozen: number, count: TokenCounter): OpenTail {
+export function measureTail(slice: Slice, frozen: number, count: TokenCounter): TailTokens {
   const first = frozen + 1
   const sums: number[] = []
   let sum = 0

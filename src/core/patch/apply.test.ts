@@ -4,7 +4,7 @@ import { unifiedDiff } from '../../../test/support/unified-diff.ts'
 import { applyPatch } from './apply.ts'
 import { suggestRead } from './diagnose.ts'
 import { formatPatch } from './format.ts'
-import { largestPatch, parsePatch } from './parse.ts'
+import { maxPatchLength, parsePatch } from './parse.ts'
 
 function patched(patch: string, text: string) {
   const parsed = parsePatch(patch)
@@ -282,6 +282,6 @@ describe('a patch made to be slow', () => {
   })
 
   it('is refused when it is larger than a patch may be', () => {
-    expect(patched(`@@ -1 +1 @@\n+${'x'.repeat(largestPatch)}\n`, '')).toMatchObject({ ok: false, code: 'patch_too_large' })
+    expect(patched(`@@ -1 +1 @@\n+${'x'.repeat(maxPatchLength)}\n`, '')).toMatchObject({ ok: false, code: 'patch_too_large' })
   })
 })

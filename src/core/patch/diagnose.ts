@@ -27,17 +27,17 @@ export interface SuggestedRead {
   readonly line_numbers: 'disabled'
 }
 
-const longestLine = 240
-const mostMatches = 8
+const maxLineLength = 240
+const maxMatches = 8
 
-export function diagnose(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): MismatchDiagnostic {
+export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): MismatchDiagnostic {
   const old = oldLines(hunk)
   const start = Math.max(0, hunk.start - 1)
   const differing = old.findIndex(({ text }, offset) => lines[start + offset] !== text)
   const line = old[differing]
   return {
     hunk_index: index + 1,
-    hunk_header: hunk.header.slice(0, longestLine),
+    hunk_header: hunk.header.slice(0, maxLineLength),
     requested_start_line: hunk.start,
     target_line_count: lines.length,
     old_context_lines: old.length,
@@ -46,11 +46,11 @@ export function diagnose(hunk: Hunk, index: number, lines: readonly string[], lo
       first_mismatch: {
         patch_line: line.at,
         target_line: start + differing + 1,
-        expected: line.text.slice(0, longestLine),
-        actual: lines[start + differing]?.slice(0, longestLine) ?? null,
+        expected: line.text.slice(0, maxLineLength),
+        actual: lines[start + differing]?.slice(0, maxLineLength) ?? null,
       },
     }),
-    first_old_context_line_matches: nearestTo(start, locator.all(old[0]?.text ?? '')).map((place) => place + 1),
+    first_old_context_line_matches: nearestTo(start, locator.indexesOf(old[0]?.text ?? '')).map((place) => place + 1),
   }
 }
 
@@ -66,8 +66,8 @@ function nearestTo(wanted: number, places: readonly number[]): readonly number[]
   const after = places.findIndex((place) => place >= wanted)
   const middle = after === -1 ? places.length : after
   return places
-    .slice(Math.max(0, middle - mostMatches), middle + mostMatches)
+    .slice(Math.max(0, middle - maxMatches), middle + maxMatches)
     .sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))
-    .slice(0, mostMatches)
+    .slice(0, maxMatches)
     .sort((a, b) => a - b)
 }

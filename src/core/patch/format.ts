@@ -1,9 +1,9 @@
-import type { Applied, Placed } from './apply.ts'
+import type { AppliedPatch, HunkPlacement } from './apply.ts'
 import { type HunkLine, newLines, oldLines } from './hunk.ts'
-import type { Lines } from './lines.ts'
+import type { TextLines } from './lines.ts'
 
 /** The patch as it was applied: right counts, right line numbers, and one file, `path`, in its header. */
-export function formatPatch(path: string, applied: Pick<Applied, 'before' | 'after' | 'placed'>): string {
+export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' | 'after' | 'placed'>): string {
   const name = path.includes(' ') ? `${path}\t` : path // as diff and git write it: the name ends at the tab
   const parts = [`--- ${name}\n+++ ${name}\n`]
   let shift = 0
@@ -20,18 +20,18 @@ export function formatPatch(path: string, applied: Pick<Applied, 'before' | 'aft
 /** A range without lines is named by the line before it. */
 const range = (index: number, count: number) => `${count === 0 ? index : index + 1},${count}`
 
-const open = '\n\\ No newline at end of file\n'
+const missingNewline = '\n\\ No newline at end of file\n'
 
-function* hunkText({ hunk, index }: Placed, shift: number, { before, after }: Pick<Applied, 'before' | 'after'>) {
+function* hunkText({ hunk, index }: HunkPlacement, shift: number, { before, after }: Pick<AppliedPatch, 'before' | 'after'>) {
   let [inOld, inNew] = [index, index + shift]
   for (const line of hunk.lines) {
-    const old = line.side === 'new' ? '' : ended(line, before, inOld++)
-    const fresh = line.side === 'old' ? '' : ended(line, after, inNew++)
+    const old = line.side === 'new' ? '' : lineWithEnd(line, before, inOld++)
+    const fresh = line.side === 'old' ? '' : lineWithEnd(line, after, inNew++)
     if (line.side === 'both' && old === fresh) yield ` ${old}`
     else yield `${old && `-${old}`}${fresh && `+${fresh}`}` // only the end of the line differs: it goes and comes back
   }
 }
 
-function ended({ text }: HunkLine, { lines, ending, closed }: Lines, index: number): string {
-  return index === lines.length - 1 && !closed ? `${text}${open}` : `${text}${ending}`
+function lineWithEnd({ text }: HunkLine, { lines, ending, endsInNewline: closed }: TextLines, index: number): string {
+  return index === lines.length - 1 && !closed ? `${text}${missingNewline}` : `${text}${ending}`
 }

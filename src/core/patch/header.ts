@@ -28,7 +28,7 @@ export function fileHeaderAt(
  * Inside a hunk `--- x` may also take away the line `-- x`. It is the header of the next part when a `+++` and a hunk follow, and
  * either the hunk is complete by its own counts or both lines name the same file.
  */
-export function beginsNextFile(lines: readonly string[], at: number, complete: boolean): boolean {
+export function startsNextFile(lines: readonly string[], at: number, complete: boolean): boolean {
   const [line = '', next = '', after = ''] = [lines[at], lines[at + 1], lines[at + 2]]
   if (line.startsWith(gitHeader)) return true
   if (!line.startsWith('--- ') || !next.startsWith('+++ ') || !after.startsWith('@@')) return false

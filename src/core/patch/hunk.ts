@@ -18,14 +18,14 @@ export interface HunkLine {
   /** Its number in the patch, from 1. */
   readonly at: number
   /** `\ No newline at end of file` follows. */
-  readonly cut?: true
+  readonly withoutNewline?: true
 }
 
 export const oldLines = (hunk: Hunk): readonly HunkLine[] => hunk.lines.filter(({ side }) => side !== 'new')
 export const newLines = (hunk: Hunk): readonly HunkLine[] => hunk.lines.filter(({ side }) => side !== 'old')
 
 /** Why a patch was not applied. Whatever the reason, nothing was changed. */
-export type PatchProblem =
+export type PatchErrorCode =
   | 'patch_too_large'
   | 'invalid_hunk_header'
   | 'invalid_hunk_line'
@@ -35,10 +35,10 @@ export type PatchProblem =
   | 'hunk_mismatch'
   | 'patch_too_costly'
 
-export interface Refused {
+export interface PatchError {
   readonly ok: false
-  readonly code: PatchProblem
+  readonly code: PatchErrorCode
   readonly message: string
 }
 
-export const refused = (code: PatchProblem, message: string): Refused => ({ ok: false, code, message })
+export const patchError = (code: PatchErrorCode, message: string): PatchError => ({ ok: false, code, message })

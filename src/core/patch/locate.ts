@@ -1,24 +1,24 @@
 /** Finds runs of lines in a text. Lines are numbered once, so that a comparison costs the same however long they are. */
 export interface Locator {
   /** Whether the run stands at this index. */
-  standsAt(run: Run, index: number): boolean
+  matchesAt(run: LineRun, index: number): boolean
   /**
    * The index nearest to `wanted` where the run stands, between `from` and `to` (not included). Of two equally near ones the later.
    * Undefined when there is none, or when looking for it became too costly: see `exhausted`.
    */
-  nearest(run: Run, wanted: number, from: number, to: number): number | undefined
+  nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined
   /** Indexes at which this line stands, ascending. */
-  all(line: string): readonly number[]
-  runOf(lines: readonly string[]): Run
+  indexesOf(line: string): readonly number[]
+  runOf(lines: readonly string[]): LineRun
   readonly comparisons: number
   readonly exhausted: boolean
 }
 
 /** Lines by number; -1 is a line that the text does not have. */
-export type Run = Int32Array
+export type LineRun = Int32Array
 
 /** How many lines are compared for one patch before it is refused. A patch with sound line numbers needs one comparison for each of its lines. */
-export const mostComparisons = 10_000_000
+export const maxComparisons = 10_000_000
 
 export function createLocator(lines: readonly string[]): Locator {
   const numbers = new Map<string, number>()
@@ -34,7 +34,7 @@ export function createLocator(lines: readonly string[]): Locator {
   })
   let comparisons = 0
 
-  function standsAt(run: Run, index: number): boolean {
+  function standsAt(run: LineRun, index: number): boolean {
     if (index < 0 || index + run.length > text.length) return false
     for (let offset = 0; offset < run.length; offset++) {
       comparisons++
@@ -44,7 +44,7 @@ export function createLocator(lines: readonly string[]): Locator {
   }
 
   /** Of the lines of a run the one that stands at the fewest places: every match goes through one of them. */
-  function rarest(run: Run): { readonly offset: number; readonly places: readonly number[] } {
+  function rarest(run: LineRun): { readonly offset: number; readonly places: readonly number[] } {
     let best = { offset: 0, places: placesOf(run[0]) }
     for (let offset = 1; offset < run.length && best.places.length > 1; offset++) {
       const found = placesOf(run[offset])
@@ -55,12 +55,12 @@ export function createLocator(lines: readonly string[]): Locator {
 
   const placesOf = (number: number | undefined): readonly number[] => places[number ?? -1] ?? []
 
-  function nearest(run: Run, wanted: number, from: number, to: number): number | undefined {
+  function nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined {
     const { offset, places: candidates } = rarest(run)
     const aim = Math.min(Math.max(wanted, from), to - 1)
     let above = firstNotBelow(candidates, aim + offset)
     let below = above - 1
-    while (comparisons < mostComparisons) {
+    while (comparisons < maxComparisons) {
       const later = placeIn(candidates, above, offset, from, to)
       const earlier = placeIn(candidates, below, offset, from, to)
       if (later === undefined && earlier === undefined) return undefined
@@ -74,15 +74,15 @@ export function createLocator(lines: readonly string[]): Locator {
   }
 
   return {
-    standsAt,
+    matchesAt: standsAt,
     nearest,
-    all: (line) => placesOf(numbers.get(line)),
+    indexesOf: (line) => placesOf(numbers.get(line)),
     runOf: (run) => Int32Array.from(run, (line) => numbers.get(line) ?? -1),
     get comparisons() {
       return comparisons
     },
     get exhausted() {
-      return comparisons >= mostComparisons
+      return comparisons >= maxComparisons
     },
   }
 }

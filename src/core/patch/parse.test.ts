@@ -6,7 +6,10 @@ import { hasPreviewNumbers } from './preview-numbers.ts'
 function read(patch: string) {
   const parsed = parsePatch(patch)
   if (!parsed.ok) return parsed.code
-  return parsed.hunks.map(({ start, lines }) => [start, ...lines.map(({ side, text, cut }) => `${side}:${text}${cut ? '|' : ''}`)])
+  return parsed.hunks.map(({ start, lines }) => [
+    start,
+    ...lines.map(({ side, text, withoutNewline: cut }) => `${side}:${text}${cut ? '|' : ''}`),
+  ])
 }
 
 describe('reading a unified diff', () => {

@@ -1,5 +1,5 @@
-import { beginsNextFile, fileHeaderAt, type HunkHeader, parseHunkHeader } from './header.ts'
-import { type Hunk, type HunkLine, type Refused, refused } from './hunk.ts'
+import { fileHeaderAt, type HunkHeader, parseHunkHeader, startsNextFile } from './header.ts'
+import { type Hunk, type HunkLine, type PatchError, patchError } from './hunk.ts'
 
 export interface Patch {
   readonly ok: true
@@ -7,7 +7,7 @@ export interface Patch {
 }
 
 /** In characters. Whoever needs more writes the file anew. */
-export const largestPatch = 1_048_576
+export const maxPatchLength = 1_048_576
 
 /** Whether a text is meant as changes to a file; any other text is meant as the file itself. */
 export function isDiff(text: string): boolean {
@@ -15,8 +15,9 @@ export function isDiff(text: string): boolean {
 }
 
 /** A unified diff of one file, read leniently. Which file it names is only looked at to refuse two of them. */
-export function parsePatch(text: string): Patch | Refused {
-  if (text.length > largestPatch) return refused('patch_too_large', `A patch has at most ${largestPatch} characters. Write the file anew.`)
+export function parsePatch(text: string): Patch | PatchError {
+  if (text.length > maxPatchLength)
+    return patchError('patch_too_large', `A patch has at most ${maxPatchLength} characters. Write the file anew.`)
   const lines = patchLines(text)
   const hunks: Hunk[] = []
   const files = new Set<string>()
@@ -24,14 +25,14 @@ export function parsePatch(text: string): Patch | Refused {
     const file = fileHeaderAt(lines, at)
     if (file?.name !== undefined) files.add(file.name)
     if (files.size > 1)
-      return refused('patch_multiple_files', `The patch is for ${[...files].join(' and ')}. Send one patch for each file.`)
+      return patchError('patch_multiple_files', `The patch is for ${[...files].join(' and ')}. Send one patch for each file.`)
     const line = lines[at] as string // at < length
     if (file || !line.startsWith('@@')) {
       at += file?.length ?? 1
       continue
     }
     const header = parseHunkHeader(line)
-    if (!header) return refused('invalid_hunk_header', `Line ${at + 1} of the patch is no hunk header such as "@@ -12,3 +12,4 @@".`)
+    if (!header) return patchError('invalid_hunk_header', `Line ${at + 1} of the patch is no hunk header such as "@@ -12,3 +12,4 @@".`)
     const body = readBody(lines, at + 1, header)
     if (!body.ok) return body
     at = body.end
@@ -41,7 +42,7 @@ export function parsePatch(text: string): Patch | Refused {
   return hunks.length > 0 ? { ok: true, hunks } : noHunks
 }
 
-const noHunks = refused(
+const noHunks = patchError(
   'no_hunks_found',
   'A text that begins with ---, +++ or @@ is read as a unified diff, and this one has no hunk with lines in it. To replace a file by a text that begins so, use react.write.',
 )
@@ -62,7 +63,7 @@ const sides: ReadonlyMap<string, HunkLine['side']> = new Map([
   ['+', 'new'],
 ])
 
-function readBody(lines: readonly string[], from: number, header: HunkHeader): Body | Refused {
+function readBody(lines: readonly string[], from: number, header: HunkHeader): Body | PatchError {
   const body: HunkLine[] = []
   const counts = { old: 0, new: 0 }
   let blanks = 0
@@ -70,10 +71,10 @@ function readBody(lines: readonly string[], from: number, header: HunkHeader): B
   for (; at < lines.length; at++) {
     const line = lines[at] as string // at < length
     const complete = counts.old >= header.oldCount && counts.new >= header.newCount
-    if (line.startsWith('@@') || beginsNextFile(lines, at, complete) || (complete && isSignature(lines, at))) break
+    if (line.startsWith('@@') || startsNextFile(lines, at, complete) || (complete && isSignature(lines, at))) break
     if (line.startsWith('\\')) {
       const last = body.pop()
-      if (last) body.push({ ...last, cut: true })
+      if (last) body.push({ ...last, withoutNewline: true })
       continue
     }
     const blank = line === '' || line === '\r'
@@ -88,7 +89,7 @@ function readBody(lines: readonly string[], from: number, header: HunkHeader): B
 }
 
 const strayLine = (at: number) =>
-  refused(
+  patchError(
     'invalid_hunk_line',
     `Line ${at + 1} of the patch begins with neither a space, "-", "+" nor "\\". A line that stays the same begins with a space.`,
   )

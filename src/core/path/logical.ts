@@ -100,17 +100,17 @@ export const maximumPathLength = 200_000
 
 /** Total: any text gives a path or undefined, in time linear in its length. Reads every alias; see `formatPath` for the one form written. */
 export function parsePath(text: string): LogicalPath | undefined {
-  const path = parseUnsafePath(text)
+  const path = parsePathUnchecked(text)
   return path !== undefined && isSafe(path) ? path : undefined
 }
 
 /** The same, but the relative part of a file may be anything: for whoever must say why a path is refused. */
-export function parseUnsafePath(text: string): LogicalPath | undefined {
+export function parsePathUnchecked(text: string): LogicalPath | undefined {
   if (text.length > maximumPathLength) return undefined
   const plain = text.startsWith('conv:') ? text.slice('conv:'.length) : text
   if (plain.startsWith('skills.')) return parseSkill(plain.slice('skills.'.length))
   const colon = plain.indexOf(':')
-  const reader = readers.get(plain.slice(0, Math.max(0, colon)))
+  const reader = parsers.get(plain.slice(0, Math.max(0, colon)))
   return reader?.(plain.slice(colon + 1))
 }
 
@@ -118,16 +118,16 @@ export function parseUnsafePath(text: string): LogicalPath | undefined {
 export function formatPath(path: LogicalPath): string {
   switch (path.space) {
     case 'ar':
-      return path.kind === 'latest-plan' ? `ar:${prefix(path)}${latestPlan}${path.planId}` : formatRecord(path)
+      return path.kind === 'latest-plan' ? `ar:${conversationPrefix(path)}${latestPlanPrefix}${path.planId}` : formatRecord(path)
     case 'su':
     case 'ws':
       return formatRecord(path)
     case 'tc':
-      return `tc:${prefix(path)}${path.turn}.${path.call}.${path.record}`
+      return `tc:${conversationPrefix(path)}${path.turn}.${path.call}.${path.record}`
     case 'fi':
       return formatFile(path)
     case 'so':
-      return `so:${prefix(path)}sources_pool[${formatSelector(path.sids)}]`
+      return `so:${conversationPrefix(path)}sources_pool[${formatSelector(path.sids)}]`
     case 'ks':
       return `ks:${path.rel}`
     case 'sk':
@@ -143,17 +143,17 @@ export function canonicalPath(text: string): string | undefined {
   return path === undefined ? undefined : formatPath(path)
 }
 
-const latestPlan = 'plan.latest:'
+const latestPlanPrefix = 'plan.latest:'
 const areaNames = { files: 'files', outputs: 'outputs', attachments: 'user.attachments' } as const satisfies Record<Area, string>
 const areas = Object.entries(areaNames) as readonly (readonly [Area, string])[]
 
-const prefix = ({ conversation }: InConversation) => (conversation === undefined ? '' : `conv_${conversation}.`)
-const formatRecord = (path: RecordPath) => `${path.space}:${prefix(path)}${path.turn}.${path.record}`
+const conversationPrefix = ({ conversation }: InConversation) => (conversation === undefined ? '' : `conv_${conversation}.`)
+const formatRecord = (path: RecordPath) => `${path.space}:${conversationPrefix(path)}${path.turn}.${path.record}`
 
 function formatFile(path: FilePath | FolderPath | CodePath): string {
-  if (path.kind === 'code') return `tc:${prefix(path)}${path.turn}.${path.call}.code`
+  if (path.kind === 'code') return `tc:${conversationPrefix(path)}${path.turn}.${path.call}.code`
   const slash = path.kind === 'folder' && path.rel !== '' ? '/' : ''
-  return `fi:${prefix(path)}${path.turn}.${areaNames[path.area]}/${path.rel}${slash}`
+  return `fi:${conversationPrefix(path)}${path.turn}.${areaNames[path.area]}/${path.rel}${slash}`
 }
 
 function isSafe(path: LogicalPath): boolean {
@@ -162,31 +162,31 @@ function isSafe(path: LogicalPath): boolean {
   return unsafeReason(`${path.turn}/${path.area}${path.rel === '' ? '' : `/${path.rel}`}`) === undefined
 }
 
-type Reader = (body: string) => LogicalPath | undefined
+type BodyParser = (body: string) => LogicalPath | undefined
 
-const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ['ar', inConversation((body) => (body.startsWith(latestPlan) ? readLatestPlan(body) : readRecord('ar', body)))],
-  ['su', inConversation((body) => readRecord('su', body))],
-  ['ws', inConversation((body) => readRecord('ws', body))],
-  ['tc', inConversation(readTool)],
-  ['fi', inConversation(readFile)],
-  ['so', inConversation(readSources)],
-  ['ks', readKnowledge],
+const parsers: ReadonlyMap<string, BodyParser> = new Map<string, BodyParser>([
+  ['ar', allowConversationPrefix((body) => (body.startsWith(latestPlanPrefix) ? parseLatestPlan(body) : parseRecord('ar', body)))],
+  ['su', allowConversationPrefix((body) => parseRecord('su', body))],
+  ['ws', allowConversationPrefix((body) => parseRecord('ws', body))],
+  ['tc', allowConversationPrefix(parseTool)],
+  ['fi', allowConversationPrefix(parseFile)],
+  ['so', allowConversationPrefix(parseSources)],
+  ['ks', parseKnowledge],
   ['sk', parseSkill],
   ['skill', parseSkill],
 ])
 
-function inConversation(read: (body: string) => Exclude<LogicalPath, KnowledgePath | SkillPath> | undefined): Reader {
+function allowConversationPrefix(read: (body: string) => Exclude<LogicalPath, KnowledgePath | SkillPath> | undefined): BodyParser {
   return (body) => {
     if (!body.startsWith('conv_')) return read(body)
-    const { id, rest } = takeId(body.slice('conv_'.length)) ?? {}
+    const { id, rest } = splitId(body.slice('conv_'.length)) ?? {}
     const path = rest === undefined ? undefined : read(rest)
     return id === undefined || path === undefined ? undefined : { ...path, conversation: id }
   }
 }
 
 /** The id before the first dot, and what follows it. */
-function takeId(body: string): { readonly id: string; readonly rest: string } | undefined {
+function splitId(body: string): { readonly id: string; readonly rest: string } | undefined {
   const dot = body.indexOf('.')
   const id = body.slice(0, Math.max(0, dot))
   return isId(id) ? { id, rest: body.slice(dot + 1) } : undefined
@@ -196,13 +196,13 @@ function takeId(body: string): { readonly id: string; readonly rest: string } | 
 const recordShape = /^[^\s\p{Cc}\p{Cf}\p{Cs}]+$/u
 const isRecord = (text: string) => recordShape.test(text) && !text.startsWith('.') && !text.endsWith('.')
 
-function readLatestPlan(body: string): LatestPlanPath | undefined {
-  const planId = body.slice(latestPlan.length)
+function parseLatestPlan(body: string): LatestPlanPath | undefined {
+  const planId = body.slice(latestPlanPrefix.length)
   return isRecord(planId) ? { space: 'ar', kind: 'latest-plan', planId } : undefined
 }
 
-function readRecord(space: RecordPath['space'], body: string): RecordPath | undefined {
-  const turn = takeId(body)
+function parseRecord(space: RecordPath['space'], body: string): RecordPath | undefined {
+  const turn = splitId(body)
   return turn !== undefined && isRecord(turn.rest) ? { space, kind: 'record', turn: turn.id, record: turn.rest } : undefined
 }
 
@@ -212,19 +212,19 @@ const olderToolRecords = new Map<string, ToolRecord>([
   ['notice.json', 'notice'],
 ])
 
-function readTool(body: string): ToolPath | undefined {
-  const turn = takeId(body)
+function parseTool(body: string): ToolPath | undefined {
+  const turn = splitId(body)
   if (turn === undefined) return undefined
-  const older = turn.rest.startsWith('tool_calls.') ? takeId(turn.rest.slice('tool_calls.'.length)) : undefined
+  const older = turn.rest.startsWith('tool_calls.') ? splitId(turn.rest.slice('tool_calls.'.length)) : undefined
   const olderRecord = older === undefined ? undefined : olderToolRecords.get(older.rest)
   if (older !== undefined && olderRecord !== undefined) return { space: 'tc', turn: turn.id, call: older.id, record: olderRecord }
-  const call = takeId(turn.rest)
+  const call = splitId(turn.rest)
   const record = toolRecords.find((name) => name === call?.rest)
   return call === undefined || record === undefined ? undefined : { space: 'tc', turn: turn.id, call: call.id, record }
 }
 
-function readFile(body: string): FilePath | FolderPath | CodePath | undefined {
-  const taken = takeId(body)
+function parseFile(body: string): FilePath | FolderPath | CodePath | undefined {
+  const taken = splitId(body)
   if (taken === undefined) return undefined
   const { id: turn, rest } = taken
   const call = rest.startsWith('code.') ? rest.slice('code.'.length) : ''
@@ -239,12 +239,12 @@ function readFile(body: string): FilePath | FolderPath | CodePath | undefined {
   return undefined
 }
 
-function readSources(body: string): SourcesPath | undefined {
+function parseSources(body: string): SourcesPath | undefined {
   if (!body.startsWith('sources_pool[') || !body.endsWith(']')) return undefined
   const { sids, truncated } = parseSelector(body.slice('sources_pool['.length, -1))
   return { space: 'so', sids, ...(truncated ? { truncated } : {}) }
 }
 
-function readKnowledge(body: string): KnowledgePath {
+function parseKnowledge(body: string): KnowledgePath {
   return { space: 'ks', rel: body.normalize('NFC') }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { withoutPlaces } from './places.ts'
+import { stripAbsolutePaths } from './places.ts'
 
 it.each([
   ["ENOENT: no such file, open '/home/me/secret/x.txt'", "ENOENT: no such file, open 'x.txt'"],
@@ -7,7 +7,7 @@ it.each([
   ['open C:\\Users\\me\\y.txt or D:/z.txt', 'open y.txt or z.txt'],
   ['dir=/var/lib/app', 'dir=app'],
 ])('an absolute path is cut to its last part: %s', (text, expected) => {
-  expect(withoutPlaces(text)).toBe(expected)
+  expect(stripAbsolutePaths(text)).toBe(expected)
 })
 
 it.each([
@@ -16,5 +16,5 @@ it.each([
   'turn_1/files/tmp/a.md, fi:turn_1.files/home/a.md',
   '3/4 and/or 10:30',
 ])('what is no place on a disk stays: %s', (text) => {
-  expect(withoutPlaces(text)).toBe(text)
+  expect(stripAbsolutePaths(text)).toBe(text)
 })

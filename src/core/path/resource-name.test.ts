@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatResourceName, parseResourceName, type ResourceName } from './resource-name.ts'
 import { unsafeReason } from './safety.ts'
-import { conversationTree, parseStorageKey, storageKey, turnTree } from './storage-key.ts'
+import { conversationPrefix, parseStorageKey, storageKey, turnPrefix } from './storage-key.ts'
 
 const tricky = fc.constantFrom(
   '..',
@@ -52,7 +52,7 @@ it('spells a name out', () => {
     'ef:acme:books:chatbot:file:ann%40example.com:c1:turn_1:artifact:turn_1%2Ffiles%2Fq3%20report.pdf',
   )
   expect(storageKey(example)).toBe('daybook/tenants/acme/projects/books/files/ann~40example~2ecom/c1/turn_1/turn_1/files/q3 report.pdf')
-  expect(turnTree(example)).toBe(`${conversationTree(example)}/turn_1`)
+  expect(turnPrefix(example)).toBe(`${conversationPrefix(example)}/turn_1`)
 })
 
 describe.each([
@@ -87,7 +87,7 @@ describe.each([
 it('a storage key looks the same to a disk that ignores case', () => {
   fc.assert(
     fc.property(name, name, (a, b) => {
-      const [one, other] = [turnTree(a), turnTree(b)]
+      const [one, other] = [turnPrefix(a), turnPrefix(b)]
       expect(one).toBe(one.toLowerCase())
       expect(unsafeReason(one)).toBe(undefined)
       if (JSON.stringify({ ...a, physicalPath: '' }) !== JSON.stringify({ ...b, physicalPath: '' })) expect(one).not.toBe(other)

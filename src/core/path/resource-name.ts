@@ -11,21 +11,21 @@ export interface ResourceName {
   readonly physicalPath: string
 }
 
-const roles = { file: 'artifact', attachment: 'user' } as const
+const roleOfStage = { file: 'artifact', attachment: 'user' } as const
 
 /** Longer than any name of ours: nobody's handle is worth reading further. */
-const longestHandle = 8192
+const maximumLength = 8192
 
 /** `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`, each percent-encoded. Throws on a lone surrogate. */
 export function formatResourceName({ owner, conversation, turnId, stage, physicalPath }: ResourceName): string {
   const { tenant, project, user } = owner
-  const parts = [tenant, project, 'chatbot', stage, user, conversation, turnId, roles[stage], physicalPath]
+  const parts = [tenant, project, 'chatbot', stage, user, conversation, turnId, roleOfStage[stage], physicalPath]
   return `ef:${parts.map(percentEncode).join(':')}`
 }
 
 /** Undefined for everything that `formatResourceName` would not have written, letter by letter: a name has one spelling. */
 export function parseResourceName(text: string): ResourceName | undefined {
-  if (text.length > longestHandle || !text.startsWith('ef:')) return undefined
+  if (text.length > maximumLength || !text.startsWith('ef:')) return undefined
   const parts = text.slice(3).split(':').map(percentDecode)
   const [tenant, project, , stage, user, conversation, turnId, , physicalPath] = parts
   if (parts.length !== 9 || (stage !== 'file' && stage !== 'attachment')) return undefined

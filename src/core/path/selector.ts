@@ -15,7 +15,7 @@ interface Range {
 
 /** Reads `1, 3-5`; also `3:5` and `5-3`. Tokens that are neither an id nor a range are skipped. */
 export function parseSelector(text: string): Selection {
-  const { ranges, cut } = readRanges(text)
+  const { ranges, cut } = parseRanges(text)
   const sids: number[] = []
   let next = 1
   for (const { from, to } of ranges.toSorted((a, b) => a.from - b.from)) {
@@ -40,14 +40,14 @@ export function formatSelector(sids: Iterable<number>): string {
   return ranges.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`)).join(', ')
 }
 
-function readRanges(text: string): { readonly ranges: readonly Range[]; readonly cut: boolean } {
+function parseRanges(text: string): { readonly ranges: readonly Range[]; readonly cut: boolean } {
   const ranges: Range[] = []
   let start = 0
   for (let tokens = 0; start <= text.length; tokens++) {
     if (tokens === maximumSids) return { ranges, cut: true }
     const comma = text.indexOf(',', start)
     const end = comma === -1 ? text.length : comma
-    const range = readRange(text, start, end)
+    const range = parseRange(text, start, end)
     if (range !== undefined) ranges.push(range)
     start = end + 1
   }
@@ -57,7 +57,7 @@ function readRanges(text: string): { readonly ranges: readonly Range[]; readonly
 // 15 digits stay exact as numbers. Longer tokens can be no id; 64 leaves room for spaces and is never copied from a hostile string.
 const tokenShape = /^\s*(\d{1,15})\s*(?:[-:]\s*(\d{1,15})\s*)?$/
 
-function readRange(text: string, start: number, end: number): Range | undefined {
+function parseRange(text: string, start: number, end: number): Range | undefined {
   const match = end - start > 64 ? null : tokenShape.exec(text.slice(start, end))
   if (match === null) return undefined
   const first = Number(match[1])

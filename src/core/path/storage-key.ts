@@ -10,18 +10,18 @@ import { unsafeReason } from './safety.ts'
  * hold a separator, two names never share a spelling on a disk that ignores case, and no server finds something to decode in it.
  */
 export function storageKey({ physicalPath, turnId, ...name }: ResourceName): string {
-  return `${conversationTree(name)}/${escapePart(turnId)}/${physicalPath}`
+  return `${conversationPrefix(name)}/${escapePart(turnId)}/${physicalPath}`
 }
 
 /** The tree that holds every file of a conversation, or of one of its turns, in one stage. */
-export function conversationTree({ owner, stage, conversation }: Pick<ResourceName, 'owner' | 'stage' | 'conversation'>): string {
+export function conversationPrefix({ owner, stage, conversation }: Pick<ResourceName, 'owner' | 'stage' | 'conversation'>): string {
   const { tenant, project, user } = owner
   return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversation)}`
 }
 
-export const turnTree = (name: Omit<ResourceName, 'physicalPath'>): string => `${conversationTree(name)}/${escapePart(name.turnId)}`
+export const turnPrefix = (name: Omit<ResourceName, 'physicalPath'>): string => `${conversationPrefix(name)}/${escapePart(name.turnId)}`
 
-const stages = { files: 'file', attachments: 'attachment' } as const
+const stageOfArea = { files: 'file', attachments: 'attachment' } as const
 
 /** The inverse; undefined for everything that `storageKey` would not have written. */
 export function parseStorageKey(key: string): ResourceName | undefined {
@@ -33,7 +33,7 @@ export function parseStorageKey(key: string): ResourceName | undefined {
   if (!t || !p || !u || !c || !n) return undefined
   const physicalPath = path.join('/')
   if (unsafeReason(physicalPath) !== undefined) return undefined
-  const name = { owner: { tenant: t, project: p, user: u }, conversation: c, turnId: n, stage: stages[area], physicalPath }
+  const name = { owner: { tenant: t, project: p, user: u }, conversation: c, turnId: n, stage: stageOfArea[area], physicalPath }
   return storageKey(name) === key ? name : undefined
 }
 

@@ -1,6 +1,6 @@
 import { filePath } from './build.ts'
 import { isTurnFolder } from './id.ts'
-import { type Area, parseUnsafePath } from './logical.ts'
+import { type Area, parsePathUnchecked } from './logical.ts'
 import { splitPhysical } from './physical.ts'
 import { unwritableReason } from './safety.ts'
 
@@ -37,33 +37,33 @@ const maximumInput = 4096
 
 /** Where a write goes that the model aimed at `input`: always below the current turn's `files/` or `outputs/`, or an error. */
 export function normalizeTarget(input: string, scope: TargetScope): Target {
-  if (input.length > maximumInput) return refused('unsafe_path', 'The path is too long.')
-  if (input.trim() === '') return refused('missing_path', 'A path is required.')
+  if (input.length > maximumInput) return reject('unsafe_path', 'The path is too long.')
+  if (input.trim() === '') return reject('missing_path', 'A path is required.')
   const given = input.normalize('NFC')
-  const placement = isDrive(given) || !hasPrefix(given) ? placePhysical(given, scope) : placeLogical(given)
+  const placement = hasDriveLetter(given) || !hasSpacePrefix(given) ? placePhysical(given, scope) : placeLogical(given)
   if (placement === undefined)
-    return refused('invalid_write_logical_path', 'Give a path such as files/report.md; a logical path is not a place to write.')
-  if (placement === 'elsewhere') return refused('unsafe_path', "A turn's folder has only files/ and outputs/ to write in.")
+    return reject('invalid_write_logical_path', 'Give a path such as files/report.md; a logical path is not a place to write.')
+  if (placement === 'elsewhere') return reject('unsafe_path', "A turn's folder has only files/ and outputs/ to write in.")
 
   const { area, rel, moved } = placement
   const physical = `${scope.currentTurn}/${area}/${rel}`
   const reason = unwritableReason(physical, scope.currentTurn)
-  if (reason !== undefined) return refused('unsafe_path', `The path ${reason}.`)
+  if (reason !== undefined) return reject('unsafe_path', `The path ${reason}.`)
   const rewrite = physical === input ? {} : { rewrite: { original: input, normalized: physical, notify: moved } }
   return { ok: true, physical, logical: filePath(scope.currentTurn, area, rel), ...rewrite }
 }
 
-const refused = (code: TargetProblem, message: string): Target => ({ ok: false, code, message })
+const reject = (code: TargetProblem, message: string): Target => ({ ok: false, code, message })
 
 /** A colon before the first separator names a space; `C:\` names a disk, which the safety rules refuse. */
-const hasPrefix = (path: string) => /^[^/\\]*:/.test(path)
-const isDrive = (path: string) => /^[A-Za-z]:/.test(path)
+const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
+const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 
 /** A logical file is written by its relative path. It is always news to the model: it named an old version, or the wrong kind of path. */
 function placeLogical(path: string): Placement | undefined {
-  const file = parseUnsafePath(path)
+  const file = parsePathUnchecked(path)
   if (file?.space !== 'fi' || file.kind !== 'file') return undefined
-  return { area: writable(file.area), rel: file.rel, moved: true }
+  return { area: writableArea(file.area), rel: file.rel, moved: true }
 }
 
 function placePhysical(path: string, { currentTurn, knownTurns, defaultArea = 'files' }: TargetScope): Placement | 'elsewhere' {
@@ -71,7 +71,7 @@ function placePhysical(path: string, { currentTurn, knownTurns, defaultArea = 'f
   const whole = splitPhysical(path, turns)
   if (whole !== undefined) {
     const moved = whole.turn !== currentTurn || whole.area === 'attachments'
-    return { area: writable(whole.area), rel: whole.rel, moved }
+    return { area: writableArea(whole.area), rel: whole.rel, moved }
   }
   const slash = path.indexOf('/')
   const first = path.slice(0, Math.max(0, slash))
@@ -82,4 +82,4 @@ function placePhysical(path: string, { currentTurn, knownTurns, defaultArea = 'f
   return { area: defaultArea, rel: path, moved: false }
 }
 
-const writable = (area: Area): WritableArea => (area === 'attachments' ? 'files' : area)
+const writableArea = (area: Area): WritableArea => (area === 'attachments' ? 'files' : area)

@@ -5,7 +5,7 @@ import type { Timeline } from '../timeline/timeline.ts'
 import { currentPlan, stepStatus } from './open.ts'
 
 /** What the notes of a round said about the steps of the current plan. */
-export interface Acks {
+export interface PlanAcks {
   /** Steps whose status differs from the snapshot's, by number. */
   readonly changes: readonly { readonly step: number; readonly status: StepStatus }[]
   /** For `react.plan.ack`; empty when nothing changed. */
@@ -17,7 +17,7 @@ export interface Acks {
 
 export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
 
-const meanings: Readonly<Record<string, StepStatus>> = {
+const statusOfMark: Readonly<Record<string, StepStatus>> = {
   '✓': 'done',
   '✗': 'failed',
   '…': 'in_progress',
@@ -32,17 +32,17 @@ const markedLine = /^\s*(✓|✗|…|□|\.\.\.)\uFE0F?\s*(?:\[\s*(\d+)\s*\]|(\d
  * What a round acknowledges: its notes speak of the current plan unless it changes plans itself. Undefined when there is
  * nothing to speak of. To be applied before the tool runs, and only in a round that was accepted.
  */
-export function acksOfRound(
+export function readRoundAcks(
   timeline: Timeline,
   round: { readonly notes: string; readonly toolId: string },
   moment: { readonly turnId: string; readonly ts: string },
-): Acks | undefined {
+): PlanAcks | undefined {
   const plan = round.toolId === 'react.plan' || round.notes === '' ? undefined : currentPlan(timeline)
-  return plan && readAcks(round.notes, plan, moment)
+  return plan && parseAcks(round.notes, plan, moment)
 }
 
 /** Only what differs from the snapshot is a change: saying again what is known acknowledges nothing. Of two marks the last counts. */
-export function readAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): Acks {
+export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
   const said = marksIn(notes)
   const known = said.filter(([step]) => step >= 1 && step <= plan.steps.length)
   const unknown = said.map(([step]) => step).filter((step) => step < 1 || step > plan.steps.length)
@@ -64,7 +64,7 @@ function marksIn(notes: string): readonly (readonly [number, StepStatus])[] {
   const marks = new Map<number, StepStatus>()
   for (const line of notes.split('\n')) {
     const [, mark, bracketed, bare] = markedLine.exec(line) ?? []
-    const status = mark === undefined ? undefined : meanings[mark]
+    const status = mark === undefined ? undefined : statusOfMark[mark]
     if (status !== undefined) marks.set(Number((bracketed ?? bare)?.slice(0, 9)), status)
   }
   return [...marks].sort(([a], [b]) => a - b)

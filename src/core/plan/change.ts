@@ -1,6 +1,6 @@
 import type { Notice } from '../block/notice.ts'
 import type { Plan } from '../block/plan.ts'
-import { violation, word } from '../decision/violation.ts'
+import { snippet, violation } from '../decision/violation.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { latestPlanPath } from '../path/build.ts'
 import type { Timeline } from '../timeline/timeline.ts'
@@ -31,8 +31,8 @@ export type PlanChange =
   | { readonly ok: false; readonly violation: Notice }
 
 const modes: readonly PlanMode[] = ['new', 'activate', 'replace', 'close']
-const mostSteps = 50
-const longestStep = 400
+const maxSteps = 50
+const maxStepLength = 400
 
 export const makePlanId = (turnId: string, random: string): string => `plan:${turnId}:${random}`
 
@@ -49,9 +49,9 @@ export function changePlan(timeline: Timeline, params: JsonObject, moment: PlanM
     case 'close':
       return planClose(timeline, params.plan_id, moment)
     default:
-      return refuse('plan_mode', `react.plan has no mode ${said === '' ? '(none was given)' : `"${word(said)}"`}.`, {
+      return refuse('plan_mode', `react.plan has no mode ${said === '' ? '(none was given)' : `"${snippet(said)}"`}.`, {
         next: `Call react.plan again with mode ${modes.map((mode) => `"${mode}"`).join(', ')}.`,
-        extra: { mode: word(said), allowed: modes },
+        extra: { mode: snippet(said), allowed: modes },
       })
   }
 }
@@ -110,7 +110,7 @@ function created(steps: string[], { turnId, ts, newId }: PlanMoment): Plan {
 
 /** Strings, or objects with a label as older plans have it. Undefined when there is no plan in it. */
 function readSteps(steps: Json | undefined): string[] | undefined {
-  if (!Array.isArray(steps) || steps.length > mostSteps) return undefined
+  if (!Array.isArray(steps) || steps.length > maxSteps) return undefined
   const labels = (steps as readonly Json[]).map(labelOf)
   if (labels.includes(undefined)) return undefined
   const spoken = labels.filter((label): label is string => label !== undefined && label !== '')
@@ -118,9 +118,9 @@ function readSteps(steps: Json | undefined): string[] | undefined {
 }
 
 function labelOf(step: Json): string | undefined {
-  if (typeof step === 'string') return word(step, longestStep)
+  if (typeof step === 'string') return snippet(step, maxStepLength)
   const label = typeof step === 'object' && step !== null && 'label' in step ? step.label : undefined
-  return typeof label === 'string' ? word(label, longestStep) : undefined
+  return typeof label === 'string' ? snippet(label, maxStepLength) : undefined
 }
 
 type Target = { readonly ok: true; readonly target: Plan } | (PlanChange & { readonly ok: false })
@@ -140,14 +140,14 @@ function findTarget(timeline: Timeline, planId: Json | undefined, mode: PlanMode
   const target = planById(timeline, id)
   if (target && planState(target) === 'open') return { ok: true, target }
   const state = target === undefined ? 'unknown' : planState(target)
-  return refuse('plan_target_missing', `The plan "${word(id)}" is ${state}: only an open plan can be named with mode "${mode}".`, {
+  return refuse('plan_target_missing', `The plan "${snippet(id)}" is ${state}: only an open plan can be named with mode "${mode}".`, {
     next: choice,
-    extra: { mode, plan_id: word(id, 120), state },
+    extra: { mode, plan_id: snippet(id, 120), state },
   })
 }
 
 function badSteps(mode: PlanMode): PlanChange & { readonly ok: false } {
-  return refuse('plan_steps', `react.plan with mode "${mode}" needs steps: a list of 1 to ${mostSteps} non-blank strings.`, {
+  return refuse('plan_steps', `react.plan with mode "${mode}" needs steps: a list of 1 to ${maxSteps} non-blank strings.`, {
     next: 'Call it again with "steps": ["first step", "second step"].',
     extra: { mode },
   })

@@ -7,7 +7,7 @@ export type PlanState = 'open' | 'closed' | 'superseded' | 'complete'
 export function planState(plan: Plan): PlanState {
   if (plan.superseded_ts !== undefined) return 'superseded'
   if (plan.closed_ts !== undefined) return 'closed'
-  return plan.steps.length > 0 && plan.steps.every((_, index) => isOver(stepStatus(plan, index + 1))) ? 'complete' : 'open'
+  return plan.steps.length > 0 && plan.steps.every((_, index) => isFinished(stepStatus(plan, index + 1))) ? 'complete' : 'open'
 }
 
 /** Steps are numbered from 1; one that nothing was said about is pending. */
@@ -16,7 +16,7 @@ export function stepStatus(plan: Plan, step: number): StepStatus {
   return (Object.hasOwn(plan.status, key) ? plan.status[key] : undefined) ?? 'pending'
 }
 
-export const isOver = (status: StepStatus): boolean => status === 'done' || status === 'failed'
+export const isFinished = (status: StepStatus): boolean => status === 'done' || status === 'failed'
 
 /** The newest snapshot of every plan, in order of first appearance. Hidden snapshots count: hiding changes what is shown, not what is. */
 export function plansOf(timeline: Timeline): readonly Plan[] {
@@ -50,15 +50,15 @@ function byTime(a: Plan, b: Plan): number {
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Where the plan blocks of a spine are, as far as it was read: plans are asked for every round, and the timeline only grows. */
-const found = new WeakMap<Timeline['spine'], { read: number; readonly positions: number[] }>()
+const planPositions = new WeakMap<Timeline['buffer'], { read: number; readonly positions: number[] }>()
 
 const none: readonly Block[] = []
 
 function planBlocks(timeline: Timeline): readonly Block[] {
-  let known = found.get(timeline.spine)
+  let known = planPositions.get(timeline.buffer)
   if (!known) {
     known = { read: 0, positions: [] }
-    found.set(timeline.spine, known)
+    planPositions.set(timeline.buffer, known)
   }
   for (; known.read < timeline.size; known.read++) {
     const type = blockAt(timeline, known.read)?.type

@@ -4,16 +4,16 @@ import { minute } from '../../testing/blocks.ts'
 import { type Block, type Draft, type Plan, planSnapshot } from '../block/index.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { applyChange } from '../timeline/apply.ts'
-import { enter } from '../timeline/enter.ts'
+import { assignIds } from '../timeline/enter.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { acksOfRound, readAcks } from './ack.ts'
+import { parseAcks, readRoundAcks } from './ack.ts'
 import { changePlan, makePlanId, type PlanMoment } from './change.ts'
 import { currentPlan, openPlans, planById, planState, plansOf } from './open.ts'
 
 const at = (n: number): PlanMoment => ({ turnId: 't1', ts: minute(n), newId: makePlanId('t1', String(n).padStart(8, '0')) })
 const id = (n: number) => at(n).newId
 const written = (timeline: Timeline, drafts: readonly Draft[]): Timeline =>
-  applyChange(timeline, { type: 'blocks.appended', blocks: enter(timeline, drafts) })
+  applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
 const keep = (timeline: Timeline, plans: readonly Plan[]): Timeline =>
   written(
     timeline,
@@ -173,7 +173,7 @@ describe('what is open', () => {
 
 describe('acknowledgements', () => {
   const round = (timeline: Timeline, notes: string, toolId = 'web_tools.web_search') =>
-    acksOfRound(timeline, { notes, toolId }, { turnId: 't1', ts: minute(5) })
+    readRoundAcks(timeline, { notes, toolId }, { turnId: 't1', ts: minute(5) })
 
   it('loop 17.82: are read once, and not again when they are repeated', () => {
     const acks = round(one, 'Looking.\n✓ [1] A')
@@ -207,10 +207,10 @@ describe('acknowledgements', () => {
   it('come in several spellings', () => {
     const wide: Plan = { ...fresh, steps: Array.from({ length: 12 }, (_, i) => `s${i + 1}`), status: { '6': 'done' } }
     const notes = ['✓ [1] a', '  ✗ 2. b', '…3: c', '... 4) d', '… 5', '□ 6', '✓️ [ 12 ]', 'then ✓ 7', '✓ 8th', '✓ nine', '- ✓ 10'].join('\n')
-    expect(readAcks(notes, wide, at(6)).text).toBe(
+    expect(parseAcks(notes, wide, at(6)).text).toBe(
       ['✓ 1. s1', '✗ 2. s2', '… 3. s3 — in progress', '… 4. s4 — in progress', '… 5. s5 — in progress', '□ 6. s6', '✓ 12. s12'].join('\n'),
     )
-    expect(readAcks(notes, wide, at(6)).plan?.status).toEqual({
+    expect(parseAcks(notes, wide, at(6)).plan?.status).toEqual({
       '1': 'done',
       '2': 'failed',
       '3': 'in_progress',
@@ -221,11 +221,11 @@ describe('acknowledgements', () => {
   })
 
   it('the last of two marks counts', () => {
-    expect(readAcks('… 1\n✓ 1', fresh, at(6)).changes).toEqual([{ step: 1, status: 'done' }])
+    expect(parseAcks('… 1\n✓ 1', fresh, at(6)).changes).toEqual([{ step: 1, status: 'done' }])
   })
 
   it('of steps that are not there are ignored, with a warning', () => {
-    const acks = readAcks('✓ [4] x\n✓ 0\n✓ 99999999999999999999', fresh, at(6))
+    const acks = parseAcks('✓ [4] x\n✓ 0\n✓ 99999999999999999999', fresh, at(6))
     expect(acks).toMatchObject({
       changes: [],
       text: '',
@@ -237,7 +237,7 @@ describe('acknowledgements', () => {
     const piece = fc.oneof(fc.constantFrom('✓', '✗', '…', '□', '...', '[', ']', '1', '2.', '\n', ' ', '\uFE0F'), fc.string())
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
-        const acks = readAcks(pieces.join(''), fresh, at(6))
+        const acks = parseAcks(pieces.join(''), fresh, at(6))
         expect(acks.changes.every(({ step }) => step >= 1 && step <= 3)).toBe(true)
         expect(acks.plan === undefined).toBe(acks.changes.length === 0)
       }),

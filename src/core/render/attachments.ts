@@ -1,37 +1,37 @@
 import type { Block } from '../block/envelope.ts'
 import { roundKey } from '../timeline/rounds.ts'
-import { bytesOf, refusal } from './binary.ts'
+import { blobOf, refusalReason } from './binary.ts'
 import type { Caps } from './caps.ts'
-import type { NotAttached } from './context.ts'
+import type { RefusalReason } from './context.ts'
 
 /** Which images and documents go along. First come, first served: a later one never pushes an earlier one out of the prompt. */
-export interface Attachments {
+export interface AttachmentLimiter {
   /** The number these bytes would get in their round or input, or why they would get none; undefined when there are no bytes. */
-  admit(block: Block, toolId: string | undefined): number | NotAttached | undefined
+  admit(block: Block, toolId: string | undefined): number | RefusalReason | undefined
   /** They were shown, with this number. */
-  count(block: Block, number: number): void
+  record(block: Block, number: number): void
 }
 
-export function createAttachments(limits: Caps): Attachments {
+export function createAttachmentLimiter(limits: Caps): AttachmentLimiter {
   const shown = new Map<string, number>()
   let total = 0
 
   return {
     admit(block, toolId) {
-      const bytes = bytesOf(block)
+      const bytes = blobOf(block)
       if (!bytes) return undefined
-      const refused = refusal(block, toolId, limits)
+      const refused = refusalReason(block, toolId, limits)
       if (refused) return refused
       const round = roundKey(block)
-      const number = (shown.get(place(block)) ?? 0) + 1
+      const number = (shown.get(groupOf(block)) ?? 0) + 1
       if (number > (round === undefined ? limits.binariesPerInput : limits.binariesPerRound)) return 'number'
       return total + bytes.size > limits.messageBytes ? 'message size' : number
     },
-    count(block, number) {
-      shown.set(place(block), number)
-      total += bytesOf(block)?.size ?? 0
+    record(block, number) {
+      shown.set(groupOf(block), number)
+      total += blobOf(block)?.size ?? 0
     },
   }
 }
 
-const place = (block: Block) => roundKey(block) ?? `input of ${block.turn_id}`
+const groupOf = (block: Block) => roundKey(block) ?? `input of ${block.turn_id}`

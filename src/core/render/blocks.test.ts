@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { blob, last, shownTexts } from '../../../test/support/shown.ts'
 import { timelineOf } from '../../../test/support/timelines.ts'
-import { header, minute, place, prompt } from '../../testing/blocks.ts'
+import { blockOrigin, header, minute, prompt } from '../../testing/blocks.ts'
 import {
   assistantCompletion,
   attachmentBlocks,
@@ -26,7 +26,7 @@ describe('blocks', () => {
   })
 
   it('timeline 11.23: notes, code and call keep their order: say, wrote code, tool call', () => {
-    const at = place('c1')
+    const at = blockOrigin('c1')
     const exec = toolCall(at, { toolId: 'exec_tools.execute_code_python', params: {} })
     const texts = shownTexts([header(), decisionNotes(at, 'let me compute'), toolCode(at, 'print(1)'), exec]).slice(1)
     expect(texts.map((text) => text.split('\n')[0])).toEqual([
@@ -49,7 +49,7 @@ describe('blocks', () => {
   })
 
   it('a response that the user cut short is shown; other raw responses are shown to nobody', () => {
-    const cut = rawDecision(place('c1', 't1', 2), '<channel:thinking>I was about')
+    const cut = rawDecision(blockOrigin('c1', 't1', 2), '<channel:thinking>I was about')
     const shown = '[YOUR RESPONSE, INTERRUPTED BY THE USER]\n[path: ar:t1.react.decision.raw.interrupted.2]\n<channel:thinking>I was about'
     expect(last(cut)).toEqual([shown])
     expect(sliceOf(timelineOf([{ ...cut, meta: { iteration: 2 } }])).shown).toEqual([])
@@ -63,10 +63,10 @@ describe('blocks', () => {
   })
 
   it('a notice is a violation by its code, and says what else it knows; the closing of a plan is no news', () => {
-    const said = notice(place('c1'), { code: 'protocol_violation.x', message: 'No.', hint: 'y', key: 'secret' })
+    const said = notice(blockOrigin('c1'), { code: 'protocol_violation.x', message: 'No.', hint: 'y', key: 'secret' })
     expect(last(said)).toEqual(['[PROTOCOL VIOLATION]\ncode: protocol_violation.x\nNo.\n{\n  "hint": "y"\n}'])
-    expect(last(notice(place('c1'), { code: 'tool_warning', message: 'Hm.' }))).toEqual(['[REACT NOTICE]\ncode: tool_warning\nHm.'])
-    expect(shownTexts([notice(place('c1'), { code: 'plan_closed', message: 'closed' })])).toEqual([])
+    expect(last(notice(blockOrigin('c1'), { code: 'tool_warning', message: 'Hm.' }))).toEqual(['[REACT NOTICE]\ncode: tool_warning\nHm.'])
+    expect(shownTexts([notice(blockOrigin('c1'), { code: 'plan_closed', message: 'closed' })])).toEqual([])
   })
 
   it('feedback is headed by who gave it', () => {
@@ -93,8 +93,8 @@ describe('blocks', () => {
 
   it('a note is kept whole and cut when it is shown', () => {
     const text = `[P] ${'short words '.repeat(500)}`
-    expect(last(internalNote(place('c1'), 'fi:t1.files/n.md', '[D] ours'))).toEqual(['[INTERNAL NOTE]\n[D] ours'])
-    const shown = last(internalNote(place('c1'), 'fi:t1.files/n.md', text))[0] ?? ''
+    expect(last(internalNote(blockOrigin('c1'), 'fi:t1.files/n.md', '[D] ours'))).toEqual(['[INTERNAL NOTE]\n[D] ours'])
+    const shown = last(internalNote(blockOrigin('c1'), 'fi:t1.files/n.md', text))[0] ?? ''
     expect(shown).toContain('[INTERNAL NOTE]\n[INTERNAL NOTE PREVIEW TRUNCATED]')
     expect(shown).toContain('react.read(["fi:t1.files/n.md"])')
   })
@@ -130,20 +130,22 @@ describe('blocks', () => {
 describe('tool calls', () => {
   it('timeline 11.32: written content is shown as its first 100 characters and where to see it', () => {
     const content = 'x'.repeat(500)
-    const text = last(toolCall(place('c1'), { toolId: 'react.write', params: { path: 'report.md', content } }))[0] ?? ''
+    const text = last(toolCall(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'report.md', content } }))[0] ?? ''
     expect(text).toContain(`"content": "${'x'.repeat(100)}... [see fi:t1.files/report.md]"`)
     const short = 'y'.repeat(100)
-    expect(last(toolCall(place('c1'), { toolId: 'react.write', params: { path: 'report.md', content: short } }))[0]).toContain(`"${short}"`)
+    expect(last(toolCall(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'report.md', content: short } }))[0]).toContain(
+      `"${short}"`,
+    )
   })
 
   it('content that already says where to see it is left as it is', () => {
     const content = `${'x'.repeat(120)}... [see fi:t1.files/report.md]`
-    expect(last(toolCall(place('c1'), { toolId: 'react.write', params: { path: 'other.md', content } }))[0]).toContain(content)
+    expect(last(toolCall(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'other.md', content } }))[0]).toContain(content)
   })
 
   it('a long parameter is a stub that says how long it was and where the whole is; lists and objects are cut aloud', () => {
     const params = { query: 'q'.repeat(5_000), list: Array.from({ length: 60 }, (_, n) => n), deep: { text: 'd'.repeat(3_000) } }
-    const text = last(toolCall(place('c1'), { toolId: 'x.y', params }))[0] ?? ''
+    const text = last(toolCall(blockOrigin('c1'), { toolId: 'x.y', params }))[0] ?? ''
     const shown = JSON.parse(text.slice(text.indexOf('{')))
     expect(shown.query).toEqual({
       preview: 'q'.repeat(600),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { call, completion, entered, header, place, result, rounds } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, result, rounds, withIds } from '../../testing/blocks.ts'
 import { attachmentBlocks, type Block, type Draft, turnFeedback, userEvent } from '../block/index.ts'
 import { createRoundNumbers, roundsOf } from '../timeline/rounds.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
@@ -8,7 +8,7 @@ import type { Slice } from './slice.ts'
 
 /** Every block shown as one part: the rules count blocks, whatever they look like. */
 function sliceOfDrafts(drafts: readonly Draft[], currentTurn: string): Slice {
-  const blocks = entered(drafts)
+  const blocks = withIds(drafts)
   const start = blocks.findIndex((block) => block.type === 'turn.header' && block.turn_id === currentTurn)
   const roundOf = createRoundNumbers()
   const shown = blocks.map((block: Block) => ({ block, parts: [{ type: 'text' as const, text: block.type }], round: roundOf(block) }))
@@ -52,7 +52,7 @@ describe('the three points', () => {
   })
 
   it('timeline 11.52: after a hide in the turn the pre-tail point takes the place of the previous turn, once it lies behind it', () => {
-    const hid = (slice: Slice) => cachePoints(slice, defaultCachePolicy, { hidHappened: true })
+    const hid = (slice: Slice) => cachePoints(slice, defaultCachePolicy, { hasHidden: true })
     expect(hid(P(2, 6))).toEqual({ prevTurn: undefined, preTail: 12, tail: 20, userInput: undefined, marks: [12, 20] })
     expect(hid(P(2, 3)).marks).toEqual([5, 6, 14])
     expect(hid(P(2, 0)).marks).toEqual([3, 6, 8])
@@ -174,7 +174,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 function draftsOf(happened: readonly Step[], turnId: string): readonly Draft[] {
   return happened.flatMap((what, iteration) => {
     if (what.kind === 'followup') {
-      return [userEvent('followup', turnId, place('', turnId, iteration).ts, { messageId: `m${iteration}`, text: 'and' })]
+      return [userEvent('followup', turnId, blockOrigin('', turnId, iteration).ts, { messageId: `m${iteration}`, text: 'and' })]
     }
     const ids = Array.from({ length: what.calls }, (_, i) => `${turnId}i${iteration}c${i}`)
     const results = ids.map((id) => result(id, 'r', turnId, iteration))
@@ -188,7 +188,7 @@ describe('whatever happens', () => {
       fc.property(steps, steps, policies, fc.boolean(), (before, now, policy, hidHappened) => {
         const drafts = [...rounds(0), ...draftsOf(before, 't1'), ...rounds(0, 't2'), ...draftsOf(now, 't2')]
         const slice = sliceOfDrafts(drafts, 't2')
-        const points = cachePoints(slice, policy, { hidHappened })
+        const points = cachePoints(slice, policy, { hasHidden: hidHappened })
         expect(points.marks.length).toBeLessThanOrEqual(3)
         expect(points.marks).toEqual([...new Set(points.marks)].sort((a, b) => a - b))
         expect(points.marks.every((mark) => mark >= 0 && mark < slice.shown.length)).toBe(true)

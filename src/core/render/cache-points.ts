@@ -36,24 +36,24 @@ export interface CachePolicy {
 export const defaultCachePolicy: CachePolicy = { minRounds: 2, offsetRounds: 4, markUserInput: true }
 
 /** What only the turn knows: whether a hide has already succeeded in it. */
-export interface TurnSoFar {
-  readonly hidHappened: boolean
+export interface TurnEdits {
+  readonly hasHidden: boolean
 }
 
-export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnSoFar = { hidHappened: false }): CachePoints {
+export function cachePoints(slice: Slice, policy: CachePolicy, turn: TurnEdits = { hasHidden: false }): CachePoints {
   const tail = tailOf(slice)
   const preTail = preTailOf(slice, policy)
   const before = slice.turnStart === undefined || slice.turnStart === 0 ? undefined : slice.turnStart - 1
-  const prevTurn = turn.hidHappened && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
-  const userInput = policy.markUserInput ? inputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
+  const prevTurn = turn.hasHidden && preTail !== undefined && before !== undefined && preTail > before ? undefined : before
+  const userInput = policy.markUserInput ? userInputAfter(slice, Math.max(tail ?? -1, before ?? -1)) : undefined
   // A tail at or before the previous turn's end marks nothing that the latter does not: its slot is the one that is free. Else the
   // earliest point gives way, never the last that is frozen.
   const ofTail = userInput !== undefined && tail !== undefined && tail <= (prevTurn ?? -1) ? undefined : tail
-  return { prevTurn, preTail, tail, userInput, marks: lastDistinct(prevTurn, preTail, ofTail, userInput) }
+  return { prevTurn, preTail, tail, userInput, marks: sortedDistinct(prevTurn, preTail, ofTail, userInput) }
 }
 
 /** A fourth mark is the system message's. */
-export const mostMarks = 3
+export const maxMarks = 3
 
 /** The last position that no edit may touch, or -1: what lies at or before it is cached, and stays as it is. */
 export function frozenUntil({ preTail, prevTurn }: Pick<CachePoints, 'preTail' | 'prevTurn'>): number {
@@ -87,7 +87,7 @@ function withPathGroup({ shown }: Slice, position: number): number {
   return end
 }
 
-function inputAfter(slice: Slice, point: number): number | undefined {
+function userInputAfter(slice: Slice, point: number): number | undefined {
   for (let position = slice.shown.length - 1; position > point; position--) {
     const type = slice.shown[position]?.block.type ?? ''
     if (type.startsWith('user.') || type === 'event.external') return withPathGroup(slice, position)
@@ -98,7 +98,7 @@ function inputAfter(slice: Slice, point: number): number | undefined {
 const atLeastOne = (rounds: number) => Math.max(1, Math.floor(rounds) || 1)
 
 /** The last of them, ascending, each once. They nearly always come in order. */
-function lastDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
+function sortedDistinct(...positions: readonly (number | undefined)[]): readonly number[] {
   const sorted: number[] = []
   for (const position of positions) {
     if (position === undefined || sorted.includes(position)) continue
@@ -106,5 +106,5 @@ function lastDistinct(...positions: readonly (number | undefined)[]): readonly n
     for (; at > 0 && (sorted[at - 1] as number) > position; at--) sorted[at] = sorted[at - 1] as number
     sorted[at] = position
   }
-  return sorted.slice(-mostMarks)
+  return sorted.slice(-maxMarks)
 }

@@ -3,23 +3,23 @@ import { readToolCall, type ToolCall } from '../block/tool.ts'
 import { isObject } from '../json.ts'
 import { normalizeTarget } from '../path/target.ts'
 import type { Caps } from './caps.ts'
-import type { ShowContext } from './context.ts'
+import type { RenderContext } from './context.ts'
 import type { Part } from './part.ts'
 import { type PlainCall, readPlainCall } from './plain-call.ts'
 import { preview } from './preview.ts'
 import { scrubBase64 } from './scrub.ts'
 import { cutAt, oneLine, textPart } from './text.ts'
 
-export function renderCode(block: Block, { caps }: ShowContext): readonly Part[] {
+export function renderToolCode(block: Block, { caps }: RenderContext): readonly Part[] {
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const code = preview({ what: 'CODE', text: scrubBase64(block.text ?? ''), limit: caps.code, path }, caps)
   return [textPart(`[AI Agent wrote code]${path === undefined ? '' : ` ${path}`}:\n${code}`)]
 }
 
-export function renderCall(block: Block, { caps, callId, toolId }: ShowContext): readonly Part[] {
+export function renderToolCall(block: Block, { caps, callId, toolId }: RenderContext): readonly Part[] {
   const plain = readPlainCall(block)
   const call = plain ?? readToolCall(block)
-  const params = plain && isShort(plain, caps) ? plain.params : paramsIn(block, caps)
+  const params = plain && needsNoCut(plain, caps) ? plain.params : paramsText(block, caps)
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   const shown = preview({ what: 'TOOL CALL', text: scrubBase64(params), limit: caps.callParams - caps.labels, path }, caps)
   const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
@@ -30,10 +30,10 @@ export function renderCall(block: Block, { caps, callId, toolId }: ShowContext):
 }
 
 /** Too short for any of its parameters to be cut: each of them takes five characters at least. */
-const isShort = ({ params }: PlainCall, { writtenContent, paramText, paramKeys }: Caps) =>
+const needsNoCut = ({ params }: PlainCall, { writtenContent, paramText, paramKeys }: Caps) =>
   params.length <= Math.min(writtenContent, paramText, paramKeys * 5)
 
-function paramsIn(block: Block, limits: Caps): string {
+function paramsText(block: Block, limits: Caps): string {
   const call = readToolCall(block)
   return call ? JSON.stringify(shownParams(call, block, limits), null, 2) : (block.text ?? '')
 }
@@ -45,17 +45,17 @@ function shownParams({ params, tool_call_id }: ToolCall, block: Block, limits: C
     typeof content === 'string' && content.length > limits.writtenContent
       ? { ...params, content: writtenContent(content, params.path, block.turn_id, limits) }
       : params
-  return fits(own, limits) ? own : within(own, limits, block.path ?? tool_call_id, '')
+  return fitsCaps(own, limits) ? own : cutToCaps(own, limits, block.path ?? tool_call_id, '')
 }
 
 /** Nothing has to be cut: nearly always, so nothing is copied to find out. */
-function fits(value: unknown, limits: Caps): boolean {
+function fitsCaps(value: unknown, limits: Caps): boolean {
   if (typeof value === 'string') return value.length <= limits.paramText
   if (typeof value !== 'object' || value === null) return true
-  if (Array.isArray(value)) return value.length <= limits.paramItems && value.every((item) => fits(item, limits))
+  if (Array.isArray(value)) return value.length <= limits.paramItems && value.every((item) => fitsCaps(item, limits))
   let count = 0
   for (const key in value) {
-    if (++count > limits.paramKeys || !fits((value as Readonly<Record<string, unknown>>)[key], limits)) return false
+    if (++count > limits.paramKeys || !fitsCaps((value as Readonly<Record<string, unknown>>)[key], limits)) return false
   }
   return true
 }
@@ -68,7 +68,7 @@ function writtenContent(content: string, path: unknown, turnId: string, limits: 
 }
 
 /** The same value with long strings, lists and objects cut, and each cut said aloud. */
-function within(value: unknown, limits: Caps, whole: string, field: string): unknown {
+function cutToCaps(value: unknown, limits: Caps, whole: string, field: string): unknown {
   if (typeof value === 'string') {
     if (value.length <= limits.paramText) return value
     const preview = cutAt(value, limits.paramPreview)
@@ -76,12 +76,12 @@ function within(value: unknown, limits: Caps, whole: string, field: string): unk
   }
   const at = (key: string | number) => (field === '' ? `${key}` : `${field}.${key}`)
   if (Array.isArray(value)) {
-    const kept = value.slice(0, limits.paramItems).map((item, index) => within(item, limits, whole, at(index)))
+    const kept = value.slice(0, limits.paramItems).map((item, index) => cutToCaps(item, limits, whole, at(index)))
     return value.length > kept.length ? [...kept, `... (${value.length - kept.length} more)`] : kept
   }
   if (!isObject(value)) return value
   const entries = Object.entries(value)
-  const kept = entries.slice(0, limits.paramKeys).map(([key, item]) => [key, within(item, limits, whole, at(key))] as const)
+  const kept = entries.slice(0, limits.paramKeys).map(([key, item]) => [key, cutToCaps(item, limits, whole, at(key))] as const)
   const more = entries.length - kept.length
   return Object.fromEntries(more > 0 ? [...kept, ['...', `${more} more keys`] as const] : kept)
 }

@@ -3,8 +3,8 @@ import { timelineOfBlocks } from '../../../test/support/timelines.ts'
 import { minute } from '../../testing/blocks.ts'
 import { type Announce, composeAnnounce } from '../announce/announce.ts'
 import { type Block, type BlockType, blockTypes, type HiddenReason } from '../block/index.ts'
-import { renderBlock } from './blocks.ts'
-import { caps, fragments, mostOf } from './caps.ts'
+import { blockRenderers } from './blocks.ts'
+import { caps, fragments, maxCharsOf } from './caps.ts'
 import { sliceOf } from './show.ts'
 import { sourcesTail } from './sources-tail.ts'
 
@@ -120,7 +120,7 @@ const variants = (type: string): readonly Block[] =>
 describe('everything that enters a prompt has a cap', () => {
   it.each(blockTypes)('%s', (type: BlockType) => {
     const sizes = variants(type).map(shownSize)
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(mostOf(type))
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(maxCharsOf(type))
     if (fragments[type].length > 0 && type !== 'user.attachment') expect(Math.max(...sizes)).toBeGreaterThan(0)
   })
 
@@ -205,7 +205,7 @@ describe('everything that enters a prompt has a cap', () => {
   it('a type of block without caps is a type that shows nothing', () => {
     const context = { caps, callId: 'c', toolId: 't', continues: false, repeats: false, attached: undefined }
     for (const type of blockTypes.filter((known) => fragments[known].length === 0)) {
-      expect(renderBlock[type](oversize(type, { text: minute(1) }), context)).toEqual([])
+      expect(blockRenderers[type](oversize(type, { text: minute(1) }), context)).toEqual([])
     }
   })
 })

@@ -126,6 +126,6 @@ export const fragments: { readonly [T in BlockType]: readonly Fragment[] } = {
 }
 
 /** The most characters a block of this type can be shown as. */
-export function mostOf(type: BlockType, limits: Caps = caps): number {
+export function maxCharsOf(type: BlockType, limits: Caps = caps): number {
   return fragments[type].reduce((sum, part) => sum + (typeof part === 'string' ? limits[part] : limits[part[0]] * limits[part[1]]), 0)
 }

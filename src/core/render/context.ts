@@ -8,7 +8,7 @@ export interface RenderSettings {
  * What a block is shown by besides itself. All of it comes from earlier blocks: a later block never changes how an earlier one
  * looks, so the cached prefix holds.
  */
-export interface ShowContext {
+export interface RenderContext {
   readonly caps: Caps
   /** The call a tool block belongs to, and the tool that was called. */
   readonly callId: string | undefined
@@ -18,7 +18,7 @@ export interface ShowContext {
   /** The plan was last shown with the very same steps and states. */
   readonly repeats: boolean
   /** Whether the bytes go along: the number they get in their round or input, or why they do not. */
-  readonly attached: number | NotAttached | undefined
+  readonly attached: number | RefusalReason | undefined
 }
 
-export type NotAttached = 'media type' | 'not asked for' | 'file size' | 'message size' | 'number'
+export type RefusalReason = 'media type' | 'not asked for' | 'file size' | 'message size' | 'number'

@@ -6,9 +6,9 @@ import { isObject, parseJson } from '../json.ts'
 import { blocksAtPath, type Timeline } from '../timeline/timeline.ts'
 import { mimeOf } from './binary.ts'
 import { type Caps, fragments } from './caps.ts'
-import type { ShowContext } from './context.ts'
+import type { RenderContext } from './context.ts'
 import { scrubBase64 } from './scrub.ts'
-import { clipped, lines, oneLine } from './text.ts'
+import { clip, joinLines, oneLine } from './text.ts'
 
 export interface Replacement {
   readonly text: string
@@ -17,19 +17,19 @@ export interface Replacement {
 }
 
 /** What is shown instead of a hidden block; undefined when another block of its group speaks for it, or nobody needs to. */
-export function replacementOf(block: Block, timeline: Timeline, context: ShowContext): Replacement | undefined {
+export function renderHidden(block: Block, timeline: Timeline, context: RenderContext): Replacement | undefined {
   const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
   const { path } = block
   if (path === undefined || reason === 'compaction' || !isShownAtAll(block.type)) return undefined // a checkpoint names what it folded
-  if (given === undefined && !speaksForGroup(block, path, timeline)) return undefined
+  if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
   const { caps } = context
-  const text = clipped(scrubBase64(given ?? ''), caps.replacement)
+  const text = clip(scrubBase64(given ?? ''), caps.replacement)
   const expired = reason === 'cache_ttl' || reason === 'cache_ttl_light'
-  if (!expired) return { text: folded(text, path, caps), stub: false }
+  if (!expired) return { text: hiddenLine(text, path, caps), stub: false }
   if (isSilentOnceExpired(block)) return undefined
   if (scope === 'old_turn') return { text: stub(block, path, text, context), stub: true }
-  if (block.type === 'react.tool.result') return { text: pruned(path, text, context), stub: false }
-  return { text: text.trim() === '' ? folded(text, path, caps) : text, stub: false }
+  if (block.type === 'react.tool.result') return { text: prunedResult(path, text, context), stub: false }
+  return { text: text.trim() === '' ? hiddenLine(text, path, caps) : text, stub: false }
 }
 
 const isShownAtAll = (type: string) => isBlockType(type) && fragments[type].length > 0
@@ -38,9 +38,9 @@ const isShownAtAll = (type: string) => isBlockType(type) && fragments[type].leng
  * Hiding puts the words on the first block that it hides. Where that one is gone (compacted, or never imported) the first that is
  * left answers; whatever is hidden after it has no say, or it would change what is cached.
  */
-const speaksForGroup = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
+const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 
-function folded(text: string, path: string, limits: Caps): string {
+function hiddenLine(text: string, path: string, limits: Caps): string {
   const said = text.trim().replace(/\.$/, '')
   return `HIDDEN — ${said === '' ? 'content removed' : said}. Retrieve with react.read(${oneLine(path, limits.path)})`
 }
@@ -49,9 +49,9 @@ const silentOnceExpired: ReadonlySet<string> = new Set(['react.notes', 'react.no
 const isSilentOnceExpired = ({ type, meta }: Block) =>
   silentOnceExpired.has(type) || (type === 'system.message' && meta?.kind === 'cache_ttl_pruned')
 
-function pruned(path: string, text: string, { callId, toolId, caps }: ShowContext): string {
+function prunedResult(path: string, text: string, { callId, toolId, caps }: RenderContext): string {
   const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
-  return lines(
+  return joinLines(
     `[TOOL RESULT ${id}].pruned${toolId === undefined ? '' : ` ${oneLine(toolId, caps.id)}`}`,
     `result_hidden: ${oneLine(path, caps.path)}`,
     text.trim() === '' ? undefined : text,
@@ -59,7 +59,7 @@ function pruned(path: string, text: string, { callId, toolId, caps }: ShowContex
 }
 
 /** A block of an old turn in one line: what it was, where it is, and a hint of what it said. */
-function stub(block: Block, path: string, replacement: string, { callId, toolId, caps }: ShowContext): string {
+function stub(block: Block, path: string, replacement: string, { callId, toolId, caps }: RenderContext): string {
   const label = labelOf(block, path)
   const tool = label === 'tool_call' || label === 'tool_result' || block.type === 'react.tool.result'
   const file = label === 'file'
@@ -94,11 +94,11 @@ function hintOf(block: Block, label: string, replacement: string, limits: Caps):
   if (call) return oneLine(callHint(call.params), limits.hint)
   if (label === 'tool_result') return oneLine(jsonHint(replacement.replace(/^\[TRUNCATED\]\s*/, '')), limits.hint)
   const digest = readDigest(block)
-  if (digest) return oneLine(plain(digest.summary) ?? digest.description ?? '', limits.hint)
-  return oneLine(scrubBase64(jsonHint(block.text ?? plain(block.meta?.summary) ?? '')), limits.hint)
+  if (digest) return oneLine(stringOrUndefined(digest.summary) ?? digest.description ?? '', limits.hint)
+  return oneLine(scrubBase64(jsonHint(block.text ?? stringOrUndefined(block.meta?.summary) ?? '')), limits.hint)
 }
 
-const plain = (value: unknown) => (typeof value === 'string' ? value : undefined)
+const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 /** What a call was about, by the parameters that usually say so. */
 function callHint(params: { readonly [name: string]: unknown }): string {

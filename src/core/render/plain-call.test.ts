@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { entered, place } from '../../testing/blocks.ts'
+import { blockOrigin, withIds } from '../../testing/blocks.ts'
 import { type Block, toolCall } from '../block/index.ts'
 import type { JsonObject } from '../json.ts'
-import { renderCall } from './call.ts'
+import { renderToolCall } from './call.ts'
 import { type Caps, caps } from './caps.ts'
 import type { Part } from './part.ts'
-import { type PlainCall, plainCall } from './plain-call.ts'
+import { type PlainCall, parsePlainCall } from './plain-call.ts'
 
-const written = (params: JsonObject, toolId = 'web.weather'): string => toolCall(place('c1'), { toolId, params }).text ?? ''
+const written = (params: JsonObject, toolId = 'web.weather'): string => toolCall(blockOrigin('c1'), { toolId, params }).text ?? ''
 
 /** The same, by way of an object. */
 function readInFull(text: string): PlainCall {
@@ -30,7 +30,7 @@ describe('a plain call', () => {
     const plain = fc.dictionary(plainWord, plainValue, { maxKeys: 4, noNullPrototype: true })
     fc.assert(
       fc.property(plain, (given) => {
-        expect(plainCall(written(given))).toEqual(readInFull(written(given)))
+        expect(parsePlainCall(written(given))).toEqual(readInFull(written(given)))
       }),
     )
   })
@@ -39,7 +39,7 @@ describe('a plain call', () => {
     fc.assert(
       fc.property(params, word, (given, toolId) => {
         const text = written(given, toolId)
-        const call = plainCall(text)
+        const call = parsePlainCall(text)
         if (call) expect(call).toEqual(readInFull(text))
       }),
     )
@@ -71,7 +71,7 @@ describe('a plain call', () => {
     fc.assert(
       fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
         const text = edits.reduce((held, { at, cut, put }) => held.slice(0, at) + put + held.slice(at + cut), plain)
-        const call = plainCall(text)
+        const call = parsePlainCall(text)
         if (call) expect(call).toEqual(readInFull(text))
       }),
       { numRuns: 5_000 },
@@ -87,11 +87,11 @@ describe('a plain call', () => {
     ['blanks', '{ "a":1}'],
     ['a list', '{"a":[1]}'],
   ])('is not what holds %s', (_, given) => {
-    expect(plainCall(written({}).replace('{}', given))).toBeUndefined()
+    expect(parsePlainCall(written({}).replace('{}', given))).toBeUndefined()
   })
 
   it('is cut like any other where a cap is lower than it is long', () => {
-    const [block] = entered([toolCall(place('c1'), { toolId: 'web.weather', params: { city: 'Oslo', days: 3 } })])
+    const [block] = withIds([toolCall(blockOrigin('c1'), { toolId: 'web.weather', params: { city: 'Oslo', days: 3 } })])
     const shownWith = (lower: Partial<Caps>) => {
       const context = {
         caps: { ...caps, ...lower },
@@ -101,7 +101,7 @@ describe('a plain call', () => {
         repeats: false,
         attached: undefined,
       }
-      return textsIn(renderCall(block as Block, context))
+      return textsIn(renderToolCall(block as Block, context))
     }
     expect(shownWith({})).toContain('"city": "Oslo",\n  "days": 3\n}')
     expect(shownWith({ paramKeys: 1 })).toContain('"...": "1 more keys"')
@@ -109,6 +109,6 @@ describe('a plain call', () => {
   })
 
   it('may have no parameters', () => {
-    expect(plainCall(written({}))).toEqual({ tool_id: 'web.weather', tool_call_id: 'c1', params: '{}' })
+    expect(parsePlainCall(written({}))).toEqual({ tool_id: 'web.weather', tool_call_id: 'c1', params: '{}' })
   })
 })

@@ -1,4 +1,4 @@
-import { latestBlockOf } from '../block/once.ts'
+import { rememberLatestBlock } from '../block/once.ts'
 
 /** A call, and its parameters as `JSON.stringify(params, null, 2)` prints them. */
 export interface PlainCall {
@@ -15,18 +15,18 @@ export interface PlainCall {
  * What is shown of it is taken from the text: to make an object of that, only to print it again, takes twice the time. Undefined for
  * any other call, which is then read in full; a call that is read here reads the same there.
  */
-export const readPlainCall = latestBlockOf(['react.tool.call'], ({ text = '' }) => plainCall(text))
+export const readPlainCall = rememberLatestBlock(['react.tool.call'], ({ text = '' }) => parsePlainCall(text))
 
-const longest = 400
+const maxLength = 400
 const [head, toCall, toParams, toTime] = ['{"tool_id":"', '","tool_call_id":"', '","params":{', '},"ts":"']
 const [quote, comma, minus, zero, nine, colon, backslash, closing] = [0x22, 0x2c, 0x2d, 0x30, 0x39, 0x3a, 0x5c, 0x7d]
 
-export function plainCall(text: string): PlainCall | undefined {
-  if (text.length > longest || !standsAt(text, 0, head)) return undefined
-  const toolEnd = endOfWord(text, head.length)
-  if (!standsAt(text, toolEnd, toCall)) return undefined
-  const callEnd = endOfWord(text, toolEnd + toCall.length)
-  if (!standsAt(text, callEnd, toParams)) return undefined
+export function parsePlainCall(text: string): PlainCall | undefined {
+  if (text.length > maxLength || !matchesAt(text, 0, head)) return undefined
+  const toolEnd = endOfPlainString(text, head.length)
+  if (!matchesAt(text, toolEnd, toCall)) return undefined
+  const callEnd = endOfPlainString(text, toolEnd + toCall.length)
+  if (!matchesAt(text, callEnd, toParams)) return undefined
   const start = callEnd + toParams.length
   let params = ''
   let at = start
@@ -40,7 +40,8 @@ export function plainCall(text: string): PlainCall | undefined {
     params += `${params === '' ? '{' : ','}\n  ${key} ${text.slice(value, end)}`
     at = end
   }
-  if (!standsAt(text, at, toTime) || endOfWord(text, at + toTime.length) !== text.length - 2 || !text.endsWith('}')) return undefined
+  if (!matchesAt(text, at, toTime) || endOfPlainString(text, at + toTime.length) !== text.length - 2 || !text.endsWith('}'))
+    return undefined
   return {
     tool_id: text.slice(head.length, toolEnd),
     tool_call_id: text.slice(toolEnd + toCall.length, callEnd),
@@ -48,13 +49,13 @@ export function plainCall(text: string): PlainCall | undefined {
   }
 }
 
-function standsAt(text: string, at: number, words: string): boolean {
+function matchesAt(text: string, at: number, words: string): boolean {
   for (let index = 0; index < words.length; index++) if (text.charCodeAt(at + index) !== words.charCodeAt(index)) return false
   return true
 }
 
 /** Where the quote stands that closes a string of printable ASCII without escapes; -1 when it is none. */
-function endOfWord(text: string, start: number): number {
+function endOfPlainString(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === quote) return at
@@ -66,13 +67,13 @@ function endOfWord(text: string, start: number): number {
 /** Behind the colon. A key that begins like a number may be moved to the front. */
 function endOfKey(text: string, start: number): number {
   if (text.charCodeAt(start) !== quote || isDigit(text.charCodeAt(start + 1))) return -1
-  const end = endOfWord(text, start + 1)
+  const end = endOfPlainString(text, start + 1)
   return end !== -1 && text.charCodeAt(end + 1) === colon ? end + 2 : -1
 }
 
 function endOfValue(text: string, start: number): number {
   if (text.charCodeAt(start) === quote) {
-    const end = endOfWord(text, start + 1)
+    const end = endOfPlainString(text, start + 1)
     return end === -1 ? -1 : end + 1
   }
   return endOfNumber(text, start)

@@ -1,8 +1,8 @@
 import type { Block } from '../block/envelope.ts'
 import { type Plan, readPlan, type StepStatus } from '../block/plan.ts'
-import type { ShowContext } from './context.ts'
+import type { RenderContext } from './context.ts'
 import type { Part } from './part.ts'
-import { lines, oneLine, textPart } from './text.ts'
+import { joinLines, oneLine, textPart } from './text.ts'
 
 export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
 
@@ -11,7 +11,7 @@ export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.s
 /** What two snapshots must share for the later one to be no news. */
 export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))
 
-export function renderPlan(block: Block, { caps, repeats }: ShowContext): readonly Part[] {
+export function renderPlan(block: Block, { caps, repeats }: RenderContext): readonly Part[] {
   const plan = readPlan(block)
   if (!plan || repeats) return []
   const steps = plan.steps.slice(0, caps.planSteps).map((step, index) => {
@@ -20,6 +20,6 @@ export function renderPlan(block: Block, { caps, repeats }: ShowContext): readon
   })
   const more = plan.steps.length - steps.length
   return [
-    textPart(lines('[REACT.PLAN]', `id=${oneLine(plan.plan_id, caps.id)}`, ...steps, more > 0 ? `... ${more} more steps` : undefined)),
+    textPart(joinLines('[REACT.PLAN]', `id=${oneLine(plan.plan_id, caps.id)}`, ...steps, more > 0 ? `... ${more} more steps` : undefined)),
   ]
 }

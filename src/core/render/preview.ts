@@ -2,9 +2,9 @@ import type { Json } from '../json.ts'
 import { roughTokens } from '../tokens.ts'
 import type { Caps } from './caps.ts'
 import { shapeOf } from './shape.ts'
-import { cutAt, lines } from './text.ts'
+import { cutAt, joinLines } from './text.ts'
 
-export interface Previewed {
+export interface PreviewOptions {
   readonly what: 'TOOL RESULT' | 'TOOL CALL' | 'ARTIFACT' | 'CODE' | 'INTERNAL NOTE'
   readonly text: string
   readonly limit: number
@@ -14,13 +14,13 @@ export interface Previewed {
 }
 
 /** The text if it is short enough; else its size, its shape, its beginning, and how to get the rest. The block keeps everything. */
-export function preview({ what, text, limit, path, json }: Previewed, limits: Caps): string {
+export function preview({ what, text, limit, path, json }: PreviewOptions, limits: Caps): string {
   if (text.length <= limit) return text
   const shown = cutAt(text, limit)
-  return lines(
+  return joinLines(
     `[${what} PREVIEW TRUNCATED]`,
     `full_text_chars: ${text.length}`,
-    `full_text_bytes: ${bytesOf(text)}`,
+    `full_text_bytes: ${byteLength(text)}`,
     `tokens_estimate: ${roughTokens(text)}`,
     `visible_preview_chars: ${shown.length}`,
     `preview_lines: [1-${countLines(shown)}]/${countLines(text)}`,
@@ -32,7 +32,7 @@ export function preview({ what, text, limit, path, json }: Previewed, limits: Ca
 }
 
 const encoder = new TextEncoder()
-const bytesOf = (text: string) => encoder.encode(text).length
+const byteLength = (text: string) => encoder.encode(text).length
 
 function countLines(text: string): number {
   let count = 1

@@ -2,15 +2,15 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
 import { completion, rounds } from '../../testing/blocks.ts'
-import { hashAfter, hashText, shortHash } from '../hash.ts'
+import { chainHash, hashText, shortHash } from '../hash.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 import { cachePoints, defaultCachePolicy } from './cache-points.ts'
-import { coalesced, type RunLine, sameRun } from './coalesce.ts'
+import { coalesce, type RunBlock, sameRun } from './coalesce.ts'
 import type { Part } from './part.ts'
-import { chainParts, createPrints } from './prints.ts'
+import { chainParts, createFingerprints } from './prints.ts'
 import { createRenderer, type Renderer } from './render.ts'
-import { createPrinter, shownCount } from './shown-print.ts'
+import { createFingerprintRecorder, shownCount } from './shown-print.ts'
 
 const render = (renderer: Renderer, timeline: Timeline, turnId: string) =>
   renderer.render(timeline, { currentTurnId: turnId, points: (slice) => cachePoints(slice, defaultCachePolicy).marks })
@@ -26,7 +26,7 @@ describe('a hash', () => {
 
   it('of a row depends on its order', () => {
     const [a, b] = [hashText('a'), hashText('b')]
-    expect(hashAfter(hashAfter(0, a), b)).not.toBe(hashAfter(hashAfter(0, b), a))
+    expect(chainHash(chainHash(0, a), b)).not.toBe(chainHash(chainHash(0, b), a))
   })
 
   it('spreads: ten thousand numbered lines have ten thousand numbers, also in short', () => {
@@ -45,22 +45,22 @@ const line = fc.record({
 })
 
 /** The parts of all runs, as a prompt holds them. */
-function partsOf(lines: readonly RunLine[]): readonly Part[] {
-  const runs: RunLine[][] = []
+function partsOf(lines: readonly RunBlock[]): readonly Part[] {
+  const runs: RunBlock[][] = []
   lines.forEach((each, position) => {
     const before = lines[position - 1]
     if (before && sameRun(before, each)) runs.at(-1)?.push(each)
     else runs.push([each])
   })
-  return runs.flatMap((run) => coalesced(run))
+  return runs.flatMap((run) => coalesce(run))
 }
 
 describe('the hash of what is sent', () => {
   it('is that of the parts, wherever they end, and of each block that of the block', () => {
     fc.assert(
       fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
-        const grown: RunLine[] = []
-        const prints = createPrints(grown)
+        const grown: RunBlock[] = []
+        const prints = createFingerprints(grown)
         for (const each of lines) {
           grown.push(each)
           expect(prints.sent(grown.length - 1)).toBe(chainParts(0, partsOf(grown)).at(-1) ?? 0)
@@ -88,9 +88,9 @@ describe('what is printed of a prompt', () => {
           const fresh = createRenderer()
           const [one, other] = [render(old, timeline, `t${turn}`), render(fresh, timeline, `t${turn}`)]
           expect(one).toEqual(other)
-          const count = fresh.prints(timeline).count()
-          expect(old.prints(timeline).blocks(0)).toEqual(fresh.prints(timeline).blocks(0))
-          expect(old.prints(timeline).chain(count)).toBe(fresh.prints(timeline).chain(count))
+          const count = fresh.fingerprints(timeline).count()
+          expect(old.fingerprints(timeline).blocks(0)).toEqual(fresh.fingerprints(timeline).blocks(0))
+          expect(old.fingerprints(timeline).chain(count)).toBe(fresh.fingerprints(timeline).chain(count))
         }
       }),
       { numRuns: 60 },
@@ -101,14 +101,14 @@ describe('what is printed of a prompt', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         const renderer = createRenderer()
-        const printer = createPrinter()
+        const printer = createFingerprintRecorder()
         let timeline = timelineOf(rounds(1))
         let known: readonly number[] = []
-        let before: ReturnType<typeof printer.print> | undefined
+        let before: ReturnType<typeof printer.record> | undefined
         for (const step of happened) {
           timeline = typeof step === 'number' ? hide(timeline, step % timeline.size) : withDrafts(timeline, rounds(2).slice(-2))
-          const prints = renderer.prints(timeline)
-          before = printer.print(prints, before, { texts: false })
+          const prints = renderer.fingerprints(timeline)
+          before = printer.record(prints, before, { texts: false })
           known = [...known.slice(0, before.from), ...before.hashes]
           expect(known).toEqual(prints.blocks(0))
           expect(shownCount(before)).toBe(prints.count())
@@ -120,25 +120,25 @@ describe('what is printed of a prompt', () => {
 
   it('is only what is new: of a round that was added its two blocks, of an edit what follows it', () => {
     const renderer = createRenderer()
-    const printer = createPrinter()
+    const printer = createFingerprintRecorder()
     const start = timelineOf(rounds(6))
-    const first = printer.print(renderer.prints(start), undefined, { texts: false })
+    const first = printer.record(renderer.fingerprints(start), undefined, { texts: false })
     const grown = withDrafts(start, rounds(7).slice(-2))
-    const second = printer.print(renderer.prints(grown), first, { texts: true })
+    const second = printer.record(renderer.fingerprints(grown), first, { texts: true })
     expect({ ...second, hashes: second.hashes.length, texts: second.texts?.length }).toMatchObject({
       from: shownCount(first),
       hashes: 2,
       texts: 2,
     })
     const edited = hide(grown, grown.size - 1)
-    expect(printer.print(renderer.prints(edited), second, { texts: false }).hashes).toHaveLength(1)
+    expect(printer.record(renderer.fingerprints(edited), second, { texts: false }).hashes).toHaveLength(1)
   })
 
   it('goes on where another process stopped, and is whole again where the past was edited since', () => {
     const start = timelineOf(rounds(6))
-    const first = createPrinter().print(createRenderer().prints(start), undefined, { texts: false })
+    const first = createFingerprintRecorder().record(createRenderer().fingerprints(start), undefined, { texts: false })
     const grown = withDrafts(start, rounds(7).slice(-2))
-    expect(createPrinter().print(createRenderer().prints(grown), first, { texts: false }).from).toBe(shownCount(first))
-    expect(createPrinter().print(createRenderer().prints(hide(grown, 4)), first, { texts: false }).from).toBe(0)
+    expect(createFingerprintRecorder().record(createRenderer().fingerprints(grown), first, { texts: false }).from).toBe(shownCount(first))
+    expect(createFingerprintRecorder().record(createRenderer().fingerprints(hide(grown, 4)), first, { texts: false }).from).toBe(0)
   })
 })

@@ -1,11 +1,11 @@
-import { beginReading, hashAfter, hashOf, hashText, type Reading, readOn, readOnBoth, shortHash } from '../hash.ts'
-import { gapBefore, type RunLine, runEnd, saidIn, sameRun } from './coalesce.ts'
+import { chainHash, type HashState, hashText, hashValue, shortHash, startHash, updateBothHashes, updateHash } from '../hash.ts'
+import { ownText, type RunBlock, runEnd, sameRun, separatorBefore } from './coalesce.ts'
 import type { Part } from './part.ts'
 
 /**
  * What was shown, by hash: of each block, and of all blocks up to one. Each block is looked at once, so that a prompt costs what is new.
  */
-export interface Prints {
+export interface Fingerprints {
   /** How many blocks are shown. */
   count(): number
   block(position: number): number
@@ -20,21 +20,21 @@ export interface Prints {
 }
 
 /** Of a list that only ever grows. */
-export function createPrints(lines: readonly RunLine[]): Prints {
+export function createFingerprints(lines: readonly RunBlock[]): Fingerprints {
   const own: number[] = []
   const chained = [0]
   const sent: number[] = []
-  let run = beginRun(0)
+  let run = startRun(0)
 
   function takeIn(): void {
     for (let known = own.length; known < lines.length; known++) {
-      const line = lines[known] as RunLine
+      const line = lines[known] as RunBlock
       const before = lines[known - 1]
-      if (before && !sameRun(before, line)) run = beginRun(sent[known - 1] as number)
-      const hash = takeInto(run, line)
+      if (before && !sameRun(before, line)) run = startRun(sent[known - 1] as number)
+      const hash = addBlock(run, line)
       own.push(hash)
-      chained.push(hashAfter(chained[known] as number, hash))
-      sent.push(sentWith(run))
+      chained.push(chainHash(chained[known] as number, hash))
+      sent.push(hashThrough(run))
     }
   }
   return {
@@ -65,36 +65,36 @@ export function createPrints(lines: readonly RunLine[]): Prints {
 interface Run {
   /** The hash of everything that is sent before it. */
   readonly before: number
-  readonly text: Reading
+  readonly text: HashState
   binaries: readonly Part[]
 }
 
 const noBinaries: readonly Part[] = []
-const beginRun = (before: number): Run => ({ before, text: beginReading(), binaries: noBinaries })
+const startRun = (before: number): Run => ({ before, text: startHash(), binaries: noBinaries })
 
 /** Gives the block's own hash. What is hashed there is nearly always what the block adds to its run, so that both are read at once. */
-function takeInto(run: Run, line: RunLine): number {
-  const said = saidIn(line)
+function addBlock(run: Run, line: RunBlock): number {
+  const said = ownText(line)
   const shown = shownText(line.parts)
-  if (said !== '' && run.text.size > 0) readOn(run.text, gapBefore(line))
+  if (said !== '' && run.text.size > 0) updateHash(run.text, separatorBefore(line))
   if (said === shown) {
-    const own = beginReading()
-    readOnBoth(own, run.text, said)
-    return hashOf(own)
+    const own = startHash()
+    updateBothHashes(own, run.text, said)
+    return hashValue(own)
   }
-  readOn(run.text, said)
+  updateHash(run.text, said)
   run.binaries = [...run.binaries, ...line.parts.filter(({ type }) => type !== 'text')]
   return hashText(shown)
 }
 
-function sentWith({ before, text: { high, low, size }, binaries }: Run): number {
+function hashThrough({ before, text: { high, low, size }, binaries }: Run): number {
   let sent = before
   if (size > 0) {
     const text = { high, low, size }
-    readOn(text, runEnd)
-    sent = hashAfter(before, hashOf(text))
+    updateHash(text, runEnd)
+    sent = chainHash(before, hashValue(text))
   }
-  for (const part of binaries) sent = hashAfter(sent, hashText(partText(part)))
+  for (const part of binaries) sent = chainHash(sent, hashText(partText(part)))
   return sent
 }
 
@@ -102,7 +102,7 @@ function sentWith({ before, text: { high, low, size }, binaries }: Run): number 
 export function chainParts(before: number, parts: readonly Part[]): number[] {
   let chained = before
   return parts.map((part) => {
-    chained = hashAfter(chained, hashText(partText(part)))
+    chained = chainHash(chained, hashText(partText(part)))
     return chained
   })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { blob, render, shownTexts, textsOf } from '../../../test/support/shown.ts'
 import { changed, opening, plainOptions, plainPoints, timelineOf, timelineOfBlocks, withDrafts } from '../../../test/support/timelines.ts'
-import { call, completion, entered, header, minute, place, prompt, result, rounds } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
 import { artifactContent, type Block, type Draft, decisionNotes, notice, stage, suggestedFollowups } from '../block/index.ts'
 import { blocksAtPath, blocksOf } from '../timeline/timeline.ts'
 import type { Part } from './part.ts'
@@ -32,7 +32,7 @@ describe('hidden blocks', () => {
     expect(textOf(hide([header(), result('c1', 'a')], 'tc:t1.c1.result', ' ')).at(-1)).toBe(
       'HIDDEN — content removed. Retrieve with react.read(tc:t1.c1.result)',
     )
-    const bare = entered([header(), result('c1', 'a'), result('c1', 'b')]).map(
+    const bare = withIds([header(), result('c1', 'a'), result('c1', 'b')]).map(
       (block): Block => (block.type === 'turn.header' ? block : { ...block, meta: { hidden: true } }),
     )
     expect(textOf(timelineOfBlocks(bare)).slice(1)).toEqual(['HIDDEN — content removed. Retrieve with react.read(tc:t1.c1.result)'])
@@ -49,7 +49,7 @@ describe('hidden blocks', () => {
   })
 
   it('a hidden block without a path, and one that was folded into a checkpoint, leave nothing', () => {
-    const noPath = entered([{ ...stage('gate', 't1', minute(0), 'x'), path: undefined } as unknown as Draft]).map((block) => ({
+    const noPath = withIds([{ ...stage('gate', 't1', minute(0), 'x'), path: undefined } as unknown as Draft]).map((block) => ({
       ...block,
       meta: { hidden: true },
     }))
@@ -85,8 +85,8 @@ describe('hidden blocks', () => {
     expect(texts([header(), call('c1')], 'tc:t1.c1.call', '{}')).toEqual([
       'tool_call: path=tc:t1.c1.call tool=web_tools.web_search call_id=c1 hint="query: c1"',
     ])
-    expect(texts([header(), decisionNotes(place('c1'), 'hm')], 'ar:t1.react.notes.c1', 'hm')).toEqual([])
-    expect(texts([header(), notice(place('c1'), { code: 'x', message: 'm' })], 'tc:t1.c1.notice', 'm')).toEqual([])
+    expect(texts([header(), decisionNotes(blockOrigin('c1'), 'hm')], 'ar:t1.react.notes.c1', 'hm')).toEqual([])
+    expect(texts([header(), notice(blockOrigin('c1'), { code: 'x', message: 'm' })], 'tc:t1.c1.notice', 'm')).toEqual([])
   })
 
   it('an expired look-up of a recent turn keeps its heading and its essence', () => {
@@ -102,7 +102,7 @@ describe('the slice', () => {
   it('heads a turn whose header was compacted away, once, and not the summary before it', () => {
     const timeline = timelineOf([...rounds(2), completion('done')])
     const cut = blocksOf(timeline)[3] as Block
-    const summary = entered(
+    const summary = withIds(
       [
         {
           type: 'conv.range.summary',
@@ -196,7 +196,7 @@ describe('the prompt', () => {
 
   it('the mark is on the last part of its block', () => {
     const path = 'fi:t1.files/a.png'
-    const image = artifactContent(place('c1'), { path, mime: 'image/png', blob: blob(), digest: { artifact_path: path } })
+    const image = artifactContent(blockOrigin('c1'), { path, mime: 'image/png', blob: blob(), digest: { artifact_path: path } })
     const { parts, marks } = render([header(), prompt('draw'), call('c1', 'x.draw'), image])
     expect(parts[marks.at(-1) as number]).toMatchObject({ type: 'image', cache: true })
   })

@@ -1,11 +1,11 @@
-import type { Spine } from '../timeline/spine.ts'
+import type { BlockBuffer } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
-import { mostMarks } from './cache-points.ts'
-import { coalesced, sameRun } from './coalesce.ts'
+import { maxMarks } from './cache-points.ts'
+import { coalesce, sameRun } from './coalesce.ts'
 import type { RenderSettings } from './context.ts'
 import type { Part } from './part.ts'
-import { chainParts, createPrints, type Prints } from './prints.ts'
-import { createWalk, currentTurn, defaultSettings, type Line, type Walk } from './show.ts'
+import { chainParts, createFingerprints, type Fingerprints } from './prints.ts'
+import { createWalk, currentTurn, defaultSettings, type RenderedBlock, type Walk } from './show.ts'
 import type { Slice } from './slice.ts'
 import { textPart } from './text.ts'
 
@@ -34,69 +34,70 @@ export interface RenderOptions {
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
   /** The same, lent: true until the next look at another timeline. */
-  glance(timeline: Timeline, currentTurnId: string): Slice
+  peek(timeline: Timeline, currentTurnId: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
   /** What is shown, by hash; it grows with the timeline, until that is edited. */
-  prints(timeline: Timeline): Prints
+  fingerprints(timeline: Timeline): Fingerprints
 }
 
 export function createRenderer(settings: RenderSettings = defaultSettings): Renderer {
   let last: Layout | undefined
 
   function layoutOf(timeline: Timeline): Layout {
-    const { spine, size } = timeline
+    const { buffer: spine, size } = timeline
     if (last?.spine !== spine || last.size() > size) last = createLayout(createWalk(timeline, settings, last))
     else if (last.size() < size) last.extend(timeline)
     return last
   }
 
   return {
-    prints: (timeline) => layoutOf(timeline).prints,
-    glance: (timeline, currentTurnId) => layoutOf(timeline).glance(currentTurnId),
+    fingerprints: (timeline) => layoutOf(timeline).fingerprints,
+    peek: (timeline, currentTurnId) => layoutOf(timeline).peek(currentTurnId),
     slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurn(timeline)),
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
-      const wanted = admitted(points(layout.glance(currentTurnId)), layout)
-      const tails = tailsOf(sources, announce)
+      const wanted = validPoints(points(layout.peek(currentTurnId)), layout)
+      const tails = tailParts(sources, announce)
       const { parts, marks, segments } = layout.parts(wanted, tails)
-      for (const index of marks) parts[index] = marked(parts[index] as Part)
+      for (const index of marks) parts[index] = withCacheMark(parts[index] as Part)
       return { parts, marks, stableParts: parts.length - tails.length, points: wanted, segments }
     },
   }
 }
 
-function tailsOf(sources = '', announce = ''): readonly Part[] {
+function tailParts(sources = '', announce = ''): readonly Part[] {
   const tail = (text: string) => textPart(`${text}\n\n`)
   if (sources === '') return announce === '' ? [] : [tail(announce)]
   return announce === '' ? [tail(sources)] : [tail(sources), tail(announce)]
 }
 
-const marked = (part: Part): Part => (part.type === 'text' ? { type: 'text', text: part.text, cache: true } : { ...part, cache: true })
+const withCacheMark = (part: Part): Part =>
+  part.type === 'text' ? { type: 'text', text: part.text, cache: true } : { ...part, cache: true }
 
 /** The last few of the points that exist, ascending, each once. Nearly always that is what was given. */
-function admitted(points: readonly number[], layout: Pick<Layout, 'has'>): readonly number[] {
+function validPoints(points: readonly number[], layout: Pick<Layout, 'has'>): readonly number[] {
   let last = -1
   for (const point of points) {
-    if (point <= last || !layout.has(point)) return [...new Set(points.filter(layout.has))].sort((a, b) => a - b).slice(-mostMarks)
+    if (point <= last || !layout.has(point)) return [...new Set(points.filter(layout.has))].sort((a, b) => a - b).slice(-maxMarks)
     last = point
   }
-  return points.length > mostMarks ? points.slice(-mostMarks) : points
+  return points.length > maxMarks ? points.slice(-maxMarks) : points
 }
 
 interface Layout {
-  readonly lines: readonly Line[]
-  readonly prints: Prints
-  readonly spine: Spine
+  readonly lines: readonly RenderedBlock[]
+  readonly fingerprints: Fingerprints
+  readonly spine: BlockBuffer
   size(): number
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
-  glance(turnId: string | undefined): Slice
+  peek(turnId: string | undefined): Slice
   has(position: number): boolean
   /** A fresh list of all parts and the tails, and the index of the last part of each position in `ends`. */
-  parts(ends: readonly number[], tails: readonly Part[]): Laid
+  parts(ends: readonly number[], tails: readonly Part[]): PartLayout
 }
 
-interface Laid {
+interface PartLayout {
   readonly parts: Part[]
   readonly marks: readonly number[]
   readonly segments: readonly number[]
@@ -112,27 +113,27 @@ interface Laid {
 function createLayout(walk: Walk): Layout {
   const closed: Part[] = []
   const lastPart: number[] = [] // by position; -1 inside a run
-  const prints = createPrints(walk.lines)
+  const prints = createFingerprints(walk.lines)
   let openFrom = 0 // position of the open run's first line
   let openParts: readonly Part[] | undefined
   let laid = 0
 
   function layOut() {
     for (; laid < walk.lines.length; laid++) {
-      if (laid > openFrom && !sameRun(walk.lines[laid - 1] as Line, walk.lines[laid] as Line)) close()
+      if (laid > openFrom && !sameRun(walk.lines[laid - 1] as RenderedBlock, walk.lines[laid] as RenderedBlock)) close()
       lastPart.push(-1)
       openParts = undefined
     }
   }
 
   function close() {
-    for (const part of openParts ?? coalesced(walk.lines, openFrom, laid)) closed.push(part)
+    for (const part of openParts ?? coalesce(walk.lines, openFrom, laid)) closed.push(part)
     lastPart[laid - 1] = closed.length - 1
     openFrom = laid
   }
 
   /** Marks only ever sit on the ends of runs; a point inside one ends the part there. */
-  function cutAt(ends: readonly number[], tails: readonly Part[]): Laid {
+  function cutAt(ends: readonly number[], tails: readonly Part[]): PartLayout {
     const cuts = new Set(ends)
     const parts: Part[] = []
     const marks: number[] = []
@@ -140,7 +141,7 @@ function createLayout(walk: Walk): Layout {
     walk.lines.forEach((line, position) => {
       const next = walk.lines[position + 1]
       if (next && sameRun(line, next) && !cuts.has(position)) return
-      parts.push(...coalesced(walk.lines, from, position + 1))
+      parts.push(...coalesce(walk.lines, from, position + 1))
       from = position + 1
       if (cuts.has(position)) marks.push(parts.length - 1)
     })
@@ -151,7 +152,7 @@ function createLayout(walk: Walk): Layout {
   layOut()
   return {
     lines: walk.lines,
-    prints,
+    fingerprints: prints,
     spine: walk.spine,
     size: () => walk.size,
     extend(timeline) {
@@ -159,10 +160,10 @@ function createLayout(walk: Walk): Layout {
       layOut()
     },
     slice: walk.slice,
-    glance: walk.glance,
+    peek: walk.peek,
     has: (position) => Number.isInteger(position) && position >= 0 && position < walk.lines.length,
     parts(ends, tails) {
-      openParts ??= coalesced(walk.lines, openFrom)
+      openParts ??= coalesce(walk.lines, openFrom)
       const marks = new Array<number>(ends.length)
       const segments = new Array<number>(ends.length)
       for (let index = 0; index < ends.length; index++) {

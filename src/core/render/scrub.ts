@@ -10,28 +10,28 @@ const separator = /^(?:\r?\n|\\r\\n|\\n)$/ // the escaped forms stand inside JSO
  */
 export function scrubBase64(text: string): string {
   if (text.length < shortestRun) return text
-  const found = groups(text).filter(({ length }) => length >= shortestRun)
+  const found = base64Groups(text).filter(({ length }) => length >= shortestRun)
   if (found.length === 0) return text
   let kept = ''
   let from = 0
   for (const { start, end, length } of found) {
-    kept += text.slice(from, start) + marker(length)
+    kept += text.slice(from, start) + base64Marker(length)
     from = end
   }
   return kept + text.slice(from)
 }
 
-const marker = (length: number) =>
+const base64Marker = (length: number) =>
   `[base64 removed: ${length} characters, about ${Math.floor((length * 3) / 4)} bytes; pass the file by its path, never its bytes]`
 
-interface Group {
+interface Base64Group {
   readonly start: number
   end: number
   length: number
 }
 
-function groups(text: string): readonly Group[] {
-  const all: Group[] = []
+function base64Groups(text: string): readonly Base64Group[] {
+  const all: Base64Group[] = []
   for (const { start, end } of longRuns(text)) {
     const open = all.at(-1)
     if (open && start - open.end <= 4 && separator.test(text.slice(open.end, start))) {

@@ -18,7 +18,7 @@ export function shapeOf(value: Json, limits: Caps): string {
 function describe(value: Json, label: string, indent: string, depth: number, limits: Caps, add: (line: string) => boolean): boolean {
   if (!add(`${indent}${label}${kindOf(value)}`)) return false
   if (typeof value !== 'object' || value === null || depth >= limits.shapeDepth) return true
-  const entries = Array.isArray(value) ? alike(value) : Object.entries(value)
+  const entries = Array.isArray(value) ? groupAlike(value) : Object.entries(value)
   for (const [key, item] of entries.slice(0, limits.shapeItems)) {
     if (!describe(item, `${oneLine(key, 60)}: `, `${indent}  `, depth + 1, limits, add)) return false
   }
@@ -27,10 +27,10 @@ function describe(value: Json, label: string, indent: string, depth: number, lim
 }
 
 /** Items built alike are told once, by the first of them: `[0-399]`. */
-function alike(items: readonly Json[]): readonly (readonly [label: string, first: Json])[] {
+function groupAlike(items: readonly Json[]): readonly (readonly [label: string, first: Json])[] {
   const groups: { from: number; to: number; build: string }[] = []
   items.forEach((item, index) => {
-    const build = buildOf(item)
+    const build = structureOf(item)
     const open = groups.at(-1)
     if (open?.build === build) open.to = index
     else groups.push({ from: index, to: index, build })
@@ -38,7 +38,7 @@ function alike(items: readonly Json[]): readonly (readonly [label: string, first
   return groups.map(({ from, to }) => [from === to ? `[${from}]` : `[${from}-${to}]`, items[from] as Json])
 }
 
-function buildOf(value: Json): string {
+function structureOf(value: Json): string {
   if (typeof value !== 'object' || value === null) return typeof value
   return Array.isArray(value) ? 'list' : JSON.stringify(Object.keys(value))
 }

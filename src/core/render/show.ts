@@ -1,21 +1,21 @@
-import { type Block, callOf, isHidden } from '../block/envelope.ts'
+import { type Block, callIdOf, isHidden } from '../block/envelope.ts'
 import { type BlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
 import { createRoundNumbers } from '../timeline/rounds.ts'
-import type { Spine } from '../timeline/spine.ts'
+import type { BlockBuffer } from '../timeline/spine.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
-import { createAttachments } from './attachments.ts'
-import { renderBlock, showsNothing } from './blocks.ts'
+import { createAttachmentLimiter } from './attachments.ts'
+import { blockRenderers, isNeverShown } from './blocks.ts'
 import { caps } from './caps.ts'
-import type { RenderSettings, ShowContext } from './context.ts'
-import { replacementOf } from './hidden.ts'
+import type { RenderContext, RenderSettings } from './context.ts'
+import { renderHidden } from './hidden.ts'
 import type { Part } from './part.ts'
 import { readPlainCall } from './plain-call.ts'
 import { planStates } from './plan.ts'
 import { scrubBase64 } from './scrub.ts'
-import type { Shown, Slice } from './slice.ts'
+import type { ShownBlock, Slice } from './slice.ts'
 import { textPart } from './text.ts'
-import { summaryOf } from './tool-results.ts'
+import { summaryKey } from './tool-results.ts'
 
 export const defaultSettings: RenderSettings = { caps }
 
@@ -31,8 +31,8 @@ export function currentTurn(timeline: Timeline): string | undefined {
 }
 
 /** A shown block, what it was shown by, and whether it continues the lines of the one before it. */
-export interface Line extends Shown {
-  readonly context: ShowContext
+export interface RenderedBlock extends ShownBlock {
+  readonly context: RenderContext
   readonly joined: boolean
 }
 
@@ -41,28 +41,28 @@ export interface Line extends Shown {
  * seen, how many images there are. It never looks ahead, and goes on where it stopped when the same timeline has grown.
  */
 export interface Walk {
-  readonly spine: Spine
+  readonly spine: BlockBuffer
   readonly size: number
-  readonly lines: readonly Line[]
+  readonly lines: readonly RenderedBlock[]
   /** Takes in the blocks that `timeline` has beyond `size`. */
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
   /** The same without copying: true only until the walk goes on. */
-  glance(turnId: string | undefined): Slice
+  peek(turnId: string | undefined): Slice
 }
 
 /** `before` is an earlier walk over much the same blocks: what it showed need not be made again. */
 export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'lines'>): Walk {
   let known = before && new Map(before.lines.map((line) => [line.block, line]))
   const limits = settings.caps
-  const shown: Line[] = []
+  const shown: RenderedBlock[] = []
   const roundEnds: number[] = []
   const headers = new Map<string, number>()
   const tools = new Map<string, string>()
   const plans = new Map<string, string>()
-  const attachments = createAttachments(limits)
+  const attachments = createAttachmentLimiter(limits)
   const roundOf = createRoundNumbers()
-  const plain: ShowContext = { caps: limits, callId: undefined, toolId: undefined, continues: false, repeats: false, attached: undefined }
+  const plain: RenderContext = { caps: limits, callId: undefined, toolId: undefined, continues: false, repeats: false, attached: undefined }
   let lastSummary: string | undefined
   let lastStub = false
   let folding = false // still among the summary and what it preserved
@@ -73,14 +73,14 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     const { type, turn_id } = block
     folding = type === 'conv.range.summary' || (folding && isPreserved(block))
     const hidden = isHidden(block)
-    if (!hidden && showsNothing(type)) return
+    if (!hidden && isNeverShown(type)) return
     const call = type === 'react.tool.call' ? (readPlainCall(block) ?? readToolCall(block)) : undefined
     if (call) tools.set(call.tool_call_id, call.tool_id)
-    const callId = callOf(block) ?? callInPath(block.path)
+    const callId = callIdOf(block) ?? callInPath(block.path)
     const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
-    const summary = hidden ? undefined : summaryOf(block, callId, toolId)
+    const summary = hidden ? undefined : summaryKey(block, callId, toolId)
     const plan = type === 'react.plan' ? readPlan(block) : undefined
-    const context: ShowContext = {
+    const context: RenderContext = {
       caps: limits,
       callId,
       toolId,
@@ -88,7 +88,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
       repeats: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
       attached: hidden ? undefined : attachments.admit(block, toolId),
     }
-    const replaced = hidden ? (replacementOf(block, timeline, context) ?? nothing) : undefined
+    const replaced = hidden ? (renderHidden(block, timeline, context) ?? nothing) : undefined
     const parts = replaced ? replacedParts(replaced.text) : partsIn(block, context)
     if (parts.length === 0) return
     if (type === 'turn.header') {
@@ -105,15 +105,15 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     lastStub = stub
     if (hidden) return
     if (plan) plans.set(plan.plan_id, planStates(plan))
-    if (typeof context.attached === 'number') attachments.count(block, context.attached)
+    if (typeof context.attached === 'number') attachments.record(block, context.attached)
   }
 
-  function partsIn(block: Block, context: ShowContext): readonly Part[] {
+  function partsIn(block: Block, context: RenderContext): readonly Part[] {
     const line = known?.get(block)
-    return line && sameContext(line.context, context) ? line.parts : partsOf(block, context)
+    return line && sameContext(line.context, context) ? line.parts : renderParts(block, context)
   }
 
-  function push(block: Block, parts: readonly Part[], context: ShowContext, joined: boolean) {
+  function push(block: Block, parts: readonly Part[], context: RenderContext, joined: boolean) {
     const round = folding ? undefined : roundOf(block) // what a summary preserved was made in no round that can be seen
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
@@ -121,7 +121,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
   }
 
   function extend(timeline: Timeline) {
-    const { spine, size } = timeline
+    const { buffer: spine, size } = timeline
     for (; self.size < size; self.size++) take(spine.blocks[self.size] as Block, timeline)
   }
 
@@ -141,7 +141,7 @@ export function createWalk(start: Timeline, settings: RenderSettings, before?: P
     return lent
   }
 
-  const self = { spine: start.spine, size: 0, lines: shown, extend, slice, glance }
+  const self = { spine: start.buffer, size: 0, lines: shown, extend, slice, peek: glance }
   extend(start)
   known = undefined // what follows is new
   return self
@@ -172,7 +172,7 @@ function callInPath(path: string | undefined): string | undefined {
 }
 
 /** Blocks never change: what one was shown as holds as long as what came before it says the same. */
-function sameContext(a: ShowContext, b: ShowContext): boolean {
+function sameContext(a: RenderContext, b: RenderContext): boolean {
   return (
     a.caps === b.caps &&
     a.toolId === b.toolId &&
@@ -183,8 +183,8 @@ function sameContext(a: ShowContext, b: ShowContext): boolean {
   )
 }
 
-function partsOf(block: Block, context: ShowContext): readonly Part[] {
-  const parts = renderBlock[block.type as BlockType](block, context) // a type that nobody knows shows nothing, and is not asked
+function renderParts(block: Block, context: RenderContext): readonly Part[] {
+  const parts = blockRenderers[block.type as BlockType](block, context) // a type that nobody knows shows nothing, and is not asked
   for (const part of parts) if (holdsBase64(part)) return parts.map(scrubbed)
   return parts
 }

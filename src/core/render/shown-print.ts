@@ -1,18 +1,18 @@
-import type { ShownPrint } from '../timeline/change.ts'
-import type { Prints } from './prints.ts'
+import type { ShownFingerprints } from '../timeline/change.ts'
+import type { Fingerprints } from './prints.ts'
 
-export interface Printer {
+export interface FingerprintRecorder {
   /** What is new against the prompt before, as it was written down; `texts` keeps the blocks themselves, too. */
-  print(prints: Prints, before: ShownPrint | undefined, options: { readonly texts: boolean }): ShownPrint
+  record(prints: Fingerprints, before: ShownFingerprints | undefined, options: { readonly texts: boolean }): ShownFingerprints
 }
 
 /** Remembers what it printed last: where the past was edited since, only what follows the edit is written down again. */
-export function createPrinter(): Printer {
-  let last: { readonly prints: Prints; readonly count: number; readonly chain: number } | undefined
+export function createFingerprintRecorder(): FingerprintRecorder {
+  let last: { readonly prints: Fingerprints; readonly count: number; readonly chain: number } | undefined
 
   return {
-    print(prints, before, { texts }) {
-      const from = before ? commonWith(before, prints, last) : 0
+    record(prints, before, { texts }) {
+      const from = before ? commonPrefix(before, prints, last) : 0
       const count = prints.count()
       const chain = prints.chain(count)
       last = { prints, count, chain }
@@ -22,12 +22,12 @@ export function createPrinter(): Printer {
   }
 }
 
-export const shownCount = ({ from, hashes }: ShownPrint): number => from + hashes.length
+export const shownCount = ({ from, hashes }: ShownFingerprints): number => from + hashes.length
 
-function commonWith(
-  before: ShownPrint,
-  prints: Prints,
-  last: { readonly prints: Prints; readonly count: number; readonly chain: number } | undefined,
+function commonPrefix(
+  before: ShownFingerprints,
+  prints: Fingerprints,
+  last: { readonly prints: Fingerprints; readonly count: number; readonly chain: number } | undefined,
 ): number {
   const count = shownCount(before)
   if (count <= prints.count() && prints.chain(count) === before.chain) return count

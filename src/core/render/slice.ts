@@ -2,7 +2,7 @@ import type { Block } from '../block/envelope.ts'
 import type { Part } from './part.ts'
 
 /** A block that the model is shown, and what it is shown as. Blocks that would show nothing are not in a slice at all. */
-export interface Shown {
+export interface ShownBlock {
   readonly block: Block
   /** Never empty. */
   readonly parts: readonly Part[]
@@ -15,7 +15,7 @@ export interface Shown {
  * `shown`: there is one numbering, so what is protected is exactly what is marked.
  */
 export interface Slice {
-  readonly shown: readonly Shown[]
+  readonly shown: readonly ShownBlock[]
   /** Position of the current turn's header; undefined when the slice has none. */
   readonly turnStart: number | undefined
   /**

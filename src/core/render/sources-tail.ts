@@ -24,17 +24,17 @@ export function createSourcesTail(): (pool: SourcePool, currentTurnId: string) =
 
 /** What the agent may cite and load, one short entry per source. Never stored, never cached: it changes whenever a source comes in. */
 export function sourcesTail({ rows }: SourcePool, options: SourcesTailOptions = {}): string {
-  return rows.length === 0 ? noSources : tailOf(rows, options)
+  return rows.length === 0 ? noSources : drawTail(rows, options)
 }
 
-function tailOf(rows: readonly SourceRow[], options: SourcesTailOptions): string {
+function drawTail(rows: readonly SourceRow[], options: SourcesTailOptions): string {
   const limits = options.caps ?? caps
-  const shown = chosen(rows, options, limits)
+  const shown = chooseRows(rows, options, limits)
   const digits = Math.max(2, String(rows.at(-1)?.sid ?? 0).length)
   const visible = new Set(shown)
   const left = rows.filter((row) => !visible.has(row)).map(({ sid }) => sid)
-  return framed(rows.length, [
-    ...shown.flatMap((row) => [entry(row, digits, limits), `        ${snippet(row, limits)}`, '']),
+  return frameLines(rows.length, [
+    ...shown.flatMap((row) => [rowLine(row, digits, limits), `        ${snippet(row, limits)}`, '']),
     ...(left.length === 0
       ? []
       : [oneLine(`… ${left.length} more, read so:sources_pool[${formatSelector(left)}]`, limits.announceLine), '']),
@@ -42,14 +42,14 @@ function tailOf(rows: readonly SourceRow[], options: SourcesTailOptions): string
   ])
 }
 
-function framed(count: number, lines: readonly string[]): string {
+function frameLines(count: number, lines: readonly string[]): string {
   const header = ` SOURCES POOL  (${count} ${count === 1 ? 'source' : 'sources'})  load: react.read(["so:sources_pool[1,3-5]"])`
   const rule = '━'.repeat(Math.max(80, header.length))
   return [rule, header, rule, '', ...lines, rule].join('\n')
 }
 
 /** What most turns read. */
-const noSources = framed(0, ['  (none)', ''])
+const noSources = frameLines(0, ['  (none)', ''])
 
 const footer = [
   '  load   react.read(["so:sources_pool[1,3-5]"])      cite   [[S:1]] [[S:1,3]] [[S:2-4]]',
@@ -57,7 +57,7 @@ const footer = [
 ]
 
 /** This turn's rows first, then the newest; in order of their numbers. */
-function chosen(
+function chooseRows(
   rows: readonly SourceRow[],
   { currentTurnId, used = [], added = [] }: SourcesTailOptions,
   limits: Caps,
@@ -71,13 +71,13 @@ function chosen(
     .sort((a, b) => a.sid - b.sid)
 }
 
-function entry(row: SourceRow, digits: number, limits: Caps): string {
+function rowLine(row: SourceRow, digits: number, limits: Caps): string {
   const title = `"${oneLine(row.title ?? '', limits.sourceTitle)}"`.padEnd(limits.sourceTitle + 2)
   const mime = oneLine(row.mime ?? '-', limits.mime) || '-'
-  return `SID:${String(row.sid).padStart(digits, '0')}  ${title}  ${mime}  ${placeOf(row, limits)}  ${tokens(row)}`
+  return `SID:${String(row.sid).padStart(digits, '0')}  ${title}  ${mime}  ${locationOf(row, limits)}  ${tokens(row)}`
 }
 
-function placeOf(row: SourceRow, limits: Caps): string {
+function locationOf(row: SourceRow, limits: Caps): string {
   const local = row.source_type === 'file' || row.source_type === 'attachment'
   const place = local ? row.artifact_path : (row.domain ?? hostOf(row) ?? row.artifact_path)
   return oneLine(place ?? '-', limits.sourcePlace) || '-'

@@ -1,19 +1,19 @@
 import type { Block } from '../block/envelope.ts'
 import { isObject } from '../json.ts'
 import type { Caps } from './caps.ts'
-import type { ShowContext } from './context.ts'
+import type { RenderContext } from './context.ts'
 import type { Part } from './part.ts'
 import { scrubBase64 } from './scrub.ts'
-import { clipped, lines, oneLine, textPart } from './text.ts'
+import { clip, joinLines, oneLine, textPart } from './text.ts'
 
 /** What stands for everything before it: what it covers, what it says, and every artifact that can still be read. */
-export function renderSummary(block: Block, { caps }: ShowContext): readonly Part[] {
+export function renderSummary(block: Block, { caps }: RenderContext): readonly Part[] {
   const { covered_turn_ids: covered, compacted_range_start_ts: start, compacted_range_end_ts: end } = block.meta ?? {}
   const first = block.meta?.conversation_first_message_ts
   const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
   return [
     textPart(
-      lines(
+      joinLines(
         '[COMPACTED PRIOR CONVERSATION MEMORY]',
         path === undefined ? undefined : `[path: ${path}]`,
         Array.isArray(covered) && covered.length > 0 ? `covered_turns: ${coveredTurns(covered.filter(isText))}` : undefined,
@@ -22,7 +22,7 @@ export function renderSummary(block: Block, { caps }: ShowContext): readonly Par
         'origin: the runtime folded earlier turns into this summary; nobody said it',
         'use: as memory of what was asked, done and decided; the turns below are newer',
         'recovery: react.read the paths named here, or react.memsearch, for exact content',
-        clipped(scrubBase64(block.text ?? ''), caps.summary, path),
+        clip(scrubBase64(block.text ?? ''), caps.summary, path),
         ...artifactLines(block.meta?.compaction_digest, caps),
         '[END COMPACTED PRIOR CONVERSATION MEMORY]',
       ),

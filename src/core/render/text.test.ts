@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { clipped, cutAt, oneLine } from './text.ts'
+import { clip, cutAt, oneLine } from './text.ts'
 
 it('makes one line of any text: words with one space between them', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '\u00a0', 'é', '\u0000', '~') })
@@ -13,7 +13,7 @@ describe('cutting text', () => {
     const text = fc.array(fc.constantFrom('a', '🙂', ' ', '\n', '   '), { maxLength: 60 }).map((pieces) => pieces.join(''))
     fc.assert(
       fc.property(text, fc.integer({ min: 2, max: 40 }), (given, limit) => {
-        for (const shown of [oneLine(given, limit), clipped(given, limit), cutAt(given, limit)]) expect(shown.isWellFormed()).toBe(true)
+        for (const shown of [oneLine(given, limit), clip(given, limit), cutAt(given, limit)]) expect(shown.isWellFormed()).toBe(true)
         expect(oneLine(given, limit).length).toBeLessThanOrEqual(limit)
       }),
     )

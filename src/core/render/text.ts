@@ -3,7 +3,7 @@ import type { TextPart } from './part.ts'
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 
 /** The lines there are: what a block lacks leaves no empty line behind. */
-export function lines(...given: readonly (string | undefined)[]): string {
+export function joinLines(...given: readonly (string | undefined)[]): string {
   let text: string | undefined
   for (const line of given) if (line !== undefined) text = text === undefined ? line : `${text}\n${line}`
   return text ?? ''
@@ -31,7 +31,7 @@ function isFlat(text: string): boolean {
 const ragged = /[^\S ]|\s\s|^\s|\s$/
 
 /** The text, or its beginning and word of where the rest is. */
-export function clipped(text: string, limit: number, path?: string): string {
+export function clip(text: string, limit: number, path?: string): string {
   if (text.length <= limit) return text
   const rest = path === undefined ? '' : `; the whole: react.read(["${path}"])`
   return `${cutAt(text, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`

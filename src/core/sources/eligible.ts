@@ -7,7 +7,7 @@ export const defaultEligibleMimes: readonly string[] = ['image/*']
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
 /** May a file of this type be a source? Web and skill rows are not asked. `allow` holds types and `kind/*` patterns. */
-export function eligibleMime(mime: string | undefined, allow: readonly string[] = defaultEligibleMimes): boolean {
+export function isEligibleMime(mime: string | undefined, allow: readonly string[] = defaultEligibleMimes): boolean {
   const type = (mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (!type.includes('/')) return false
   return allow
@@ -16,7 +16,7 @@ export function eligibleMime(mime: string | undefined, allow: readonly string[] 
 }
 
 /** May an answer rest on it? Only pages can be shown as evidence; files are there to be embedded. */
-export function citable(row: SourceFields): boolean {
+export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
   return row.url !== undefined && /^https?:\/\//i.test(row.url) && URL.canParse(row.url)
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sourcesPath } from '../path/build.ts'
 import { sourceKey } from './combine.ts'
-import { emptyPool, markUsed, mergeSources, putSources, removeSource, type SourcePool } from './merge.ts'
+import { applyMerge, emptyPool, markUsed, mergeSources, removeSource, type SourcePool } from './merge.ts'
 import { type IncomingSource, parseSourceRow } from './source.ts'
 
 const page = (name: string, more: object = {}): IncomingSource => ({ url: `https://${name}.example/`, title: name, ...more })
@@ -106,7 +106,7 @@ describe('merging into the pool', () => {
 
   it('never gives out the number of a row, even if the counter was lost', () => {
     expect(mergeSources({ rows: [page('a', { sid: 5 }) as never], next_sid: 1 }, [page('b')]).sids).toEqual([6])
-    expect(putSources(emptyPool, { rows: [page('a', { sid: 5 }) as never], next_sid: 0 }).next_sid).toBe(6)
+    expect(applyMerge(emptyPool, { rows: [page('a', { sid: 5 }) as never], next_sid: 0 }).next_sid).toBe(6)
   })
 
   it('marks what was cited, and nothing else', () => {
@@ -183,7 +183,7 @@ it('merging the same rows again changes nothing, and what changed is all that a 
     fc.property(batch, batch, (first, second) => {
       const before = frozen(poolOf(...first))
       const { pool, changed, sids } = mergeSources(before, frozen(second))
-      expect(putSources(before, { rows: changed, next_sid: pool.next_sid })).toEqual(pool)
+      expect(applyMerge(before, { rows: changed, next_sid: pool.next_sid })).toEqual(pool)
       const again = mergeSources(pool, second)
       expect(again.pool).toEqual(pool)
       expect(again.changed).toEqual([])

@@ -9,7 +9,7 @@ export interface SourcePool {
 
 export const emptyPool: SourcePool = { rows: [], next_sid: 1 }
 
-export interface Merge {
+export interface MergeResult {
   readonly pool: SourcePool
   /** The rows that are new or say more than before: all that has to be stored. */
   readonly changed: readonly SourceRow[]
@@ -20,12 +20,12 @@ export interface Merge {
 }
 
 /** Known sources keep their sid and gain what the new rows know; unknown ones get the next number, whatever was proposed. */
-export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): Merge {
+export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): MergeResult {
   const known = new Map(pool.rows.map((row) => [row.sid, row]))
   const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // of two rows with one key the older answers
   const renumbered = new Map<number, number>()
   const touched = new Set<number>()
-  let next = firstFree(pool.rows, pool.next_sid)
+  let next = firstFreeSid(pool.rows, pool.next_sid)
 
   const sids = incoming.map((row) => {
     const key = sourceKey(row)
@@ -44,10 +44,10 @@ export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource
 }
 
 /** What a merge changed, put into a pool that has not seen it: how a stored merge is applied again. */
-export function putSources(pool: SourcePool, { rows, next_sid }: SourcePool): SourcePool {
+export function applyMerge(pool: SourcePool, { rows, next_sid }: SourcePool): SourcePool {
   const bySid = new Map([...pool.rows, ...rows].filter(({ sid }) => isSid(sid)).map((row) => [row.sid, row]))
   const ordered = [...bySid.values()].sort((a, b) => a.sid - b.sid)
-  return { rows: ordered, next_sid: firstFree(ordered, Math.max(pool.next_sid, next_sid)) }
+  return { rows: ordered, next_sid: firstFreeSid(ordered, Math.max(pool.next_sid, next_sid)) }
 }
 
 /** The row goes, its number stays taken. */
@@ -62,15 +62,15 @@ export function markUsed(pool: SourcePool, sids: Iterable<number>): SourcePool {
 }
 
 /** A pool read from a snapshot has no counter of its own: no row's number may be given again. */
-const firstFree = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
+const firstFreeSid = (rows: readonly SourceRow[], counter: number) => Math.max(counter, (rows.at(-1)?.sid ?? 0) + 1)
 
-const keys = new WeakMap<SourceRow, string>()
+const keyCache = new WeakMap<SourceRow, string>()
 
 /** Parsing an address costs more than the rest of a merge, and a row never changes. */
 function keyOfRow(row: SourceRow): string {
-  const known = keys.get(row)
+  const known = keyCache.get(row)
   if (known !== undefined) return known
   const key = sourceKey(row)
-  keys.set(row, key)
+  keyCache.set(row, key)
   return key
 }

@@ -61,7 +61,7 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
   const text = takeText(given, 'text', 'body')
   const physical_path = takePhysicalPath(given)
   const fields: SourceFields = {
-    ...Object.fromEntries([...given].filter(([field, held]) => fits(field, held))),
+    ...Object.fromEntries([...given].filter(([field, held]) => isValidField(field, held))),
     ...(title === undefined ? {} : { title }),
     ...(text === undefined ? {} : { text }),
   }
@@ -94,7 +94,7 @@ const isText = (value: unknown) => typeof value === 'string'
 const isNumber = (value: unknown) => Number.isFinite(value)
 
 /** One test per known field. The fields that are read by name above are not among them. */
-const tests: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>([
+const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>([
   ['sid', isSid],
   ['source_type', (value) => sourceTypes.some((type) => type === value)],
   ['base64', (value) => typeof value === 'string' && value.length <= maximumBase64],
@@ -111,4 +111,4 @@ function asNumber(field: string) {
   return [field, isNumber] as const
 }
 
-const fits = (field: string, value: unknown) => value !== undefined && (tests.get(field)?.(value) ?? true)
+const isValidField = (field: string, value: unknown) => value !== undefined && (fieldChecks.get(field)?.(value) ?? true)

@@ -1,5 +1,5 @@
 import type { Channel } from './channel.ts'
-import type { Names, Wanted } from './channel-parser-tag.ts'
+import type { ChannelNames, TagNames } from './channel-parser-tag.ts'
 import { advanceCode, type CodeContext, createCodeContext } from './code-context.ts'
 
 /**
@@ -13,13 +13,13 @@ export type BodyKind = 'raw' | 'json' | 'text'
 
 /** The tags that may count in a body, by where in it they stand. */
 export interface BodyTags {
-  readonly all: Wanted
-  readonly ownClose: Wanted
-  readonly openOrOwnClose: Wanted
+  readonly all: TagNames
+  readonly ownClose: TagNames
+  readonly openOrOwnClose: TagNames
 }
 
 /** Where a text that arrives in pieces stands in a body. */
-export interface Body {
+export interface ChannelBody {
   readonly kind: BodyKind
   readonly tags: BodyTags
   /** Of text only. */
@@ -32,14 +32,14 @@ export interface Body {
   atLineStart: boolean
 }
 
-export type Doubt = 'none' | 'fenced' | 'backtick'
+export type Quotation = 'none' | 'fenced' | 'backtick'
 
 /** `more`: nothing yet, go on at `at` when there is more text. */
-export type Search = { readonly kind: 'found' } | { readonly kind: 'absent' } | { readonly kind: 'more'; readonly at: number }
+export type BacktickSearch = { readonly kind: 'found' } | { readonly kind: 'absent' } | { readonly kind: 'more'; readonly at: number }
 
-const found: Search = { kind: 'found' }
-const absent: Search = { kind: 'absent' }
-export const noNames: Names = new Map()
+const found: BacktickSearch = { kind: 'found' }
+const absent: BacktickSearch = { kind: 'absent' }
+export const noNames: ChannelNames = new Map()
 
 const newline = 10
 const quote = 34
@@ -48,44 +48,44 @@ const backtick = 96
 
 export const isRaw = (channel: Channel): boolean => channel.raw ?? channel.name.toLowerCase() === 'code'
 
-export function kindOf(channel: Channel): BodyKind {
+export function bodyKind(channel: Channel): BodyKind {
   if (isRaw(channel)) return 'raw'
   return channel.format === 'json' ? 'json' : 'text'
 }
 
 /** `own`: the names whose close tags end the body. */
-export function tagsOf(all: Names, own: Names): BodyTags {
+export function bodyTags(all: ChannelNames, own: ChannelNames): BodyTags {
   return { all: { open: all, close: all }, ownClose: { open: noNames, close: own }, openOrOwnClose: { open: all, close: own } }
 }
 
-export function createBody(kind: BodyKind, tags: BodyTags): Body {
+export function createBody(kind: BodyKind, tags: BodyTags): ChannelBody {
   const code = kind === 'text' ? createCodeContext() : undefined
   return { kind, tags, code, inString: false, escaped: false, backticks: 0, atLineStart: false }
 }
 
 /** Text of the body goes by. */
-export function passText(body: Body, text: string, from: number, to: number): void {
+export function advanceBody(body: ChannelBody, text: string, from: number, to: number): void {
   if (body.code) advanceCode(body.code, text, from, to)
-  else if (body.kind === 'json') passJson(body, text, from, to)
-  else passRaw(body, text, from, to)
+  else if (body.kind === 'json') advanceJson(body, text, from, to)
+  else advanceRaw(body, text, from, to)
 }
 
 /** Tags that may count at this place. */
-export function wantedTags(body: Body): Wanted {
-  if (body.code) return isFenced(body.code) ? body.tags.ownClose : body.tags.all
+export function expectedTags(body: ChannelBody): TagNames {
+  if (body.code) return isInFence(body.code) ? body.tags.ownClose : body.tags.all
   if (body.kind === 'json') return body.inString ? body.tags.openOrOwnClose : body.tags.all
   return body.atLineStart ? body.tags.openOrOwnClose : body.tags.ownClose
 }
 
 /** Why a wanted tag at this place may still be text. */
-export function doubtIn(body: Body): Doubt {
-  if (body.code && isFenced(body.code)) return 'fenced'
+export function quotationAt(body: ChannelBody): Quotation {
+  if (body.code && isInFence(body.code)) return 'fenced'
   const backticks = body.code ? body.code.backticks : body.inString ? body.backticks : 0
   return backticks % 2 === 1 ? 'backtick' : 'none'
 }
 
 /** Looks for the backtick that would make a quotation of the tag before it. */
-export function findBacktick(body: Body, text: string, from: number, limit: number): Search {
+export function findBacktick(body: ChannelBody, text: string, from: number, limit: number): BacktickSearch {
   const end = Math.min(limit, text.length)
   let at = from
   while (at < end) {
@@ -102,16 +102,16 @@ export function findBacktick(body: Body, text: string, from: number, limit: numb
 }
 
 /** A line that ends the fence ends it for a tag on that line too: "```</channel:answer>" is what models write. */
-const isFenced = (code: CodeContext): boolean => code.fence !== 0 && !code.closing
+const isInFence = (code: CodeContext): boolean => code.fence !== 0 && !code.closing
 
-function passJson(body: Body, text: string, from: number, to: number): void {
+function advanceJson(body: ChannelBody, text: string, from: number, to: number): void {
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
     if (body.escaped || code === backslash || code === quote || code === backtick) readJson(body, code)
   }
 }
 
-function readJson(body: Body, code: number): void {
+function readJson(body: ChannelBody, code: number): void {
   if (code === backtick) body.backticks++ // escaped or not: JSON has no such escape, but models write it
   if (body.escaped) body.escaped = false
   else if (code === backslash) body.escaped = body.inString
@@ -121,7 +121,7 @@ function readJson(body: Body, code: number): void {
   }
 }
 
-function passRaw(body: Body, text: string, from: number, to: number): void {
+function advanceRaw(body: ChannelBody, text: string, from: number, to: number): void {
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
     if (code === newline) body.atLineStart = true

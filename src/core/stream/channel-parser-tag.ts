@@ -5,7 +5,7 @@ import type { Channel } from './channel.ts'
  *
  *   '<' gap  [ '/' gap ]  'channel:' NAME gap '>'        gap = at most 4 spaces or tabs
  */
-export type TagRead =
+export type TagMatch =
   | { readonly kind: 'none' }
   /** The text ended, and what is there may still become a tag that counts. */
   | { readonly kind: 'partial' }
@@ -14,27 +14,27 @@ export type TagRead =
   | { readonly kind: 'open' | 'close'; readonly channel: number; readonly end: number }
 
 /** Names that count, folded to lower case, each with the index of its channel. */
-export type Names = ReadonlyMap<string, number>
+export type ChannelNames = ReadonlyMap<string, number>
 
 /** What may be a tag at a place: the names that count in open tags and in close tags. */
-export interface Wanted {
-  readonly open: Names
-  readonly close: Names
+export interface TagNames {
+  readonly open: ChannelNames
+  readonly close: ChannelNames
 }
 
 /** No tag is longer: names and gaps have limits. */
-export const longestTag = 87
+export const maxTagLength = 87
 
-const none: TagRead = { kind: 'none' }
-const partial: TagRead = { kind: 'partial' }
-const foreign: TagRead = { kind: 'foreign' }
-const word = 'channel:'
-const longestGap = 4
+const none: TagMatch = { kind: 'none' }
+const partial: TagMatch = { kind: 'partial' }
+const foreign: TagMatch = { kind: 'foreign' }
+const keyword = 'channel:'
+const maxGap = 4
 const angle = 60
-const longestName = 64
+const maxNameLength = 64
 
 /** The first declaration of a name wins. */
-export function namesOf(channels: readonly Channel[]): Names {
+export function channelNames(channels: readonly Channel[]): ChannelNames {
   const names = new Map<string, number>()
   channels.forEach((channel, index) => {
     for (const name of [channel.name, ...(channel.aliases ?? [])]) {
@@ -45,7 +45,7 @@ export function namesOf(channels: readonly Channel[]): Names {
   return names
 }
 
-export function namesFor(names: Names, channel: number): Names {
+export function namesOfChannel(names: ChannelNames, channel: number): ChannelNames {
   return new Map([...names].filter(([, index]) => index === channel))
 }
 
@@ -61,7 +61,7 @@ export function findTag(text: string, from: number): number {
 }
 
 /** Reads the tag that the `<` at `at` may begin. */
-export function readTag(text: string, at: number, wanted: Wanted): TagRead {
+export function readTag(text: string, at: number, wanted: TagNames): TagMatch {
   const length = text.length
   let index = skipGap(text, at + 1)
   if (index === length) return partial
@@ -72,14 +72,14 @@ export function readTag(text: string, at: number, wanted: Wanted): TagRead {
     names = wanted.close
   }
   if (names.size === 0) return none
-  for (let letter = 0; letter < word.length; letter++, index++) {
+  for (let letter = 0; letter < keyword.length; letter++, index++) {
     if (index === length) return partial
-    if (foldCase(text.charCodeAt(index)) !== word.charCodeAt(letter)) return none
+    if (foldCase(text.charCodeAt(index)) !== keyword.charCodeAt(letter)) return none
   }
   const nameStart = index
-  while (index < length && index - nameStart < longestName && isNameCharacter(text.charCodeAt(index))) index++
+  while (index < length && index - nameStart < maxNameLength && isNameCharacter(text.charCodeAt(index))) index++
   const name = text.slice(nameStart, index).toLowerCase()
-  if (index === length && index - nameStart < longestName) return isBeginning(names, name) ? partial : foreign
+  if (index === length && index - nameStart < maxNameLength) return isPrefixOfName(names, name) ? partial : foreign
   const channel = names.get(name)
   if (channel === undefined) return foreign
   index = skipGap(text, index)
@@ -92,11 +92,11 @@ const mayFollowAngle = (code: number): boolean => code === 99 || code === 47 || 
 
 function skipGap(text: string, from: number): number {
   let index = from
-  while (index - from < longestGap && (text.charCodeAt(index) === 32 || text.charCodeAt(index) === 9)) index++
+  while (index - from < maxGap && (text.charCodeAt(index) === 32 || text.charCodeAt(index) === 9)) index++
   return index
 }
 
-function isBeginning(names: Names, beginning: string): boolean {
+function isPrefixOfName(names: ChannelNames, beginning: string): boolean {
   for (const name of names.keys()) if (name.startsWith(beginning)) return true
   return false
 }

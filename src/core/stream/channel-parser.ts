@@ -1,7 +1,17 @@
 import { oncePerBlock } from '../block/once.ts'
 import type { Channel, ChannelEvent } from './channel.ts'
-import { type Body, createBody, doubtIn, findBacktick, kindOf, noNames, passText, tagsOf, wantedTags } from './channel-parser-body.ts'
-import { findTag, longestTag, namesFor, namesOf, readTag } from './channel-parser-tag.ts'
+import {
+  advanceBody,
+  bodyKind,
+  bodyTags,
+  type ChannelBody,
+  createBody,
+  expectedTags,
+  findBacktick,
+  noNames,
+  quotationAt,
+} from './channel-parser-body.ts'
+import { channelNames, findTag, maxTagLength, namesOfChannel, readTag } from './channel-parser-tag.ts'
 
 /** Cuts a model's output into channels while it is written. Total: any text is read, and where it was cut does not matter. */
 export interface ChannelParser {
@@ -19,19 +29,19 @@ export interface ChannelParser {
 }
 
 /** How far a quoted tag may be from the backtick that ends the quotation, and a close tag from the open tag that proves it. */
-const sight = 256
-const mostStrayTags = 256
-const mostUnknownChannels = 64
+const lookahead = 256
+const maxStrayTags = 256
+const maxUnknownChannels = 64
 const unknownTag = /<[ \t]{0,4}(?:\/[ \t]{0,4})?channel:([a-z0-9_-]{1,64})[ \t]{0,4}(?:(>)|$)/iy
 
 /** The names of a list of channels, looked at once: the same list serves every response. */
 const grammarOf = oncePerBlock((channels: readonly Channel[]) => {
-  const names = namesOf(channels)
+  const names = channelNames(channels)
   return {
     names,
     openTags: { open: names, close: noNames },
-    outside: tagsOf(names, noNames),
-    bodies: channels.map((channel, index) => ({ kind: kindOf(channel), tags: tagsOf(names, namesFor(names, index)) })),
+    outside: bodyTags(names, noNames),
+    bodies: channels.map((channel, index) => ({ kind: bodyKind(channel), tags: bodyTags(names, namesOfChannel(names, index)) })),
   }
 })
 
@@ -48,23 +58,23 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   let tagged = false
   let ended = false
   let open = -1
-  let body: Body = createBody('text', outside)
+  let body: ChannelBody = createBody('text', outside)
   /** Text in doubt. It begins with the `<` of a possible tag, or is half of a surrogate pair. */
   let held = ''
   /** How far behind the beginning of the held tag the search has come, so that no character is searched twice. */
   let searched = 0
   /** A tag with an undeclared name that the chunk ended in; its text has already been handed on. */
   let watched = ''
-  let events: readonly ChannelEvent[] = nothing
+  let events: readonly ChannelEvent[] = noEvents
 
   /** Most chunks hold one event or none: a list made for it is cheaper than a list that grows. */
   function tell(event: ChannelEvent): void {
-    if (events === nothing) events = [event]
+    if (events === noEvents) events = [event]
     else (events as ChannelEvent[]).push(event)
   }
 
   function read(chunk: string): readonly ChannelEvent[] {
-    events = nothing
+    events = noEvents
     if (watched !== '') continueWatch(chunk)
     const text = held === '' ? chunk : held + chunk
     const limit = ended || !endsInHighSurrogate(text) ? text.length : text.length - 1
@@ -73,14 +83,14 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     while (at < limit) {
       const tagAt = findTag(text, at)
       const plainTo = tagAt < 0 ? limit : tagAt
-      if (plainTo > at) passText(body, text, at, plainTo)
+      if (plainTo > at) advanceBody(body, text, at, plainTo)
       at = plainTo
       if (tagAt < 0) break
-      const tag = readTag(text, at, wantedTags(body))
+      const tag = readTag(text, at, expectedTags(body))
       if (tag.kind === 'partial' && !ended) break
       if (tag.kind !== 'open' && tag.kind !== 'close') {
-        if (tag.kind === 'foreign' && doubtIn(body) === 'none') watch(text.slice(at, at + longestTag))
-        passText(body, text, at, at + 1)
+        if (tag.kind === 'foreign' && quotationAt(body) === 'none') watch(text.slice(at, at + maxTagLength))
+        advanceBody(body, text, at, at + 1)
         at++
         continue
       }
@@ -88,13 +98,13 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
       if (verdict === 'wait') break
       searched = 0
       if (verdict === 'text') {
-        passText(body, text, at, tag.end)
+        advanceBody(body, text, at, tag.end)
       } else {
         handOn(text, from, at)
         tagged = true
         if (tag.kind === 'open') startChannel(tag.channel)
         else if (tag.channel === open) endChannel('tag')
-        else if (self.strayTags.length < mostStrayTags) self.strayTags.push(text.slice(at, tag.end))
+        else if (self.strayTags.length < maxStrayTags) self.strayTags.push(text.slice(at, tag.end))
         from = tag.end
       }
       at = tag.end
@@ -105,14 +115,14 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   }
 
   function decide(text: string, at: number, tag: CompleteTag): 'tag' | 'text' | 'wait' {
-    const doubt = doubtIn(body)
+    const doubt = quotationAt(body)
     if (doubt === 'none') return 'tag'
     if (tag.kind === 'close' && tag.channel === open) {
       const strong = isStrong(text, tag.end)
       if (strong !== 'no') return strong === 'yes' ? 'tag' : 'wait'
     }
     if (doubt === 'fenced') return 'text'
-    const search = findBacktick(body, text, Math.max(at + searched, tag.end), tag.end + sight)
+    const search = findBacktick(body, text, Math.max(at + searched, tag.end), tag.end + lookahead)
     if (search.kind === 'found') return 'text'
     if (search.kind === 'absent' || ended) return 'tag'
     searched = search.at - at
@@ -122,7 +132,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   /** A close tag is beyond doubt when an open tag, or the end of everything, comes next. */
   function isStrong(text: string, from: number): 'yes' | 'no' | 'wait' {
     let at = from
-    while (at < text.length && at - from < sight && isWhitespace(text.charCodeAt(at))) at++
+    while (at < text.length && at - from < lookahead && isWhitespace(text.charCodeAt(at))) at++
     if (at === text.length) return ended ? 'yes' : 'wait'
     if (text.charCodeAt(at) !== 60) return 'no'
     const next = readTag(text, at, openTags)
@@ -159,25 +169,25 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   function watch(tag: string): void {
     unknownTag.lastIndex = 0
     const match = unknownTag.exec(tag)
-    watched = match !== null && match[2] === undefined && tag.length < longestTag ? tag : ''
+    watched = match !== null && match[2] === undefined && tag.length < maxTagLength ? tag : ''
     const name = match?.[2] === undefined ? undefined : match[1]
-    if (name === undefined || names.has(name.toLowerCase()) || self.unknownChannels.length >= mostUnknownChannels) return
+    if (name === undefined || names.has(name.toLowerCase()) || self.unknownChannels.length >= maxUnknownChannels) return
     if (!self.unknownChannels.includes(name)) self.unknownChannels.push(name)
   }
 
   function continueWatch(chunk: string): void {
-    if (chunk !== '') watch(watched + chunk.slice(0, longestTag - watched.length))
+    if (chunk !== '') watch(watched + chunk.slice(0, maxTagLength - watched.length))
   }
 
   const nameOf = (channel: number) => (channels[channel] as Channel).name
   const instanceOf = (channel: number) => instances[channel] as number
 
   function push(chunk: string): readonly ChannelEvent[] {
-    return ended || chunk === '' ? nothing : read(chunk)
+    return ended || chunk === '' ? noEvents : read(chunk)
   }
 
   function end(): readonly ChannelEvent[] {
-    if (ended) return nothing
+    if (ended) return noEvents
     ended = true
     read('')
     if (open >= 0) endChannel('cut')
@@ -187,7 +197,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   return self
 }
 
-const nothing: readonly ChannelEvent[] = []
+const noEvents: readonly ChannelEvent[] = []
 
 function endsInHighSurrogate(text: string): boolean {
   const code = text.charCodeAt(text.length - 1)

@@ -3,7 +3,7 @@ import type { JsonEvent } from './json-event.ts'
 import { createJsonReader, type JsonReader } from './json-reader.ts'
 import { createJsonCollector, type JsonCollector } from './json-value.ts'
 import { citationFormat } from './lanes-content.ts'
-import { createLane, createOutbox, type Lane, type LaneDelta, type MakeReplacer, unchanged } from './lanes-delta.ts'
+import { type CreateReplacer, createDeltaBuffer, createLane, type Lane, type LaneDelta, withoutRewriting } from './lanes-delta.ts'
 
 /** How one top-level attribute is shown: a format, or a schema with or without one (then: markdown). */
 export type CompositeField = ChannelFormat | (string & {}) | { readonly format?: ChannelFormat; readonly schema?: unknown }
@@ -13,7 +13,7 @@ export interface CompositeSettings {
   readonly channel: string
   readonly marker: string
   readonly fields: Readonly<Record<string, CompositeField>>
-  readonly replacer: MakeReplacer
+  readonly replacer: CreateReplacer
 }
 
 /** Turns a JSON channel into one lane per attribute. `end` closes an instance of the channel; another may follow. */
@@ -26,13 +26,13 @@ export interface CompositeReader {
 const formats: ReadonlySet<string> = new Set<ChannelFormat>(['markdown', 'text', 'html', 'json', 'yaml', 'xml', 'mermaid'])
 
 export function createCompositeReader({ channel, marker, fields, replacer }: CompositeSettings): CompositeReader {
-  const outbox = createOutbox()
+  const outbox = createDeltaBuffer()
   let reader: JsonReader = createJsonReader()
   let lane: Lane | undefined
   let collector: JsonCollector | undefined
 
   function open(key: string, format: ChannelFormat): Lane {
-    const rewriting = format === 'json' ? unchanged : () => replacer(citationFormat(format))
+    const rewriting = format === 'json' ? withoutRewriting : () => replacer(citationFormat(format))
     return createLane({ marker, artifactName: key, format }, rewriting, outbox.emit)
   }
 

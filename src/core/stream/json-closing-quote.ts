@@ -1,4 +1,4 @@
-import { isSpace, isTokenCharacter, isTypographicQuote, readScalar } from './json-event.ts'
+import { isSpace, isTokenCharacter, isTypographicQuote, parseScalar } from './json-event.ts'
 
 /**
  * Does this quote end the string, or did the model forget to escape it? What follows decides:
@@ -10,7 +10,7 @@ import { isSpace, isTokenCharacter, isTypographicQuote, readScalar } from './jso
  * Anything else, and the quote is text. In valid JSON every closing quote passes and no inner quote is bare, so the rule never
  * changes the meaning of valid JSON. The live lanes and the parser of the whole text both read through it: they can not disagree.
  */
-export interface ClosingRule {
+export interface ClosingQuoteRule {
   inside: 'key' | 'object' | 'array'
   phase: 'quote' | 'comma' | 'key' | 'escape' | 'key-end' | 'token' | 'token-end'
   token: string
@@ -19,17 +19,17 @@ export interface ClosingRule {
 
 type Verdict = 'closes' | 'inside' | 'undecided'
 
-export function createClosingRule(): ClosingRule {
+export function createClosingQuoteRule(): ClosingQuoteRule {
   return { inside: 'key', phase: 'quote', token: '', straightKey: true }
 }
 
-export function beginClosing(rule: ClosingRule, inside: ClosingRule['inside']): void {
+export function startClosingQuote(rule: ClosingQuoteRule, inside: ClosingQuoteRule['inside']): void {
   rule.inside = inside
   rule.phase = 'quote'
 }
 
 /** Takes the characters after the quote, one by one, until it can tell. */
-export function stepClosing(rule: ClosingRule, code: number): Verdict {
+export function stepClosingQuote(rule: ClosingQuoteRule, code: number): Verdict {
   switch (rule.phase) {
     case 'quote':
       return afterQuote(rule, code)
@@ -50,7 +50,7 @@ export function stepClosing(rule: ClosingRule, code: number): Verdict {
   }
 }
 
-function afterQuote(rule: ClosingRule, code: number): Verdict {
+function afterQuote(rule: ClosingQuoteRule, code: number): Verdict {
   if (isSpace(code)) return 'undecided'
   if (rule.inside === 'key') return code === 0x3a ? 'closes' : 'inside'
   if (code === (rule.inside === 'object' ? 0x7d : 0x5d)) return 'closes'
@@ -59,7 +59,7 @@ function afterQuote(rule: ClosingRule, code: number): Verdict {
   return 'undecided'
 }
 
-function afterComma(rule: ClosingRule, code: number): Verdict {
+function afterComma(rule: ClosingQuoteRule, code: number): Verdict {
   if (isSpace(code)) return 'undecided'
   if (rule.inside === 'array') {
     if (code === 0x5d || code === 0x22 || code === 0x7b || code === 0x5b || isTypographicQuote(code)) return 'closes'
@@ -75,7 +75,7 @@ function afterComma(rule: ClosingRule, code: number): Verdict {
   return 'undecided'
 }
 
-function inKey(rule: ClosingRule, code: number): Verdict {
+function inKey(rule: ClosingQuoteRule, code: number): Verdict {
   // A line break ends the hope for a key at once, so that prose is not held back for more than its line.
   if (code < 0x20) return 'inside'
   if (code === 0x5c) rule.phase = 'escape'
@@ -83,9 +83,9 @@ function inKey(rule: ClosingRule, code: number): Verdict {
   return 'undecided'
 }
 
-function inToken(rule: ClosingRule, code: number): Verdict {
+function inToken(rule: ClosingQuoteRule, code: number): Verdict {
   if (rule.phase === 'token' && isTokenCharacter(code)) rule.token += String.fromCharCode(code)
   else if (isSpace(code)) rule.phase = 'token-end'
-  else return (code === 0x2c || code === 0x5d) && readScalar(rule.token) !== undefined ? 'closes' : 'inside'
+  else return (code === 0x2c || code === 0x5d) && parseScalar(rule.token) !== undefined ? 'closes' : 'inside'
   return 'undecided'
 }

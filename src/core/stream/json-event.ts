@@ -25,12 +25,12 @@ export type JsonRepair =
   | 'unknown_escape'
 
 /** Deeper than any honest action, shallow enough that everyone after us may recurse. */
-export const deepestNesting = 128
+export const maxJsonDepth = 128
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** The value of a bare word or number; undefined when JSON has no such word. */
-export function readScalar(token: string): number | boolean | null | undefined {
+export function parseScalar(token: string): number | boolean | null | undefined {
   if (token === 'true') return true
   if (token === 'false') return false
   if (token === 'null') return null

@@ -1,5 +1,5 @@
-import { withoutFence } from './fence.ts'
-import { deepestNesting, type JsonPath, type JsonRepair, type JsonValue } from './json-event.ts'
+import { stripFence } from './fence.ts'
+import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './json-event.ts'
 import { createJsonReader, type ReaderProblem } from './json-reader.ts'
 import { createJsonCollector } from './json-value.ts'
 
@@ -26,7 +26,7 @@ export type ParsedJson =
  * reader that feeds the live lanes. Valid JSON means what it means everywhere; what a lane has shown is what this returns.
  */
 export function parseModelJson(text: string): ParsedJson {
-  const { body, outside } = withoutFence(text)
+  const { body, textAfter: outside } = stripFence(text)
   const whole = parse(body)
   if (isContainer(whole)) return accept(text, whole, outside ? ['surrounding_text'] : [])
   const inner = parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
@@ -37,7 +37,7 @@ export function parseModelJson(text: string): ParsedJson {
 
 /** JSON.parse knows no depth and lets half characters pass; the reader does not, and it must not matter who read the text. */
 function accept(text: string, value: JsonValue, repairs: readonly JsonRepair[]): ParsedJson {
-  if (text.length > 2 * deepestNesting && nests(value, deepestNesting)) return readLeniently(text) // every level takes two brackets
+  if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text) // every level takes two brackets
   return { ok: true, value: mayHoldLoneSurrogates(text) ? wellFormed(value) : value, repairs }
 }
 
@@ -91,38 +91,42 @@ function diagnose(text: string, problem: Omit<JsonProblem, 'message' | 'excerpt'
     'json.missing': 'There is no JSON object in the text.',
     'json.unexpected': `Unexpected ${JSON.stringify(text.slice(offset, offset + 20))} ${place}.`,
     'json.unfinished': `The text ends before the JSON does, ${place}.`,
-    'json.too_deep': `The JSON is nested deeper than ${deepestNesting} levels, ${place.slice(0, 200)}.`,
+    'json.too_deep': `The JSON is nested deeper than ${maxJsonDepth} levels, ${place.slice(0, 200)}.`,
     'json.multiple': `There are ${count} JSON objects in the text; write exactly one.`,
   }
-  return { ...problem, message: clean(messages[code].slice(0, 500)), excerpt: clean(text.slice(Math.max(0, offset - 900), offset + 900)) }
+  return {
+    ...problem,
+    message: replaceLoneSurrogates(messages[code].slice(0, 500)),
+    excerpt: replaceLoneSurrogates(text.slice(Math.max(0, offset - 900), offset + 900)),
+  }
 }
 
 function isContainer(value: JsonValue | undefined): value is Exclude<JsonValue, string | number | boolean | null> {
   return typeof value === 'object' && value !== null
 }
 
-function nests(value: JsonValue, levels: number): boolean {
+function isDeeperThan(value: JsonValue, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  for (const key in value) if (nests((value as { readonly [key: string]: JsonValue })[key] as JsonValue, levels - 1)) return true
+  for (const key in value) if (isDeeperThan((value as { readonly [key: string]: JsonValue })[key] as JsonValue, levels - 1)) return true
   return false
 }
 
-const halves = /[\ud800-\udfff]/
-const loneHalf = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
+const anySurrogate = /[\ud800-\udfff]/
+const loneSurrogate = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
 
 /** Most texts hold no halves at all, which is soon seen. */
 function mayHoldLoneSurrogates(text: string): boolean {
-  return (text.includes('\\u') || halves.test(text)) && loneHalf.test(text)
+  return (text.includes('\\u') || anySurrogate.test(text)) && loneSurrogate.test(text)
 }
 
 function wellFormed(value: JsonValue): JsonValue {
-  if (typeof value === 'string') return clean(value)
+  if (typeof value === 'string') return replaceLoneSurrogates(value)
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(wellFormed)
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [clean(key), wellFormed(inner as JsonValue)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [replaceLoneSurrogates(key), wellFormed(inner as JsonValue)]))
 }
 
-function clean(text: string): string {
+function replaceLoneSurrogates(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD')
 }

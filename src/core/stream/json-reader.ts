@@ -1,13 +1,13 @@
-import { beginClosing, createClosingRule, stepClosing } from './json-closing-quote.ts'
+import { createClosingQuoteRule, startClosingQuote, stepClosingQuote } from './json-closing-quote.ts'
 import {
-  deepestNesting,
   isSpace,
   isTokenCharacter,
   isTypographicQuote,
   type JsonEvent,
   type JsonPath,
   type JsonRepair,
-  readScalar,
+  maxJsonDepth,
+  parseScalar,
 } from './json-event.ts'
 import { createRootFinder, isOpening, stepRoot } from './json-root.ts'
 import { createStringDecoder } from './json-string.ts'
@@ -46,13 +46,13 @@ type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 
 /** At the end of the text, after a quote: what looked like the next key is the real end of the string. */
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 
-const nothing: readonly JsonEvent[] = []
+const noEvents: readonly JsonEvent[] = []
 const starts = { object: 'object.start', array: 'array.start' } as const
 const ends = { object: 'object.end', array: 'array.end' } as const
 
 export function createJsonReader(): JsonReader {
   const root = createRootFinder()
-  const closing = createClosingRule()
+  const closing = createClosingQuoteRule()
   const repairs = new Set<JsonRepair>()
   const note = (repair: JsonRepair) => void repairs.add(repair)
   const decoder = createStringDecoder((text) => {
@@ -60,7 +60,7 @@ export function createJsonReader(): JsonReader {
     else tell({ type: 'string.delta', path, text })
   }, note)
 
-  let events: readonly JsonEvent[] = nothing
+  let events: readonly JsonEvent[] = noEvents
   let mode: Mode = 'lead'
   let offset = 0 // of the first character of the text being read
   const span = { from: undefined as number | undefined, to: undefined as number | undefined }
@@ -74,7 +74,7 @@ export function createJsonReader(): JsonReader {
 
   /** Most chunks hold one event: a list made for it is cheaper than a list that grows. */
   function tell(event: JsonEvent) {
-    if (events === nothing) events = [event]
+    if (events === noEvents) events = [event]
     else (events as JsonEvent[]).push(event)
   }
 
@@ -93,7 +93,7 @@ export function createJsonReader(): JsonReader {
 
   function open(kind: Frame['kind'], at: number) {
     const path = valuePath()
-    if (path.length === deepestNesting) return fail('json.too_deep', at)
+    if (path.length === maxJsonDepth) return fail('json.too_deep', at)
     frame = { kind, path, outer: frame, index: 0 }
     mode = 'first'
     tell({ type: starts[kind], path })
@@ -163,7 +163,7 @@ export function createJsonReader(): JsonReader {
       token += String.fromCharCode(code)
       return true
     }
-    const value = readScalar(token)
+    const value = parseScalar(token)
     if (value === undefined) fail('json.unexpected', at - token.length)
     else {
       tell({ type: 'scalar', path: valuePath(), value })
@@ -192,7 +192,7 @@ export function createJsonReader(): JsonReader {
   /** Reads from a possible closing quote up to the character that tells; without one, everything after the quote is held. */
   function weigh(text: string, start: number): boolean {
     for (let index = start; index < text.length; index++) {
-      const verdict = stepClosing(closing, text.charCodeAt(index))
+      const verdict = stepClosingQuote(closing, text.charCodeAt(index))
       if (verdict === 'undecided') continue
       settleQuote(verdict)
       return true
@@ -208,7 +208,7 @@ export function createJsonReader(): JsonReader {
         index = decoder.read(text, index)
         if (index === text.length) break
         quote = text.charCodeAt(index)
-        beginClosing(closing, inKey ? 'key' : (frame as Frame).kind)
+        startClosingQuote(closing, inKey ? 'key' : (frame as Frame).kind)
         mode = 'quote'
         index++
         if (!weigh(text, index)) break
@@ -235,7 +235,7 @@ export function createJsonReader(): JsonReader {
 
   function take(): readonly JsonEvent[] {
     const taken = events
-    events = nothing
+    events = noEvents
     return taken
   }
 
@@ -244,7 +244,7 @@ export function createJsonReader(): JsonReader {
     repairs,
     span,
     push(chunk: string) {
-      if (mode === 'over' || chunk === '') return nothing
+      if (mode === 'over' || chunk === '') return noEvents
       if (mode !== 'quote') read(chunk)
       else if (weigh(chunk, 0)) {
         held += chunk
@@ -253,7 +253,7 @@ export function createJsonReader(): JsonReader {
       return take()
     },
     end() {
-      if (mode === 'over') return nothing
+      if (mode === 'over') return noEvents
       while (mode === 'quote' && closesLater.test(held)) {
         settleQuote('inside')
         reread()

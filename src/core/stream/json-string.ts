@@ -1,7 +1,7 @@
 import { isTypographicQuote, type JsonRepair } from './json-event.ts'
 
 /** A delta of a string is at most this long, so that no lane waits for a large chunk. */
-const longestDelta = 256
+const maxDeltaLength = 256
 
 /** Decodes the inside of a JSON string that arrives in pieces. */
 export interface StringDecoder {
@@ -24,15 +24,15 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
   let high = 0
 
   function append(text: string) {
-    if (decoded.length + text.length > longestDelta) flush()
+    if (decoded.length + text.length > maxDeltaLength) flush()
     decoded += text
   }
 
   function plain(chunk: string, from: number, to: number) {
     if (high !== 0) loneHigh()
     let start = from
-    while (decoded.length + to - start > longestDelta) {
-      const end = start + longestDelta - decoded.length
+    while (decoded.length + to - start > maxDeltaLength) {
+      const end = start + maxDeltaLength - decoded.length
       decoded += chunk.slice(start, end)
       start = end
       flush()

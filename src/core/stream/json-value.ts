@@ -18,7 +18,7 @@ export function createJsonCollector(): JsonCollector {
 
   function put(path: JsonPath, value: JsonValue): JsonValue {
     const frame = frames.at(-1)
-    if (frame?.fields) enter(frame.fields, String(path[path.length - 1]), value)
+    if (frame?.fields) setKey(frame.fields, String(path[path.length - 1]), value)
     else frame?.items?.push(value)
     return value
   }
@@ -56,7 +56,7 @@ export function createJsonCollector(): JsonCollector {
 }
 
 /** Like JSON.parse: the last of two equal keys wins, and `__proto__` is a key like any other. */
-function enter(fields: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
+function setKey(fields: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
   if (key === '__proto__') Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true })
   else fields[key] = value
 }

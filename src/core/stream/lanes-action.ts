@@ -1,8 +1,8 @@
 import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
 import { createJsonReader } from './json-reader.ts'
 import { createJsonCollector } from './json-value.ts'
-import { type ContentParams, judgeContent } from './lanes-content.ts'
-import { createHeldLane, type EmitDelta, type HeldLane, type Lane, whenSpoken } from './lanes-delta.ts'
+import { type ContentParams, decideContent } from './lanes-content.ts'
+import { createHeldLane, createLazyLane, type EmitDelta, type HeldLane, type Lane } from './lanes-delta.ts'
 import { createExecLanes, type ExecLanes, type ExecSettings, execLanguage } from './lanes-exec.ts'
 import { planCard } from './lanes-plan-card.ts'
 
@@ -47,7 +47,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     },
     end() {
       for (const event of reader.end()) read(event)
-      if (self.action !== 'call_tool' || toolId === undefined) exec.refuse()
+      if (self.action !== 'call_tool' || toolId === undefined) exec.discard()
       notes?.drop()
       content?.lane.drop()
     },
@@ -55,7 +55,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   return self
 
   function spoken(artifactName: string): Lane {
-    return whenSpoken({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
+    return createLazyLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
   }
 
   /** A value of the action became known: see what it allows. */
@@ -67,16 +67,16 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     }
     if (action === 'call_tool' && toolId !== undefined) {
       const language = execLanguage(toolId)
-      if (language === undefined) exec.refuse()
+      if (language === undefined) exec.discard()
       else exec.start(language)
-    } else if (action !== undefined && action !== 'call_tool') exec.refuse()
+    } else if (action !== undefined && action !== 'call_tool') exec.discard()
     reconsiderContent()
   }
 
   function reconsiderContent() {
     if (content?.lane.state !== 'held') return
     const { field, lane } = content
-    const verdict = judgeContent({
+    const verdict = decideContent({
       action: self.action,
       toolId,
       field,
@@ -86,7 +86,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       whole: lane.ending === 'whole',
     })
     if (verdict === 'drop') lane.drop()
-    else if (verdict !== 'wait') lane.release(whenSpoken(verdict.style, () => replacer(verdict.citations), emit))
+    else if (verdict !== 'wait') lane.release(createLazyLane(verdict.style, () => replacer(verdict.citations), emit))
   }
 
   /** The lane of the string that begins here, if it has one. A key written twice begins its lane anew. */

@@ -11,7 +11,7 @@ export interface ContentParams {
 }
 
 /** What is known so far of a tool call whose content a person may watch being written. */
-export interface ContentSoFar {
+export interface ContentState {
   readonly action: string | undefined
   readonly toolId: string | undefined
   /** The parameter that holds the content. */
@@ -33,7 +33,7 @@ export function contentField(toolId: string): 'content' | 'patch' | undefined {
 }
 
 /** Content is shown only when nothing can speak against it any more: no other action, no internal file, no reference. */
-export function judgeContent(seen: ContentSoFar): ContentVerdict {
+export function decideContent(seen: ContentState): ContentVerdict {
   if (seen.action !== undefined && seen.action !== 'call_tool') return 'drop'
   if (seen.toolId !== undefined && contentField(seen.toolId) !== seen.field) return 'drop'
   if (seen.head.startsWith('ref:')) return 'drop'
@@ -49,7 +49,7 @@ export function judgeContent(seen: ContentSoFar): ContentVerdict {
   return seen.toolId === 'react.patch' ? show('canvas', path, { format: 'markdown' }) : show(channel, path, writtenFormat(path))
 }
 
-function channelOf({ params, paramsEnded }: ContentSoFar): 'canvas' | 'timeline_text' | 'wait' | 'drop' {
+function channelOf({ params, paramsEnded }: ContentState): 'canvas' | 'timeline_text' | 'wait' | 'drop' {
   const { channel } = params
   if (channel === undefined && !paramsEnded) return 'wait'
   if (channel === undefined || channel === null) return 'canvas'
@@ -93,7 +93,7 @@ function writtenFormat(path: string): Format {
 }
 
 /** `format` comes after `content` in these tools' order, too late to be waited for: then the content's first character tells. */
-function renderedFormat(toolId: string, path: string, { params, head }: ContentSoFar): Format {
+function renderedFormat(toolId: string, path: string, { params, head }: ContentState): Format {
   const declared = params.format
   const extension = extensionOf(path) ?? ''
   if (typeof declared === 'string' && Object.values(extensions).includes(declared as ChannelFormat))

@@ -22,26 +22,26 @@ export interface LaneExtra {
 }
 
 export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifactName' | 'format' | 'extra'>
-export type Ending = 'whole' | 'aborted'
+export type LaneEnd = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void
 /** What happens to text on its way out. */
-export type Rewriting = Pick<CitationReplacer, 'push' | 'flush'>
-export type MakeReplacer = (format: CitationFormat) => Rewriting
+export type TextRewriter = Pick<CitationReplacer, 'push' | 'flush'>
+export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
 export interface Lane {
   write(text: string): void
-  end(ending: Ending): void
+  end(ending: LaneEnd): void
 }
 
-export interface SpokenLane extends Lane {
+export interface LazyLane extends Lane {
   /** It has said more than blanks. */
-  readonly spoken: boolean
+  readonly visible: boolean
 }
 
-const nothing: readonly LaneDelta[] = []
+const noDeltas: readonly LaneDelta[] = []
 
 /** Collects deltas until they are taken. Most events cause one or none. */
-export function createOutbox(): { emit(delta: LaneDelta): void; take(): readonly LaneDelta[] } {
+export function createDeltaBuffer(): { emit(delta: LaneDelta): void; take(): readonly LaneDelta[] } {
   let deltas: LaneDelta[] | undefined
   return {
     emit(delta) {
@@ -49,18 +49,18 @@ export function createOutbox(): { emit(delta: LaneDelta): void; take(): readonly
       else deltas.push(delta)
     },
     take() {
-      const taken = deltas ?? nothing
+      const taken = deltas ?? noDeltas
       deltas = undefined
       return taken
     },
   }
 }
 
-const asItIs: Rewriting = { push: (text) => text, flush: () => '' }
-export const unchanged = (): Rewriting => asItIs
+const identity: TextRewriter = { push: (text) => text, flush: () => '' }
+export const withoutRewriting = (): TextRewriter => identity
 
 /** A lane may be written again after its end, when its channel comes again: the index goes on, the rewriting starts afresh. */
-export function createLane(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta): Lane {
+export function createLane(style: LaneStyle, rewritingOf: () => TextRewriter, emit: EmitDelta): Lane {
   return openLane(style, rewritingOf, emit, true)
 }
 
@@ -68,12 +68,12 @@ export function createLane(style: LaneStyle, rewritingOf: () => Rewriting, emit:
  * A lane that a person does not see until it has more to say than blanks; its end is not told either. What counts is what is left to
  * read: a citation of nothing known leaves nothing.
  */
-export function whenSpoken(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta): SpokenLane {
+export function createLazyLane(style: LaneStyle, rewritingOf: () => TextRewriter, emit: EmitDelta): LazyLane {
   return openLane(style, rewritingOf, emit, false)
 }
 
-function openLane(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelta, aloud: boolean): SpokenLane {
-  let rewriting: Rewriting | undefined
+function openLane(style: LaneStyle, rewritingOf: () => TextRewriter, emit: EmitDelta, aloud: boolean): LazyLane {
+  let rewriting: TextRewriter | undefined
   let index = 0
   let spoken = aloud
   let blank = ''
@@ -88,7 +88,7 @@ function openLane(style: LaneStyle, rewritingOf: () => Rewriting, emit: EmitDelt
     emit(deltaOf(style, index++, blank, false))
   }
   return {
-    get spoken() {
+    get visible() {
       return spoken
     },
     write(text) {
@@ -118,7 +118,7 @@ export interface HeldLane extends Lane {
   readonly state: 'held' | 'open' | 'dropped'
   /** Its first characters, and how it ended if it has. */
   readonly head: string
-  readonly ending: Ending | undefined
+  readonly ending: LaneEnd | undefined
   release(lane: Lane): void
   drop(): void
 }
@@ -132,14 +132,14 @@ export function createHeldLane(): HeldLane {
   const self = {
     state: 'held' as HeldLane['state'],
     head: '',
-    ending: undefined as Ending | undefined,
+    ending: undefined as LaneEnd | undefined,
     write(text: string) {
       self.ending = undefined
       if (self.head.length < headLength) self.head += text.slice(0, headLength - self.head.length)
       if (self.state === 'held') held += text
       else lane?.write(text)
     },
-    end(how: Ending) {
+    end(how: LaneEnd) {
       self.ending = how
       lane?.end(how)
     },

@@ -3,14 +3,14 @@ import { readContract } from '../contract/contract.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import {
+  type CreateReplacer,
   createHeldLane,
   createLane,
+  createLazyLane,
   type EmitDelta,
-  type Ending,
   type LaneDelta,
-  type MakeReplacer,
-  unchanged,
-  whenSpoken,
+  type LaneEnd,
+  withoutRewriting,
 } from './lanes-delta.ts'
 
 export interface ExecStatus {
@@ -35,7 +35,7 @@ export function execStatusDelta(executionId: string, status: ExecStatus): LaneDe
 
 export interface ExecSettings {
   readonly executionId: string
-  readonly replacer: MakeReplacer
+  readonly replacer: CreateReplacer
   readonly mimeOf: (filename: string) => string
 }
 
@@ -46,9 +46,9 @@ export interface ExecLanes {
   /** The action is whole. */
   describe(params: JsonValue | undefined, notes: string): void
   /** The action calls something else: code, if any comes, is nobody's. */
-  refuse(): void
+  discard(): void
   write(code: string): void
-  endCode(ending: Ending): void
+  endCode(ending: LaneEnd): void
   end(): void
 }
 
@@ -60,7 +60,11 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
 
   function once(subType: string, format: ChannelFormat, text: string) {
     if (text.trim() === '') return
-    const lane = createLane(execStyle(executionId, subType, format), format === 'markdown' ? () => replacer('markdown') : unchanged, emit)
+    const lane = createLane(
+      execStyle(executionId, subType, format),
+      format === 'markdown' ? () => replacer('markdown') : withoutRewriting,
+      emit,
+    )
     lane.write(text)
     lane.end('whole')
   }
@@ -70,7 +74,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
       if (started || code.state === 'dropped') return
       started = true
       emit(execStatusDelta(executionId, { status: 'gen', timings: {} }))
-      code.release(whenSpoken(execStyle(executionId, 'code_exec.code', 'text', language), unchanged, emit))
+      code.release(createLazyLane(execStyle(executionId, 'code_exec.code', 'text', language), withoutRewriting, emit))
     },
     describe(given, notes) {
       if (!started) return
@@ -78,7 +82,7 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
       if (typeof params.prog_name === 'string') once('code_exec.program.name', 'text', params.prog_name)
       once('code_exec.objective', 'markdown', notes)
     },
-    refuse() {
+    discard() {
       if (!started) code.drop()
     },
     write(text) {

@@ -3,7 +3,7 @@ import { createCitationReplacer } from '../citations/replace.ts'
 import type { ChannelEvent } from './channel.ts'
 import { parseModelJson } from './json-parse.ts'
 import { createLanes } from './lanes.ts'
-import type { Ending, LaneDelta, MakeReplacer } from './lanes-delta.ts'
+import type { CreateReplacer, LaneDelta, LaneEnd } from './lanes-delta.ts'
 import { execStatusDelta } from './lanes-exec.ts'
 
 /** Marks what went through it, and with which format. */
@@ -17,11 +17,11 @@ const marking = (format: string) => ({
 
 const mimeOf = (filename: string) => (filename.endsWith('.csv') ? 'text/csv' : 'application/octet-stream')
 
-type Stop = Ending | 'interrupted'
+type Stop = LaneEnd | 'interrupted'
 type Cut = (text: string) => readonly string[]
 
 /** `said` is channel, text, channel, text, …; the last channel is left open when the response is not whole. */
-function watchCut(said: readonly string[], stop: Stop, cut: Cut, replacer: MakeReplacer = marking) {
+function watchCut(said: readonly string[], stop: Stop, cut: Cut, replacer: CreateReplacer = marking) {
   const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer, mimeOf })
   const instances = new Map<string, number>()
   const events: ChannelEvent[] = []

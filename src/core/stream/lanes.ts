@@ -1,17 +1,17 @@
 import type { ChannelEvent } from './channel.ts'
 import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 import {
+  type CreateReplacer,
+  createDeltaBuffer,
   createHeldLane,
   createLane,
-  createOutbox,
-  type Ending,
+  createLazyLane,
   type HeldLane,
   type Lane,
   type LaneDelta,
-  type MakeReplacer,
-  type SpokenLane,
-  unchanged,
-  whenSpoken,
+  type LaneEnd,
+  type LazyLane,
+  withoutRewriting,
 } from './lanes-delta.ts'
 
 export interface LaneSettings {
@@ -19,7 +19,7 @@ export interface LaneSettings {
   readonly iteration: number
   /** Groups the `code_exec.*` deltas of this decision. */
   readonly executionId: string
-  readonly replacer: MakeReplacer
+  readonly replacer: CreateReplacer
   readonly mimeOf: (filename: string) => string
 }
 
@@ -49,31 +49,31 @@ export interface Lanes {
    * The model has stopped by itself, or was cut by the output limit: then the lane in which that happened ends as aborted.
    * An answer without any action is shown now: it means complete.
    */
-  end(ending: Ending): readonly LaneDelta[]
+  end(ending: LaneEnd): readonly LaneDelta[]
   /** The model was interrupted: what is open ends as aborted, what is held is never shown. */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined
 }
 
 export function createLanes(settings: LaneSettings): Lanes {
-  const { emit, take } = createOutbox()
+  const { emit, take } = createDeltaBuffer()
   const open = new Set<string>()
   let thinking: Lane | undefined
   let action: ActionLanes | undefined
   let channelAnswer: HeldLane | undefined
-  let shownAnswer: SpokenLane | undefined
+  let shownAnswer: LazyLane | undefined
   let actions = 0
   let channelText = ''
   let delivered: DeliveredAnswer | undefined
 
   // Each is made when something is written into it: most decisions think and act, and no more.
-  const thinkingLane = () => (thinking ??= createLane(thinkingStyle, unchanged, emit))
+  const thinkingLane = () => (thinking ??= createLane(thinkingStyle, withoutRewriting, emit))
   const actionLanes = () => (action ??= createActionLanes(settings, emit))
   const isBlank = () => action?.blank ?? true
 
   function answerLane() {
     const style = { marker: 'answer', artifactName: `react.final_answer.${settings.iteration}`, format: 'markdown' } as const
-    return whenSpoken(style, () => settings.replacer('markdown'), emit)
+    return createLazyLane(style, () => settings.replacer('markdown'), emit)
   }
 
   function showChannelAnswer() {
@@ -111,7 +111,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     }
   }
 
-  function finish(channel: string, ending: Ending) {
+  function finish(channel: string, ending: LaneEnd) {
     open.delete(channel)
     if (channel === 'thinking') thinkingLane().end(ending)
     else if (channel === 'code') actionLanes().exec.endCode(ending)
@@ -121,7 +121,7 @@ export function createLanes(settings: LaneSettings): Lanes {
 
   function showFieldAnswer() {
     const answer = action?.answer
-    if (shownAnswer?.spoken || actions !== 1 || answer === undefined || judgeAnswer() !== 'show') return
+    if (shownAnswer?.visible || actions !== 1 || answer === undefined || judgeAnswer() !== 'show') return
     const lane = answerLane()
     let text = ''
     answer.release({
@@ -131,7 +131,7 @@ export function createLanes(settings: LaneSettings): Lanes {
       },
       end: lane.end,
     })
-    if (lane.spoken) delivered = { source: 'action', text }
+    if (lane.visible) delivered = { source: 'action', text }
   }
 
   return {
@@ -155,7 +155,7 @@ export function createLanes(settings: LaneSettings): Lanes {
       return take()
     },
     answer() {
-      return delivered ?? (shownAnswer?.spoken ? { source: 'channel', text: channelText } : undefined)
+      return delivered ?? (shownAnswer?.visible ? { source: 'channel', text: channelText } : undefined)
     },
   }
 }

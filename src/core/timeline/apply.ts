@@ -1,45 +1,45 @@
-import { type Block, isHidden, withoutEmptyMeta } from '../block/envelope.ts'
-import { markUsed, putSources, removeSource } from '../sources/merge.ts'
+import { type Block, dropEmptyMeta, isHidden } from '../block/envelope.ts'
+import { applyMerge, markUsed, removeSource } from '../sources/merge.ts'
 import { type BlocksHidden, type Change, changeTime, type InboxEvent, type ResponseReceived } from './change.ts'
-import { bare } from './frame.ts'
-import { fromPayload } from './payload.ts'
-import { extended, spineOf } from './spine.ts'
-import { blocksOf, isKnownEvent, MOST_KNOWN_EVENTS, numberAfter, positionOf, type Timeline } from './timeline.ts'
+import { stripHidden } from './frame.ts'
+import { timelineFromPayload } from './payload.ts'
+import { createBuffer, extendBuffer } from './spine.ts'
+import { blocksOf, isKnownEvent, MAXIMUM_KNOWN_EVENTS, nextBlockNumber, positionOf, type Timeline } from './timeline.ts'
 
 /** Pure and total: an id that is not there (compacted away, or never was) is not an error, it is simply not changed. */
 export function applyChange(timeline: Timeline, change: Change): Timeline {
   const changed = transition(timeline, change)
   const ts = changeTime(change)
   if (ts === undefined) return changed
-  const stamped: Unseen = changed === timeline ? { ...timeline } : changed
+  const stamped: MutableTimeline = changed === timeline ? { ...timeline } : changed
   stamped.lastTs = ts
   stamped.startedAt ??= ts
   return stamped
 }
 
 /** A value that was just made and that nobody else holds yet. */
-type Unseen = { -readonly [Field in keyof Timeline]: Timeline[Field] }
+type MutableTimeline = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {
     case 'blocks.appended':
-      return append(timeline, change.blocks)
+      return appendBlocks(timeline, change.blocks)
     case 'blocks.inserted':
-      return insertAfter(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
+      return insertAfter(timeline, change.after_id, change.blocks.map(dropEmptyMeta))
     case 'range.compacted':
-      return compact(timeline, change.after_id, change.blocks.map(withoutEmptyMeta))
+      return compact(timeline, change.after_id, change.blocks.map(dropEmptyMeta))
     case 'blocks.hidden':
-      return rewrite(timeline, change.ids, hide(change, firstOf(timeline, change.ids)))
+      return editBlocks(timeline, change.ids, hideBlock(change, firstInOrder(timeline, change.ids)))
     case 'blocks.revealed':
-      return rewrite(timeline, change.ids, reveal)
+      return editBlocks(timeline, change.ids, revealBlock)
     case 'turn.opened':
       return { ...timeline, openTurn: { turn_id: change.turn_id, ts: change.ts } }
     case 'turn.closed':
-      return timeline.openTurn?.turn_id === change.turn_id ? without(timeline, 'openTurn') : timeline
+      return timeline.openTurn?.turn_id === change.turn_id ? omitField(timeline, 'openTurn') : timeline
     case 'response.received':
-      return respond(timeline, change)
+      return recordResponse(timeline, change)
     case 'sources.merged':
-      return { ...timeline, sources: putSources(timeline.sources, change) }
+      return { ...timeline, sources: applyMerge(timeline.sources, change) }
     case 'sources.used':
       return { ...timeline, sources: markUsed(timeline.sources, change.sids) }
     case 'source.removed':
@@ -47,27 +47,27 @@ function transition(timeline: Timeline, change: Change): Timeline {
     case 'title.set':
       return { ...timeline, title: change.title }
     case 'event.accepted':
-      return accept(timeline, change.event)
+      return acceptEvent(timeline, change.event)
     case 'event.folded':
       return { ...timeline, inbox: timeline.inbox.filter(({ event_id }) => !change.event_ids.includes(event_id)) }
     case 'feedback.seen':
       return { ...timeline, feedbackSeen: change.until }
     case 'timeline.imported':
-      return fromPayload(timeline, change.timeline, change.next_block)
+      return timelineFromPayload(timeline, change.timeline, change.next_block)
     default:
       return change satisfies never
   }
 }
 
 /** Costs what is new, not what is there. */
-function append(timeline: Timeline, blocks: readonly Block[]): Timeline {
+function appendBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
   if (blocks.length === 0) return timeline
-  const spine = extended(timeline.spine, timeline.size, blocks, withoutEmptyMeta)
-  return { ...timeline, spine, size: timeline.size + blocks.length, nextBlock: numberAfter(blocks, timeline.nextBlock) }
+  const spine = extendBuffer(timeline.buffer, timeline.size, blocks, dropEmptyMeta)
+  return { ...timeline, buffer: spine, size: timeline.size + blocks.length, nextBlock: nextBlockNumber(blocks, timeline.nextBlock) }
 }
 
 function insertAfter(timeline: Timeline, afterId: string, blocks: readonly Block[]): Timeline {
-  const nextBlock = numberAfter(blocks, timeline.nextBlock)
+  const nextBlock = nextBlockNumber(blocks, timeline.nextBlock)
   const position = positionOf(timeline, afterId)
   if (position === undefined) return { ...timeline, nextBlock } // its place was compacted away
   const present = blocksOf(timeline)
@@ -75,13 +75,13 @@ function insertAfter(timeline: Timeline, afterId: string, blocks: readonly Block
 }
 
 function compact(timeline: Timeline, afterId: string, blocks: readonly Block[]): Timeline {
-  const nextBlock = numberAfter(blocks, timeline.nextBlock)
+  const nextBlock = nextBlockNumber(blocks, timeline.nextBlock)
   const position = positionOf(timeline, afterId)
   const kept = position === undefined ? blocksOf(timeline) : blocksOf(timeline, position + 1)
   return { ...replaceBlocks(timeline, [...blocks, ...kept]), nextBlock }
 }
 
-function rewrite(timeline: Timeline, ids: readonly string[], edit: (block: Block) => Block): Timeline {
+function editBlocks(timeline: Timeline, ids: readonly string[], edit: (block: Block) => Block): Timeline {
   const positions = ids.flatMap((id) => positionOf(timeline, id) ?? [])
   if (positions.length === 0) return timeline
   const blocks = [...blocksOf(timeline)]
@@ -90,10 +90,10 @@ function rewrite(timeline: Timeline, ids: readonly string[], edit: (block: Block
 }
 
 function replaceBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
-  return { ...timeline, spine: spineOf(blocks), size: blocks.length }
+  return { ...timeline, buffer: createBuffer(blocks), size: blocks.length }
 }
 
-function firstOf(timeline: Timeline, ids: readonly string[]): string | undefined {
+function firstInOrder(timeline: Timeline, ids: readonly string[]): string | undefined {
   const placed = ids.flatMap((id) => {
     const position = positionOf(timeline, id)
     return position === undefined ? [] : [{ id, position }]
@@ -101,11 +101,11 @@ function firstOf(timeline: Timeline, ids: readonly string[]): string | undefined
   return placed.sort((a, b) => a.position - b.position)[0]?.id
 }
 
-function hide(change: BlocksHidden, bearer: string | undefined): (block: Block) => Block {
+function hideBlock(change: BlocksHidden, bearer: string | undefined): (block: Block) => Block {
   return (block) => ({
     ...block,
     meta: {
-      ...reveal(block).meta,
+      ...revealBlock(block).meta,
       hidden: true,
       hidden_reason: change.reason,
       ...(change.scope && { hidden_scope: change.scope }),
@@ -114,9 +114,9 @@ function hide(change: BlocksHidden, bearer: string | undefined): (block: Block) 
   })
 }
 
-const reveal = (block: Block): Block => (isHidden(block) ? bare(block) : block)
+const revealBlock = (block: Block): Block => (isHidden(block) ? stripHidden(block) : block)
 
-function respond(timeline: Timeline, response: ResponseReceived): Timeline {
+function recordResponse(timeline: Timeline, response: ResponseReceived): Timeline {
   if (response.role !== undefined) return timeline
   const ttl = response.prompt?.cache_ttl_seconds
   return { ...timeline, lastResponse: withoutText(response), cache: { touched_at: response.ts, ttl_seconds: ttl ?? null } }
@@ -133,18 +133,18 @@ function withoutText(response: ResponseReceived): Omit<ResponseReceived, 'raw'> 
 }
 
 /** The same event twice is one event, also when the first has long been folded. */
-function accept(timeline: Timeline, event: InboxEvent): Timeline {
+function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
   if (isKnownEvent(timeline, event.event_id)) return timeline
   const { knownEvents = [] } = timeline
   return {
     ...timeline,
     inbox: [...timeline.inbox, event],
     lastEvent: { event_id: event.event_id, sequence: event.sequence },
-    knownEvents: [...knownEvents.slice(1 - MOST_KNOWN_EVENTS), event.event_id],
+    knownEvents: [...knownEvents.slice(1 - MAXIMUM_KNOWN_EVENTS), event.event_id],
   }
 }
 
-function without<K extends keyof Timeline>(timeline: Timeline, key: K): Timeline {
+function omitField<K extends keyof Timeline>(timeline: Timeline, key: K): Timeline {
   const { [key]: _dropped, ...rest } = timeline
   return rest as unknown as Timeline // only optional fields are dropped: `openTurn`
 }

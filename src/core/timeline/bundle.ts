@@ -1,13 +1,13 @@
-import { completeBlock, isoTime, type LooseBlock } from '../block/complete.ts'
+import { completeBlock, type IncompleteBlock, isoTime } from '../block/complete.ts'
 import { type Block, blockNumber } from '../block/envelope.ts'
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
-import { emptyPool, mergeSources, putSources, type SourcePool } from '../sources/merge.ts'
+import { applyMerge, emptyPool, mergeSources, type SourcePool } from '../sources/merge.ts'
 import { type IncomingSource, isSid, parseSourceRow, type SourceRow } from '../sources/source.ts'
 import type { Change } from './change.ts'
 import { parsePayload, type TimelinePayload } from './payload.ts'
-import { numberAfter } from './timeline.ts'
+import { nextBlockNumber } from './timeline.ts'
 import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
 
 /** A whole conversation in one file: its three views, what they leave out, and the bytes they refer to. */
@@ -33,7 +33,7 @@ export function importChanges(bundle: Bundle): readonly Change[] {
     ...bundle.turn_logs.flatMap((log) => turnChanges(log, ts)),
     ...(bundle.archive.length > 0 ? [{ type: 'blocks.inserted' as const, after_id: '', blocks: bundle.archive }] : []),
     { type: 'sources.merged', ts, rows: pool.sources_pool, next_sid: pool.next_sid },
-    { type: 'timeline.imported', timeline, next_block: numberAfter(history, 1) },
+    { type: 'timeline.imported', timeline, next_block: nextBlockNumber(history, 1) },
   ]
 }
 
@@ -55,7 +55,7 @@ function turnChanges(log: TurnLog, ts: string): readonly Change[] {
 /** A bundle of ours, or a bare `conv.timeline.v1` from anywhere. Anything else is refused by name. */
 export function parseBundle(value: unknown): Bundle {
   if (!isObject(value)) throw invalid('a bundle must be a JSON object')
-  if (value.format === undefined && value.version === 1 && Array.isArray(value.blocks)) return fromBareTimeline(value)
+  if (value.format === undefined && value.version === 1 && Array.isArray(value.blocks)) return bundleFromTimeline(value)
   if (value.format !== 'daybook.bundle') throw invalid('not a Daybook bundle and not a conv.timeline.v1 payload')
   if (value.version !== 1) throw invalid(`bundle version ${JSON.stringify(value.version)} is not supported; this Daybook reads version 1`)
   if (typeof value.conversation_id !== 'string' || value.conversation_id === '') throw invalid('bundle.conversation_id must be text')
@@ -74,7 +74,7 @@ export function parseBundle(value: unknown): Bundle {
     archive: value.archive.map(parseBlock),
     blobs: value.blobs as Bundle['blobs'],
   }
-  checkIds(bundle)
+  checkBlockIds(bundle)
   return bundle
 }
 
@@ -111,7 +111,7 @@ function parseTurnLog(value: unknown): TurnLog {
 
 const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'
 
-function checkIds({ turn_logs, archive, timeline }: Bundle): void {
+function checkBlockIds({ turn_logs, archive, timeline }: Bundle): void {
   const entered = [...turn_logs.flatMap(({ blocks }) => blocks), ...archive]
   for (const [where, blocks] of [
     ['the history', entered],
@@ -130,12 +130,12 @@ function checkIds({ turn_logs, archive, timeline }: Bundle): void {
  * The seeds' payload carries no ids, no logs and only a snapshot of the pool: they are made from what is there. It starts at its latest
  * summary; one that does not is cut there, and what stood before is history.
  */
-function fromBareTimeline(given: { readonly [key: string]: unknown }): Bundle {
-  const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...given, ...inUtc(given) }
+function bundleFromTimeline(given: { readonly [key: string]: unknown }): Bundle {
+  const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...given, ...timesInUtc(given) }
   const now = value.ts ?? new Date(0).toISOString()
   const numbered = (value.blocks as readonly unknown[]).map((block, index) => {
     if (!isObject(block) || typeof block.type !== 'string') throw invalid('every block of a timeline needs a type')
-    return completeBlock(block as unknown as LooseBlock, { number: index + 1, turnId: 'turn_imported', now })
+    return completeBlock(block as unknown as IncompleteBlock, { number: index + 1, turnId: 'turn_imported', now })
   })
   const { blocks } = parsePayload({ ...value, blocks: numbered })
   const isSummary = ({ type }: Block) => type === 'conv.range.summary'
@@ -149,14 +149,14 @@ function fromBareTimeline(given: { readonly [key: string]: unknown }): Bundle {
     conversation_id: conversationId,
     timeline,
     sources_pool: parsePool({ sources_pool: pool.rows, next_sid: pool.next_sid }),
-    turn_logs: [...byTurn(blocks.filter((block) => !isSummary(block)))].flatMap(([turnId, own]) => turnLogOf(turnId, own) ?? []),
+    turn_logs: [...changesByTurn(blocks.filter((block) => !isSummary(block)))].flatMap(([turnId, own]) => turnLogOf(turnId, own) ?? []),
     archive: blocks.slice(0, latest).filter(isSummary),
     blobs: {},
   }
 }
 
 /** Each turn with the change that would have entered its blocks, in order of first occurrence. */
-function byTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly Change[]> {
+function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly Change[]> {
   const turns = new Map<string, Block[]>()
   for (const block of blocks) {
     const own = turns.get(block.turn_id)
@@ -167,7 +167,7 @@ function byTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly Change[]
 }
 
 /** Times that are not text or a number are left for the parser to refuse. */
-function inUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
+function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
   const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {
     const given = value[key]
     const time = typeof given === 'string' || typeof given === 'number' ? isoTime(given) : undefined
@@ -184,7 +184,7 @@ function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
     if (row.sid === undefined || named.has(row.sid)) others.push(row)
     else named.set(row.sid, { ...row, sid: row.sid })
   }
-  return mergeSources(putSources(emptyPool, { rows: [...named.values()], next_sid: 1 }), others).pool
+  return mergeSources(applyMerge(emptyPool, { rows: [...named.values()], next_sid: 1 }), others).pool
 }
 
 const invalid = (message: string) => new Failure('bundle.invalid', message)

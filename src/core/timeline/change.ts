@@ -103,16 +103,16 @@ export interface PromptRecord {
   readonly points?: readonly number[]
   /** Hash of everything up to and with each mark, the system text apart. */
   readonly segments?: readonly number[]
-  readonly system?: SystemPrint
+  readonly system?: SystemFingerprint
   /** Of what follows the last stable block, sources and announce: how many characters; and what, when `recordPrompts` is set. */
   readonly tail?: { readonly size: number; readonly text?: string }
-  readonly shown?: ShownPrint
+  readonly shown?: ShownFingerprints
   readonly estimated_tokens?: number
   readonly cache_ttl_seconds?: number | null
 }
 
 /** The system text: all of it, its catalogue of tools, and how many characters it has. */
-export interface SystemPrint {
+export interface SystemFingerprint {
   readonly hash: number
   readonly tools: number
   readonly size: number
@@ -122,7 +122,7 @@ export interface SystemPrint {
  * The blocks that were shown, each by a short hash. Only those that the prompt before did not show at the same place:
  * what a conversation stores of its prompts grows with what is new.
  */
-export interface ShownPrint {
+export interface ShownFingerprints {
   readonly from: number
   readonly hashes: readonly number[]
   /** Of all blocks shown, from the first. */
@@ -164,7 +164,7 @@ export function changeTime(change: Change): string | undefined {
 }
 
 /** The blocks a change brings along, whatever it does with them. */
-export function blocksIn(change: Change): readonly Block[] {
+export function blocksOfChange(change: Change): readonly Block[] {
   switch (change.type) {
     case 'blocks.appended':
     case 'blocks.inserted':
@@ -173,8 +173,8 @@ export function blocksIn(change: Change): readonly Block[] {
     case 'timeline.imported':
       return change.timeline.blocks
     default:
-      return none
+      return noBlocks
   }
 }
 
-const none: readonly Block[] = []
+const noBlocks: readonly Block[] = []

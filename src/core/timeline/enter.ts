@@ -1,9 +1,9 @@
-import { completeBlock, type LooseBlock } from '../block/complete.ts'
+import { completeBlock, type IncompleteBlock } from '../block/complete.ts'
 import { type Block, blockId, type Draft } from '../block/envelope.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Numbers drafts in the order they are entered. */
-export function enter(timeline: Pick<Timeline, 'nextBlock'>, drafts: readonly Draft[]): readonly Block[] {
+export function assignIds(timeline: Pick<Timeline, 'nextBlock'>, drafts: readonly Draft[]): readonly Block[] {
   return drafts.map((draft, index) => numbered(draft, blockId(timeline.nextBlock + index)))
 }
 
@@ -29,7 +29,7 @@ function numbered(draft: Draft, id: string): Block {
 /** The same for blocks that a stranger hands in: what they lack is filled from the turn at hand. */
 export function enterLoose(
   timeline: Pick<Timeline, 'nextBlock'>,
-  blocks: readonly LooseBlock[],
+  blocks: readonly IncompleteBlock[],
   turn: { readonly turnId: string; readonly now: string },
 ): readonly Block[] {
   return blocks.map((block, index) => completeBlock(block, { ...turn, number: timeline.nextBlock + index }))

@@ -1,4 +1,4 @@
-import { bytesOf } from '../block/envelope.ts'
+import { blobRefsOf } from '../block/envelope.ts'
 import { Failure } from '../failure.ts'
 import type { Bundle } from './bundle.ts'
 import { turnIdsOf } from './turns.ts'
@@ -11,7 +11,7 @@ export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
   const at = atTurn ?? finished.at(-1)
   const end = at === undefined ? -1 : finished.indexOf(at)
-  if (at === undefined || end < 0) throw noTurn(bundle.conversation_id, atTurn, finished.at(-1))
+  if (at === undefined || end < 0) throw noSuchTurn(bundle.conversation_id, atTurn, finished.at(-1))
   const kept = new Set(finished.slice(0, end + 1))
   const { timeline } = bundle
   const last = timeline.blocks.findLastIndex(({ turn_id }) => kept.has(turn_id))
@@ -21,7 +21,7 @@ export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const blocks = timeline.blocks.slice(0, last + 1)
   const turn_logs = bundle.turn_logs.filter(({ turn_id }) => kept.has(turn_id))
   const needed = new Set(
-    [...blocks, ...turn_logs.flatMap((log) => log.blocks), ...bundle.archive].flatMap(bytesOf).map(({ sha256 }) => sha256),
+    [...blocks, ...turn_logs.flatMap((log) => log.blocks), ...bundle.archive].flatMap(blobRefsOf).map(({ sha256 }) => sha256),
   )
   return {
     ...bundle,
@@ -38,7 +38,7 @@ export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   }
 }
 
-function noTurn(conversationId: string, wanted: string | undefined, latest: string | undefined): Failure {
+function noSuchTurn(conversationId: string, wanted: string | undefined, latest: string | undefined): Failure {
   const instead = `there is no finished turn ${wanted}: name one that is, the latest is ${latest}`
   const what = wanted === undefined || latest === undefined ? 'there is no finished turn to fork from yet' : instead
   return new Failure('change.invalid', `${conversationId}: ${what}`)

@@ -8,8 +8,8 @@ import { parsePayload } from './payload.ts'
 type Check = (value: unknown) => string | undefined
 
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'must be a string')
-const amount: Check = (value) => (typeof value === 'number' ? undefined : 'must be a number')
-const whole: Check = (value) => (Number.isSafeInteger(value) ? undefined : 'must be a whole number')
+const number: Check = (value) => (typeof value === 'number' ? undefined : 'must be a number')
+const integer: Check = (value) => (Number.isSafeInteger(value) ? undefined : 'must be a whole number')
 const optional =
   (check: Check): Check =>
   (value) =>
@@ -18,7 +18,7 @@ const nullable =
   (check: Check): Check =>
   (value) =>
     value === null ? undefined : check(value)
-const among = (...words: readonly string[]): Check => {
+const oneOf = (...words: readonly string[]): Check => {
   const known: ReadonlySet<unknown> = new Set(words)
   return (value) => (known.has(value) ? undefined : `must be one of ${words.join(', ')}`)
 }
@@ -45,7 +45,7 @@ const object = (fields: { readonly [name: string]: Check }): Check => {
 }
 
 /** Our own parsers as checks: their Failure is the message. */
-const by =
+const parsedBy =
   (parse: (value: unknown) => unknown): Check =>
   (value) => {
     try {
@@ -58,42 +58,42 @@ const by =
   }
 
 const texts = list(text)
-const sids = list(whole)
-const blocks = list(by(parseBlock))
+const sids = list(integer)
+const blocks = list(parsedBy(parseBlock))
 const usage = object({
-  uncached: amount,
-  cache_read: amount,
-  cache_write: amount,
-  cache_write_long: optional(amount),
-  output: amount,
+  uncached: number,
+  cache_read: number,
+  cache_write: number,
+  cache_write_long: optional(number),
+  output: number,
 })
 const event = object({
   event_id: text,
-  sequence: whole,
-  kind: among('followup', 'steer', 'feedback', 'external'),
+  sequence: integer,
+  kind: oneOf('followup', 'steer', 'feedback', 'external'),
   ts: text,
   text,
-  keeps: optional(list(object({ sha256: text, size: amount }))),
+  keeps: optional(list(object({ sha256: text, size: number }))),
 })
 
 /** Every type of change, with the fields it must have. */
-const changes: { readonly [Type in Change['type']]: Check } = {
+const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'turn.opened': object({ turn_id: text, ts: text }),
-  'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(amount) }),
+  'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(number) }),
   'blocks.appended': object({ blocks }),
   'blocks.inserted': object({ after_id: text, blocks }),
   'range.compacted': object({ after_id: text, blocks, covered: texts }),
   'blocks.hidden': object({
     ids: texts,
     replacement_text: text,
-    reason: among('hide', 'cache_ttl', 'cache_ttl_light', 'compaction'),
-    scope: optional(among('old_turn', 'recent')),
+    reason: oneOf('hide', 'cache_ttl', 'cache_ttl_light', 'compaction'),
+    scope: optional(oneOf('old_turn', 'recent')),
   }),
   'blocks.revealed': object({ ids: texts }),
   'response.received': object({
     turn_id: text,
     ts: text,
-    iteration: whole,
+    iteration: integer,
     call_id: text,
     raw: text,
     finish_reason: text,
@@ -101,21 +101,21 @@ const changes: { readonly [Type in Change['type']]: Check } = {
     prompt: optional(object({})),
     retried: optional(list(object({ usage }))),
   }),
-  'sources.merged': object({ ts: text, rows: list(object({ sid: whole })), next_sid: whole }), // rows are additive; the sid is what counts
+  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // rows are additive; the sid is what counts
   'sources.used': object({ ts: text, sids }),
-  'source.removed': object({ ts: text, sid: whole }),
+  'source.removed': object({ ts: text, sid: integer }),
   'title.set': object({ ts: text, title: text }),
   'event.accepted': object({ event }),
   'event.folded': object({ ts: text, event_ids: texts, turn_id: nullable(text) }),
   'feedback.seen': object({ ts: text, until: text }),
-  'timeline.imported': object({ timeline: by(parsePayload), next_block: whole }),
+  'timeline.imported': object({ timeline: parsedBy(parsePayload), next_block: integer }),
 }
 
 /** A row of a journal, checked. Fields of a later version stay; a type of a later version is refused, because applying it is not possible. */
 export function parseChange(value: unknown): Change {
   const type = isObject(value) ? value.type : undefined
-  const known = typeof type === 'string' && Object.hasOwn(changes, type)
-  const problem = known ? changes[type as Change['type']](value) : `type ${JSON.stringify(type)} is unknown`
+  const known = typeof type === 'string' && Object.hasOwn(changeChecks, type)
+  const problem = known ? changeChecks[type as Change['type']](value) : `type ${JSON.stringify(type)} is unknown`
   if (problem !== undefined) throw new Failure('change.invalid', `not a change: ${known ? type : ''}${problem}`)
   return value as Change // every field that the union names was just checked
 }

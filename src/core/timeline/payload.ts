@@ -1,11 +1,11 @@
-import { type Block, withoutEmptyMeta } from '../block/envelope.ts'
+import { type Block, dropEmptyMeta } from '../block/envelope.ts'
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
 import { compactSnapshot } from '../sources/snapshot.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { spineOf } from './spine.ts'
-import { blockAt, blocksOf, numberAfter, type Timeline } from './timeline.ts'
+import { createBuffer } from './spine.ts'
+import { blockAt, blocksOf, nextBlockNumber, type Timeline } from './timeline.ts'
 import { turnIdsOf } from './turns.ts'
 
 /** `conv.timeline.v1`: the visible slice as others read it. A view; the journal is the truth. */
@@ -47,12 +47,12 @@ export function toPayload(timeline: Timeline): TimelinePayload {
 }
 
 /** The value that the payload describes. The pool comes by its own changes; nothing is open or waiting in an import. */
-export function fromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
+export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
   const { sources } = timeline
   return {
-    spine: spineOf(payload.blocks.map(withoutEmptyMeta)),
+    buffer: createBuffer(payload.blocks.map(dropEmptyMeta)),
     size: payload.blocks.length,
-    nextBlock: numberAfter(payload.blocks, Math.max(nextBlock, timeline.nextBlock)),
+    nextBlock: nextBlockNumber(payload.blocks, Math.max(nextBlock, timeline.nextBlock)),
     sources,
     inbox: [],
     ...(payload.conversation_title !== null && { title: payload.conversation_title }),
@@ -78,29 +78,29 @@ export function parsePayload(value: unknown): TimelinePayload {
   if (value.version !== 1) throw invalid(`timeline.version must be 1, not ${JSON.stringify(value.version)}`)
   if (!Array.isArray(value.blocks)) throw invalid('timeline.blocks must be a list')
   if (value.sources_pool !== undefined && !Array.isArray(value.sources_pool)) throw invalid('timeline.sources_pool must be a list')
-  for (const key of texts) if (!isOptional(value[key], 'string')) throw invalid(`timeline.${key} must be text or null`)
-  for (const key of numbers) if (!isOptional(value[key], 'number')) throw invalid(`timeline.${key} must be a number or null`)
+  for (const key of textFields) if (!isOptional(value[key], 'string')) throw invalid(`timeline.${key} must be text or null`)
+  for (const key of numberFields) if (!isOptional(value[key], 'number')) throw invalid(`timeline.${key} must be a number or null`)
   if (!isTime(value.cache_last_touch_at)) throw invalid('timeline.cache_last_touch_at is no time in seconds')
   if (!(value.sources_pool ?? []).every(isObject)) throw invalid('timeline.sources_pool must hold rows')
   if (!isAbsent(value.forked_from) && !isFork(value.forked_from)) throw invalid('timeline.forked_from must name a conversation and a turn')
-  return assemble(value, value.blocks.map(parseBlock))
+  return buildPayload(value, value.blocks.map(parseBlock))
 }
 
 /** For whoever looks at a file of unknown origin: wrong parts are read as absent, never refused. */
 export function parsePayloadLeniently(value: unknown): TimelinePayload {
   const fields = isObject(value) ? value : {}
-  const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(blockOrNothing) : []
+  const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(parseBlockOrSkip) : []
   const clean = Object.fromEntries(
-    [...texts.map((key) => [key, 'string'] as const), ...numbers.map((key) => [key, 'number'] as const)].map(([key, type]) => [
+    [...textFields.map((key) => [key, 'string'] as const), ...numberFields.map((key) => [key, 'number'] as const)].map(([key, type]) => [
       key,
       isOptional(fields[key], type) ? fields[key] : null,
     ]),
   )
   const touched = isTime(fields.cache_last_touch_at) ? {} : { cache_last_touch_at: null }
-  return assemble({ ...fields, ...clean, ...touched }, blocks)
+  return buildPayload({ ...fields, ...clean, ...touched }, blocks)
 }
 
-const texts = [
+const textFields = [
   'ts',
   'conversation_title',
   'conversation_started_at',
@@ -110,11 +110,11 @@ const texts = [
 ] as const
 /** A date reaches so far from 1970, either way. */
 const MAXIMUM_SECONDS = 8.64e12
-const numbers = ['cache_last_touch_at', 'cache_last_ttl_seconds', 'last_external_event_seq'] as const
+const numberFields = ['cache_last_touch_at', 'cache_last_ttl_seconds', 'last_external_event_seq'] as const
 
-function assemble(fields: Readonly<Record<string, unknown>>, blocks: readonly Block[]): TimelinePayload {
-  const text = (key: (typeof texts)[number]) => (fields[key] as string | null | undefined) ?? null
-  const number = (key: (typeof numbers)[number]) => (fields[key] as number | null | undefined) ?? null
+function buildPayload(fields: Readonly<Record<string, unknown>>, blocks: readonly Block[]): TimelinePayload {
+  const text = (key: (typeof textFields)[number]) => (fields[key] as string | null | undefined) ?? null
+  const number = (key: (typeof numberFields)[number]) => (fields[key] as number | null | undefined) ?? null
   const forked = fields.forked_from
   return {
     version: 1,
@@ -134,7 +134,7 @@ function assemble(fields: Readonly<Record<string, unknown>>, blocks: readonly Bl
   }
 }
 
-function blockOrNothing(value: unknown): readonly Block[] {
+function parseBlockOrSkip(value: unknown): readonly Block[] {
   try {
     return [parseBlock(value)]
   } catch (error) {

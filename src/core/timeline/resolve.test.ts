@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { compact, drawn, noted, open, turn, turns } from '../../../test/support/compact.ts'
 import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
-import { call, completion, entered, header, minute, place, prompt, result } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
 import { artifactContent, artifactDigest, type Block, type Draft, notice, toolResult, userEvent } from '../block/index.ts'
 import { applyChange } from './apply.ts'
-import { type History, type Resolved, resolvePath } from './resolve.ts'
+import { type BlockHistory, type Resolution, resolvePath } from './resolve.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
 import { turnIndexText } from './turn-index.ts'
 
-const historyOf = (...timelines: readonly Timeline[]): History => {
+const historyOf = (...timelines: readonly Timeline[]): BlockHistory => {
   const blocks = [...new Map(timelines.flatMap((timeline) => blocksOf(timeline)).map((block) => [block.id, block])).values()]
   return {
     atPath: (path) => blocks.filter((block) => block.path === path),
     ofTurn: (turnId) => blocks.filter(({ turn_id }) => turn_id === turnId),
   }
 }
-const nothing: History = { atPath: () => [], ofTurn: () => [] }
-const unread: History = { atPath: () => undefined, ofTurn: () => undefined }
+const nothing: BlockHistory = { atPath: () => [], ofTurn: () => [] }
+const unread: BlockHistory = { atPath: () => undefined, ofTurn: () => undefined }
 const written = (path: string, text: string, callId = 'w1') => [
   call(callId, 'react.write', 't1', 7),
-  artifactDigest(place(callId, 't1', 7), { artifact_path: path, mime: 'text/markdown', kind: 'display' }),
-  artifactContent(place(callId, 't1', 7), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
+  artifactDigest(blockOrigin(callId, 't1', 7), { artifact_path: path, mime: 'text/markdown', kind: 'display' }),
+  artifactContent(blockOrigin(callId, 't1', 7), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
 ]
-const textOf = (resolved: Resolved): string | undefined => {
+const textOf = (resolved: Resolution): string | undefined => {
   if (resolved.status === 'blocks') return resolved.blocks.at(-1)?.text
   if (resolved.status === 'artifact') return resolved.artifact.text
   return resolved.status === 'view' ? resolved.text : undefined
@@ -34,8 +34,8 @@ describe('a patched artifact', () => {
   const patched = (meta: object) => {
     const digest = { artifact_path: path, mime: 'text/html', visibility: 'internal' as const }
     return [
-      artifactDigest(place('p1', 't1', 8), digest),
-      artifactContent(place('p1', 't1', 8), {
+      artifactDigest(blockOrigin('p1', 't1', 8), digest),
+      artifactContent(blockOrigin('p1', 't1', 8), {
         path,
         mime: 'text/markdown',
         text: '@@ -1 +1 @@',
@@ -50,14 +50,18 @@ describe('a patched artifact', () => {
   }
 
   it('has the bytes that the patch left, and neither the diff nor the old text', () => {
-    expect(resolved({ keeps: [whole], visibility: 'external' })).toMatchObject({ blob: whole, callId: 'p1', about: { mime: 'text/html' } })
+    expect(resolved({ keeps: [whole], visibility: 'external' })).toMatchObject({
+      blob: whole,
+      callId: 'p1',
+      metadata: { mime: 'text/html' },
+    })
     expect(resolved({ keeps: [whole], visibility: 'external' })).not.toHaveProperty('text')
     expect(resolved({})).not.toHaveProperty('text')
   })
 
   it('is as visible as its content block says; the digest of the patch speaks of the patch', () => {
-    expect(resolved({ visibility: 'external' })?.about.visibility).toBe('external')
-    expect(resolved({ visibility: 'internal' })?.about.visibility).toBe('internal')
+    expect(resolved({ visibility: 'external' })?.metadata.visibility).toBe('external')
+    expect(resolved({ visibility: 'internal' })?.metadata.visibility).toBe('internal')
   })
 
   it('has its text again when it is written anew', () => {
@@ -130,7 +134,7 @@ describe('an address leads', () => {
     expect(resolvePath(gone, 'fi:t1.files/a.md', nothing)).toMatchObject({
       status: 'artifact',
       from: 'digest',
-      artifact: { about: { mime: 'text/markdown' } },
+      artifact: { metadata: { mime: 'text/markdown' } },
     })
   })
 
@@ -175,14 +179,14 @@ describe('the turn index', () => {
       { sid: 3, url: 'https://a.example' },
       { sid: 4, url: 'https://b.example' },
     ])
-    const blocks: readonly Block[] = entered([
+    const blocks: readonly Block[] = withIds([
       header('t1'),
       prompt('top 3 places?\nplease'),
       call('s1'),
-      toolResult(place('s1'), { mime: 'application/json', text: rows }),
+      toolResult(blockOrigin('s1'), { mime: 'application/json', text: rows }),
       call('x1', 'exec_tools.execute_code_python', 't1', 1),
-      notice(place('x1', 't1', 1), { code: 'tool_error', message: 'no file' }),
-      toolResult(place('x1', 't1', 1), { mime: 'application/json', text: '{"error":{"code":"boom"}}' }),
+      notice(blockOrigin('x1', 't1', 1), { code: 'tool_error', message: 'no file' }),
+      toolResult(blockOrigin('x1', 't1', 1), { mime: 'application/json', text: '{"error":{"code":"boom"}}' }),
       ...written('fi:t1.files/a.md', 'tea'),
       ...noted('t1', 'n', '[P] milk'),
       userEvent('followup', 't1', minute(1), { messageId: 'm1', text: 'and Rome' }),
@@ -223,7 +227,7 @@ describe('the turn index', () => {
 
   it('shows nothing of types that nobody writes, whatever they are called', () => {
     const types = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
-    const blocks = entered(types.map((type) => ({ ...prompt('x'), type, path: 'ar:t1.odd' })))
+    const blocks = withIds(types.map((type) => ({ ...prompt('x'), type, path: 'ar:t1.odd' })))
     expect(turnIndexText({ turn_id: 't1', ts: null, end_ts: null, blocks, sources_used: [] })).not.toContain('odd')
   })
 

@@ -5,7 +5,7 @@ import { summaryView } from '../compaction/view.ts'
 import { type FilePath, formatPath, type LatestPlanPath, parsePath, type RecordPath, type ToolPath } from '../path/logical.ts'
 import { selectSources } from '../sources/select.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { type Artifact, artifactIn, findArtifact } from './artifacts.ts'
+import { type Artifact, artifactFromBlocks, findArtifact } from './artifacts.ts'
 import { blockAt, blocksAtPath, blocksOfTurn, type Timeline } from './timeline.ts'
 import { turnIndexText } from './turn-index.ts'
 
@@ -13,12 +13,12 @@ import { turnIndexText } from './turn-index.ts'
  * What was ever entered, as far as somebody has looked. Undefined means that nobody has: `resolvePath` then says what to look up, and
  * is asked again. Lists are oldest first; empty means there is nothing.
  */
-export interface History {
+export interface BlockHistory {
   atPath(path: string): readonly Block[] | undefined
   ofTurn(turnId: string): readonly Block[] | undefined
 }
 
-export type Resolved =
+export type Resolution =
   /** `blocks` at the address, oldest first; `from` tells whether they are in the timeline or only in its journal. */
   | { readonly status: 'blocks'; readonly path: string; readonly blocks: readonly Block[]; readonly from: 'timeline' | 'history' }
   | { readonly status: 'artifact'; readonly path: string; readonly artifact: Artifact; readonly from: 'timeline' | 'history' | 'digest' }
@@ -32,7 +32,7 @@ export type Resolved =
   | { readonly status: 'not_a_logical_path' }
 
 /** What an address leads to: the timeline first, then all history. Hidden blocks can be found like any other. */
-export function resolvePath(timeline: Timeline, text: string, history: History): Resolved {
+export function resolvePath(timeline: Timeline, text: string, history: BlockHistory): Resolution {
   const parsed = parsePath(text)
   if (parsed === undefined) return { status: 'not_a_logical_path' }
   const path = formatPath(parsed)
@@ -43,16 +43,18 @@ export function resolvePath(timeline: Timeline, text: string, history: History):
     case 'so':
       return { status: 'sources', path, ...selectSources(timeline.sources, parsed.sids) }
     case 'ar':
-      return parsed.kind === 'latest-plan' ? latestPlan(timeline, parsed, path, history) : record(timeline, parsed, path, history)
+      return parsed.kind === 'latest-plan'
+        ? resolveLatestPlan(timeline, parsed, path, history)
+        : resolveRecord(timeline, parsed, path, history)
     case 'su':
     case 'ws':
-      return record(timeline, parsed, path, history)
+      return resolveRecord(timeline, parsed, path, history)
     case 'tc':
-      return toolRecord(timeline, parsed, path, history)
+      return resolveToolRecord(timeline, parsed, path, history)
     case 'fi':
       if (parsed.kind === 'folder') return { status: 'elsewhere', path, where: 'folder' }
-      if (parsed.kind === 'file') return file(timeline, parsed, path, history)
-      return toolRecord(timeline, { turn: parsed.turn, call: parsed.call, record: 'code' }, path, history)
+      if (parsed.kind === 'file') return resolveFile(timeline, parsed, path, history)
+      return resolveToolRecord(timeline, { turn: parsed.turn, call: parsed.call, record: 'code' }, path, history)
     default:
       return parsed satisfies never
   }
@@ -60,9 +62,9 @@ export function resolvePath(timeline: Timeline, text: string, history: History):
 
 type CallRecord = Pick<ToolPath, 'turn' | 'call' | 'record'>
 
-function toolRecord(timeline: Timeline, record: CallRecord, path: string, history: History): Resolved {
-  const found = atPath(timeline, path, history)
-  return found.status === 'missing' ? atPath(timeline, olderSpelling(record), history) : found
+function resolveToolRecord(timeline: Timeline, record: CallRecord, path: string, history: BlockHistory): Resolution {
+  const found = resolveBlocks(timeline, path, history)
+  return found.status === 'missing' ? resolveBlocks(timeline, olderSpelling(record), history) : found
 }
 
 /** Imported timelines keep their paths as they were written. */
@@ -71,15 +73,15 @@ function olderSpelling({ turn, call, record: name }: CallRecord): string {
   return `tc:${turn}.tool_calls.${call}.${{ call: 'in.json', result: 'out.json', notice: 'notice.json' }[name]}`
 }
 
-function record(timeline: Timeline, { space, turn, record: name }: RecordPath, path: string, history: History): Resolved {
-  if (space === 'ar' && name === 'react.turn.index') return turnIndex(timeline, turn, path, history)
-  const found = atPath(timeline, path, history)
+function resolveRecord(timeline: Timeline, { space, turn, record: name }: RecordPath, path: string, history: BlockHistory): Resolution {
+  if (space === 'ar' && name === 'react.turn.index') return resolveTurnIndex(timeline, turn, path, history)
+  const found = resolveBlocks(timeline, path, history)
   const summary = found.status === 'blocks' ? found.blocks.findLast(({ type }) => type === 'conv.range.summary') : undefined
   return summary ? { status: 'view', path, text: summaryView(summary) } : found
 }
 
 /** What a compaction carried along is a copy: it answers only when nothing else does. */
-function atPath(timeline: Timeline, path: string, history: History): Resolved {
+function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory): Resolution {
   const visible = blocksAtPath(timeline, path)
   const own = visible.filter(({ meta }) => meta?.preserved_by_compaction !== true)
   if (own.length > 0) return { status: 'blocks', path, blocks: own, from: 'timeline' }
@@ -92,7 +94,7 @@ function atPath(timeline: Timeline, path: string, history: History): Resolved {
 }
 
 /** The journal's own order of the turn; what is visible of it answers only where the journal was let go. */
-function turnIndex(timeline: Timeline, turn: string, path: string, history: History): Resolved {
+function resolveTurnIndex(timeline: Timeline, turn: string, path: string, history: BlockHistory): Resolution {
   const logged = history.ofTurn(turn)
   if (logged === undefined) return { status: 'look', at: { turn } }
   const blocks = logged.length > 0 ? logged : blocksOfTurn(timeline, turn)
@@ -103,50 +105,50 @@ function turnIndex(timeline: Timeline, turn: string, path: string, history: Hist
 }
 
 /** Content makes an artifact whole; metadata alone is the last answer, and still says what there was. */
-function file(timeline: Timeline, { turn }: FilePath, path: string, history: History): Resolved {
+function resolveFile(timeline: Timeline, { turn }: FilePath, path: string, history: BlockHistory): Resolution {
   const visible = findArtifact(timeline, path)
   if (visible && hasContent(visible)) return { status: 'artifact', path, artifact: visible, from: 'timeline' }
   const older = history.atPath(path)
   if (older === undefined) return { status: 'look', at: { path } }
-  const past = artifactIn(older, path)
+  const past = artifactFromBlocks(older, path)
   if (past && hasContent(past)) return { status: 'artifact', path, artifact: visible ? { ...past, ...visible } : past, from: 'history' }
   if (visible) return { status: 'artifact', path, artifact: visible, from: 'timeline' }
   if (past) return { status: 'artifact', path, artifact: past, from: 'history' }
   const logged = history.ofTurn(turn)
   if (logged === undefined) return { status: 'look', at: { turn } }
-  const described = artifactIn(logged, path)
+  const described = artifactFromBlocks(logged, path)
   if (described) return { status: 'artifact', path, artifact: described, from: 'history' }
-  const indexed = fromDigest(timeline, path)
+  const indexed = artifactFromDigest(timeline, path)
   return indexed ? { status: 'artifact', path, artifact: indexed, from: 'digest' } : { status: 'missing', path }
 }
 
 const hasContent = ({ text, blob, base64 }: Artifact) => text !== undefined || blob !== undefined || base64 !== undefined
 
 /** The latest summary's index; its entries are cumulative. */
-const digestOf = (timeline: Timeline) => {
+const compactionDigestOf = (timeline: Timeline) => {
   const first = blockAt(timeline, 0)
   return first?.type === 'conv.range.summary' ? readCompactionDigest(first) : undefined
 }
 
-function fromDigest(timeline: Timeline, path: string): Artifact | undefined {
-  const entry = digestOf(timeline)?.artifacts.find(({ artifact_path }) => artifact_path === path)
+function artifactFromDigest(timeline: Timeline, path: string): Artifact | undefined {
+  const entry = compactionDigestOf(timeline)?.artifacts.find(({ artifact_path }) => artifact_path === path)
   if (!entry) return undefined
   const { tool_id: toolId, tool_call_id: callId, kind, mime, physical_path: physical } = entry
   return {
     path,
     kind: kind === 'file' ? 'file' : 'display',
-    about: { artifact_path: path, ...(mime !== undefined && { mime }), ...(physical !== undefined && { physical_path: physical }) },
+    metadata: { artifact_path: path, ...(mime !== undefined && { mime }), ...(physical !== undefined && { physical_path: physical }) },
     ...(callId !== undefined && { callId }),
     ...(toolId !== undefined && { toolId }),
   }
 }
 
-function latestPlan(timeline: Timeline, { planId }: LatestPlanPath, path: string, history: History): Resolved {
+function resolveLatestPlan(timeline: Timeline, { planId }: LatestPlanPath, path: string, history: BlockHistory): Resolution {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
     if (block && readPlan(block)?.plan_id === planId) return { status: 'blocks', path, blocks: [block], from: 'timeline' }
   }
-  const snapshot = digestOf(timeline)?.plans.find(({ plan_id }) => plan_id === planId)?.snapshot_path
+  const snapshot = compactionDigestOf(timeline)?.plans.find(({ plan_id }) => plan_id === planId)?.snapshot_path
   if (snapshot === undefined) return { status: 'missing', path }
   const older = history.atPath(snapshot)
   if (older === undefined) return { status: 'look', at: { path: snapshot } }

@@ -1,4 +1,4 @@
-import { type Block, callOf } from '../block/envelope.ts'
+import { type Block, callIdOf } from '../block/envelope.ts'
 
 /** One model call and everything it led to. `end` is the position of its last block. */
 export interface Round {
@@ -8,7 +8,7 @@ export interface Round {
   readonly end: number
 }
 
-const closing: ReadonlySet<string> = new Set([
+const closingTypes: ReadonlySet<string> = new Set([
   'assistant.completion',
   'react.completion',
   'react.turn.finalize',
@@ -24,9 +24,9 @@ const closing: ReadonlySet<string> = new Set([
 export function roundKey(block: Block): string | undefined {
   const iteration = block.meta?.iteration
   if (typeof iteration === 'number') return `${block.turn_id}#${iteration}`
-  const call = callOf(block)
+  const call = callIdOf(block)
   if (call !== undefined) return `${block.turn_id}@${call}`
-  return closing.has(block.type) ? `${block.turn_id}#end` : undefined
+  return closingTypes.has(block.type) ? `${block.turn_id}#end` : undefined
 }
 
 /** The same as a number, from 0, by order of the rounds' first blocks. What says its decision needs no key. */

@@ -1,5 +1,5 @@
 import { readDigest } from '../block/digest.ts'
-import { type Block, callOf } from '../block/envelope.ts'
+import { type Block, callIdOf } from '../block/envelope.ts'
 import { canonicalPath } from '../path/logical.ts'
 
 /**
@@ -12,15 +12,15 @@ import { canonicalPath } from '../path/logical.ts'
  * Appending to the newest value pushes onto the shared spine; appending to an older one copies first. Whoever holds a value
  * looks only below its size, so no value ever changes.
  */
-export interface Spine {
+export interface BlockBuffer {
   readonly blocks: Block[]
-  readonly index: SpineIndex
+  readonly index: BlockIndex
 }
 
 /** Where blocks are, by what they say of themselves. Filled in when someone looks, so that entering a block stays cheap. */
-export interface SpineIndex {
+export interface BlockIndex {
   /** How many blocks it knows. */
-  known: number
+  indexed: number
   readonly byId: Map<string, number>
   readonly byPath: Map<string, number[]>
   readonly byCall: Map<string, number[]>
@@ -29,37 +29,37 @@ export interface SpineIndex {
   readonly byArtifact: Map<string, number[]>
 }
 
-export const emptySpine = (): Spine => spineOf([])
+export const emptyBuffer = (): BlockBuffer => createBuffer([])
 
-export function spineOf(blocks: readonly Block[]): Spine {
-  const index = { known: 0, byId: new Map(), byPath: new Map(), byCall: new Map(), byTurn: new Map(), byArtifact: new Map() }
+export function createBuffer(blocks: readonly Block[]): BlockBuffer {
+  const index = { indexed: 0, byId: new Map(), byPath: new Map(), byCall: new Map(), byTurn: new Map(), byArtifact: new Map() }
   return { blocks: [...blocks], index }
 }
 
 /** The spine for `size` blocks plus new ones, each as `form` gives it: the same spine when nobody has grown it since, a copy otherwise. */
-export function extended(spine: Spine, size: number, blocks: readonly Block[], form: (block: Block) => Block): Spine {
-  const own = spine.blocks.length === size ? spine : spineOf(spine.blocks.slice(0, size))
+export function extendBuffer(spine: BlockBuffer, size: number, blocks: readonly Block[], form: (block: Block) => Block): BlockBuffer {
+  const own = spine.blocks.length === size ? spine : createBuffer(spine.blocks.slice(0, size))
   for (const block of blocks) own.blocks.push(form(block))
   return own
 }
 
 /** The index of everything on the spine, whoever's value it belongs to. */
-export function indexOf({ blocks, index }: Spine): SpineIndex {
-  for (; index.known < blocks.length; index.known++) enterInto(index, blocks[index.known] as Block, index.known)
+export function blockIndex({ blocks, index }: BlockBuffer): BlockIndex {
+  for (; index.indexed < blocks.length; index.indexed++) indexBlock(index, blocks[index.indexed] as Block, index.indexed)
   return index
 }
 
-function enterInto(index: SpineIndex, block: Block, position: number): void {
-  const call = callOf(block)
+function indexBlock(index: BlockIndex, block: Block, position: number): void {
+  const call = callIdOf(block)
   index.byId.set(block.id, position)
-  note(index.byTurn, block.turn_id, position)
-  if (block.path !== undefined) note(index.byPath, block.path, position)
-  if (call !== undefined) note(index.byCall, call, position)
+  addPosition(index.byTurn, block.turn_id, position)
+  if (block.path !== undefined) addPosition(index.byPath, block.path, position)
+  if (call !== undefined) addPosition(index.byCall, call, position)
   const described = readDigest(block)?.artifact_path
-  if (described !== undefined) note(index.byArtifact, canonicalPath(described) ?? described, position)
+  if (described !== undefined) addPosition(index.byArtifact, canonicalPath(described) ?? described, position)
 }
 
-function note(positionsOf: Map<string, number[]>, key: string, position: number): void {
+function addPosition(positionsOf: Map<string, number[]>, key: string, position: number): void {
   const positions = positionsOf.get(key)
   if (positions) positions.push(position)
   else positionsOf.set(key, [position])

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/changes.ts'
-import { call, completion, entered, header, minute, place, prompt, result, rounds } from '../../testing/blocks.ts'
+import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
 import { artifactContent, artifactDigest, type Block, type Draft } from '../block/index.ts'
 import { applyChange } from './apply.ts'
-import { artifactIn, editedBefore, findArtifact } from './artifacts.ts'
+import { artifactFromBlocks, findArtifact, wasMadeByAnotherCall } from './artifacts.ts'
 import type { Change } from './change.ts'
-import { enter } from './enter.ts'
-import { frameOf, fromFrame } from './frame.ts'
+import { assignIds } from './enter.ts'
+import { frameOf, timelineFromFrame } from './frame.ts'
 import { parsePayloadLeniently, toPayload } from './payload.ts'
 import { createRoundNumbers, roundKey, roundsOf } from './rounds.ts'
 import {
@@ -18,16 +18,16 @@ import {
   blocksOfTurn,
   emptyTimeline,
   isKnownEvent,
-  MOST_KNOWN_EVENTS,
+  MAXIMUM_KNOWN_EVENTS,
   type Timeline,
 } from './timeline.ts'
 import { turnLogOf } from './turn-log.ts'
-import { knownTurns, missingHeader } from './turns.ts'
+import { knownTurns, missingTurnHeader } from './turns.ts'
 
-const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: entered(drafts, first) })
+const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
 const replay = (changes: readonly Change[]): Timeline => changes.reduce(applyChange, emptyTimeline())
 const ids = (timeline: Timeline) => blocksOf(timeline).map(({ id }) => id)
-const plain = ({ spine: _spine, ...facts }: Timeline) => facts
+const plain = ({ buffer: _spine, ...facts }: Timeline) => facts
 const comparable = (timeline: Timeline) => ({ ...plain(timeline), blocks: blocksOf(timeline) })
 
 describe('the value', () => {
@@ -89,7 +89,7 @@ describe('the value', () => {
   })
 
   it('knows no difference between no meta and an empty one, so that revealing restores what was entered', () => {
-    const [block] = entered([prompt('q')])
+    const [block] = withIds([prompt('q')])
     const value = replay([{ type: 'blocks.appended', blocks: [{ ...(block as Block), meta: {} }] }])
     expect(blocksOf(value)[0]).not.toHaveProperty('meta')
     const hidden = applyChange(value, { type: 'blocks.hidden', ids: ['b_1'], replacement_text: 'x', reason: 'hide' })
@@ -102,7 +102,7 @@ describe('the value', () => {
         const timeline = replay(changes)
         const born = new Map(changes.flatMap((change) => ('blocks' in change ? change.blocks : [])).map((block) => [block.id, block]))
         const frame = JSON.parse(JSON.stringify(frameOf(timeline)))
-        expect(comparable(fromFrame(frame, (id) => born.get(id) as Block, timeline.sources))).toEqual(comparable(timeline))
+        expect(comparable(timelineFromFrame(frame, (id) => born.get(id) as Block, timeline.sources))).toEqual(comparable(timeline))
       }),
     )
   })
@@ -112,10 +112,10 @@ describe('changes', () => {
   it('numbers new blocks after every block there ever was', () => {
     const timeline = replay([
       appended(rounds(2)),
-      { type: 'range.compacted', after_id: 'b_6', blocks: entered([prompt('summary')], 7), covered: [] },
+      { type: 'range.compacted', after_id: 'b_6', blocks: withIds([prompt('summary')], 7), covered: [] },
     ])
     expect(ids(timeline)).toEqual(['b_7'])
-    expect(enter(timeline, [prompt('next')]).map(({ id }) => id)).toEqual(['b_8'])
+    expect(assignIds(timeline, [prompt('next')]).map(({ id }) => id)).toEqual(['b_8'])
   })
 
   it('hides a group with one replacement text, on its first block, and reveals it as it was', () => {
@@ -140,7 +140,7 @@ describe('changes', () => {
   })
 
   it('inserts into the past without disturbing what follows', () => {
-    const timeline = replay([appended(rounds(1)), { type: 'blocks.inserted', after_id: 'b_2', blocks: entered([prompt('between')], 5) }])
+    const timeline = replay([appended(rounds(1)), { type: 'blocks.inserted', after_id: 'b_2', blocks: withIds([prompt('between')], 5) }])
     expect(ids(timeline)).toEqual(['b_1', 'b_2', 'b_5', 'b_3', 'b_4'])
   })
 
@@ -167,7 +167,7 @@ describe('changes', () => {
   it('remembers the latest events only, so that a conversation of years stays small', () => {
     const accepted = (n: number) => ({ event_id: `e${n}`, sequence: n, kind: 'external' as const, ts: minute(1), text: '' })
     const timeline = replay(Array.from({ length: 300 }, (_, n) => ({ type: 'event.accepted', event: accepted(n + 1) })))
-    expect(timeline.knownEvents).toHaveLength(MOST_KNOWN_EVENTS)
+    expect(timeline.knownEvents).toHaveLength(MAXIMUM_KNOWN_EVENTS)
     expect([isKnownEvent(timeline, 'e1'), isKnownEvent(timeline, 'e300')]).toEqual([false, true])
   })
 
@@ -183,7 +183,7 @@ describe('views', () => {
     const summary: Draft = { type: 'conv.range.summary', author: 'system', turn_id: 't1', ts: minute(1), text: 's' }
     const timeline = replay([
       appended([prompt('A')]),
-      { type: 'range.compacted', after_id: 'b_1', blocks: entered([summary], 2), covered: ['t1'] },
+      { type: 'range.compacted', after_id: 'b_1', blocks: withIds([summary], 2), covered: ['t1'] },
       appended([prompt('B', 't2')], 3),
     ])
     expect(toPayload(timeline).blocks.map(({ id }) => id)).toEqual(['b_2', 'b_3'])
@@ -195,7 +195,7 @@ describe('views', () => {
     const changes: readonly Change[] = [
       { type: 'turn.opened', turn_id: 't1', ts: minute(0) },
       appended([header(), prompt('q'), call('c1'), result('c1', 'r')]),
-      { type: 'range.compacted', after_id: 'b_4', blocks: entered([summary], 5), covered: ['t1'] },
+      { type: 'range.compacted', after_id: 'b_4', blocks: withIds([summary], 5), covered: ['t1'] },
       { type: 'turn.closed', turn_id: 't1', ts: minute(9), exit_reason: 'complete', sources_used: [2], tokens: 40 },
     ]
     expect(turnLogOf('t1', changes)).toMatchObject({ blocks_count: 4, ts: minute(0), end_ts: minute(9), sources_used: [2], tokens: 40 })
@@ -205,8 +205,8 @@ describe('views', () => {
 
   it('timeline 11.19: a header that is already last is not written again', () => {
     const timeline = replay([appended([header('t1')])])
-    expect(missingHeader(timeline, 't1', minute(1))).toEqual([])
-    expect(missingHeader(timeline, 't2', minute(1))).toHaveLength(1)
+    expect(missingTurnHeader(timeline, 't1', minute(1))).toEqual([])
+    expect(missingTurnHeader(timeline, 't2', minute(1))).toHaveLength(1)
   })
 
   it('timeline 11.20: a payload whose blocks are not a list reads as empty', () => {
@@ -231,7 +231,7 @@ describe('views', () => {
 
 describe('rounds', () => {
   it('a round is one decision of a turn: notes, call, notice and results together', () => {
-    expect(roundsOf(entered([...rounds(2), completion('done')]))).toEqual([
+    expect(roundsOf(withIds([...rounds(2), completion('done')]))).toEqual([
       { key: 't1#0', turnId: 't1', start: 2, end: 3 },
       { key: 't1#1', turnId: 't1', start: 4, end: 5 },
       { key: 't1#end', turnId: 't1', start: 6, end: 6 },
@@ -239,7 +239,7 @@ describe('rounds', () => {
   })
 
   it('imported blocks without an iteration fall back to their call', () => {
-    const [block] = entered([call('c1')])
+    const [block] = withIds([call('c1')])
     expect(roundKey({ ...(block as Block), meta: { tool_call_id: 'c1' } })).toBe('t1@c1')
   })
 
@@ -270,8 +270,8 @@ describe('artifacts', () => {
     const digest = { artifact_path: path, physical_path: 't1/files/a.md', mime: 'text/markdown', kind: 'display' as const, edited }
     return [
       call(callId, 'react.write'),
-      artifactDigest(place(callId), digest),
-      artifactContent(place(callId), { path, mime: 'text/markdown', text, digest, meta: { rn: 'ef:9' } }),
+      artifactDigest(blockOrigin(callId), digest),
+      artifactContent(blockOrigin(callId), { path, mime: 'text/markdown', text, digest, meta: { rn: 'ef:9' } }),
     ]
   }
 
@@ -283,17 +283,17 @@ describe('artifacts', () => {
       text: 'two',
       callId: 'w2',
       toolId: 'react.write',
-      about: { edited: true, rn: 'ef:9' },
+      metadata: { edited: true, rn: 'ef:9' },
     })
     expect(findArtifact(timeline, 't1/files/a.md')).toEqual(findArtifact(timeline, path))
-    expect(artifactIn(blocksOf(timeline), path)).toEqual(findArtifact(timeline, path))
+    expect(artifactFromBlocks(blocksOf(timeline), path)).toEqual(findArtifact(timeline, path))
   })
 
   it('is an edit only when another call wrote it before', () => {
     const timeline = replay([appended(write('w1', 'one', false))])
-    expect(editedBefore(timeline, path, 'w1')).toBe(false)
-    expect(editedBefore(timeline, path, 'w2')).toBe(true)
-    expect(editedBefore(timeline, 'fi:t1.files/b.md', 'w2')).toBe(false)
+    expect(wasMadeByAnotherCall(timeline, path, 'w1')).toBe(false)
+    expect(wasMadeByAnotherCall(timeline, path, 'w2')).toBe(true)
+    expect(wasMadeByAnotherCall(timeline, 'fi:t1.files/b.md', 'w2')).toBe(false)
   })
 
   it('finds hidden artifacts too', () => {

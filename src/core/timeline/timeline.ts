@@ -1,12 +1,12 @@
 import { type Block, blockNumber } from '../block/envelope.ts'
 import { emptyPool, type SourcePool } from '../sources/merge.ts'
 import type { InboxEvent, ResponseReceived } from './change.ts'
-import { emptySpine, indexOf, type Spine } from './spine.ts'
+import { type BlockBuffer, blockIndex, emptyBuffer } from './spine.ts'
 
 /** The value: everything visible, and what a turn needs to know besides. Changed only by `applyChange`. */
 export interface Timeline {
   /** Shared with other values: look only through the functions below. */
-  readonly spine: Spine
+  readonly buffer: BlockBuffer
   readonly size: number
   /** The number the next block gets. Numbers of compacted blocks are never given again. */
   readonly nextBlock: number
@@ -40,50 +40,51 @@ export interface CacheTouch {
 }
 
 export function emptyTimeline(): Timeline {
-  return { spine: emptySpine(), size: 0, nextBlock: 1, sources: emptyPool, inbox: [] }
+  return { buffer: emptyBuffer(), size: 0, nextBlock: 1, sources: emptyPool, inbox: [] }
 }
 
 export function blockAt(timeline: Timeline, position: number): Block | undefined {
-  return position < timeline.size ? timeline.spine.blocks[position] : undefined
+  return position < timeline.size ? timeline.buffer.blocks[position] : undefined
 }
 
 /** A copy from `from` on; ask for what you need. */
 export function blocksOf(timeline: Timeline, from = 0): readonly Block[] {
-  return timeline.spine.blocks.slice(from, timeline.size)
+  return timeline.buffer.blocks.slice(from, timeline.size)
 }
 
 export function positionOf(timeline: Timeline, id: string): number | undefined {
-  const position = indexOf(timeline.spine).byId.get(id)
+  const position = blockIndex(timeline.buffer).byId.get(id)
   return position !== undefined && position < timeline.size ? position : undefined
 }
 
 export function blockById(timeline: Timeline, id: string): Block | undefined {
   const position = positionOf(timeline, id)
-  return position === undefined ? undefined : timeline.spine.blocks[position]
+  return position === undefined ? undefined : timeline.buffer.blocks[position]
 }
 
 /** The path group, oldest first. */
-export const blocksAtPath = (timeline: Timeline, path: string): readonly Block[] => pick(timeline, indexOf(timeline.spine).byPath.get(path))
+export const blocksAtPath = (timeline: Timeline, path: string): readonly Block[] =>
+  blocksAt(timeline, blockIndex(timeline.buffer).byPath.get(path))
 export const blocksOfCall = (timeline: Timeline, callId: string): readonly Block[] =>
-  pick(timeline, indexOf(timeline.spine).byCall.get(callId))
+  blocksAt(timeline, blockIndex(timeline.buffer).byCall.get(callId))
 export const blocksOfTurn = (timeline: Timeline, turnId: string): readonly Block[] =>
-  pick(timeline, indexOf(timeline.spine).byTurn.get(turnId))
+  blocksAt(timeline, blockIndex(timeline.buffer).byTurn.get(turnId))
 
 /** Metadata blocks that describe the artifact, oldest first. */
-export const digestsOf = (timeline: Timeline, path: string): readonly Block[] =>
-  pick(timeline, indexOf(timeline.spine).byArtifact.get(path))
+export const digestBlocksOf = (timeline: Timeline, path: string): readonly Block[] =>
+  blocksAt(timeline, blockIndex(timeline.buffer).byArtifact.get(path))
 
 export const hasPath = (timeline: Timeline, path: string): boolean => {
-  const first = indexOf(timeline.spine).byPath.get(path)?.[0]
+  const first = blockIndex(timeline.buffer).byPath.get(path)?.[0]
   return first !== undefined && first < timeline.size
 }
 
-function pick(timeline: Timeline, positions: readonly number[] | undefined): readonly Block[] {
+function blocksAt(timeline: Timeline, positions: readonly number[] | undefined): readonly Block[] {
   if (!positions) return []
   const blocks: Block[] = []
   for (const position of positions) {
     if (position >= timeline.size) break // positions ascend; the rest belongs to newer values
-    blocks.push(timeline.spine.blocks[position] as Block)
+    blocks.push(timeline.buffer.blocks[position] as Block)
   }
   return blocks
 }
@@ -92,12 +93,12 @@ function pick(timeline: Timeline, positions: readonly number[] | undefined): rea
 export const waitingFollowups = ({ inbox }: Timeline): readonly InboxEvent[] => inbox.filter(({ kind }) => kind === 'followup')
 
 /** How many events back a second delivery is still known as one. */
-export const MOST_KNOWN_EVENTS = 256
+export const MAXIMUM_KNOWN_EVENTS = 256
 
 export const isKnownEvent = ({ knownEvents = [] }: Timeline, eventId: string): boolean => knownEvents.includes(eventId)
 
 /** One past the highest number among these blocks, or `floor` if that is higher. */
-export function numberAfter(blocks: readonly Block[], floor: number): number {
+export function nextBlockNumber(blocks: readonly Block[], floor: number): number {
   let next = floor
   for (const { id } of blocks) next = Math.max(next, (blockNumber(id) ?? 0) + 1)
   return next

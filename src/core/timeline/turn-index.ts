@@ -1,13 +1,13 @@
 import { readDigest } from '../block/digest.ts'
-import { type Block, callOf } from '../block/envelope.ts'
+import { type Block, callIdOf } from '../block/envelope.ts'
 import { readNotice } from '../block/notice.ts'
 import { readPlan } from '../block/plan.ts'
 import { readToolCall } from '../block/tool.ts'
 import { isObject, parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
-import { withoutHandles } from '../render/secrets.ts'
+import { stripHostingHandles } from '../render/secrets.ts'
 import { rowSids } from '../render/source-rows.ts'
-import { lines, oneLine } from '../render/text.ts'
+import { joinLines, oneLine } from '../render/text.ts'
 import type { TurnLog } from './turn-log.ts'
 
 const HINT = 220
@@ -17,12 +17,12 @@ const ARTIFACT_HINT = 180
 export function turnIndexText(log: Pick<TurnLog, 'turn_id' | 'ts' | 'end_ts' | 'blocks' | 'sources_used'>): string {
   const blocks = log.blocks.filter(({ meta, type }) => meta?.preserved_by_compaction !== true && type !== 'conv.range.summary')
   const started = log.ts ?? blocks[0]?.ts
-  return lines(
+  return joinLines(
     `[TURN INDEX] ${log.turn_id}`,
     `[path: ${turnIndexPath(log.turn_id)}]`,
     `started: ${started ?? 'unknown'}`,
     `ended: ${log.end_ts ?? 'not closed'}`,
-    ...section('summaries', blocks.filter(({ type }) => type === 'conv.working.summary').map(named)),
+    ...section('summaries', blocks.filter(({ type }) => type === 'conv.working.summary').map(pathAndText)),
     ...section('messages', blocks.flatMap(messageLine)),
     ...section('events', blocks.flatMap(eventLine)),
     ...section('tools', toolLines(blocks)),
@@ -35,15 +35,15 @@ function section(name: string, entries: readonly string[]): readonly string[] {
   return ['', `## ${name}`, ...(entries.length === 0 ? ['none'] : entries.map((entry) => `- ${entry}`))]
 }
 
-const joined = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
-const named = (block: Block) => joined(block.path, oneLine(block.text ?? '', HINT))
+const joinFields = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
+const pathAndText = (block: Block) => joinFields(block.path, oneLine(block.text ?? '', HINT))
 
 // Maps: a block may be of any type, and every object has a `constructor`.
 const speakers = new Map([
   ['user.prompt', 'user'],
   ['assistant.completion', 'assistant'],
 ])
-const events = new Map([
+const eventLabels = new Map([
   ['user.followup', 'followup'],
   ['user.steer', 'steer'],
   ['turn.feedback', 'feedback'],
@@ -55,22 +55,22 @@ const events = new Map([
 
 function messageLine(block: Block): readonly string[] {
   const speaker = speakers.get(block.type)
-  return speaker === undefined ? [] : [`${speaker} | ${named(block)}`]
+  return speaker === undefined ? [] : [`${speaker} | ${pathAndText(block)}`]
 }
 
 function eventLine(block: Block): readonly string[] {
-  const event = events.get(block.type)
-  if (event !== undefined) return [`${event} | ${named(block)}`]
+  const event = eventLabels.get(block.type)
+  if (event !== undefined) return [`${event} | ${pathAndText(block)}`]
   const plan = readPlan(block)
-  if (plan) return [joined('plan', block.path, oneLine(plan.steps.join('; '), HINT))]
+  if (plan) return [joinFields('plan', block.path, oneLine(plan.steps.join('; '), HINT))]
   const notice = readNotice(block)
-  return notice ? [joined('notice', block.path, notice.code, oneLine(notice.message, HINT))] : []
+  return notice ? [joinFields('notice', block.path, notice.code, oneLine(notice.message, HINT))] : []
 }
 
 function toolLines(blocks: readonly Block[]): readonly string[] {
   const results = new Map<string, Block[]>()
   for (const block of blocks) {
-    const callId = callOf(block)
+    const callId = callIdOf(block)
     if (block.type !== 'react.tool.result' || callId === undefined) continue
     results.set(callId, [...(results.get(callId) ?? []), block])
   }
@@ -81,8 +81,8 @@ function toolLines(blocks: readonly Block[]): readonly string[] {
     const said = given.findLast((result) => result.text !== undefined && !readDigest(result))
     const answered = said ?? given.at(-1)
     const result = answered?.path === undefined ? undefined : `result: ${answered.path}`
-    const hint = `hint: ${oneLine(joined(callHint(call.params), oneLine(withoutHandles(said?.text ?? ''), HINT)), HINT)}`
-    return [joined(call.tool_id, statusOf(given), `call: ${block.path ?? call.tool_call_id}`, result, hint)]
+    const hint = `hint: ${oneLine(joinFields(callHint(call.params), oneLine(stripHostingHandles(said?.text ?? ''), HINT)), HINT)}`
+    return [joinFields(call.tool_id, statusOf(given), `call: ${block.path ?? call.tool_call_id}`, result, hint)]
   })
 }
 
@@ -110,10 +110,10 @@ function artifactLines(blocks: readonly Block[]): readonly string[] {
     if (digest) {
       const said = digest.description ?? (typeof digest.summary === 'string' ? digest.summary : '')
       const source = digest.tool_call_id === undefined ? undefined : `source: ${digest.tool_call_id}`
-      const line = joined(digest.artifact_path, digest.mime, digest.kind, digest.visibility, source, oneLine(said, ARTIFACT_HINT))
+      const line = joinFields(digest.artifact_path, digest.mime, digest.kind, digest.visibility, source, oneLine(said, ARTIFACT_HINT))
       artifacts.set(digest.artifact_path, line)
     } else if (block.path?.startsWith('fi:') && !artifacts.has(block.path)) {
-      artifacts.set(block.path, joined(block.path, block.mime))
+      artifacts.set(block.path, joinFields(block.path, block.mime))
     }
   }
   return [...artifacts.values()]

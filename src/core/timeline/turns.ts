@@ -1,6 +1,6 @@
 import type { Block } from '../block/envelope.ts'
 import { type Draft, turnHeader } from '../block/index.ts'
-import { indexOf } from './spine.ts'
+import { blockIndex } from './spine.ts'
 import { blockAt, type Timeline } from './timeline.ts'
 
 /** In order of first occurrence. */
@@ -10,12 +10,12 @@ export function turnIdsOf(blocks: readonly Block[]): readonly string[] {
 
 /** Turns that this conversation knows, whether visible or covered by a summary. A physical path may begin with any of them. */
 export function knownTurns(timeline: Timeline): ReadonlySet<string> {
-  const visible = [...indexOf(timeline.spine).byTurn].filter(([, positions]) => (positions[0] as number) < timeline.size)
-  return new Set([...coveredTurns(timeline), ...visible.map(([turnId]) => turnId)])
+  const visible = [...blockIndex(timeline.buffer).byTurn].filter(([, positions]) => (positions[0] as number) < timeline.size)
+  return new Set([...summarisedTurns(timeline), ...visible.map(([turnId]) => turnId)])
 }
 
 /** What the latest summary stands for, oldest first. */
-export function coveredTurns(timeline: Timeline): readonly string[] {
+export function summarisedTurns(timeline: Timeline): readonly string[] {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
     if (block?.type === 'conv.range.summary') {
@@ -27,7 +27,7 @@ export function coveredTurns(timeline: Timeline): readonly string[] {
 }
 
 /** The header that opens a turn, unless the timeline already ends with it. */
-export function missingHeader(timeline: Timeline, turnId: string, ts: string): readonly Draft<'turn.header'>[] {
+export function missingTurnHeader(timeline: Timeline, turnId: string, ts: string): readonly Draft<'turn.header'>[] {
   const last = blockAt(timeline, timeline.size - 1)
   return last?.type === 'turn.header' && last.turn_id === turnId ? [] : [turnHeader(turnId, ts)]
 }

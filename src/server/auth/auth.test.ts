@@ -1,9 +1,9 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { bearerTokens } from './bearer.ts'
+import { createBearerAuth } from './bearer.ts'
 import type { RequestHead } from './caller.ts'
-import { localOnly } from './local.ts'
+import { createLocalAuth } from './local.ts'
 
 const head = (headers: Readonly<Record<string, string>>): RequestHead => ({
   method: 'POST',
@@ -12,7 +12,7 @@ const head = (headers: Readonly<Record<string, string>>): RequestHead => ({
 })
 
 describe('a local server', () => {
-  const admits = async (headers: Readonly<Record<string, string>>) => (await localOnly()(head(headers))).ok
+  const admits = async (headers: Readonly<Record<string, string>>) => (await createLocalAuth()(head(headers))).ok
 
   it('answers to the names of the loopback, from no page or from its own', async () => {
     for (const host of ['localhost', 'localhost:4127', '127.0.0.1:4127', '[::1]:4127', 'LOCALHOST:1']) {
@@ -55,7 +55,7 @@ describe('bearer tokens', () => {
     `${[header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.${signature}`
 
   it('tell tenant, project and user', async () => {
-    const authenticate = await bearerTokens({ key: { kind: 'HS256', secret } })
+    const authenticate = await createBearerAuth({ key: { kind: 'HS256', secret } })
     expect(await authenticate(head({ authorization: `Bearer ${await signed()}` }))).toEqual({
       ok: true,
       caller: { scope: { tenant: 't1', project: 'p1', user: 'u1' }, roles: ['admin'] },
@@ -63,7 +63,7 @@ describe('bearer tokens', () => {
   })
 
   it('are refused when expired, forged, unsigned, incomplete or for somebody else', async () => {
-    const authenticate = await bearerTokens({ key: { kind: 'HS256', secret }, issuer: 'us', audience: 'daybook' })
+    const authenticate = await createBearerAuth({ key: { kind: 'HS256', secret }, issuer: 'us', audience: 'daybook' })
     const ours = { iss: 'us', aud: 'daybook' }
     const payload = { ...claims, ...ours, sub: 'u1', exp: later() }
     const other = new TextEncoder().encode('another secret of more than thirty-two bytes')
@@ -94,7 +94,7 @@ describe('bearer tokens', () => {
   it('are not signed with a public key taken for a secret', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string
-    const authenticate = await bearerTokens({ key: { kind: 'EdDSA', publicKey: pem } })
+    const authenticate = await createBearerAuth({ key: { kind: 'EdDSA', publicKey: pem } })
     const body = raw({ alg: 'HS256' }, { ...claims, sub: 'u1', exp: later() }).slice(0, -1)
     const confused = `${body}.${createHmac('sha256', pem).update(body).digest('base64url')}`
     expect(await authenticate(head({ authorization: `Bearer ${confused}` }))).toMatchObject({ ok: false, status: 401 })
@@ -107,6 +107,6 @@ describe('bearer tokens', () => {
   })
 
   it('need a secret worth the name', async () => {
-    await expect(bearerTokens({ key: { kind: 'HS256', secret: 'short' } })).rejects.toThrow('at least 32 bytes')
+    await expect(createBearerAuth({ key: { kind: 'HS256', secret: 'short' } })).rejects.toThrow('at least 32 bytes')
   })
 })

@@ -1,4 +1,4 @@
-import { type Authenticate, refused } from './caller.ts'
+import { type Authenticate, deny } from './caller.ts'
 
 export type TokenKey =
   | { readonly kind: 'HS256'; readonly secret: string }
@@ -12,17 +12,17 @@ export interface BearerSettings {
   readonly audience?: string
 }
 
-const shortestSecret = 32 // bytes: HS256 is as strong as its secret
-const signatures = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
-const longestToken = 8 * 1024
+const minSecretBytes = 32 // bytes: HS256 is as strong as its secret
+const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
+const maxTokenLength = 8 * 1024
 
 /** Tokens that carry tenant, project and user (`sub`). Only the signatures that fit the key are accepted: `none` and a public key taken for a secret are not. */
-export async function bearerTokens(settings: BearerSettings): Promise<Authenticate> {
+export async function createBearerAuth(settings: BearerSettings): Promise<Authenticate> {
   const { jwtVerify, errors } = await import('jose')
-  const key = await keyOf(settings.key)
+  const key = await importKey(settings.key)
   const { issuer, audience } = settings
   const options = {
-    algorithms: [...signatures[settings.key.kind]],
+    algorithms: [...allowedAlgorithms[settings.key.kind]],
     requiredClaims: ['exp', 'sub'],
     clockTolerance: 5,
     ...(issuer !== undefined && { issuer }),
@@ -30,12 +30,12 @@ export async function bearerTokens(settings: BearerSettings): Promise<Authentica
   }
   return async ({ header }) => {
     const token = /^Bearer ([\w.~+/=-]+)$/i.exec(header('authorization') ?? '')?.[1]
-    if (token === undefined || token.length > longestToken) return unauthorized('Send an access token: Authorization: Bearer <token>.')
+    if (token === undefined || token.length > maxTokenLength) return unauthorized('Send an access token: Authorization: Bearer <token>.')
     try {
       const { payload } = typeof key === 'function' ? await jwtVerify(token, key, options) : await jwtVerify(token, key, options)
       const { sub: user, tenant, project, roles } = payload
       if (!isName(user) || !isName(tenant) || !isName(project)) return unauthorized('The token must carry tenant, project and sub.')
-      return { ok: true, caller: { scope: { tenant, project, user }, roles: namesIn(roles) } }
+      return { ok: true, caller: { scope: { tenant, project, user }, roles: rolesIn(roles) } }
     } catch (error) {
       if (error instanceof errors.JWTExpired) return unauthorized('The token has expired.')
       if (error instanceof errors.JOSEError) return unauthorized('The token is not valid.')
@@ -44,14 +44,14 @@ export async function bearerTokens(settings: BearerSettings): Promise<Authentica
   }
 }
 
-const unauthorized = (title: string) => refused(401, 'token.refused', title)
+const unauthorized = (title: string) => deny(401, 'token.refused', title)
 
-async function keyOf(key: TokenKey) {
+async function importKey(key: TokenKey) {
   const { createRemoteJWKSet, importSPKI } = await import('jose')
   switch (key.kind) {
     case 'HS256': {
       const secret = new TextEncoder().encode(key.secret)
-      if (secret.byteLength < shortestSecret) throw new RangeError(`the token secret must have at least ${shortestSecret} bytes`)
+      if (secret.byteLength < minSecretBytes) throw new RangeError(`the token secret must have at least ${minSecretBytes} bytes`)
       return secret
     }
     case 'EdDSA':
@@ -65,4 +65,4 @@ async function keyOf(key: TokenKey) {
 
 const isName = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 256 && value.isWellFormed()
 
-const namesIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isName) : [])
+const rolesIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isName) : [])

@@ -12,11 +12,11 @@ export interface RequestHead {
   header(name: string): string | undefined
 }
 
-export type Admission =
+export type AuthResult =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly status: 401 | 403; readonly code: string; readonly title: string }
 
 /** Decides who is asking, or that nobody may. */
-export type Authenticate = (head: RequestHead) => Promise<Admission>
+export type Authenticate = (head: RequestHead) => Promise<AuthResult>
 
-export const refused = (status: 401 | 403, code: string, title: string): Admission => ({ ok: false, status, code, title })
+export const deny = (status: 401 | 403, code: string, title: string): AuthResult => ({ ok: false, status, code, title })

@@ -1,15 +1,15 @@
 import { localScope } from '../../core/scope.ts'
-import { type Authenticate, type RequestHead, refused } from './caller.ts'
+import { type Authenticate, deny, type RequestHead } from './caller.ts'
 
 /**
  * For a server on the loopback of somebody's own machine: whoever reaches it is its owner, so it must make sure that no web page does in
  * their name. A page of another site can send requests here, by a name that leads here (`Host`) or across origins (`Origin`,
  * `Sec-Fetch-Site`); all of these are refused.
  */
-export function localOnly(): Authenticate {
+export function createLocalAuth(): Authenticate {
   return async (head) => {
-    if (!isLoopback(head.header('host'))) return refused(403, 'host.refused', 'This server answers only to localhost.')
-    if (!isSameOrigin(head)) return refused(403, 'origin.refused', 'This server does not answer pages of other sites.')
+    if (!isLoopback(head.header('host'))) return deny(403, 'host.refused', 'This server answers only to localhost.')
+    if (!isSameOrigin(head)) return deny(403, 'origin.refused', 'This server does not answer pages of other sites.')
     return { ok: true, caller: { scope: localScope, roles: ['owner'] } }
   }
 }

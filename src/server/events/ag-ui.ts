@@ -1,11 +1,11 @@
 import type { Format } from './format.ts'
 import type { Frame } from './frame.ts'
-import { createNarrator, type Narration, turnOf } from './narration.ts'
-import type { SourcesAtOpening } from './sources-at-opening.ts'
+import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './narration.ts'
+import type { FormatContext } from './sources-at-opening.ts'
 
 /** The AG-UI protocol: one run per turn, and the stream ends with it. */
-export function createAgUiFormat({ conversationId, sources, resourceUrl }: SourcesAtOpening): Format {
-  const narrate = createNarrator(sources)
+export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {
+  const narrate = createEventSimplifier(sources)
   const begun = new Set<string>()
   const answered = new Set<string>()
   let runId = ''
@@ -17,7 +17,7 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Sourc
     return [{ type: 'RUN_STARTED', threadId: conversationId, runId }]
   }
 
-  function say(narration: Narration): readonly object[] {
+  function say(narration: SimplifiedEvent): readonly object[] {
     switch (narration.kind) {
       case 'turn.start':
         return start(narration.turnId)
@@ -81,18 +81,19 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Sourc
   }
 
   return {
-    first: () => [],
+    openingFrames: () => [],
     framesOf(event) {
       const narrated = narrate(event)
       const joined = !started && narrated.length > 0 && narrated[0]?.kind !== 'turn.start' // in the middle of a turn
-      const opened = joined ? start(turnOf(event)) : []
+      const opened = joined ? start(turnIdOf(event)) : []
       const said = [...opened, ...narrated.flatMap(say)]
       return said.map((data, index): Frame => {
         const last = index === said.length - 1
         return { data, ...(last && event.type === 'entry' && { id: event.seq }) }
       })
     },
-    endsWith: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
-    last: (why) => (why === 'over' || !started ? [] : [{ data: { type: 'RUN_ERROR', message: 'The stream was interrupted.', code: why } }]),
+    endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
+    closingFrames: (why) =>
+      why === 'over' || !started ? [] : [{ data: { type: 'RUN_ERROR', message: 'The stream was interrupted.', code: why } }],
   }
 }

@@ -4,7 +4,7 @@ import type { TurnEvent } from '../../core/event.ts'
  * Of everything that happens in a conversation, the turn that takes a message in, from there to its end. A message to a busy
  * conversation may have to wait for the turn that is running.
  */
-export async function* answerTo(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
+export async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
   let opened: TurnEvent | undefined
   let turnId: string | null | undefined
   for await (const event of events) {

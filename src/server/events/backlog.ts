@@ -5,13 +5,13 @@ export interface Backlog {
   /** False when there is more than the client can be expected to catch up with: it is over. */
   push(event: TurnEvent): boolean
   /** Everything that waits. */
-  take(): readonly TurnEvent[]
+  drain(): readonly TurnEvent[]
   readonly size: number
 }
 
-export const longestBacklog = 1000
+export const defaultMaxBacklog = 1000
 
-export function createBacklog(limit = longestBacklog): Backlog {
+export function createBacklog(limit = defaultMaxBacklog): Backlog {
   let waiting: TurnEvent[] = []
   let joinedUpTo = 0 // what lies before was already joined as far as it can be
   return {
@@ -24,7 +24,7 @@ export function createBacklog(limit = longestBacklog): Backlog {
       joinedUpTo = Math.max(0, joined.length - 1) // the last may still grow
       return !grew
     },
-    take() {
+    drain() {
       const taken = waiting
       waiting = []
       joinedUpTo = 0
@@ -42,12 +42,12 @@ export function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
   let run: LaneEvent[] = []
   const end = () => {
     const [first] = run
-    if (first) joined.push(run.length === 1 ? first : oneOf(run))
+    if (first) joined.push(run.length === 1 ? first : joinRun(run))
     run = []
   }
   for (const event of events) {
     const last = run.at(-1)
-    if (event.type === 'lane.delta' && last && isContinued(last, event)) {
+    if (event.type === 'lane.delta' && last && continues(last, event)) {
       run.push(event)
       continue
     }
@@ -60,7 +60,7 @@ export function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
 }
 
 /** Index 0 starts a lane anew, so it is never joined to what came before. */
-function isContinued(before: LaneEvent, after: LaneEvent): boolean {
+function continues(before: LaneEvent, after: LaneEvent): boolean {
   const [a, b] = [before.delta, after.delta]
   return (
     b.index > 0 &&
@@ -75,7 +75,7 @@ function isContinued(before: LaneEvent, after: LaneEvent): boolean {
 }
 
 /** Keeps the first index, so that a lane's beginning stays its beginning. */
-function oneOf(run: readonly LaneEvent[]): LaneEvent {
+function joinRun(run: readonly LaneEvent[]): LaneEvent {
   const [first] = run as [LaneEvent]
   const last = run.at(-1) as LaneEvent // a run is never empty
   const text = run.map(({ delta }) => delta.text).join('')

@@ -1,60 +1,60 @@
 import { type Block, readPlan, readToolCall } from '../../core/block/index.ts'
 import { replaceBatch } from '../../core/citations/replace.ts'
-import { citable } from '../../core/sources/eligible.ts'
+import { isCitable } from '../../core/sources/eligible.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import { type Change, changeTime, type ResponseReceived, type TurnClosed } from '../../core/timeline/change.ts'
-import type { ChatRoute, ChatStatus, Said } from './chat-envelope.ts'
+import type { ChatEvent, ChatRoute, ChatStatus } from './chat-envelope.ts'
 
 /** A change in the words of chat clients: any number of events, all of them derived, so whoever reads the journal later hears the same. */
-export function saidOf(change: Change, sources: ReadonlyMap<number, SourceRow>): readonly Said[] {
-  const timestamp = changeTime(change) ?? epoch
+export function chatEventsOf(change: Change, sources: ReadonlyMap<number, SourceRow>): readonly ChatEvent[] {
+  const timestamp = changeTime(change) ?? unknownTime
   switch (change.type) {
     case 'turn.opened':
-      return [status('in_progress', change.turn_id, timestamp)]
+      return [statusEvent('in_progress', change.turn_id, timestamp)]
     case 'turn.closed':
-      return closed(change)
+      return turnClosedEvents(change)
     case 'title.set':
-      return [step('chat.conversation.title', 'conversation_title', 'completed', null, timestamp, { title: change.title })]
+      return [stepEvent('chat.conversation.title', 'conversation_title', 'completed', null, timestamp, { title: change.title })]
     case 'response.received':
-      return heard(change)
+      return responseEvents(change)
     case 'sources.used':
-      return [citations(change.sids, timestamp, sources)]
+      return [citationsEvent(change.sids, timestamp, sources)]
     case 'event.accepted': {
       const { event_id, kind, text, target_turn_id = null } = change.event
-      return [service(`timeline.external.${kind}.accepted`, 'update', target_turn_id, timestamp, { event_id, kind, text })]
+      return [serviceEvent(`timeline.external.${kind}.accepted`, 'update', target_turn_id, timestamp, { event_id, kind, text })]
     }
     case 'event.folded':
-      return [service('timeline.external.folded', 'completed', change.turn_id, timestamp, { event_ids: change.event_ids })]
+      return [serviceEvent('timeline.external.folded', 'completed', change.turn_id, timestamp, { event_ids: change.event_ids })]
     case 'range.compacted':
-      return [compacted(change, timestamp)]
+      return [compactionEvent(change, timestamp)]
     case 'blocks.appended':
-      return ofBlocks(change.blocks, sources)
+      return appendedEvents(change.blocks, sources)
     default:
       return [] // what only changes how the model sees the past
   }
 }
 
-const epoch = new Date(0).toISOString()
+const unknownTime = new Date(0).toISOString()
 
-function said(
+function chatEvent(
   type: string,
   [name, state]: readonly [string, ChatStatus],
   turnId: string | null,
   timestamp: string,
-  data: Said['data'],
+  data: ChatEvent['data'],
   route: ChatRoute,
-): Said {
+): ChatEvent {
   return { type, event: { agent: 'react', step: name, status: state }, turnId, timestamp, data, route }
 }
 
-const step = (type: string, name: string, state: ChatStatus, turnId: string | null, timestamp: string, data: Said['data']) =>
-  said(type, [name, state], turnId, timestamp, data, 'chat_step')
+const stepEvent = (type: string, name: string, state: ChatStatus, turnId: string | null, timestamp: string, data: ChatEvent['data']) =>
+  chatEvent(type, [name, state], turnId, timestamp, data, 'chat_step')
 
-const service = (type: string, state: ChatStatus, turnId: string | null, timestamp: string, data: Said['data']) =>
-  said(type, [type, state], turnId, timestamp, data, 'chat_service')
+const serviceEvent = (type: string, state: ChatStatus, turnId: string | null, timestamp: string, data: ChatEvent['data']) =>
+  chatEvent(type, [type, state], turnId, timestamp, data, 'chat_service')
 
-const status = (state: 'in_progress' | 'idle' | 'error', turnId: string, timestamp: string, more: Said['data'] = {}) =>
-  said(
+const statusEvent = (state: 'in_progress' | 'idle' | 'error', turnId: string, timestamp: string, more: ChatEvent['data'] = {}) =>
+  chatEvent(
     'conv.status',
     ['conversation', state === 'error' ? 'error' : 'update'],
     turnId,
@@ -68,80 +68,100 @@ const status = (state: 'in_progress' | 'idle' | 'error', turnId: string, timesta
     'conv_status',
   )
 
-function closed({ turn_id, ts, exit_reason, sources_used = [] }: TurnClosed): readonly Said[] {
+function turnClosedEvents({ turn_id, ts, exit_reason, sources_used = [] }: TurnClosed): readonly ChatEvent[] {
   const broken = exit_reason === 'error' || exit_reason === 'protocol_violation'
   const data = { exit_reason, citation_count: sources_used.length }
   return [
-    step('chat.conversation.turn.completed', 'turn', broken ? 'error' : 'completed', turn_id, ts, data),
-    ...(broken ? [said('chat.error', ['turn', 'error'], turn_id, ts, { error: apology, error_type: exit_reason }, 'chat_error')] : []),
-    status(broken ? 'error' : 'idle', turn_id, ts, { completion: exit_reason === 'steer' ? 'interrupted' : 'completed' }),
+    stepEvent('chat.conversation.turn.completed', 'turn', broken ? 'error' : 'completed', turn_id, ts, data),
+    ...(broken
+      ? [chatEvent('chat.error', ['turn', 'error'], turn_id, ts, { error: turnFailedText, error_type: exit_reason }, 'chat_error')]
+      : []),
+    statusEvent(broken ? 'error' : 'idle', turn_id, ts, { completion: exit_reason === 'steer' ? 'interrupted' : 'completed' }),
   ]
 }
 
-const apology = 'The turn could not be finished. What was done so far is kept.'
+const turnFailedText = 'The turn could not be finished. What was done so far is kept.'
 
-function heard({ turn_id, ts, iteration, role, finish_reason, usage, prompt }: ResponseReceived): readonly Said[] {
+function responseEvents({ turn_id, ts, iteration, role, finish_reason, usage, prompt }: ResponseReceived): readonly ChatEvent[] {
   const model = prompt?.model ?? null
   const decision =
-    role === undefined ? [step('solver.react.decision', `react(${iteration}).decision`, 'completed', turn_id, ts, { finish_reason })] : []
-  const bill = usage ? [service('accounting.usage', 'completed', turn_id, ts, { role: role ?? 'decision', model, usage })] : []
+    role === undefined
+      ? [stepEvent('solver.react.decision', `react(${iteration}).decision`, 'completed', turn_id, ts, { finish_reason })]
+      : []
+  const bill = usage ? [serviceEvent('accounting.usage', 'completed', turn_id, ts, { role: role ?? 'decision', model, usage })] : []
   return [...decision, ...bill]
 }
 
-function citations(sids: readonly number[], timestamp: string, sources: ReadonlyMap<number, SourceRow>): Said {
+function citationsEvent(sids: readonly number[], timestamp: string, sources: ReadonlyMap<number, SourceRow>): ChatEvent {
   const items = sids.flatMap((sid) => {
     const row = sources.get(sid)
-    if (!row || !citable(row)) return []
+    if (!row || !isCitable(row)) return []
     const { content: _content, base64: _base64, ...shown } = row as SourceRow & { content?: unknown; base64?: unknown }
     return [{ ...shown, used: true }]
   })
-  return step('chat.citations', 'citations', 'completed', null, timestamp, { count: items.length, items })
+  return stepEvent('chat.citations', 'citations', 'completed', null, timestamp, { count: items.length, items })
 }
 
-function compacted(change: Change & { type: 'range.compacted' }, timestamp: string): Said {
+function compactionEvent(change: Change & { type: 'range.compacted' }, timestamp: string): ChatEvent {
   const data = { kind: 'range', covered_turns: change.covered.length }
-  return said('chat.compaction', ['compaction', 'completed'], change.blocks.at(-1)?.turn_id ?? null, timestamp, data, 'chat_compaction')
+  return chatEvent(
+    'chat.compaction',
+    ['compaction', 'completed'],
+    change.blocks.at(-1)?.turn_id ?? null,
+    timestamp,
+    data,
+    'chat_compaction',
+  )
 }
 
-function ofBlock(block: Block): readonly Said[] {
+function blockEvents(block: Block): readonly ChatEvent[] {
   const { turn_id: turnId, ts, text = '', meta } = block
   switch (block.type) {
     case 'user.prompt':
-      return [said('chat.start', ['turn', 'started'], turnId, ts, { message: text }, 'chat_start')]
+      return [chatEvent('chat.start', ['turn', 'started'], turnId, ts, { message: text }, 'chat_start')]
     case 'react.tool.call': {
       const call = readToolCall(block)
-      return call ? [service('react.tool.call', 'started', turnId, ts, { ...call, iteration: meta?.iteration ?? null })] : []
+      return call ? [serviceEvent('react.tool.call', 'started', turnId, ts, { ...call, iteration: meta?.iteration ?? null })] : []
     }
     case 'react.tool.result':
-      return [...fileOf(block), service('react.tool.result', 'completed', turnId, ts, resultOf(block))]
+      return [...fileEvents(block), serviceEvent('react.tool.result', 'completed', turnId, ts, resultData(block))]
     case 'react.plan':
-      return [step('react.plan', 'plan', 'update', turnId, ts, { plan: readPlan(block) ?? null })]
+      return [stepEvent('react.plan', 'plan', 'update', turnId, ts, { plan: readPlan(block) ?? null })]
     case 'stage.clarification':
-      return [step('chat.clarification_questions', 'clarification', 'completed', turnId, ts, { items: meta?.questions ?? [] })]
+      return [stepEvent('chat.clarification_questions', 'clarification', 'completed', turnId, ts, { items: meta?.questions ?? [] })]
     case 'stage.suggested_followups':
-      return [step('chat.followups', 'followups', 'completed', turnId, ts, { items: meta?.items ?? [] })]
+      return [stepEvent('chat.followups', 'followups', 'completed', turnId, ts, { items: meta?.items ?? [] })]
     default:
       return []
   }
 }
 
-const resultOf = ({ path, mime, call_id, text }: Block) => ({ tool_call_id: call_id ?? null, path: path ?? null, mime: mime ?? null, text })
+const resultData = ({ path, mime, call_id, text }: Block) => ({
+  tool_call_id: call_id ?? null,
+  path: path ?? null,
+  mime: mime ?? null,
+  text,
+})
 
-function fileOf({ turn_id, ts, path, mime, meta }: Block): readonly Said[] {
+function fileEvents({ turn_id, ts, path, mime, meta }: Block): readonly ChatEvent[] {
   if (meta?.rn === undefined) return []
   const filename = path?.split('/').at(-1) ?? ''
   const item = { filename, mime: mime ?? null, size: meta.size_bytes ?? null, rn: meta.rn, logical_path: path ?? null, ts }
-  return [step('chat.files', 'files', 'completed', turn_id, ts, { count: 1, items: [item] })]
+  return [stepEvent('chat.files', 'files', 'completed', turn_id, ts, { count: 1, items: [item] })]
 }
 
 /** The last completion of a turn is its answer; the ones before it were told in their time. */
-function ofBlocks(blocks: readonly Block[], sources: ReadonlyMap<number, SourceRow>): readonly Said[] {
+function appendedEvents(blocks: readonly Block[], sources: ReadonlyMap<number, SourceRow>): readonly ChatEvent[] {
   const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
-  return blocks.flatMap((block) => (block === answer ? [completed(answer, blocks, sources)] : ofBlock(block)))
+  return blocks.flatMap((block) => (block === answer ? [completeEvent(answer, blocks, sources)] : blockEvents(block)))
 }
 
 /** Citations are replaced on the way out, as they were while the answer was being written. */
-function completed({ text = '', turn_id, ts, meta }: Block, blocks: readonly Block[], sources: ReadonlyMap<number, SourceRow>): Said {
+function completeEvent(
+  { text = '', turn_id, ts, meta }: Block,
+  blocks: readonly Block[],
+  sources: ReadonlyMap<number, SourceRow>,
+): ChatEvent {
   const followups = blocks.find(({ type }) => type === 'stage.suggested_followups')?.meta?.items
   const data = {
     final_answer: replaceBatch(text, sources, { keepUnresolved: false }),
@@ -149,5 +169,5 @@ function completed({ text = '', turn_id, ts, meta }: Block, blocks: readonly Blo
     ...(Array.isArray(followups) && { followups }),
     ...(meta?.truncated === true && { truncated: true }),
   }
-  return said('chat.complete', ['turn', 'completed'], turn_id, ts, data, 'chat_complete')
+  return chatEvent('chat.complete', ['turn', 'completed'], turn_id, ts, data, 'chat_complete')
 }

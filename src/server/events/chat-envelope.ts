@@ -39,10 +39,10 @@ export interface ChatContext {
 }
 
 /** What an event adds to the envelope that all of them share. */
-export type Said = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
+export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
   Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
 
-export function envelope({ requestId, conversationId, scope }: ChatContext, { turnId, timestamp, ...said }: Said): ChatEnvelope {
+export function toEnvelope({ requestId, conversationId, scope }: ChatContext, { turnId, timestamp, ...said }: ChatEvent): ChatEnvelope {
   const { type, event, data, delta, extra, route } = said
   return {
     type,

@@ -1,44 +1,44 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { AgUiInput, UiMessageInput, UserMessage } from '../../core/api/chat-message.ts'
-import { type App, createApp, keyOf, type Passed, type ServerParts } from '../context.ts'
-import type { Followers } from '../limits/followers.ts'
-import type { TurnGate } from '../limits/turn-gate.ts'
+import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../context.ts'
+import type { StreamQuota } from '../limits/followers.ts'
+import type { TurnQuota } from '../limits/turn-gate.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems, withBody } from '../routes/describe.ts'
-import { answerTo } from './answer-to.ts'
-import { tell } from './tell.ts'
+import { eventsOfTurn } from './answer-to.ts'
+import { streamEvents } from './tell.ts'
 
 /** For clients that know nothing of turns: they say something and read the answer from the same connection. */
-export function chatRoutes(parts: ServerParts, followers: Followers, gate: TurnGate): App {
-  const ask = (c: Context<Passed>, messages: readonly unknown[], as: 'ag-ui' | 'ui-message') =>
-    answer(c, messages, as, parts, followers, gate)
-  return createApp()
+export function chatRoutes(parts: ServerParts, followers: StreamQuota, gate: TurnQuota): App {
+  const ask = (c: Context<Env>, messages: readonly unknown[], as: 'ag-ui' | 'ui-message') =>
+    submitAndStream(c, messages, as, parts, followers, gate)
+  return createRoutes()
     .openapi(agUi, (c) => ask(c, c.req.valid('json').messages, 'ag-ui'))
     .openapi(uiMessage, (c) => ask(c, c.req.valid('json').messages, 'ui-message')) as App
 }
 
-async function answer(
-  c: Context<Passed>,
+async function submitAndStream(
+  c: Context<Env>,
   messages: readonly unknown[],
   as: 'ag-ui' | 'ui-message',
   parts: ServerParts,
-  followers: Followers,
-  gate: TurnGate,
+  followers: StreamQuota,
+  gate: TurnQuota,
 ): Promise<Response> {
   const { agent, newId } = parts
-  const key = keyOf(c)
-  const text = said(messages)
+  const key = conversationKeyOf(c)
+  const text = lastUserText(messages)
   const { lastSeq } = await agent.archive.head(key)
-  const leaveGate = gate.enter(key)
+  const leaveGate = gate.acquire(key)
   try {
     const eventId = newId()
-    return await tell(c, parts, followers, {
+    return await streamEvents(c, parts, followers, {
       as,
       lastSeq,
       async events(signal) {
         await agent.submit(key, text, { eventId })
-        return answerTo(agent.follow(key, { after: lastSeq, signal }), eventId)
+        return eventsOfTurn(agent.follow(key, { after: lastSeq, signal }), eventId)
       },
     })
   } finally {
@@ -47,7 +47,7 @@ async function answer(
 }
 
 /** The last message is the new one. */
-function said(messages: readonly unknown[]): string {
+function lastUserText(messages: readonly unknown[]): string {
   const read = UserMessage.safeParse(messages.at(-1))
   if (!read.success) throw invalidRequest([{ path: ['messages'], message: 'the last must be a user’s, in text; files go to /turns' }])
   if (read.data.trim() === '') throw invalidRequest([{ path: ['messages'], message: 'say something' }])
@@ -55,7 +55,7 @@ function said(messages: readonly unknown[]): string {
 }
 
 const params = z.object({ id: z.string() })
-const streamed = {
+const streamResponses = {
   200: { description: 'the answer, as server-sent events', content: { 'text/event-stream': { schema: z.string() } } },
   ...problems(400, 401, 404, 413, 415, 429),
 }
@@ -65,7 +65,7 @@ const agUi = createRoute({
   path: '/v1/conversations/{id}/ag-ui',
   summary: 'Say something and read the answer, as AG-UI clients do',
   request: { params, ...withBody(AgUiInput) },
-  responses: streamed,
+  responses: streamResponses,
 })
 
 const uiMessage = createRoute({
@@ -73,5 +73,5 @@ const uiMessage = createRoute({
   path: '/v1/conversations/{id}/ui-message',
   summary: 'Say something and read the answer, as the chat transport of the AI SDK does',
   request: { params, ...withBody(UiMessageInput) },
-  responses: streamed,
+  responses: streamResponses,
 })

@@ -1,7 +1,7 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { saidOf } from './chat-change.ts'
-import { type ChatContext, type ChatEnvelope, envelope, type Said } from './chat-envelope.ts'
+import { chatEventsOf } from './chat-change.ts'
+import { type ChatContext, type ChatEnvelope, type ChatEvent, toEnvelope } from './chat-envelope.ts'
 import type { Format } from './format.ts'
 import type { Frame } from './frame.ts'
 import { publicChange } from './public-change.ts'
@@ -26,8 +26,8 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
       return said.route === 'chat_complete' || said.delta?.marker === 'answer' // a broken filter hides everything but answers
     }
   }
-  const framed = (all: readonly Said[], id?: number): readonly Frame[] => {
-    const frames = all.map((said) => envelope(context, said)).filter(mayLeave)
+  const framed = (all: readonly ChatEvent[], id?: number): readonly Frame[] => {
+    const frames = all.map((said) => toEnvelope(context, said)).filter(mayLeave)
     return frames.map((data, index) => {
       const last = index === frames.length - 1
       return { event: data.route, data, ...(last && id !== undefined && { id }) }
@@ -36,7 +36,7 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
   const bare = (event: string, data: object): readonly Frame[] => [{ event, data }]
 
   return {
-    first: ({ conversationId, lastSeq, ts }) =>
+    openingFrames: ({ conversationId, lastSeq, ts }) =>
       bare('ready', {
         timestamp: ts,
         session_id: conversationId,
@@ -46,20 +46,20 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
         project: context.scope.project,
       }),
     framesOf(event: TurnEvent) {
-      if (event.type === 'lane.delta') return framed([delta(event, now())])
-      if (event.type === 'status') return framed([statusOf(event, now())])
+      if (event.type === 'lane.delta') return framed([deltaEvent(event, now())])
+      if (event.type === 'status') return framed([statusChatEvent(event, now())])
       const change = publicChange(event.change)
       if (change.type === 'sources.merged') for (const row of change.rows) pool.set(row.sid, row)
-      return framed(saidOf(change, pool), event.seq)
+      return framed(chatEventsOf(change, pool), event.seq)
     },
-    last(why) {
+    closingFrames(why) {
       if (why === 'resync') return bare('resync', {})
       return why === 'shutdown' ? bare('server_shutdown', { reason: 'draining' }) : []
     },
   }
 }
 
-function delta({ turn_id: turnId, iteration, attempt, delta: piece }: LaneEvent, timestamp: string): Said {
+function deltaEvent({ turn_id: turnId, iteration, attempt, delta: piece }: LaneEvent, timestamp: string): ChatEvent {
   const { marker, artifactName, format, index, text, completed, aborted, extra } = piece
   const agent = marker === 'thinking' ? `react.decision (${iteration})` : 'react'
   return {
@@ -74,7 +74,7 @@ function delta({ turn_id: turnId, iteration, attempt, delta: piece }: LaneEvent,
   }
 }
 
-function statusOf({ turn_id: turnId, iteration, status, tool_id, call_id, error }: StatusEvent, timestamp: string): Said {
+function statusChatEvent({ turn_id: turnId, iteration, status, tool_id, call_id, error }: StatusEvent, timestamp: string): ChatEvent {
   const compacting = status === 'compacting'
   return {
     type: compacting ? 'chat.compaction' : 'chat.step',

@@ -9,7 +9,7 @@ import { createHarness } from '../../testing/harness.ts'
 import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
 import { createAgUiFormat } from './ag-ui.ts'
 import type { Format } from './format.ts'
-import { eventStream } from './sse.ts'
+import { sseResponse } from './sse.ts'
 import { createUiMessageFormat } from './ui-message.ts'
 
 const servers: Server[] = []
@@ -33,7 +33,7 @@ async function serve(events: readonly TurnEvent[], format: () => Format): Promis
     async function* told() {
       yield* events
     }
-    const response = eventStream(told(), { opening, format: format(), onEnd: () => {} })
+    const response = sseResponse(told(), { opening, format: format(), onEnd: () => {} })
     reply.writeHead(200, Object.fromEntries(response.headers))
     for await (const piece of response.body ?? []) reply.write(piece)
     reply.end()

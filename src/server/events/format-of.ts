@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { EventFormat } from '../../core/api/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import type { Passed, ServerParts } from '../context.ts'
+import type { Env, ServerParts } from '../context.ts'
 import { createAgUiFormat } from './ag-ui.ts'
 import { createChatFormat } from './chat.ts'
 import type { Format } from './format.ts'
@@ -9,9 +9,9 @@ import { createNativeFormat } from './native.ts'
 import { createUiMessageFormat } from './ui-message.ts'
 
 /** How a follower wants to be told. */
-export async function formatOf(
+export async function createFormat(
   as: EventFormat,
-  c: Context<Passed>,
+  c: Context<Env>,
   { now }: Pick<ServerParts, 'now'>,
   sourcesOf: () => Promise<readonly SourceRow[]>,
 ): Promise<Format> {

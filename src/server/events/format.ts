@@ -5,15 +5,15 @@ import type { Frame } from './frame.ts'
 export interface Format {
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  first(opening: Opening): readonly Frame[]
+  openingFrames(opening: StreamStart): readonly Frame[]
   framesOf(event: TurnEvent): readonly Frame[]
   /** The stream ends after this event. Formats that know only one turn say so; the others go on. */
-  endsWith?(event: TurnEvent): boolean
+  endsAfter?(event: TurnEvent): boolean
   /** Before the stream ends: too slow, or the server goes down. Nothing is said when the follower has left. */
-  last(why: 'resync' | 'shutdown' | 'over'): readonly Frame[]
+  closingFrames(why: 'resync' | 'shutdown' | 'over'): readonly Frame[]
 }
 
-export interface Opening {
+export interface StreamStart {
   readonly conversationId: string
   readonly lastSeq: number
   readonly ts: string

@@ -11,10 +11,10 @@ const encoder = new TextEncoder()
 
 /** Some readers of lines also stop at these. */
 const lineSeparators = /[\u2028\u2029\u0085]/g
-const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 export function frameText({ id, event, data }: Frame): string {
-  const json = typeof data === 'string' ? data : JSON.stringify(data).replace(lineSeparators, escaped)
+  const json = typeof data === 'string' ? data : JSON.stringify(data).replace(lineSeparators, escapeCharacter)
   return `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}data: ${json}\n\n`
 }
 

@@ -2,12 +2,12 @@ import { type Block, readToolCall } from '../../core/block/index.ts'
 import { replaceBatch } from '../../core/citations/replace.ts'
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import { citable } from '../../core/sources/eligible.ts'
+import { isCitable } from '../../core/sources/eligible.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
 /** A turn as a simple story, for protocols that know messages, tools and the end of a run, and nothing else. */
-export type Narration =
+export type SimplifiedEvent =
   | { readonly kind: 'turn.start'; readonly turnId: string }
   | { readonly kind: 'text'; readonly of: 'thinking' | 'answer'; readonly id: string; readonly text: string }
   | { readonly kind: 'text.end'; readonly of: 'thinking' | 'answer'; readonly id: string }
@@ -17,35 +17,35 @@ export type Narration =
   | { readonly kind: 'file'; readonly rn: string; readonly mime: string; readonly filename: string }
   | { readonly kind: 'turn.end'; readonly turnId: string; readonly exitReason: string; readonly ok: boolean }
 
-const broken: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled'])
+const failedExitReasons: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled'])
 
 /**
  * Tells what is live as it comes, and what was missed from the entries: a text that was watched is not told again, one that was not is
  * told whole. A text that was withdrawn cannot be taken back in these protocols; what replaces it is a text of its own.
  */
-export function createNarrator(sources: Iterable<SourceRow>): (event: TurnEvent) => readonly Narration[] {
+export function createEventSimplifier(sources: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
   const pool = new Map([...sources].map((row) => [row.sid, row]))
   const watched = new Set<string>()
   let open: { readonly of: 'thinking' | 'answer'; readonly id: string } | undefined
 
-  const close = (): readonly Narration[] => {
+  const close = (): readonly SimplifiedEvent[] => {
     const ended = open
     open = undefined
     return ended ? [{ kind: 'text.end', ...ended }] : []
   }
 
-  function live({ turn_id, iteration, attempt, delta }: LaneEvent): readonly Narration[] {
+  function live({ turn_id, iteration, attempt, delta }: LaneEvent): readonly SimplifiedEvent[] {
     const of = delta.marker
     if (of !== 'thinking' && of !== 'answer') return []
     const id = `${turn_id}.${iteration}.${of}.${attempt}`
     const before = open?.id === id ? [] : close()
     if (delta.text !== '') watched.add(`${turn_id}.${iteration}.${of}`)
     if (delta.text !== '') open = { of, id }
-    const piece: readonly Narration[] = delta.text === '' ? [] : [{ kind: 'text', of, id, text: delta.text }]
+    const piece: readonly SimplifiedEvent[] = delta.text === '' ? [] : [{ kind: 'text', of, id, text: delta.text }]
     return [...before, ...piece, ...(delta.completed ? close() : [])]
   }
 
-  function whole(of: 'thinking' | 'answer', block: Block): readonly Narration[] {
+  function whole(of: 'thinking' | 'answer', block: Block): readonly SimplifiedEvent[] {
     const key = `${block.turn_id}.${block.meta?.iteration ?? 0}.${of}`
     const text = of === 'answer' ? replaceBatch(block.text ?? '', pool, { keepUnresolved: false }) : (block.text ?? '')
     if (watched.has(key) || text === '') return []
@@ -53,7 +53,7 @@ export function createNarrator(sources: Iterable<SourceRow>): (event: TurnEvent)
     return [...close(), { kind: 'text', of, id: key, text }, { kind: 'text.end', of, id: key }]
   }
 
-  function ofBlock(block: Block): readonly Narration[] {
+  function ofBlock(block: Block): readonly SimplifiedEvent[] {
     switch (block.type) {
       case 'react.thinking':
         return whole('thinking', block)
@@ -64,13 +64,13 @@ export function createNarrator(sources: Iterable<SourceRow>): (event: TurnEvent)
         return call ? [...close(), { kind: 'call', callId: call.tool_call_id, toolId: call.tool_id, params: call.params }] : []
       }
       case 'react.tool.result':
-        return [...fileOf(block), ...resultOf(block)]
+        return [...fileEvents(block), ...resultEvents(block)]
       default:
         return []
     }
   }
 
-  function ofChange(change: Change): readonly Narration[] {
+  function ofChange(change: Change): readonly SimplifiedEvent[] {
     switch (change.type) {
       case 'turn.opened':
         return [...close(), { kind: 'turn.start', turnId: change.turn_id }]
@@ -80,10 +80,10 @@ export function createNarrator(sources: Iterable<SourceRow>): (event: TurnEvent)
         for (const row of change.rows) pool.set(row.sid, row)
         return []
       case 'sources.used':
-        return change.sids.flatMap((sid) => sourceOf(pool.get(sid)))
+        return change.sids.flatMap((sid) => sourceEvents(pool.get(sid)))
       case 'turn.closed': {
         const { turn_id: turnId, exit_reason: exitReason } = change
-        return [...close(), { kind: 'turn.end', turnId, exitReason, ok: !broken.has(exitReason) }]
+        return [...close(), { kind: 'turn.end', turnId, exitReason, ok: !failedExitReasons.has(exitReason) }]
       }
       default:
         return []
@@ -96,25 +96,25 @@ export function createNarrator(sources: Iterable<SourceRow>): (event: TurnEvent)
   }
 }
 
-function sourceOf(row: SourceRow | undefined): readonly Narration[] {
-  return row?.url !== undefined && citable(row) ? [{ kind: 'source', row: { ...row, url: row.url } }] : []
+function sourceEvents(row: SourceRow | undefined): readonly SimplifiedEvent[] {
+  return row?.url !== undefined && isCitable(row) ? [{ kind: 'source', row: { ...row, url: row.url } }] : []
 }
 
-function fileOf({ meta, path = '', mime = 'application/octet-stream' }: Block): readonly Narration[] {
+function fileEvents({ meta, path = '', mime = 'application/octet-stream' }: Block): readonly SimplifiedEvent[] {
   return meta?.rn === undefined ? [] : [{ kind: 'file', rn: meta.rn, mime, filename: path.split('/').at(-1) ?? path }]
 }
 
 /** The answer of a call is at its result path; artifacts have paths of their own. */
-function resultOf({ call_id: callId, path, text }: Block): readonly Narration[] {
+function resultEvents({ call_id: callId, path, text }: Block): readonly SimplifiedEvent[] {
   if (callId === undefined || text === undefined || !path?.startsWith('tc:')) return []
   const value = parseJson(text)
   return [{ kind: 'result', callId, text, failed: isObject(value) && value.ok === false }]
 }
 
 /** Whose story an event belongs to. Only entries that belong to none have no turn. */
-export function turnOf(event: TurnEvent): string {
+export function turnIdOf(event: TurnEvent): string {
   if (event.type !== 'entry') return event.turn_id
   const { change } = event
   if ('turn_id' in change && typeof change.turn_id === 'string') return change.turn_id
-  return blocksIn(change)[0]?.turn_id ?? ''
+  return blocksOfChange(change)[0]?.turn_id ?? ''
 }

@@ -7,9 +7,9 @@ import { publicEntry } from './public-change.ts'
 /** Events as the SDK yields them, without what is not for clients. */
 export function createNativeFormat(): Format {
   return {
-    first: ({ conversationId, lastSeq, ts }) => [framed({ type: 'ready', conversation_id: conversationId, last_seq: lastSeq, ts })],
+    openingFrames: ({ conversationId, lastSeq, ts }) => [framed({ type: 'ready', conversation_id: conversationId, last_seq: lastSeq, ts })],
     framesOf: (event) => [nativeFrame(event)],
-    last(why) {
+    closingFrames(why) {
       if (why === 'resync') return [framed({ type: 'resync' })]
       return why === 'shutdown' ? [framed({ type: 'server_shutdown', reason: 'draining' })] : []
     },

@@ -1,15 +1,15 @@
 import type { Block, Meta } from '../../core/block/index.ts'
 import type { EntryEvent } from '../../core/event.ts'
 import type { Bundle } from '../../core/timeline/bundle.ts'
-import { blocksIn, type Change } from '../../core/timeline/change.ts'
+import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
 /** Where bytes are kept is nobody's business outside; `rn` is what a client asks for them by. */
-const withheld = new Set(['key', 'hosted_uri', 'keeps'])
+const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
 /** What a client may read of a change. Raw replies stay here: what they said is in the blocks. */
 export function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
-  if (blocksIn(change).length === 0) return change
+  if (blocksOfChange(change).length === 0) return change
   switch (change.type) {
     case 'blocks.appended':
     case 'blocks.inserted':
@@ -26,8 +26,8 @@ export const publicEntry = ({ seq, change }: EntryEvent): EntryEvent => ({ type:
 
 export function publicBlock(block: Block): Block {
   const { meta } = block
-  if (meta === undefined || !Object.keys(meta).some((key) => withheld.has(key))) return block
-  const shown: Meta = Object.fromEntries(Object.entries(meta).filter(([key]) => !withheld.has(key)))
+  if (meta === undefined || !Object.keys(meta).some((key) => privateMetaKeys.has(key))) return block
+  const shown: Meta = Object.fromEntries(Object.entries(meta).filter(([key]) => !privateMetaKeys.has(key)))
   return { ...block, meta: shown }
 }
 

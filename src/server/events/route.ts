@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
-import type { Followers } from '../limits/followers.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../context.ts'
+import type { StreamQuota } from '../limits/followers.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems } from '../routes/describe.ts'
-import { tell } from './tell.ts'
+import { streamEvents } from './tell.ts'
 
 const Query = z.strictObject({
   as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
@@ -16,15 +16,15 @@ const Query = z.strictObject({
 })
 
 /** Replays what is durable after the cursor, then stays. Closing the tab ends this, not the turn. */
-export function eventRoutes(parts: ServerParts, followers: Followers): App {
+export function eventRoutes(parts: ServerParts, followers: StreamQuota): App {
   const { agent } = parts
-  return createApp().openapi(route, async (c) => {
-    const key = keyOf(c)
+  return createRoutes().openapi(route, async (c) => {
+    const key = conversationKeyOf(c)
     const { as, after } = c.req.valid('query')
     const { lastSeq } = await agent.archive.head(key)
-    const from = cursor(c.req.header('last-event-id')) ?? after ?? 0
+    const from = parseCursor(c.req.header('last-event-id')) ?? after ?? 0
     if (from > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
-    return tell(c, parts, followers, { as, lastSeq, events: (signal) => agent.follow(key, { after: from, signal }) })
+    return streamEvents(c, parts, followers, { as, lastSeq, events: (signal) => agent.follow(key, { after: from, signal }) })
   }) as App
 }
 
@@ -40,7 +40,7 @@ const route = createRoute({
 })
 
 /** A browser that never heard an id sends none; anything else must be one of ours. */
-function cursor(header: string | undefined): number | undefined {
+function parseCursor(header: string | undefined): number | undefined {
   if (header === undefined || header === '') return undefined
   if (/^\d{1,15}$/.test(header)) return Number(header)
   throw invalidRequest([{ path: ['Last-Event-ID'], message: 'not an id of this stream' }])

@@ -1,7 +1,7 @@
 import type { SourceRow } from '../../core/sources/source.ts'
 
 /** What a format that cites must know besides the events. */
-export interface SourcesAtOpening {
+export interface FormatContext {
   readonly conversationId: string
   /** The pool when the stream begins. */
   readonly sources: Iterable<SourceRow>

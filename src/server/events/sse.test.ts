@@ -3,7 +3,7 @@ import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 import { createBacklog, joinDeltas } from './backlog.ts'
 import { frameText } from './frame.ts'
 import { createNativeFormat } from './native.ts'
-import { eventStream, type StreamOptions } from './sse.ts'
+import { type SseOptions, sseResponse } from './sse.ts'
 
 const opening = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
 const titled = (seq: number): TurnEvent => ({ type: 'entry', seq, change: { type: 'title.set', ts: opening.ts, title: `title ${seq}` } })
@@ -25,9 +25,9 @@ function source(events: readonly TurnEvent[]) {
   return { events: told(), onEnd: gone.resolve, ended: gone.promise }
 }
 
-function open(events: readonly TurnEvent[], more: Partial<StreamOptions> = {}) {
+function open(events: readonly TurnEvent[], more: Partial<SseOptions> = {}) {
   const { events: told, onEnd, ended } = source(events)
-  const response = eventStream(told, { opening, format: createNativeFormat(), onEnd, ...more })
+  const response = sseResponse(told, { opening, format: createNativeFormat(), onEnd, ...more })
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -84,7 +84,7 @@ describe('an event stream', () => {
 
   it('joins the text for a slow client, and loses none of it', async () => {
     const words = Array.from({ length: 5_000 }, (_, index) => delta(index, `${index} `))
-    const stream = open([...words, titled(1)], { longestBacklog: 10 })
+    const stream = open([...words, titled(1)], { maxBacklog: 10 })
     await new Promise((resolve) => setTimeout(resolve, 20)) // the client looks elsewhere
     const text = await stream.until('title 1')
     const deltas = text.split('\n\n').filter((frame) => frame.includes('lane.delta'))
@@ -97,7 +97,7 @@ describe('an event stream', () => {
   it('tells a client that is too slow for that to start over', async () => {
     const stream = open(
       Array.from({ length: 50_000 }, (_, index) => titled(index + 1)),
-      { longestBacklog: 10 },
+      { maxBacklog: 10 },
     )
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(await stream.rest()).toMatch(/event: resync\ndata: \{"type":"resync"\}\n\n$/)
@@ -106,7 +106,7 @@ describe('an event stream', () => {
 
   it('waits for a slow client while it tells of the past, however long that is', async () => {
     const past = Array.from({ length: 1_000 }, (_, index) => titled(index + 1))
-    const stream = open(past, { longestBacklog: 10, opening: { ...opening, lastSeq: 1_000 } })
+    const stream = open(past, { maxBacklog: 10, opening: { ...opening, lastSeq: 1_000 } })
     await new Promise((resolve) => setTimeout(resolve, 50))
     const text = await stream.until('title 1000')
     expect(text).not.toContain('resync')
@@ -119,7 +119,7 @@ describe('an event stream', () => {
       throw new Error('disk gone')
     }
     const errors: unknown[] = []
-    const response = eventStream(broken(), {
+    const response = sseResponse(broken(), {
       opening,
       format: createNativeFormat(),
       onError: (error) => errors.push(error),
@@ -160,7 +160,7 @@ describe('joining deltas', () => {
     const backlog = createBacklog(3)
     for (let index = 0; index < 100; index++) expect(backlog.push(delta(index, 'x'))).toBe(true)
     expect(backlog.push(titled(1))).toBe(true)
-    expect(backlog.take().length).toBeLessThanOrEqual(3)
+    expect(backlog.drain().length).toBeLessThanOrEqual(3)
     expect([1, 2, 3, 4].map((seq) => backlog.push(titled(seq)))).toEqual([true, true, true, false])
   })
 })

@@ -1,13 +1,13 @@
 import type { TurnEvent } from '../../core/event.ts'
-import { createBacklog, longestBacklog } from './backlog.ts'
-import type { Format, Opening } from './format.ts'
+import { createBacklog, defaultMaxBacklog } from './backlog.ts'
+import type { Format, StreamStart } from './format.ts'
 import { type Frame, frameBytes, keepAlive } from './frame.ts'
 
-export interface StreamOptions {
-  readonly opening: Opening
+export interface SseOptions {
+  readonly opening: StreamStart
   readonly format: Format
   readonly keepAliveMs?: number
-  readonly longestBacklog?: number
+  readonly maxBacklog?: number
   /** Fires when the server goes down: the follower is told and let go. */
   readonly shutdown?: AbortSignal
   /** The events broke off. The client is not told why: it sees the end, and comes again. */
@@ -16,12 +16,12 @@ export interface StreamOptions {
   readonly onEnd: () => void
 }
 
-const sentAtOnce = 64 * 1024
+const writeBufferBytes = 64 * 1024
 
 /** What follows a write so closely belongs to the same burst. */
 const burstMs = 2
 
-const thisTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
+const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
  * A response that tells events for as long as the client listens:
@@ -31,9 +31,9 @@ const thisTick = () => new Promise<void>((resolve) => void setImmediate(resolve)
  * Nothing is written that the client has not asked for. While it is busy events wait and are joined; when too many wait, it is told to
  * start over.
  */
-export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOptions): Response {
+export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
   const { format, opening, keepAliveMs = 3_000, shutdown } = options
-  const backlog = createBacklog(options.longestBacklog)
+  const backlog = createBacklog(options.maxBacklog)
   let ending: 'resync' | 'shutdown' | 'over' | undefined
   let wake: (() => void) | undefined
   let onTaken: (() => void) | undefined
@@ -66,7 +66,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
         if (!backlog.push(event)) return end('resync')
         rouse()
         while (isPast(event) && backlog.size >= room && !over && !ending) await taken()
-        if (format.endsWith?.(event)) return end('over')
+        if (format.endsAfter?.(event)) return end('over')
       }
       end('over')
     } catch (error) {
@@ -77,7 +77,7 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
 
   /** The past does not grow while a client takes its time: it is read as fast as the client reads. */
   const isPast = (event: TurnEvent) => event.type === 'entry' && event.seq < opening.lastSeq
-  const room = (options.longestBacklog ?? longestBacklog) / 2
+  const room = (options.maxBacklog ?? defaultMaxBacklog) / 2
   const taken = () =>
     new Promise<void>((resolve) => {
       onTaken = resolve
@@ -98,27 +98,27 @@ export function eventStream(events: AsyncIterable<TurnEvent>, options: StreamOpt
       start(controller) {
         if (shutdown?.aborted) end('shutdown')
         else shutdown?.addEventListener('abort', goDown, { once: true })
-        controller.enqueue(bytesOf(format.first(opening)))
+        controller.enqueue(bytesOf(format.openingFrames(opening)))
         void listen() // throws nothing
       },
       async pull(controller) {
         if (backlog.size === 0 && !ending) await something()
-        if (performance.now() - sentAt < burstMs) await thisTick() // the first word goes out at once, a burst in one write
+        if (performance.now() - sentAt < burstMs) await nextTick() // the first word goes out at once, a burst in one write
         if (over) return
         sentAt = performance.now()
-        const frames = backlog.take().flatMap(format.framesOf)
+        const frames = backlog.drain().flatMap(format.framesOf)
         onTaken?.()
         if (frames.length > 0) controller.enqueue(bytesOf(frames))
         else if (!ending) controller.enqueue(keepAlive)
         if (!ending || backlog.size > 0) return
-        const last = format.last(ending)
+        const last = format.closingFrames(ending)
         if (last.length > 0) controller.enqueue(bytesOf(last))
         controller.close()
         leave()
       },
       cancel: leave,
     },
-    { highWaterMark: sentAtOnce, size: (piece) => piece?.byteLength ?? 0 },
+    { highWaterMark: writeBufferBytes, size: (piece) => piece?.byteLength ?? 0 },
   )
   return new Response(body, {
     headers: {

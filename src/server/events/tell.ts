@@ -1,12 +1,12 @@
 import type { Context } from 'hono'
 import type { EventFormat } from '../../core/api/event.ts'
 import type { TurnEvent } from '../../core/event.ts'
-import { keyOf, type Passed, type ServerParts } from '../context.ts'
-import type { Followers } from '../limits/followers.ts'
-import { formatOf } from './format-of.ts'
-import { eventStream } from './sse.ts'
+import { conversationKeyOf, type Env, type ServerParts } from '../context.ts'
+import type { StreamQuota } from '../limits/followers.ts'
+import { createFormat } from './format-of.ts'
+import { sseResponse } from './sse.ts'
 
-export interface Telling {
+export interface StreamRequest {
   readonly as: EventFormat
   /** The latest entry there was when it was asked for. */
   readonly lastSeq: number
@@ -15,14 +15,14 @@ export interface Telling {
 }
 
 /** Tells a follower events: one place among the followers of its user, given back however it ends. */
-export async function tell(c: Context<Passed>, parts: ServerParts, followers: Followers, telling: Telling): Promise<Response> {
+export async function streamEvents(c: Context<Env>, parts: ServerParts, followers: StreamQuota, telling: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, log } = parts
   const { as, lastSeq } = telling
-  const leave = followers.enter(c.get('caller').scope)
+  const leave = followers.acquire(c.get('caller').scope)
   const left = new AbortController()
   try {
-    const format = await formatOf(as, c, parts, () => agent.archive.sources(keyOf(c)))
-    return eventStream(await telling.events(left.signal), {
+    const format = await createFormat(as, c, parts, () => agent.archive.sources(conversationKeyOf(c)))
+    return sseResponse(await telling.events(left.signal), {
       opening: { conversationId: c.req.param('id') ?? '', lastSeq, ts: now() },
       format,
       keepAliveMs: settings.keepAliveMs,

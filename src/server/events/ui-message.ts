@@ -1,12 +1,12 @@
 import { parseJson } from '../../core/json.ts'
 import type { Format } from './format.ts'
 import type { Frame } from './frame.ts'
-import { createNarrator, type Narration, turnOf } from './narration.ts'
-import type { SourcesAtOpening } from './sources-at-opening.ts'
+import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './narration.ts'
+import type { FormatContext } from './sources-at-opening.ts'
 
 /** The UI message stream of the AI SDK: one assistant message per turn, and the stream ends with it. */
-export function createUiMessageFormat({ sources, resourceUrl }: SourcesAtOpening): Format {
-  const narrate = createNarrator(sources)
+export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {
+  const narrate = createEventSimplifier(sources)
   const begun = new Set<string>()
   const answered = new Set<string>()
   let started = false
@@ -16,7 +16,7 @@ export function createUiMessageFormat({ sources, resourceUrl }: SourcesAtOpening
     return [{ type: 'start', messageId }]
   }
 
-  function say(narration: Narration): readonly object[] {
+  function say(narration: SimplifiedEvent): readonly object[] {
     switch (narration.kind) {
       case 'turn.start':
         return start(narration.turnId)
@@ -60,14 +60,14 @@ export function createUiMessageFormat({ sources, resourceUrl }: SourcesAtOpening
   const done: Frame = { data: '[DONE]' }
   return {
     headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
-    first: () => [],
+    openingFrames: () => [],
     framesOf(event) {
       const narrated = narrate(event)
       const joined = !started && narrated.length > 0 && narrated[0]?.kind !== 'turn.start' // in the middle of a turn
-      const opened = joined ? start(turnOf(event)) : []
+      const opened = joined ? start(turnIdOf(event)) : []
       return [...opened, ...narrated.flatMap(say)].map((data): Frame => ({ data }))
     },
-    endsWith: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
-    last: (why) => (why === 'over' ? [done] : [{ data: { type: 'error', errorText: 'The stream was interrupted.' } }, done]),
+    endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
+    closingFrames: (why) => (why === 'over' ? [done] : [{ data: { type: 'error', errorText: 'The stream was interrupted.' } }, done]),
   }
 }

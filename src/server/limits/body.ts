@@ -1,19 +1,19 @@
 import type { Context } from 'hono'
-import type { Passed } from '../context.ts'
+import type { Env } from '../context.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
-import { deepestJson, isWellFormed, jsonDepth } from './json-body.ts'
+import { isWellFormed, jsonDepth, maxJsonDepth } from './json-body.ts'
 
 type Next = () => Promise<void>
 
 /** Bundles, messages with files, and what chat clients send along of the past may be large; nothing else may. */
 export function limitSize(large: number, small: number) {
-  return async (c: Context<Passed>, next: Next): Promise<void> => {
+  return async (c: Context<Env>, next: Next): Promise<void> => {
     const most = /\/(?:turns|import|ag-ui|ui-message)$/.test(c.req.path) ? large : small
     const declared = c.req.header('content-length')
     if (Number(declared ?? 0) > most) throw tooLarge()
     const { body } = c.req.raw
     if (body && declared === undefined) {
-      const bytes = await readAtMost(body, most)
+      const bytes = await readLimited(body, most)
       c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer // typed as what it comes to
     }
     await next()
@@ -21,7 +21,7 @@ export function limitSize(large: number, small: number) {
 }
 
 /** Who does not say how much is coming is heard until it is too much. */
-async function readAtMost(body: ReadableStream<Uint8Array>, most: number): Promise<ArrayBuffer> {
+async function readLimited(body: ReadableStream<Uint8Array>, most: number): Promise<ArrayBuffer> {
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of body) {
@@ -35,7 +35,7 @@ async function readAtMost(body: ReadableStream<Uint8Array>, most: number): Promi
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.')
 
 /** What reaches a route is JSON that any parser, store and model can hold, or a form where one is taken. */
-export async function checkBody(c: Context<Passed>, next: Next): Promise<void> {
+export async function checkBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')
   if (type !== undefined && jsonType.test(type)) checkJson(await c.req.arrayBuffer())
   else if (hasBody(c) && !(type !== undefined && formType.test(type) && c.req.path.endsWith('/turns'))) {
@@ -47,15 +47,15 @@ export async function checkBody(c: Context<Passed>, next: Next): Promise<void> {
 const jsonType = /^application\/(?:[\w.+-]+\+)?json(?:;\s*charset="?utf-8"?)?$/i
 const formType = /^multipart\/form-data\b/i
 
-const hasBody = (c: Context<Passed>) => c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > 0
+const hasBody = (c: Context<Env>) => c.req.header('transfer-encoding') !== undefined || Number(c.req.header('content-length') ?? 0) > 0
 
 function checkJson(bytes: ArrayBuffer): void {
-  const text = textOf(bytes)
-  if (jsonDepth(text) > deepestJson) throw invalidRequest([{ message: `nested deeper than ${deepestJson}` }])
-  if (!isWellFormed(parsed(text))) throw invalidRequest([{ message: 'half of a surrogate pair is not a character' }])
+  const text = decodeUtf8(bytes)
+  if (jsonDepth(text) > maxJsonDepth) throw invalidRequest([{ message: `nested deeper than ${maxJsonDepth}` }])
+  if (!isWellFormed(parseJsonText(text))) throw invalidRequest([{ message: 'half of a surrogate pair is not a character' }])
 }
 
-function textOf(bytes: ArrayBuffer): string {
+function decodeUtf8(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -63,7 +63,7 @@ function textOf(bytes: ArrayBuffer): string {
   }
 }
 
-function parsed(text: string): unknown {
+function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

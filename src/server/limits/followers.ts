@@ -2,17 +2,17 @@ import type { Scope } from '../../core/scope.ts'
 import { tooMany } from './turn-gate.ts'
 
 /** Who is following how many conversations. */
-export interface Followers {
+export interface StreamQuota {
   /** Throws 429 when there are too many. Returns how to leave; leaving twice is leaving once. */
-  enter(who: Scope): () => void
+  acquire(who: Scope): () => void
   readonly size: number
 }
 
-export function createFollowers(mostPerUser: number): Followers {
+export function createStreamQuota(mostPerUser: number): StreamQuota {
   const counts = new Map<string, number>()
   let size = 0
   return {
-    enter(who) {
+    acquire(who) {
       const user = JSON.stringify([who.tenant, who.project, who.user])
       const count = counts.get(user) ?? 0
       if (count >= mostPerUser) throw tooMany('Too many streams are open; close one first.', 5)

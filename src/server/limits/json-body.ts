@@ -1,5 +1,5 @@
 /** Deeper than anything that means something, shallower than any stack. */
-export const deepestJson = 64
+export const maxJsonDepth = 64
 
 /** How deep brackets nest, without parsing: what is too deep must not reach a parser that recurses. */
 export function jsonDepth(text: string): number {

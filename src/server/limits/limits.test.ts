@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { jsonDepth } from './json-body.ts'
 import { createTokenBucket } from './token-bucket.ts'
-import { createTurnGate } from './turn-gate.ts'
+import { createTurnQuota } from './turn-gate.ts'
 
 it('lets a few through at once, then so many a minute, for each name on its own', () => {
   const bucket = createTokenBucket({ atOnce: 2, perMinute: 60 })
@@ -31,18 +31,18 @@ it('measures how deep JSON nests, as a parser would', () => {
 
 it('counts a turn as running for as long as somebody is at work on it, and not longer', () => {
   const running = new Set<string>()
-  const gate = createTurnGate(
+  const gate = createTurnQuota(
     { turnsPerMinute: 100, runningTurns: 2 },
     () => 0,
     () => running,
   )
-  const leaveFirst = gate.enter('a')
-  const leaveSecond = gate.enter('b')
-  expect(() => gate.enter('c')).toThrow('Too many turns are running')
-  expect(() => gate.enter('t/p/u/c')).not.toThrow() // somebody else
+  const leaveFirst = gate.acquire('a')
+  const leaveSecond = gate.acquire('b')
+  expect(() => gate.acquire('c')).toThrow('Too many turns are running')
+  expect(() => gate.acquire('t/p/u/c')).not.toThrow() // somebody else
   running.add('a') // it began: whoever is entering and running at once is one
-  gate.enter('b')() // said to a turn of one's own
+  gate.acquire('b')() // said to a turn of one's own
   leaveFirst()
   leaveSecond()
-  expect(() => gate.enter('c')).not.toThrow()
+  expect(() => gate.acquire('c')).not.toThrow()
 })

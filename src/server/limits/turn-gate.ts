@@ -1,24 +1,24 @@
-import { readConversationKey } from '../../core/scope.ts'
+import { parseConversationKey } from '../../core/scope.ts'
 import { RequestProblem } from '../problem.ts'
 import { createTokenBucket } from './token-bucket.ts'
 
 /** How many turns a user may begin, and have running at the same time. */
-export interface TurnGate {
+export interface TurnQuota {
   /** Throws 429 when there are too many. Returns how to leave: from then on the turn, if one began, is seen running. */
-  enter(conversationKey: string): () => void
+  acquire(conversationKey: string): () => void
 }
 
 /** Who is at work is asked, not counted: a turn that ends in any way is over. */
-export function createTurnGate(
+export function createTurnQuota(
   { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
   nowMs: () => number,
   running: () => Iterable<string>,
-): TurnGate {
+): TurnQuota {
   const bucket = createTokenBucket({ atOnce: turnsPerMinute, perMinute: turnsPerMinute })
   const entering = new Map<object, string>()
 
   return {
-    enter(conversationKey) {
+    acquire(conversationKey) {
       const user = userOf(conversationKey)
       const busy = new Set([...running(), ...entering.values()].filter((key) => key !== conversationKey && userOf(key) === user))
       if (busy.size >= runningTurns) throw tooMany('Too many turns are running; wait until one is over.', 5)
@@ -32,7 +32,7 @@ export function createTurnGate(
 }
 
 function userOf(conversationKey: string): string {
-  const { tenant, project, user } = readConversationKey(conversationKey).scope
+  const { tenant, project, user } = parseConversationKey(conversationKey).scope
   return JSON.stringify([tenant, project, user])
 }
 

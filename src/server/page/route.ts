@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { type App, createApp } from '../context.ts'
+import { type App, createRoutes } from '../context.ts'
 import { pagePolicy } from '../headers.ts'
 
 const files = {
@@ -16,7 +16,7 @@ const folder = join(dirname(createRequire(import.meta.url).resolve('daybook/pack
 
 /** A plain page, read once: to look at a conversation without installing anything. */
 export function pageRoutes(): App {
-  const app = createApp()
+  const app = createRoutes()
   for (const [path, [file, type]] of Object.entries(files)) {
     const text = readFileSync(join(folder, file), 'utf8')
     app.get(path, (c) => c.body(text, 200, { 'content-type': type, 'content-security-policy': pagePolicy, 'cache-control': 'no-cache' }))

@@ -9,8 +9,8 @@ import {
   ForkRequest,
   NewConversation,
 } from '../../core/api/conversation.ts'
-import { conversationKey, keysOf, readConversationKey } from '../../core/scope.ts'
-import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
+import { conversationKey, conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../context.ts'
 import { publicBundle } from '../events/public-change.ts'
 import { json, noContent, problems, withBody } from './describe.ts'
 
@@ -18,7 +18,7 @@ const id = z.object({ id: z.string() })
 
 /** Conversations: make, list, look at, rename, fork, take along, let go. */
 export function conversationRoutes({ agent: { archive }, newId }: ServerParts): App {
-  return createApp()
+  return createRoutes()
     .openapi(
       createRoute({
         method: 'post',
@@ -43,7 +43,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       async (c) => {
         const { limit, cursor, search } = c.req.valid('query')
         const query = { limit, ...(cursor !== undefined && { cursor }), ...(search !== undefined && { search }) }
-        const { conversations, next } = await archive.list({ ...query, ...keysOf(c.get('caller').scope) })
+        const { conversations, next } = await archive.list({ ...query, ...conversationKeyFilter(c.get('caller').scope) })
         return c.json({ conversations: conversations.map(summary), ...(next !== undefined && { next }) }, 200)
       },
     )
@@ -69,7 +69,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         request: { params: id },
         responses: { 200: json(ConversationSummary, 'the conversation'), ...problems(401, 404) },
       }),
-      async (c) => c.json(summary(await archive.head(keyOf(c))), 200),
+      async (c) => c.json(summary(await archive.head(conversationKeyOf(c))), 200),
     )
     .openapi(
       createRoute({
@@ -79,7 +79,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         request: { params: id, ...withBody(ConversationChange) },
         responses: { 200: json(ConversationSummary, 'as it is now'), ...problems(400, 401, 404, 409) },
       }),
-      async (c) => c.json(summary(await archive.rename(keyOf(c), c.req.valid('json').title)), 200),
+      async (c) => c.json(summary(await archive.rename(conversationKeyOf(c), c.req.valid('json').title)), 200),
     )
     .openapi(
       createRoute({
@@ -90,7 +90,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         responses: { 204: noContent('it is gone'), ...problems(401, 404, 409) },
       }),
       async (c) => {
-        await archive.delete(keyOf(c))
+        await archive.delete(conversationKeyOf(c))
         return c.body(null, 204)
       },
     )
@@ -104,7 +104,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       }),
       async (c) => {
         const { id: name = newId(), at_turn } = c.req.valid('json')
-        return c.json(summary(await archive.fork(keyOf(c), conversationKey(c.get('caller').scope, name), at_turn)), 201)
+        return c.json(summary(await archive.fork(conversationKeyOf(c), conversationKey(c.get('caller').scope, name), at_turn)), 201)
       },
     )
     .openapi(
@@ -116,7 +116,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         responses: { 200: json(z.object({ format: z.literal('daybook.bundle') }), 'the bundle'), ...problems(401, 404) },
       }),
       async (c) => {
-        const bundle = publicBundle(await archive.exportBundle(keyOf(c)))
+        const bundle = publicBundle(await archive.exportBundle(conversationKeyOf(c)))
         c.header('content-disposition', `attachment; filename="${bundle.conversation_id}.json"`)
         return c.json(bundle, 200)
       },
@@ -125,7 +125,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
 
 function summary(head: ConversationHead): ConversationSummary {
   return {
-    id: readConversationKey(head.conversationId).name,
+    id: parseConversationKey(head.conversationId).name,
     title: head.title,
     started_at: head.startedAt,
     last_activity_at: head.lastActivityAt,

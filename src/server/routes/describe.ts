@@ -14,7 +14,7 @@ export const withBody = <Schema extends z.ZodType>(schema: Schema) => ({
 
 export const noContent = (description: string) => ({ description })
 
-const reasons = {
+const problemDescriptions = {
   400: 'the request is not what this route takes',
   401: 'nobody is known by this token',
   403: 'refused',
@@ -28,13 +28,13 @@ const reasons = {
   429: 'too many; `Retry-After` says when',
 } as const
 
-type Refusal = keyof typeof reasons
+type ProblemStatus = keyof typeof problemDescriptions
 
 /** Problems all look alike. */
-export function problems<Status extends Refusal>(...statuses: readonly Status[]) {
+export function problems<Status extends ProblemStatus>(...statuses: readonly Status[]) {
   const described = statuses.map((status) => [
     status,
-    { description: reasons[status], content: { 'application/problem+json': { schema: ProblemBody } } },
+    { description: problemDescriptions[status], content: { 'application/problem+json': { schema: ProblemBody } } },
   ])
   return Object.fromEntries(described) as {
     readonly [S in Status]: { description: string; content: { 'application/problem+json': { schema: typeof ProblemBody } } }

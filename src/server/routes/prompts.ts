@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { PromptView } from '../../core/api/prompt.ts'
-import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../context.ts'
 import { json, problems } from './describe.ts'
 
-const ofRound = z.object({
+const roundParams = z.object({
   id: z.string(),
   turn: z.string().max(200),
   iteration: z
@@ -14,17 +14,17 @@ const ofRound = z.object({
 
 /** For whoever debugs an agent. */
 export function promptRoutes({ agent: { archive } }: ServerParts): App {
-  return createApp().openapi(
+  return createRoutes().openapi(
     createRoute({
       method: 'get',
       path: '/v1/conversations/{id}/rounds/{turn}/{iteration}/prompt',
       summary: 'What the model read in one round, with its cache marks',
-      request: { params: ofRound },
+      request: { params: roundParams },
       responses: { 200: json(PromptView, 'the prompt'), ...problems(400, 401, 404) },
     }),
     async (c) => {
       const { turn, iteration } = c.req.valid('param')
-      return c.json(await archive.prompt(keyOf(c), turn, iteration), 200)
+      return c.json(await archive.prompt(conversationKeyOf(c), turn, iteration), 200)
     },
   ) as App
 }

@@ -1,29 +1,29 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { FileList, type FileSummary } from '../../core/api/file.ts'
 import { type Block, readDigest } from '../../core/block/index.ts'
-import { type App, createApp, keyOf, type ServerParts } from '../context.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../context.ts'
 import { publicBlock } from '../events/public-change.ts'
 import { json, problems } from './describe.ts'
 
-const id = z.object({ id: z.string() })
-const ofTurn = z.object({ id: z.string(), turn: z.string().max(200) })
+const conversationParams = z.object({ id: z.string() })
+const turnParams = z.object({ id: z.string(), turn: z.string().max(200) })
 
 /** The views of a conversation: what is visible, what a turn did, what it rests on, what it made. */
 export function recordRoutes({ agent: { archive } }: ServerParts): App {
-  return createApp()
+  return createRoutes()
     .openapi(
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/timeline',
         summary: 'The visible timeline, `conv.timeline.v1`',
-        request: { params: id },
+        request: { params: conversationParams },
         responses: {
           200: json(z.looseObject({ version: z.literal(1), blocks: z.array(z.looseObject({})) }), 'the payload'),
           ...problems(401, 404),
         },
       }),
       async (c) => {
-        const timeline = await archive.timeline(keyOf(c))
+        const timeline = await archive.timeline(conversationKeyOf(c))
         return c.json({ ...timeline, blocks: timeline.blocks.map(publicBlock) } as never, 200)
       },
     )
@@ -32,14 +32,14 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
         method: 'get',
         path: '/v1/conversations/{id}/turns/{turn}/log',
         summary: 'Everything a turn entered, whatever was folded since',
-        request: { params: ofTurn },
+        request: { params: turnParams },
         responses: {
           200: json(z.looseObject({ turn_id: z.string(), blocks: z.array(z.looseObject({})) }), 'the log'),
           ...problems(401, 404),
         },
       }),
       async (c) => {
-        const log = await archive.turnLog(keyOf(c), c.req.valid('param').turn)
+        const log = await archive.turnLog(conversationKeyOf(c), c.req.valid('param').turn)
         return c.json({ ...log, blocks: log.blocks.map(publicBlock) } as never, 200)
       },
     )
@@ -48,29 +48,29 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
         method: 'get',
         path: '/v1/conversations/{id}/sources',
         summary: 'The sources pool',
-        request: { params: id },
+        request: { params: conversationParams },
         responses: { 200: json(z.object({ sources: z.array(z.looseObject({ sid: z.int() })) }), 'its rows'), ...problems(401, 404) },
       }),
-      async (c) => c.json({ sources: (await archive.sources(keyOf(c))).map((row) => ({ ...row })) }, 200),
+      async (c) => c.json({ sources: (await archive.sources(conversationKeyOf(c))).map((row) => ({ ...row })) }, 200),
     )
     .openapi(
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/files',
         summary: 'Files that were attached or handed over, newest version of each',
-        request: { params: id },
+        request: { params: conversationParams },
         responses: { 200: json(FileList, 'the files'), ...problems(401, 404) },
       }),
       async (c) => {
-        const { blocks } = await archive.timeline(keyOf(c))
-        const files = new Map(blocks.flatMap((block) => fileOf(block).map((file) => [file.logical_path, file])))
+        const { blocks } = await archive.timeline(conversationKeyOf(c))
+        const files = new Map(blocks.flatMap((block) => fileSummaries(block).map((file) => [file.logical_path, file])))
         return c.json({ files: [...files.values()] }, 200)
       },
     ) as App
 }
 
 /** Only what was handed over has a resource name. */
-function fileOf(block: Block): readonly FileSummary[] {
+function fileSummaries(block: Block): readonly FileSummary[] {
   const { meta, path, ts, turn_id } = block
   if (meta?.rn === undefined || path === undefined) return []
   const digest = readDigest(block) ?? readDigest({ ...block, mime: 'application/json', text: meta.digest ?? '' })

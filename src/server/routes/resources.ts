@@ -1,28 +1,28 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { type App, createApp, type Passed, type ServerParts } from '../context.ts'
+import { type App, createRoutes, type Env, type ServerParts } from '../context.ts'
 import { filePolicy } from '../headers.ts'
 import { RequestProblem } from '../problem.ts'
-import { namesTag } from './conditions.ts'
+import { matchesEtag } from './conditions.ts'
 import { problems } from './describe.ts'
-import { rangeOf } from './range.ts'
+import { parseRange } from './range.ts'
 
 /** Shown in a browser without harm. Everything else is a download, whatever it says it is. */
-const harmless = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
+const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
 /** Files by their resource name: bytes that belong to a caller, and to nobody else. */
 export function resourceRoutes({ agent: { archive } }: ServerParts): App {
-  return createApp().openapi(route, async (c) => {
+  return createRoutes().openapi(route, async (c) => {
     const { rn } = c.req.valid('param')
     const file = await archive.file(rn, c.get('caller').scope)
     if (!file) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
     const tag = `"${file.blob.sha256}"`
-    headers(c, { mime: file.mime, filename: file.filename, tag, download: c.req.valid('query').download !== undefined })
+    setFileHeaders(c, { mime: file.mime, filename: file.filename, tag, download: c.req.valid('query').download !== undefined })
     const { 'if-match': wanted, 'if-none-match': known, 'if-range': whole } = c.req.header()
-    if (wanted !== undefined && !namesTag(wanted, tag)) throw new RequestProblem(412, 'resource.changed', 'The file is another one now.')
-    if (namesTag(known, tag)) return c.body(null, 304)
+    if (wanted !== undefined && !matchesEtag(wanted, tag)) throw new RequestProblem(412, 'resource.changed', 'The file is another one now.')
+    if (matchesEtag(known, tag)) return c.body(null, 304)
     const bytes = await file.read()
-    const range = whole !== undefined && whole !== tag ? 'all' : rangeOf(c.req.header('range'), bytes.byteLength)
+    const range = whole !== undefined && whole !== tag ? 'all' : parseRange(c.req.header('range'), bytes.byteLength)
     if (range === 'all') return c.body(Uint8Array.from(bytes), 200, { 'content-length': String(bytes.byteLength) })
     if (range === 'none') {
       const size = { 'content-range': `bytes */${bytes.byteLength}` }
@@ -49,9 +49,9 @@ const route = createRoute({
   },
 })
 
-function headers(c: Context<Passed>, file: { mime: string; filename: string; tag: string; download: boolean }): void {
+function setFileHeaders(c: Context<Env>, file: { mime: string; filename: string; tag: string; download: boolean }): void {
   const type = file.mime.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  const shown = harmless.test(type)
+  const shown = inlineTypes.test(type)
   c.header('content-type', shown ? (type.startsWith('text/') ? `${type}; charset=utf-8` : type) : 'application/octet-stream')
   c.header('content-disposition', disposition(shown && !file.download ? 'inline' : 'attachment', file.filename))
   c.header('content-security-policy', filePolicy)
@@ -63,7 +63,7 @@ function headers(c: Context<Passed>, file: { mime: string; filename: string; tag
 /** In both forms of RFC 6266; the plain one holds only what no reader can misread. */
 function disposition(kind: 'inline' | 'attachment', filename: string): string {
   const plain = filename.replace(/[^\w. -]/g, '_')
-  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed()).replace(/['()*]/g, percent)}`
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed()).replace(/['()*]/g, percentEncode)}`
 }
 
-const percent = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+const percentEncode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`

@@ -1,11 +1,11 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { type App, createApp, type ServerParts } from '../context.ts'
+import { type App, createRoutes, type ServerParts } from '../context.ts'
 import { RequestProblem } from '../problem.ts'
 import { json } from './describe.ts'
 
 /** For whoever keeps the server running. Nothing of anybody's is in them; the numbers need a token where there are tokens. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
-  return createApp()
+  return createRoutes()
     .openapi(
       createRoute({
         method: 'get',

@@ -3,22 +3,22 @@ import type { Context } from 'hono'
 import type { Accepted } from '../../agent/message.ts'
 import { FeedbackBody, StopAccepted, SubmitMode, TurnAccepted, TurnSubmission } from '../../core/api/turn.ts'
 import { isId } from '../../core/path/id.ts'
-import { readConversationKey } from '../../core/scope.ts'
-import { type App, createApp, keyOf, type Passed, type ServerParts } from '../context.ts'
-import type { TurnGate } from '../limits/turn-gate.ts'
+import { parseConversationKey } from '../../core/scope.ts'
+import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../context.ts'
+import type { TurnQuota } from '../limits/turn-gate.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
 import { json, noContent, problems } from './describe.ts'
-import { readForm, type SubmissionForm } from './submission-form.ts'
+import { parseSubmissionForm, type SubmissionForm } from './submission-form.ts'
 
 const id = z.object({ id: z.string() })
-const statuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const
+const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const
 
 /** What is said to a conversation. Accepted is not answered: whoever wants to see what comes of it follows the events. */
-export function turnRoutes({ agent, newId }: ServerParts, gate: TurnGate): App {
-  const app = createApp()
+export function turnRoutes({ agent, newId }: ServerParts, gate: TurnQuota): App {
+  const app = createRoutes()
   app.openAPIRegistry.registerPath(submitRoute)
   app.post('/v1/conversations/:id/turns', async (c) => {
-    const key = keyOf(c)
+    const key = conversationKeyOf(c)
     const said = await readSubmission(c)
     const eventId = idempotencyKey(c) ?? newId()
     await agent.archive.head(key)
@@ -29,10 +29,10 @@ export function turnRoutes({ agent, newId }: ServerParts, gate: TurnGate): App {
       if (await agent.steer(key, said.text, { mode, eventId })) return c.json(accepted(key, 'steer_accepted', null, eventId), 202)
       if (said.text.trim() === '') return c.json(accepted(key, 'already_accepted', null, eventId), 202) // nothing runs: there is nothing to stop
     }
-    const leave = gate.enter(key)
+    const leave = gate.acquire(key)
     try {
       const told: Accepted = await agent.submit(key, said.text, { attachments: said.attachments, eventId })
-      return c.json(accepted(key, statuses[told.how], told.turnId ?? null, eventId), 202)
+      return c.json(accepted(key, acceptedStatuses[told.how], told.turnId ?? null, eventId), 202)
     } finally {
       leave()
     }
@@ -47,7 +47,7 @@ export function turnRoutes({ agent, newId }: ServerParts, gate: TurnGate): App {
         responses: { 202: json(StopAccepted, 'whether anything was running'), ...problems(401, 404) },
       }),
       async (c) => {
-        const key = keyOf(c)
+        const key = conversationKeyOf(c)
         await agent.archive.head(key)
         return c.json({ stopped: await agent.stop(key) }, 202)
       },
@@ -62,7 +62,7 @@ export function turnRoutes({ agent, newId }: ServerParts, gate: TurnGate): App {
       }),
       async (c) => {
         const { turn_id: turnId, reaction, text } = c.req.valid('json')
-        const key = keyOf(c)
+        const key = conversationKeyOf(c)
         await agent.archive.turnLog(key, turnId)
         await agent.feedback(key, { turnId, ...(reaction !== undefined && { reaction }), ...(text !== undefined && { text }) })
         return c.body(null, 204)
@@ -92,25 +92,25 @@ const submitRoute = createRoute({
 
 const accepted = (key: string, status: TurnAccepted['status'], turn_id: string | null, event_id: string): TurnAccepted => ({
   status,
-  conversation_id: readConversationKey(key).name,
+  conversation_id: parseConversationKey(key).name,
   turn_id,
   event_id,
 })
 
-interface ReadSubmission {
+interface SubmittedMessage {
   readonly text: string
   readonly mode: z.infer<typeof SubmitMode>
   readonly attachments: readonly { readonly name: string; readonly mime?: string; readonly content: Uint8Array }[]
 }
 
-async function readSubmission(c: Context<Passed>): Promise<ReadSubmission> {
+async function readSubmission(c: Context<Env>): Promise<SubmittedMessage> {
   const type = (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
   if (type === 'application/json') return fromJson(await c.req.json())
-  if (type === 'multipart/form-data') return fromForm(await readForm(c))
+  if (type === 'multipart/form-data') return fromForm(await parseSubmissionForm(c))
   throw new RequestProblem(415, 'request.unsupported', 'Send application/json or multipart/form-data.')
 }
 
-function fromJson(body: unknown): ReadSubmission {
+function fromJson(body: unknown): SubmittedMessage {
   const parsed = TurnSubmission.safeParse(body)
   if (!parsed.success) throw invalidRequest(parsed.error.issues)
   const { text, mode, attachments } = parsed.data
@@ -121,10 +121,10 @@ function fromJson(body: unknown): ReadSubmission {
     }
     return { name, content, ...(mime !== undefined && { mime }) }
   })
-  return checked({ text, mode, attachments: files })
+  return requireContent({ text, mode, attachments: files })
 }
 
-async function fromForm({ text = '', mode, files }: SubmissionForm): Promise<ReadSubmission> {
+async function fromForm({ text = '', mode, files }: SubmissionForm): Promise<SubmittedMessage> {
   const parsed = TurnSubmission.safeParse({ text, ...(mode !== undefined && { mode }) })
   if (!parsed.success) throw invalidRequest(parsed.error.issues)
   const attachments = await Promise.all(
@@ -132,10 +132,10 @@ async function fromForm({ text = '', mode, files }: SubmissionForm): Promise<Rea
       return { name: file.name, content: new Uint8Array(await file.arrayBuffer()), ...(file.type !== '' && { mime: file.type }) }
     }),
   )
-  return checked({ text: parsed.data.text, mode: parsed.data.mode, attachments })
+  return requireContent({ text: parsed.data.text, mode: parsed.data.mode, attachments })
 }
 
-function checked(said: ReadSubmission): ReadSubmission {
+function requireContent(said: SubmittedMessage): SubmittedMessage {
   if (said.mode === 'followup' && said.text.trim() === '' && said.attachments.length === 0) {
     throw invalidRequest([{ path: ['text'], message: 'say something, or attach something' }])
   }
@@ -143,7 +143,7 @@ function checked(said: ReadSubmission): ReadSubmission {
 }
 
 /** It becomes part of a path in the timeline. */
-function idempotencyKey(c: Context<Passed>): string | undefined {
+function idempotencyKey(c: Context<Env>): string | undefined {
   const key = c.req.header('idempotency-key')
   if (key === undefined || (isId(key) && key.length <= 64)) return key
   throw invalidRequest([{ path: ['Idempotency-Key'], message: 'letters, digits, "_" and "-", at most 64' }])

@@ -1,5 +1,5 @@
 import type { Scope } from '../../core/scope.ts'
-import type { Hosted } from '../../ports/hosting.ts'
+import type { HostingHandles } from '../../ports/hosting.ts'
 
 export interface Attempt {
   readonly what: string
@@ -8,12 +8,12 @@ export interface Attempt {
 }
 
 /** Ways to get at a file of `owner` that must all lead nowhere. `intruder` has a file of the same name, and may use its own handles. */
-export function foreignAttempts(hosted: Hosted, own: Hosted, owner: Scope, intruder: Scope): readonly Attempt[] {
+export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]
 }
 
 /** The right handle in the wrong hands. */
-function byAnotherViewer({ rn, key, hosted_uri }: Hosted, owner: Scope): readonly Attempt[] {
+function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope): readonly Attempt[] {
   const { tenant, project, user } = owner
   const viewers: readonly (readonly [string, Scope])[] = [
     ['another tenant', { ...owner, tenant: 'globex' }],
@@ -43,7 +43,7 @@ function byAnotherViewer({ rn, key, hosted_uri }: Hosted, owner: Scope): readonl
 }
 
 /** The wrong handle: for the intruder, who wants to reach the owner's file, and for the owner, for whom it is not a handle either. */
-function byAnotherSpelling(hosted: Hosted, own: Hosted, owner: Scope, intruder: Scope): readonly Attempt[] {
+function byAnotherSpelling(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   const mine = own.key.slice(0, own.key.indexOf(`/${intruder.user}/`))
   const climbs = ['..', '%2e%2e', '%2E%2E', '%252e%252e', '.%2e', '..%2f..', '\uff0e\uff0e', '..\0', '.. ', '...'].map(
     (up): readonly [string, string] => [
@@ -57,7 +57,7 @@ function byAnotherSpelling(hosted: Hosted, own: Hosted, owner: Scope, intruder: 
   )
 }
 
-function nameSpellings({ rn }: Hosted, { user }: Scope): readonly (readonly [string, string])[] {
+function nameSpellings({ rn }: HostingHandles, { user }: Scope): readonly (readonly [string, string])[] {
   const tail = rn.slice(rn.lastIndexOf(':') + 1)
   return [
     ['an rn in capitals', rn.toUpperCase()],
@@ -85,7 +85,7 @@ function nameSpellings({ rn }: Hosted, { user }: Scope): readonly (readonly [str
   ]
 }
 
-function keySpellings({ key, blob }: Hosted): readonly (readonly [string, string])[] {
+function keySpellings({ key, blob }: HostingHandles): readonly (readonly [string, string])[] {
   return [
     ['nothing', ''],
     ['the root', '/'],
@@ -110,7 +110,7 @@ function keySpellings({ key, blob }: Hosted): readonly (readonly [string, string
   ]
 }
 
-function uriSpellings({ key, hosted_uri }: Hosted): readonly (readonly [string, string])[] {
+function uriSpellings({ key, hosted_uri }: HostingHandles): readonly (readonly [string, string])[] {
   const [scheme = ''] = hosted_uri.split('://')
   const encoded = hosted_uri.slice(hosted_uri.indexOf('daybook/'))
   return [

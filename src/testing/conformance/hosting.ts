@@ -1,5 +1,5 @@
 import type { Scope } from '../../core/scope.ts'
-import type { Hosted, Hosting, NewFile } from '../../ports/hosting.ts'
+import type { Hosting, HostingHandles, NewFile } from '../../ports/hosting.ts'
 import { foreignAttempts } from './hosting-attempts.ts'
 import type { TestRunner } from './suite.ts'
 
@@ -20,7 +20,7 @@ const report: NewFile = {
   content: bytes('first'),
 }
 
-const handlesOf = ({ rn, key, hosted_uri }: Hosted): readonly string[] => [rn, key, hosted_uri]
+const handlesOf = ({ rn, key, hosted_uri }: HostingHandles): readonly string[] => [rn, key, hosted_uri]
 
 /** What every hosting promises. `create` gives an empty one. */
 export function describeHosting(runner: TestRunner, name: string, create: () => Promise<Hosting>): void {
@@ -145,15 +145,15 @@ function describeVersions({ describe, it, expect }: TestRunner, name: string, cr
       const sent = await of({ stage: 'attachment', physicalPath: 'turn_1/attachments/.a' })
       const later = await of({ turnId: 'turn_10' })
       const kept = [await of({ conversation: 'c10' }), await of({ conversation: 'c1/x' }), await of({ owner: { ...ann, user: 'ann2' } })]
-      const there = async (hosted: Hosted, viewer = ann) => (await hosting.resolve(hosted.rn, viewer)) !== undefined
-      await hosting.forget(ann, 'c1', 'turn_1')
+      const there = async (hosted: HostingHandles, viewer = ann) => (await hosting.resolve(hosted.rn, viewer)) !== undefined
+      await hosting.remove(ann, 'c1', 'turn_1')
       expect([await there(one), await there(sent), await there(later)]).toEqual([false, false, true])
-      await hosting.forget(ann, 'c1')
-      await hosting.forget(ann, 'c1')
-      await hosting.forget(ann, 'never-was')
+      await hosting.remove(ann, 'c1')
+      await hosting.remove(ann, 'c1')
+      await hosting.remove(ann, 'never-was')
       expect(await there(later)).toBe(false)
-      expect([await there(kept[0] as Hosted), await there(kept[1] as Hosted)]).toEqual([true, true])
-      expect(await there(kept[2] as Hosted, { ...ann, user: 'ann2' })).toBe(true)
+      expect([await there(kept[0] as HostingHandles), await there(kept[1] as HostingHandles)]).toEqual([true, true])
+      expect(await there(kept[2] as HostingHandles, { ...ann, user: 'ann2' })).toBe(true)
     })
   })
 }

@@ -1,17 +1,28 @@
 import type { Block } from '../../core/block/index.ts'
 import { type Bundle, parseBundle } from '../../core/timeline/bundle.ts'
-import { call, completion, entered, header, minute, prompt, result } from '../blocks.ts'
-import { appended, type CreateStore, closed, compacted, idsOf, journalOf, opened, owner, visibleIds, written } from './store-kit.ts'
+import { call, completion, header, minute, prompt, result, withIds } from '../blocks.ts'
+import {
+  appended,
+  type CreateStore,
+  closed,
+  compacted,
+  idsOf,
+  journalOf,
+  opened,
+  owner,
+  visibleIds,
+  writeConversation,
+} from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
 const picture = (id: number, text: string, turnId = 't1'): Block => ({
-  ...(entered([result('k', '', turnId)], id)[0] as Block),
+  ...(withIds([result('k', '', turnId)], id)[0] as Block),
   base64: Buffer.from(text).toString('base64'),
 })
 
 /** A conversation with everything a bundle has to carry: two turns, one compacted, hidden, inserted, sources, bytes. */
 async function rich({ store }: Awaited<ReturnType<CreateStore>>, name = 'c1'): Promise<Bundle> {
-  await written(
+  await writeConversation(
     store,
     name,
     [opened('t1', 1), appended([header('t1'), prompt('q', 't1'), call('k', 'x.y', 't1')])],
@@ -23,7 +34,7 @@ async function rich({ store }: Awaited<ReturnType<CreateStore>>, name = 'c1'): P
       appended([prompt('more '.repeat(4_000), 't2')], 7),
       { type: 'blocks.appended', blocks: [picture(8, 'second bytes', 't2')] },
     ],
-    [{ type: 'blocks.inserted', after_id: 'b_6', blocks: entered([prompt('feedback', 't1')], 9) }],
+    [{ type: 'blocks.inserted', after_id: 'b_6', blocks: withIds([prompt('feedback', 't1')], 9) }],
     [compacted('b_9', 10, 't1')],
     [
       { type: 'blocks.hidden', ids: ['b_7'], replacement_text: 'long', reason: 'hide' },

@@ -1,21 +1,21 @@
-import { call, completion, entered, header, minute, prompt, result, rounds } from '../blocks.ts'
-import { appended, type CreateStore, closed, compacted, idsOf, opened, textsOf, visibleIds, written } from './store-kit.ts'
+import { call, completion, header, minute, prompt, result, rounds, withIds } from '../blocks.ts'
+import { appended, type CreateStore, closed, compacted, idsOf, opened, textsOf, visibleIds, writeConversation } from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
 export function describeHistory({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('history', () => {
     it('finds by path, turn and call over all history, oldest first, after everything was compacted', async () => {
       const { store } = await create()
-      await written(
+      await writeConversation(
         store,
         'c1',
         [appended([...rounds(1, 't1'), completion('one', 't1')])],
-        [{ type: 'blocks.inserted', after_id: 'b_2', blocks: entered([result('t1c0', 'late', 't1')], 6) }],
+        [{ type: 'blocks.inserted', after_id: 'b_2', blocks: withIds([result('t1c0', 'late', 't1')], 6) }],
         [appended(rounds(1, 't2'), 7)],
         [compacted('b_10', 11, 't2')],
         [appended([result('t1c0', 'again', 't1')], 12)],
       )
-      await written(store, 'c2', [appended(rounds(1, 't1'))])
+      await writeConversation(store, 'c2', [appended(rounds(1, 't1'))])
       expect(await visibleIds(store, 'c1')).toEqual(['b_11', 'b_12'])
       expect(idsOf(await store.findByPath('c1', 'tc:t1.t1c0.result'))).toEqual(['b_4', 'b_6', 'b_12'])
       expect(idsOf(await store.findByCall('c1', 't1c0'))).toEqual(['b_3', 'b_4', 'b_6', 'b_12'])
@@ -27,7 +27,7 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
 
     it('finds every block of a long history once, wherever in it', async () => {
       const { store } = await create()
-      const claim = await written(store, 'c1')
+      const claim = await writeConversation(store, 'c1')
       const total = 230
       for (let n = 1; n <= total; n += n % 40) {
         const size = Math.min(n % 40, total + 1 - n)
@@ -53,31 +53,34 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
 
     it('gives blocks as they were entered, whatever is hidden now', async () => {
       const { store } = await create()
-      await written(store, 'c1', [appended(rounds(1)), { type: 'blocks.hidden', ids: ['b_4'], replacement_text: 'gone', reason: 'hide' }])
+      await writeConversation(store, 'c1', [
+        appended(rounds(1)),
+        { type: 'blocks.hidden', ids: ['b_4'], replacement_text: 'gone', reason: 'hide' },
+      ])
       const [block] = await store.findByPath('c1', 'tc:t1.t1c0.result')
-      expect(block).toEqual(entered(rounds(1))[3])
+      expect(block).toEqual(withIds(rounds(1))[3])
     })
 
     it('tells paths apart that differ only in what an index can not see', async () => {
       const { store } = await create()
       const paths = ['odd\ud83d', 'odd\ufffd', 'odd\u0000', 'odd', 'odd ', 'ODD']
-      await written(store, 'c1', [appended(paths.map((path) => ({ ...prompt(path), path })))])
+      await writeConversation(store, 'c1', [appended(paths.map((path) => ({ ...prompt(path), path })))])
       for (const path of paths) expect(textsOf(await store.findByPath('c1', path))).toEqual([path])
     })
 
     it('keeps the log of a turn exact: in order, with its header, without what was inserted or summarised', async () => {
       const { store } = await create()
-      await written(
+      await writeConversation(
         store,
         'c1',
         [opened('t1', 0), appended([header('t1'), prompt('q', 't1')])],
         [appended([call('k', 'x.y', 't1'), result('k', 'r'.repeat(10_000), 't1')], 3)],
-        [{ type: 'blocks.inserted', after_id: 'b_1', blocks: entered([prompt('feedback', 't1')], 5) }],
+        [{ type: 'blocks.inserted', after_id: 'b_1', blocks: withIds([prompt('feedback', 't1')], 5) }],
         [{ type: 'turn.closed', turn_id: 't1', ts: minute(9), exit_reason: 'complete', sources_used: [1, 2], tokens: 40 }],
         [compacted('b_4', 6, 't1')],
         [opened('t2', 10), appended([header('t2', 10)], 7)],
       )
-      const blocks = entered([header('t1'), prompt('q', 't1'), call('k', 'x.y', 't1'), result('k', 'r'.repeat(10_000), 't1')])
+      const blocks = withIds([header('t1'), prompt('q', 't1'), call('k', 'x.y', 't1'), result('k', 'r'.repeat(10_000), 't1')])
       const log = { turn_id: 't1', ts: minute(0), blocks, end_ts: minute(9), sources_used: [1, 2], blocks_count: 4, tokens: 40 }
       expect(await store.readTurnLog('c1', 't1')).toEqual(log)
       expect(await store.readTurnLog('c1', 't2')).toMatchObject({ end_ts: null, blocks_count: 1 })
@@ -87,7 +90,7 @@ export function describeHistory({ describe, it, expect }: TestRunner, create: Cr
 
     it('reads a journal while it grows: every entry that was there is given, once', async () => {
       const { store } = await create()
-      const claim = await written(store, 'c1', [appended([prompt('1'), prompt('2')]), closed('t1')], [opened('t2')])
+      const claim = await writeConversation(store, 'c1', [appended([prompt('1'), prompt('2')]), closed('t1')], [opened('t2')])
       const seen: number[] = []
       for await (const { seq } of store.readJournal('c1', { after: 0 })) {
         seen.push(seq)

@@ -1,17 +1,17 @@
 import type { Block } from '../../core/block/index.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { blockById, blocksOf } from '../../core/timeline/timeline.ts'
-import { call, entered, minute, prompt, result, rounds } from '../blocks.ts'
-import { appended, type CreateStore, compacted, journalOf, owner, visible, visibleIds, written } from './store-kit.ts'
+import { call, minute, prompt, result, rounds, withIds } from '../blocks.ts'
+import { appended, type CreateStore, compacted, journalOf, owner, visibleIds, visibleTimeline, writeConversation } from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
 const bytes = Uint8Array.from({ length: 9_000 }, (_, i) => i % 251)
 const base64 = Buffer.from(bytes).toString('base64')
-const withFields = (fields: object, id = 'b_1'): Block => ({ ...entered([prompt('x')])[0], ...fields, id }) as Block
+const withFields = (fields: object, id = 'b_1'): Block => ({ ...withIds([prompt('x')])[0], ...fields, id }) as Block
 const append = (fields: object): Change => ({ type: 'blocks.appended', blocks: [withFields(fields)] })
 
 /** As its bill and its prompt are entered in every round, but for a prompt of another kind. */
-const answered = (prompt: object): object => ({
+const responseReceived = (prompt: object): object => ({
   type: 'response.received',
   turn_id: 't1',
   ts: minute(1),
@@ -29,16 +29,16 @@ function nested(depth: number): object {
   return value
 }
 
-function circle(): object {
+function circularObject(): object {
   const value: { self?: object } = {}
   value.self = value
   return value
 }
 
 /** Whatever is in it, however deep. */
-function spoilAll(value: object): void {
+function overwriteAll(value: object): void {
   for (const [key, inner] of Object.entries(value)) {
-    if (typeof inner === 'object' && inner !== null) spoilAll(inner)
+    if (typeof inner === 'object' && inner !== null) overwriteAll(inner)
     else Object.assign(value, { [key]: 'spoilt' })
   }
 }
@@ -47,8 +47,8 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
   describe('the journal', () => {
     it('numbers entries from 1 without gaps, in each conversation, whoever writes', async () => {
       const { store } = await create()
-      await written(store, 'other', [appended([prompt('x')])])
-      const first = await written(
+      await writeConversation(store, 'other', [appended([prompt('x')])])
+      const first = await writeConversation(
         store,
         'c1',
         [appended([prompt('a')])],
@@ -71,7 +71,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       const spoil = (entry: object) => Object.assign(entry, { seq: 99, change: { type: 'blocks.revealed', ids: [] } })
       for (const entry of await store.append(claim, changes)) spoil(entry)
       const written = structuredClone(changes)
-      for (const { change } of await journalOf(store, 'c1')) spoilAll(change)
+      for (const { change } of await journalOf(store, 'c1')) overwriteAll(change)
       for (const entry of await journalOf(store, 'c1')) spoil(entry)
       expect(await journalOf(store, 'c1')).toEqual(written.map((change, before) => ({ seq: before + 1, change })))
       expect(await visibleIds(store, 'c1')).toEqual(['b_1'])
@@ -81,14 +81,14 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       const { store } = await create()
       const claim = await store.claim('c1', owner('a'))
       const list = Object.assign([1, 2], { more: () => 'words' })
-      const logged = await store.append(claim, [answered(nested(400)), answered({ list })] as readonly Change[])
+      const logged = await store.append(claim, [responseReceived(nested(400)), responseReceived({ list })] as readonly Change[])
       expect(JSON.stringify(await journalOf(store, 'c1'))).toBe(JSON.stringify(logged))
     })
 
     it('takes a set of changes whole or not at all: one bad change in the middle leaves nothing', async () => {
       const { store } = await create()
-      const claim = await written(store, 'c1', [appended([prompt('before')])])
-      const before = { journal: await journalOf(store, 'c1'), value: await visible(store, 'c1'), list: await store.list({}) }
+      const claim = await writeConversation(store, 'c1', [appended([prompt('before')])])
+      const before = { journal: await journalOf(store, 'c1'), value: await visibleTimeline(store, 'c1'), list: await store.list({}) }
       const good = (number: number) => appended([prompt('good')], number)
       const bad: readonly [string, unknown][] = [
         ['change.invalid', { type: 'never.heard', ts: minute(1) }],
@@ -100,9 +100,9 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_03')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }], // too deep for whoever reads it
-        ['change.invalid', answered(nested(5_000))],
-        ['change.invalid', answered(nested(50_000))],
-        ['change.invalid', answered(circle())],
+        ['change.invalid', responseReceived(nested(5_000))],
+        ['change.invalid', responseReceived(nested(50_000))],
+        ['change.invalid', responseReceived(circularObject())],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // decodes, but is not how those bytes are written
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // no time sorts where this would
@@ -119,7 +119,9 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       ]
       for (const [code, change] of bad) {
         await expect(store.append(claim, [good(2), change as Change, good(9)])).rejects.toMatchObject({ code })
-        expect({ journal: await journalOf(store, 'c1'), value: await visible(store, 'c1'), list: await store.list({}) }).toEqual(before)
+        expect({ journal: await journalOf(store, 'c1'), value: await visibleTimeline(store, 'c1'), list: await store.list({}) }).toEqual(
+          before,
+        )
       }
       expect(await store.append(claim, [good(2)])).toMatchObject([{ seq: 2 }])
     })
@@ -127,7 +129,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
     it('keeps the bytes that a block keeps besides its own, carries them in a bundle, and lets them go with the conversation', async () => {
       const { store } = await create()
       const kept = await store.blobs.put(Buffer.from('the whole file'))
-      await written(store, 'c1', [append({ meta: { keeps: [kept] } })])
+      await writeConversation(store, 'c1', [append({ meta: { keeps: [kept] } })])
       const bundle = await store.exportBundle('c1')
       expect(bundle.blobs[kept.sha256]).toBe(Buffer.from('the whole file').toString('base64'))
       await store.importBundle(bundle, { as: 'c2' })
@@ -172,17 +174,17 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
 
     it('leaves out a meta that says nothing, so that hiding and revealing give back the block', async () => {
       const { store } = await create()
-      const claim = await written(store, 'c1', [append({ meta: {} }), appended([prompt('y')], 2)])
-      const before = await visible(store, 'c1')
+      const claim = await writeConversation(store, 'c1', [append({ meta: {} }), appended([prompt('y')], 2)])
+      const before = await visibleTimeline(store, 'c1')
       await store.append(claim, [{ type: 'blocks.hidden', ids: ['b_1'], replacement_text: 'r', reason: 'hide' }])
       await store.append(claim, [{ type: 'blocks.revealed', ids: ['b_1'] }])
-      expect(await visible(store, 'c1')).toEqual({ ...before, lastSeq: 4 })
+      expect(await visibleTimeline(store, 'c1')).toEqual({ ...before, lastSeq: 4 })
     })
 
     it('timeline 11.10, 11.16: what is stored is what was appended, so no announce text and no cache mark is ever there', async () => {
       const { store } = await create()
       const changes = [appended(rounds(2))]
-      await written(store, 'c1', changes)
+      await writeConversation(store, 'c1', changes)
       const saved = await store.loadVisible('c1')
       expect((await journalOf(store, 'c1')).map(({ change }) => change)).toEqual(changes)
       expect(saved && blocksOf(saved.timeline).some((block) => 'cache' in block)).toBe(false)
@@ -192,10 +194,10 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       const { store } = await create()
       const long = (letter: string, length: number) => letter.repeat(length)
       const drafts = [8_191, 8_192, 8_193, 100_000].flatMap((length) => [prompt(long('a', length)), result('c1', long('é', length / 2))])
-      const claim = await written(store, 'c1', [appended([...drafts, ...drafts])])
+      const claim = await writeConversation(store, 'c1', [appended([...drafts, ...drafts])])
       await store.append(claim, [{ type: 'title.set', ts: minute(1), title: long('t', 9_000) }])
       const saved = await store.loadVisible('c1')
-      expect(saved && blocksOf(saved.timeline)).toEqual(entered([...drafts, ...drafts]))
+      expect(saved && blocksOf(saved.timeline)).toEqual(withIds([...drafts, ...drafts]))
       expect(saved?.timeline.title).toBe(long('t', 9_000))
     })
   })
@@ -208,7 +210,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
 
     it('starts at the latest summary, keeps what follows it, and hidden is hidden', async () => {
       const { store } = await create()
-      const claim = await written(
+      const claim = await writeConversation(
         store,
         'c1',
         [appended(rounds(2))],
@@ -216,7 +218,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         [compacted('b_4', 7), appended([prompt('next')], 8)],
       )
       expect(await visibleIds(store, 'c1')).toEqual(['b_7', 'b_5', 'b_6', 'b_8'])
-      await store.append(claim, [{ type: 'blocks.inserted', after_id: 'b_7', blocks: entered([prompt('feedback')], 9) }])
+      await store.append(claim, [{ type: 'blocks.inserted', after_id: 'b_7', blocks: withIds([prompt('feedback')], 9) }])
       await store.append(claim, [compacted('b_5', 10)])
       expect(await visibleIds(store, 'c1')).toEqual(['b_10', 'b_6', 'b_8'])
       const saved = await store.loadVisible('c1')
@@ -226,7 +228,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
     it('carries the sources across a compaction: a SID is never given again', async () => {
       const { store } = await create()
       const row = (sid: number) => ({ sid, url: `https://a.example/${sid}`, title: `s${sid}`, content: 'c'.repeat(9_000) })
-      await written(store, 'c1', [
+      await writeConversation(store, 'c1', [
         { type: 'sources.merged', ts: minute(1), rows: [row(1), row(2)], next_sid: 3 },
         { type: 'source.removed', ts: minute(2), sid: 2 },
         appended([prompt('x')]),
@@ -248,14 +250,14 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         call_id: 'c1',
         finish_reason: 'stop',
       }
-      await written(store, 'c1', [
+      await writeConversation(store, 'c1', [
         { type: 'turn.opened', turn_id: 't1', ts: minute(1) },
         { type: 'event.accepted', event },
         { ...response, raw: 'r'.repeat(20_000), prompt: { cache_ttl_seconds: 300 } },
         appended([call('c1')]),
         compacted('b_1', 2),
       ])
-      expect(await visible(store, 'c1')).toMatchObject({
+      expect(await visibleTimeline(store, 'c1')).toMatchObject({
         openTurn: { turn_id: 't1', ts: minute(1) },
         inbox: [event],
         knownEvents: ['e1'],

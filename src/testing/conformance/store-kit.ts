@@ -3,20 +3,20 @@ import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { blocksOf, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Claim, ConversationStore, Entry, Owner } from '../../ports/store.ts'
-import { entered, minute } from '../blocks.ts'
+import { minute, withIds } from '../blocks.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 
-export interface StoreUnderTest {
+export interface StoreFixture {
   readonly store: ConversationStore
   readonly clock: FixedClock
   readonly blobs: BlobStore
 }
-export type CreateStore = () => Promise<StoreUnderTest>
+export type CreateStore = () => Promise<StoreFixture>
 
 /** A process somewhere else, so that nobody can see whether it runs. */
 export const owner = (id: string): Owner => ({ id, host: `host-of-${id}`, pid: 4711 })
 
-export const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: entered(drafts, first) })
+export const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
 export const opened = (turnId: string, at = 0): Change => ({ type: 'turn.opened', turn_id: turnId, ts: minute(at) })
 export const closed = (turnId: string, at = 0): Change => ({
   type: 'turn.closed',
@@ -40,7 +40,7 @@ export const folded = (ids: readonly string[], at = 0, turnId: string | null = n
 export const compacted = (afterId: string, number: number, turnId = 't1', at = 0): Change => ({
   type: 'range.compacted',
   after_id: afterId,
-  blocks: entered([rangeSummary(turnId, minute(at), { text: `summary ${number}`, coveredTurnIds: [turnId] })], number),
+  blocks: withIds([rangeSummary(turnId, minute(at), { text: `summary ${number}`, coveredTurnIds: [turnId] })], number),
   covered: [turnId],
 })
 
@@ -51,7 +51,7 @@ export async function journalOf(store: ConversationStore, conversationId: string
 }
 
 /** A claim on `conversationId` after these appends. */
-export async function written(
+export async function writeConversation(
   store: ConversationStore,
   conversationId: string,
   ...appends: readonly (readonly Change[])[]
@@ -62,9 +62,9 @@ export async function written(
 }
 
 /** A timeline without its indices: what two equal values have in common. */
-export const comparable = ({ spine: _spine, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
+export const comparable = ({ buffer: _spine, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
 
-export async function visible(store: ConversationStore, conversationId: string): Promise<object | undefined> {
+export async function visibleTimeline(store: ConversationStore, conversationId: string): Promise<object | undefined> {
   const saved = await store.loadVisible(conversationId)
   return saved && { lastSeq: saved.lastSeq, ...comparable(saved.timeline, blocksOf(saved.timeline)) }
 }

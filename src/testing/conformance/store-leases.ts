@@ -1,6 +1,6 @@
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
-import { appended, type CreateStore, journalOf, owner, visible } from './store-kit.ts'
+import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
 export function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
@@ -10,7 +10,7 @@ export function describeLeases({ describe, it, expect }: TestRunner, create: Cre
       const claim = await store.claim('c1', owner('a'))
       expect(claim).toMatchObject({ conversationId: 'c1', ownerId: 'a' })
       expect(Date.parse(claim.expiresAt) - Date.parse(clock.now())).toBe(LEASE_MS)
-      expect(await visible(store, 'c1')).toMatchObject({ lastSeq: 0, blocks: [] })
+      expect(await visibleTimeline(store, 'c1')).toMatchObject({ lastSeq: 0, blocks: [] })
     })
 
     it('refuses a conversation whose lease is alive, and says who holds it and until when', async () => {

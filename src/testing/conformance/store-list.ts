@@ -1,9 +1,9 @@
-import type { ConversationHead, ConversationStore, ListQuery } from '../../ports/store.ts'
+import type { ConversationInfo, ConversationStore, ListQuery } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
-import { accepted, appended, type CreateStore, closed, compacted, folded, opened, owner, written } from './store-kit.ts'
+import { accepted, appended, type CreateStore, closed, compacted, folded, opened, owner, writeConversation } from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
-const names = (heads: readonly ConversationHead[]) => heads.map(({ conversationId }) => conversationId)
+const names = (heads: readonly ConversationInfo[]) => heads.map(({ conversationId }) => conversationId)
 const titled = (title: string, at: number) => ({ type: 'title.set' as const, ts: minute(at), title })
 
 async function pages(store: ConversationStore, query: ListQuery, between: () => Promise<unknown> = async () => undefined) {
@@ -22,8 +22,8 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
   describe('the list', () => {
     it('tells of each conversation what its timeline says, most recently active first', async () => {
       const { store } = await create()
-      await written(store, 'old', [opened('t1', 1), appended([prompt('x', 't1', 2)]), titled('Rome', 3), closed('t1', 4)])
-      await written(store, 'new', [appended([prompt('x', 't1', 7)]), opened('t1', 8)])
+      await writeConversation(store, 'old', [opened('t1', 1), appended([prompt('x', 't1', 2)]), titled('Rome', 3), closed('t1', 4)])
+      await writeConversation(store, 'new', [appended([prompt('x', 't1', 7)]), opened('t1', 8)])
       await store.claim('empty', owner('a'))
       expect((await store.list({})).conversations).toEqual([
         { conversationId: 'new', title: null, startedAt: minute(7), lastActivityAt: minute(8), lastSeq: 2, openTurn: 't1', waiting: [] },
@@ -34,13 +34,13 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('gives every conversation once, page by page, while others come and go', async () => {
       const { store } = await create()
-      for (let n = 0; n < 7; n++) await written(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four of one moment
+      for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four of one moment
       await store.claim('never used', owner('a'))
       const all = ['c0', 'c1', 'c2', 'c3', 'c6', 'c5', 'c4', 'never used']
       expect(await pages(store, {})).toEqual(all)
       for (const limit of [1, 2, 3, 8]) {
         let extra = 0
-        const newer = () => written(store, `newer-${limit}-${extra}`, [titled('t', 100 + extra++)])
+        const newer = () => writeConversation(store, `newer-${limit}-${extra}`, [titled('t', 100 + extra++)])
         const found = (await pages(store, { limit }, newer)).filter((name) => !name.startsWith('newer'))
         expect(found).toEqual(all)
       }
@@ -48,8 +48,8 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('moves a conversation to the front when something happens in it', async () => {
       const { store } = await create()
-      const first = await written(store, 'a', [titled('t', 1)])
-      await written(store, 'b', [titled('t', 2)])
+      const first = await writeConversation(store, 'a', [titled('t', 1)])
+      await writeConversation(store, 'b', [titled('t', 2)])
       await store.append(first, [titled('t', 3)])
       expect(names((await store.list({})).conversations)).toEqual(['a', 'b'])
     })
@@ -57,7 +57,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
     it('searches titles in any case and any script, and takes wildcards by their letters', async () => {
       const { store } = await create()
       const titles = ['Weather in Rome', 'ÉTÉ À PARIS', '100% sure_thing', 'plain', 'half \ud83d of a pair']
-      for (const [n, title] of titles.entries()) await written(store, title === 'plain' ? 'plain' : `c${n}`, [titled(title, n)])
+      for (const [n, title] of titles.entries()) await writeConversation(store, title === 'plain' ? 'plain' : `c${n}`, [titled(title, n)])
       const search = async (text: string) => names((await store.list({ search: text })).conversations)
       expect(await search('rome')).toEqual(['c0'])
       expect(await search('été à')).toEqual(['c1'])
@@ -71,12 +71,12 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('gives only conversations that someone has to go on with when asked for them: a turn is open, or a followup waits', async () => {
       const { store } = await create()
-      await written(store, 'open', [opened('t1', 1)])
-      await written(store, 'done', [opened('t1', 2), closed('t1', 3)])
-      await written(store, 'waiting', [opened('t1', 4)], [closed('t1', 5), accepted('e1', 6)])
-      await written(store, 'answered', [accepted('e1', 7)], [opened('t2', 8), folded(['e1'], 8, 't2')], [closed('t2', 9)])
+      await writeConversation(store, 'open', [opened('t1', 1)])
+      await writeConversation(store, 'done', [opened('t1', 2), closed('t1', 3)])
+      await writeConversation(store, 'waiting', [opened('t1', 4)], [closed('t1', 5), accepted('e1', 6)])
+      await writeConversation(store, 'answered', [accepted('e1', 7)], [opened('t2', 8), folded(['e1'], 8, 't2')], [closed('t2', 9)])
       for (const [n, kind] of (['steer', 'feedback', 'external'] as const).entries()) {
-        await written(store, `only ${kind}`, [opened('t1', 10), closed('t1', 11), accepted('e1', 12 + n, kind)])
+        await writeConversation(store, `only ${kind}`, [opened('t1', 10), closed('t1', 11), accepted('e1', 12 + n, kind)])
       }
       expect(names((await store.list({ open: true })).conversations)).toEqual(['waiting', 'open'])
       expect(await pages(store, { open: true, limit: 1 })).toEqual(['waiting', 'open'])
@@ -84,7 +84,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('tells which followups wait, from the moment they are accepted until they are folded, whatever is compacted meanwhile', async () => {
       const { store } = await create()
-      const claim = await written(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)])])
+      const claim = await writeConversation(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)])])
       const waiting = async () => (await store.list({})).conversations.map((head) => head.waiting)
       await store.append(claim, [accepted('e1', 2), accepted('e2', 3, 'feedback'), accepted('\ud83d "e3"', 4)])
       expect(await waiting()).toEqual([['e1', '\ud83d "e3"']])
@@ -99,14 +99,15 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('lets nothing wait in what was imported', async () => {
       const { store } = await create()
-      await written(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2), accepted('e1', 3)])
+      await writeConversation(store, 'c1', [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2), accepted('e1', 3)])
       await store.importBundle(await store.exportBundle('c1'), { as: 'copy' })
       expect(names((await store.list({ open: true })).conversations)).toEqual(['c1'])
     })
 
     it('gives only conversations whose name begins as asked, and takes wildcards by their letters', async () => {
       const { store } = await create()
-      for (const [n, name] of ['a/b/1', 'a/b/2', 'a/bc/1', 'A/b/1', 'a%b', 'a_b'].entries()) await written(store, name, [titled('t', n)])
+      for (const [n, name] of ['a/b/1', 'a/b/2', 'a/bc/1', 'A/b/1', 'a%b', 'a_b'].entries())
+        await writeConversation(store, name, [titled('t', n)])
       const begun = async (prefix: string) => names((await store.list({ prefix })).conversations)
       expect(await begun('a/b/')).toEqual(['a/b/2', 'a/b/1'])
       expect(await begun('a%')).toEqual(['a%b'])

@@ -1,12 +1,23 @@
 import type { Block } from '../../core/block/index.ts'
 import { LEASE_MS } from '../../ports/store.ts'
-import { completion, entered, minute, prompt, result } from '../blocks.ts'
-import { accepted, appended, type CreateStore, closed, compacted, idsOf, journalOf, opened, visible, written } from './store-kit.ts'
+import { completion, minute, prompt, result, withIds } from '../blocks.ts'
+import {
+  accepted,
+  appended,
+  type CreateStore,
+  closed,
+  compacted,
+  idsOf,
+  journalOf,
+  opened,
+  visibleTimeline,
+  writeConversation,
+} from './store-kit.ts'
 import type { TestRunner } from './suite.ts'
 
 const large = (letter: string) => letter.repeat(10_000)
 const withBytes = (id: number, text: string): Block => ({
-  ...(entered([result('k', '')], id)[0] as Block),
+  ...(withIds([result('k', '')], id)[0] as Block),
   base64: Buffer.from(text).toString('base64'),
 })
 
@@ -14,14 +25,14 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
   describe('letting go', () => {
     it('deletes a conversation with everything in it, and says whether there was one', async () => {
       const { store } = await create()
-      await written(store, 'c1', [opened('t1'), appended([prompt('x', 't1')])], [compacted('b_1', 2)])
+      await writeConversation(store, 'c1', [opened('t1'), appended([prompt('x', 't1')])], [compacted('b_1', 2)])
       expect(await store.delete('c1')).toBe(true)
       expect(await store.delete('c1')).toBe(false)
       expect(await store.loadVisible('c1')).toBe(undefined)
       expect(await journalOf(store, 'c1')).toEqual([])
       expect(await store.findByTurn('c1', 't1')).toEqual([])
       expect((await store.list({})).conversations).toEqual([])
-      await written(store, 'c1', [appended([prompt('anew')])])
+      await writeConversation(store, 'c1', [appended([prompt('anew')])])
       expect(await journalOf(store, 'c1')).toMatchObject([{ seq: 1 }])
     })
 
@@ -30,11 +41,14 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       const shared = await blobs.put(Buffer.from('shared'))
       const mine = await blobs.put(Buffer.from('mine'))
       const strange = await blobs.put(Buffer.from('of somebody else'))
-      await written(store, 'c1', [
+      await writeConversation(store, 'c1', [
         { type: 'blocks.appended', blocks: [withBytes(1, 'shared'), withBytes(2, 'mine')] },
         appended([prompt(large('a'))], 3),
       ])
-      await written(store, 'c2', [{ type: 'blocks.appended', blocks: [withBytes(1, 'shared')] }, appended([prompt(large('a'))], 2)])
+      await writeConversation(store, 'c2', [
+        { type: 'blocks.appended', blocks: [withBytes(1, 'shared')] },
+        appended([prompt(large('a'))], 2),
+      ])
       await store.delete('c1')
       expect(await Promise.all([shared, mine, strange].map(({ sha256 }) => blobs.has(sha256)))).toEqual([true, false, true])
       expect(await store.findByTurn('c2', 't1')).toMatchObject([{ blob: shared }, { text: large('a') }])
@@ -49,15 +63,15 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
       )
       if (!shown || !waiting || !strange || !orphan) throw new Error('a blob store gives a reference for every put')
       const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(1), text: 'See.', keeps: [waiting] }
-      await written(
+      await writeConversation(
         store,
         'c1',
         [{ type: 'blocks.appended', blocks: [withBytes(1, 'shown')] }],
         [{ type: 'event.accepted', event }],
         [{ type: 'event.folded', ts: minute(2), event_ids: ['e1'], turn_id: null }],
       )
-      await store.letGo([shown, waiting, orphan])
-      await store.letGo([orphan])
+      await store.releaseBlobs([shown, waiting, orphan])
+      await store.releaseBlobs([orphan])
       const all = [shown, waiting, strange, orphan]
       expect(await Promise.all(all.map(({ sha256 }) => blobs.has(sha256)))).toEqual([true, true, true, false])
       await store.delete('c1')
@@ -71,8 +85,8 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
         blocks: [withBytes(id, 'the same'), { ...withBytes(id + 1, 'x'), text: large('t') }],
       })
       for (let round = 0; round < 10; round++) {
-        const doomed = await written(store, `doomed-${round}`, [change(1)])
-        const [, kept] = await Promise.all([store.delete(doomed.conversationId), written(store, `kept-${round}`, [change(1)])])
+        const doomed = await writeConversation(store, `doomed-${round}`, [change(1)])
+        const [, kept] = await Promise.all([store.delete(doomed.conversationId), writeConversation(store, `kept-${round}`, [change(1)])])
         const [block, second] = await store.findByTurn(kept.conversationId, 't1')
         expect(Buffer.from(await blobs.get(block?.blob?.sha256 ?? '')).toString()).toBe('the same')
         expect(second?.text).toBe(large('t'))
@@ -87,11 +101,11 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
         ['busy', 1],
         ['recent', 9],
       ] as const) {
-        const claim = await written(store, name, [{ type: 'title.set', ts: minute(at), title: name }])
+        const claim = await writeConversation(store, name, [{ type: 'title.set', ts: minute(at), title: name }])
         if (name !== 'busy') await store.release(claim)
       }
-      await store.release(await written(store, 'open', [opened('t1', 1)]))
-      await store.release(await written(store, 'waiting', [accepted('e1', 1)]))
+      await store.release(await writeConversation(store, 'open', [opened('t1', 1)]))
+      await store.release(await writeConversation(store, 'waiting', [accepted('e1', 1)]))
       expect(await store.retain({ conversationsIdleSince: minute(5) })).toMatchObject({ conversations: 1 })
       expect((await store.list({})).conversations.map(({ conversationId }) => conversationId).sort()).toEqual([
         'busy',
@@ -106,7 +120,7 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
 
     it('lets compacted history go, turn by turn, and what is visible stays exactly as it was', async () => {
       const { store, blobs } = await create()
-      const claim = await written(
+      const claim = await writeConversation(
         store,
         'c1',
         [opened('t1', 1), appended([prompt(large('a'), 't1', 1)])],
@@ -125,13 +139,13 @@ export function describeRetention({ describe, it, expect }: TestRunner, create: 
         [opened('t3', 8), appended([prompt('d', 't3', 8)], 6)],
         [compacted('b_3', 7, 't2', 9)],
       )
-      const before = await visible(store, 'c1')
+      const before = await visibleTimeline(store, 'c1')
       const bytes = (await store.findByTurn('c1', 't1'))[1]?.blob?.sha256 ?? ''
       expect(await store.retain({ historyBefore: minute(1) })).toEqual({ conversations: 0, entries: 0, blobs: 0 })
       const report = await store.retain({ historyBefore: minute(8) })
       expect(report.entries).toBe(5) // t1 whole, and the summary that was compacted since; t2 is still in sight
       expect(report.blobs > 0).toBe(true)
-      expect(await visible(store, 'c1')).toEqual(before)
+      expect(await visibleTimeline(store, 'c1')).toEqual(before)
       expect(await blobs.has(bytes)).toBe(false)
       expect(await store.readTurnLog('c1', 't1')).toBe(undefined)
       expect(idsOf((await store.readTurnLog('c1', 't2'))?.blocks ?? [])).toEqual(['b_3', 'b_5'])

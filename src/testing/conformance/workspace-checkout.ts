@@ -1,11 +1,11 @@
 import type { TestRunner } from './suite.ts'
-import { beginTurn, type CreateHouse, createTestJournal, openIn, publishedTurn } from './workspace-kit.ts'
+import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn } from './workspace-kit.ts'
 
-export function describeCheckout({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
+export function describeCheckout({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {
-    const [workspace, journal] = [await openIn(await create()), createTestJournal()]
-    await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'lib/l': '1' })
-    await publishedTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'docs/d': '2' })
+    const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+    await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'lib/l': '1' })
+    await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'docs/d': '2' })
     return { workspace, journal, turn: await beginTurn(workspace, 'turn_3', journal) }
   }
 
@@ -81,8 +81,8 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
 
     it('lets a file stand where an earlier source has a folder, and the other way round', async () => {
       const { workspace, journal } = await scene()
-      await publishedTurn(workspace, 'turn_4', journal, { 'x/file': '4', 'y/folder/in': '4' })
-      await publishedTurn(workspace, 'turn_5', journal, { 'x/file/in': '5', 'y/folder': '5' })
+      await publishTurn(workspace, 'turn_4', journal, { 'x/file': '4', 'y/folder/in': '4' })
+      await publishTurn(workspace, 'turn_5', journal, { 'x/file/in': '5', 'y/folder': '5' })
       const turn = await beginTurn(workspace, 'turn_6', journal)
       await turn.checkout('replace', ['turn_4', 'turn_5'])
       const files = await turn.files()

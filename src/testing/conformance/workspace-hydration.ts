@@ -1,17 +1,26 @@
 import { localScope } from '../../core/scope.ts'
 import type { HydrationRef } from '../../ports/workspace.ts'
 import type { TestRunner } from './suite.ts'
-import { beginTurn, bytes, type CreateHouse, contentsBelow, createTestJournal, openIn, publishedTurn, text } from './workspace-kit.ts'
+import {
+  beginTurn,
+  bytes,
+  type CreateWorkspaceFixture,
+  contentsBelow,
+  createTestJournal,
+  openWorkspace,
+  publishTurn,
+  text,
+} from './workspace-kit.ts'
 
 const files = (rel: string): HydrationRef => ({ area: 'files', rel })
 
-export function describeHydration({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
+export function describeHydration({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {
     const house = await create()
-    const [workspace, journal] = [await openIn(house), createTestJournal()]
-    await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/deep/b': '22', 'notes/n': '333' })
+    const [workspace, journal] = [await openWorkspace(house), createTestJournal()]
+    await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/deep/b': '22', 'notes/n': '333' })
     const elsewhere = await (await house.elsewhere()).open(localScope, 'c1')
-    await elsewhere.begin('turn_2')
+    await elsewhere.startTurn('turn_2')
     return { workspace, journal, elsewhere }
   }
 
@@ -41,13 +50,13 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
 
     it('byte for byte: none, every byte, many', async () => {
       const house = await create()
-      const [workspace, journal] = [await openIn(house), createTestJournal()]
+      const [workspace, journal] = [await openWorkspace(house), createTestJournal()]
       const contents = {
         none: new Uint8Array(),
         all: Uint8Array.from({ length: 256 }, (_, i) => i),
         many: new Uint8Array(300_000).fill(10),
       }
-      await workspace.begin('turn_1')
+      await workspace.startTurn('turn_1')
       for (const [rel, content] of Object.entries(contents)) await workspace.files.write(`turn_1/files/app/${rel}`, content)
       await workspace.files.write('turn_1/files/app/crlf.txt', bytes('a\r\nb\n$Id$'))
       await workspace.files.write('turn_1/files/app/.gitattributes', bytes('* text eol=crlf ident\n'))
@@ -62,7 +71,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
 
     it('read-only, also what was here before', async () => {
       const { workspace, journal, elsewhere } = await scene()
-      await workspace.begin('turn_2')
+      await workspace.startTurn('turn_2')
       for (const machine of [workspace, elsewhere]) {
         await machine.hydrate('turn_1', [files('')], journal)
         for (const path of ['turn_1/files/app/a', 'turn_1/files/app/deep/b', 'turn_1/files/notes/n']) {
@@ -108,7 +117,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       const turn = await beginTurn(workspace, 'turn_2', journal)
       await turn.writeRecorded('app/recorded', 'r')
       await turn.write('app/local', 'l')
-      await workspace.begin('turn_3')
+      await workspace.startTurn('turn_3')
       const pulled = await workspace.hydrate('turn_2', [files('app')], journal)
       expect(pulled.present[0]?.files.map(({ path }) => path)).toEqual(['turn_2/files/app/local', 'turn_2/files/app/recorded'])
     })

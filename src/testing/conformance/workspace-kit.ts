@@ -1,28 +1,36 @@
 import { filePath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
 import { localScope } from '../../core/scope.ts'
-import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, History, Published, Workspace, Workspaces } from '../../ports/workspace.ts'
+import type {
+  CheckoutOutcome,
+  CheckoutRequest,
+  CheckoutSource,
+  PublishOutcome,
+  RecordedFiles,
+  Workspace,
+  Workspaces,
+} from '../../ports/workspace.ts'
 
 /** A kind of workspaces on a machine of its own. */
-export interface WorkspaceHouse {
+export interface WorkspaceFixture {
   readonly workspaces: Workspaces
   /** Another machine, on which nothing is, with the same things behind both. */
   elsewhere(): Promise<Workspaces>
 }
 
-export type CreateHouse = () => Promise<WorkspaceHouse>
+export type CreateWorkspaceFixture = () => Promise<WorkspaceFixture>
 
-export const openIn = ({ workspaces }: Pick<WorkspaceHouse, 'workspaces'>, conversation = 'c1'): Promise<Workspace> =>
+export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces'>, conversation = 'c1'): Promise<Workspace> =>
   workspaces.open(localScope, conversation)
 
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)
 
 /** What a workspace asks of a journal, and nothing else of one: records of files, and of what was published. */
-export interface TestJournal extends History {
+export interface TestJournal extends RecordedFiles {
   /** A block holds these bytes. */
   record(logical: string, content: Uint8Array): void
-  publish(workspace: Workspace, turnId: string): Promise<Published>
+  publish(workspace: Workspace, turnId: string): Promise<PublishOutcome>
 }
 
 export function createTestJournal(): TestJournal {
@@ -62,13 +70,13 @@ export interface TestTurn {
   writeRecorded(rel: string, content: string): Promise<void>
   remove(rel: string): Promise<void>
   checkout(mode: CheckoutRequest['mode'], sources: readonly string[], force?: boolean): Promise<CheckoutOutcome>
-  publish(): Promise<Published>
+  publish(): Promise<PublishOutcome>
   /** What `files/` holds now. */
   files(): Promise<Record<string, string>>
 }
 
 export async function beginTurn(workspace: Workspace, turnId: string, journal: TestJournal): Promise<TestTurn> {
-  await workspace.begin(turnId)
+  await workspace.startTurn(turnId)
   const place = (rel: string) => `${turnId}/files/${rel}`
   const write = (rel: string, content: string) => workspace.files.write(place(rel), bytes(content))
   return {
@@ -96,12 +104,12 @@ export async function contentsBelow(workspace: Workspace, folder: string): Promi
 }
 
 /** A turn that writes these files and publishes them. */
-export async function publishedTurn(
+export async function publishTurn(
   workspace: Workspace,
   turnId: string,
   journal: TestJournal,
   files: Record<string, string>,
-): Promise<Published> {
+): Promise<PublishOutcome> {
   const turn = await beginTurn(workspace, turnId, journal)
   for (const [rel, content] of Object.entries(files)) await turn.write(rel, content)
   return turn.publish()

@@ -2,28 +2,28 @@ import { localScope } from '../../core/scope.ts'
 import type { TestRunner } from './suite.ts'
 import { describeCheckout } from './workspace-checkout.ts'
 import { describeHydration } from './workspace-hydration.ts'
-import { beginTurn, type CreateHouse, createTestJournal, openIn, publishedTurn, relsOf } from './workspace-kit.ts'
+import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './workspace-kit.ts'
 
 /** What every kind of workspaces promises. `create` gives an empty one. */
-export function describeWorkspaces(runner: TestRunner, name: string, create: CreateHouse): void {
+export function describeWorkspaces(runner: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   describePublishing(runner, name, create)
   describeCheckout(runner, name, create)
   describeHydration(runner, name, create)
   describeConversations(runner, name, create)
 }
 
-function describePublishing({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
+function describePublishing({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   describe(`${name} publishes what a turn made`, () => {
     it('leaves a version: exactly the files, whatever their names', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const names = ['app/a.ts', 'app/b c.ts', 'app/ünï "q".txt', 'app/.env', 'app/deep/er/x', 'top.md', 'app/__proto__', 'constructor']
-      const published = await publishedTurn(workspace, 'turn_1', journal, Object.fromEntries(names.map((each) => [each, each])))
+      const published = await publishTurn(workspace, 'turn_1', journal, Object.fromEntries(names.map((each) => [each, each])))
       expect(published.record).toMatchObject({ status: 'published', turn_id: 'turn_1', committed: true })
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual([...names].sort())
     })
 
     it('skips a turn that has no files, and says why', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       expect((await turn.publish()).record).toMatchObject({
         status: 'skipped',
@@ -37,7 +37,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
     })
 
     it('keeps nothing of outputs, attachments, caches, logs and repositories inside', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       await workspace.files.write('turn_1/outputs/report.md', Buffer.from('x'))
       await workspace.files.write('turn_1/attachments/photo.png', Buffer.from('x'))
@@ -56,16 +56,16 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
     })
 
     it('replaces the scopes that the turn touched, and keeps the others', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
-      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1', 'top.md': '1' })
-      await publishedTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'new/x': '2' })
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1', 'top.md': '1' })
+      await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'new/x': '2' })
       expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'new/x', 'notes/n', 'top.md'])
       expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/a', 'app/b', 'notes/n', 'top.md'])
     })
 
     it('keeps a deletion: this version lacks the file, the one before has it, other scopes are as they were', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
-      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
       await turn.checkout('replace', ['turn_1/app'])
       await turn.remove('app/b')
@@ -75,8 +75,8 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
     })
 
     it('keeps the deletion of a whole scope, and of everything', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
-      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'notes/n': '1' })
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'notes/n': '1' })
       const second = await beginTurn(workspace, 'turn_2', journal)
       await second.checkout('replace', ['turn_1/app'])
       await second.remove('app/a')
@@ -90,9 +90,9 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
     })
 
     it('makes the lineage what an older version was, when that is checked out whole', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
-      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
-      await publishedTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'app/c': '2', 'notes/n': '2' })
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
+      await publishTurn(workspace, 'turn_2', journal, { 'app/a': '2', 'app/c': '2', 'notes/n': '2' })
       const turn = await beginTurn(workspace, 'turn_3', journal)
       await turn.checkout('replace', ['turn_1'])
       await turn.publish()
@@ -100,8 +100,8 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
     })
 
     it('gives an unchanged turn the version before it', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
-      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
       await turn.checkout('replace', ['turn_1/app'])
       const { record } = await turn.publish()
@@ -110,7 +110,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
     })
 
     it('can be repeated, also after more was written', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
       const turn = await beginTurn(workspace, 'turn_1', journal)
       await turn.write('app/a', '1')
       const once = await workspace.publish('turn_1', { previous: undefined }, journal)
@@ -123,21 +123,21 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
 
     it('finds a turn as it was left, when it is begun again', async () => {
       const house = await create()
-      const [workspace, journal] = [await openIn(house), createTestJournal()]
-      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1' })
+      const [workspace, journal] = [await openWorkspace(house), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
       await turn.checkout('replace', ['turn_1/app'])
       await turn.write('app/c', '2')
       await turn.remove('app/b')
-      const later = await beginTurn(await openIn(house), 'turn_2', journal)
+      const later = await beginTurn(await openWorkspace(house), 'turn_2', journal)
       expect(await later.files()).toEqual({ 'app/a': '1', 'app/c': '2' })
       await later.publish()
       expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'app/c'])
     })
 
     it('tells what there is: roots, scopes, what was checked out', async () => {
-      const [workspace, journal] = [await openIn(await create()), createTestJournal()]
-      await publishedTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
+      const [workspace, journal] = [await openWorkspace(await create()), createTestJournal()]
+      await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1', 'notes/n': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
       await turn.checkout('replace', ['turn_1/app'])
       await turn.write('top.md', '2')
@@ -155,7 +155,7 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
   })
 }
 
-function describeConversations({ describe, it, expect }: TestRunner, name: string, create: CreateHouse): void {
+function describeConversations({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   describe(`${name} keeps conversations apart`, () => {
     const names = ['a', 'A', 'a/b', 'a%2Fb', '..', 'a.lock', 'ä', 'x'.repeat(600)]
 
@@ -165,7 +165,7 @@ function describeConversations({ describe, it, expect }: TestRunner, name: strin
       const opened = await Promise.all(owners.flatMap((owner) => names.map((each) => workspaces.open(owner, each))))
       const journals = opened.map(() => createTestJournal())
       for (const [at, workspace] of opened.entries()) {
-        await publishedTurn(workspace, 'turn_1', journals[at] as ReturnType<typeof createTestJournal>, { [`only/${at}`]: String(at) })
+        await publishTurn(workspace, 'turn_1', journals[at] as ReturnType<typeof createTestJournal>, { [`only/${at}`]: String(at) })
       }
       for (const [at, workspace] of opened.entries()) {
         expect(await relsOf(workspace, 'turn_1', journals[at] as ReturnType<typeof createTestJournal>)).toEqual([`only/${at}`])
@@ -174,12 +174,12 @@ function describeConversations({ describe, it, expect }: TestRunner, name: strin
 
     it('forgets one, and leaves the others', async () => {
       const house = await create()
-      const [mine, yours] = [await openIn(house, 'mine'), await openIn(house, 'yours')]
-      await publishedTurn(mine, 'turn_1', createTestJournal(), { 'app/a': '1' })
-      await publishedTurn(yours, 'turn_1', createTestJournal(), { 'app/a': '1' })
-      await house.workspaces.forget(localScope, 'mine')
-      expect((await (await openIn(house, 'mine')).files.list('')).files).toEqual([])
-      expect((await (await openIn(house, 'yours')).files.list('')).files.length).toBe(1)
+      const [mine, yours] = [await openWorkspace(house, 'mine'), await openWorkspace(house, 'yours')]
+      await publishTurn(mine, 'turn_1', createTestJournal(), { 'app/a': '1' })
+      await publishTurn(yours, 'turn_1', createTestJournal(), { 'app/a': '1' })
+      await house.workspaces.remove(localScope, 'mine')
+      expect((await (await openWorkspace(house, 'mine')).files.list('')).files).toEqual([])
+      expect((await (await openWorkspace(house, 'yours')).files.list('')).files.length).toBe(1)
     })
   })
 }

@@ -1,14 +1,14 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/part.ts'
 import type { FakeErrorKind, FakeReply } from './reply.ts'
-import { binary, event, type Frames, headerOf, type Refusal, retryAfter, text, type Wire } from './wire.ts'
+import { binaryPart, type Frames, headerOf, type ProviderFormat, type Refusal, retryAfter, sseEvent, textPart } from './wire.ts'
 
 /** `POST /v1/messages` with `stream: true`. Cached tokens are counted beside the input. */
-export const anthropicWire: Wire = {
+export const anthropicFormat: ProviderFormat = {
   environment: (address, key) => ({ ANTHROPIC_BASE_URL: `${address}/v1`, ANTHROPIC_API_KEY: key }),
   keyOf: (headers) => headerOf(headers, 'x-api-key'),
 
-  read(path, body) {
+  parse(path, body) {
     if (path !== '/v1/messages' || !isObject(body)) return undefined
     const system = list(body.system)
     const content = list(body.messages).flatMap((message) => (isObject(message) ? list(message.content) : []))
@@ -23,7 +23,7 @@ export const anthropicWire: Wire = {
 
   frames: (reply, pieces, asked, usage): Frames => ({
     opening: [
-      event({
+      sseEvent({
         type: 'message_start',
         message: {
           id: 'msg_fake',
@@ -45,19 +45,19 @@ export const anthropicWire: Wire = {
           },
         },
       } as { type: string }),
-      event({ type: 'ping' }),
+      sseEvent({ type: 'ping' }),
       ...(reply.reasoning === undefined ? [] : thinking(reply.reasoning)),
       block('content_block_start', textIndex(reply), { content_block: { type: 'text', text: '' } }),
     ],
     pieces: pieces.map((piece) => block('content_block_delta', textIndex(reply), { delta: { type: 'text_delta', text: piece } })),
     closing: [
       block('content_block_stop', textIndex(reply), {}),
-      event({
+      sseEvent({
         type: 'message_delta',
         delta: { stop_reason: stopReasons[reply.finish ?? 'stop'], stop_sequence: null },
         usage: { output_tokens: usage.output, output_tokens_details: { thinking_tokens: usage.reasoning } },
       } as { type: string }),
-      event({ type: 'message_stop' }),
+      sseEvent({ type: 'message_stop' }),
     ],
   }),
 
@@ -69,7 +69,7 @@ export const anthropicWire: Wire = {
 
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const textIndex = ({ reasoning }: FakeReply) => (reasoning === undefined ? 0 : 1)
-const block = (type: string, index: number, rest: object) => event({ type, index, ...rest } as { type: string })
+const block = (type: string, index: number, rest: object) => sseEvent({ type, index, ...rest } as { type: string })
 const thinking = (words: string) => [
   block('content_block_start', 0, { content_block: { type: 'thinking', thinking: '', signature: '' } }),
   block('content_block_delta', 0, { delta: { type: 'thinking_delta', thinking: words } }),
@@ -81,19 +81,22 @@ function partOf(value: unknown): Part {
   const content = isObject(value) ? value : {}
   const marked = content.cache_control !== undefined
   const source = isObject(content.source) ? content.source : undefined
-  if (!source) return text(String(content.text), marked)
-  return binary(content.type === 'image' ? 'image' : 'document', String(source.media_type), String(source.data), marked)
+  if (!source) return textPart(String(content.text), marked)
+  return binaryPart(content.type === 'image' ? 'image' : 'document', String(source.media_type), String(source.data), marked)
 }
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal' } as const
 
-const said = (status: number, type: string, message: string): Refusal => ({ status, body: { type: 'error', error: { type, message } } })
+const errorResponse = (status: number, type: string, message: string): Refusal => ({
+  status,
+  body: { type: 'error', error: { type, message } },
+})
 /** The key is repeated, which is worse than what the provider does: whoever tells of it must not. */
 const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
-  authentication: (key) => said(401, 'authentication_error', `invalid x-api-key: ${key}`),
-  content_filter: () => said(400, 'invalid_request_error', 'Output blocked by content filtering policy'),
-  overflow: () => said(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
-  overloaded: () => said(529, 'overloaded_error', 'Overloaded'),
-  rate_limited: () => said(429, 'rate_limit_error', 'This request would exceed your rate limit of 50 requests per minute'),
-  server_error: () => said(500, 'api_error', 'Internal server error'),
+  authentication: (key) => errorResponse(401, 'authentication_error', `invalid x-api-key: ${key}`),
+  content_filter: () => errorResponse(400, 'invalid_request_error', 'Output blocked by content filtering policy'),
+  overflow: () => errorResponse(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
+  overloaded: () => errorResponse(529, 'overloaded_error', 'Overloaded'),
+  rate_limited: () => errorResponse(429, 'rate_limit_error', 'This request would exceed your rate limit of 50 requests per minute'),
+  server_error: () => errorResponse(500, 'api_error', 'Internal server error'),
 }

@@ -1,18 +1,18 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/part.ts'
 import type { FakeErrorKind } from './reply.ts'
-import { bearer, binary, data, type Frames, type Refusal, retryAfter, text, type Wire } from './wire.ts'
+import { bearerToken, binaryPart, type Frames, type ProviderFormat, type Refusal, retryAfter, sseData, textPart } from './wire.ts'
 
 /** `POST /v1/chat/completions` with `stream: true`, as vLLM, Ollama, LM Studio and llama.cpp speak it. */
-export const compatibleWire: Wire = {
+export const compatibleFormat: ProviderFormat = {
   environment: (address, key) => ({
     OPENAI_COMPATIBLE_BASE_URL: `${address}/v1`,
     OPENAI_COMPATIBLE_API_KEY: key,
     OLLAMA_BASE_URL: `${address}/v1`,
   }),
-  keyOf: bearer,
+  keyOf: bearerToken,
 
-  read(path, body) {
+  parse(path, body) {
     if (path !== '/v1/chat/completions' || !isObject(body) || !Array.isArray(body.messages)) return undefined
     const [first, ...rest] = body.messages.map((message) => (isObject(message) ? message : {}))
     const system = first?.role === 'system' ? String(first.content) : ''
@@ -22,7 +22,8 @@ export const compatibleWire: Wire = {
 
   frames(reply, pieces, { model }, usage): Frames {
     const head = { id: 'chatcmpl-fake', object: 'chat.completion.chunk', created: 1_767_225_600, model }
-    const chunk = (delta: object, finish_reason: string | null = null) => data({ ...head, choices: [{ index: 0, delta, finish_reason }] })
+    const chunk = (delta: object, finish_reason: string | null = null) =>
+      sseData({ ...head, choices: [{ index: 0, delta, finish_reason }] })
     const prompt_tokens = usage.uncached + usage.cacheRead + usage.cacheWrite
     return {
       opening: [
@@ -32,7 +33,7 @@ export const compatibleWire: Wire = {
       pieces: pieces.map((content) => chunk({ content })),
       closing: [
         chunk({}, finishReasons[reply.finish ?? 'stop']),
-        data({
+        sseData({
           ...head,
           choices: [],
           usage: {
@@ -54,29 +55,30 @@ export const compatibleWire: Wire = {
 const finishReasons = { stop: 'stop', length: 'length', content_filter: 'content_filter' } as const
 
 function contentOf(message: Readonly<Record<string, unknown>>): readonly Part[] {
-  if (typeof message.content === 'string') return [text(message.content, false)]
+  if (typeof message.content === 'string') return [textPart(message.content, false)]
   return (Array.isArray(message.content) ? message.content : []).map((content) => {
-    if (content.type === 'text') return text(String(content.text), false)
+    if (content.type === 'text') return textPart(String(content.text), false)
     const [head = '', bytes = ''] = String(content.image_url?.url ?? content.file?.file_data).split(',')
-    return binary(content.type === 'image_url' ? 'image' : 'document', head.replace(/^data:|;base64$/g, ''), bytes, false)
+    return binaryPart(content.type === 'image_url' ? 'image' : 'document', head.replace(/^data:|;base64$/g, ''), bytes, false)
   })
 }
 
-const said = (status: number, type: string, message: string, code: string | number | null = null): Refusal => ({
+const errorResponse = (status: number, type: string, message: string, code: string | number | null = null): Refusal => ({
   status,
   body: { error: { message, type, param: null, code } },
 })
 const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
-  authentication: (key) => said(401, 'AuthenticationError', `Unauthorized: ${key}`, 401),
-  content_filter: () => said(400, 'BadRequestError', 'The response was filtered due to content management policy.', 'content_filter'),
+  authentication: (key) => errorResponse(401, 'AuthenticationError', `Unauthorized: ${key}`, 401),
+  content_filter: () =>
+    errorResponse(400, 'BadRequestError', 'The response was filtered due to content management policy.', 'content_filter'),
   overflow: () =>
-    said(
+    errorResponse(
       400,
       'BadRequestError',
       "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages.",
       400,
     ),
-  overloaded: () => said(503, 'ServiceUnavailable', 'The model is loading or overloaded', 503),
-  rate_limited: () => said(429, 'RateLimitError', 'Too many requests', 429),
-  server_error: () => said(500, 'InternalServerError', 'EngineCore encountered an issue', 500),
+  overloaded: () => errorResponse(503, 'ServiceUnavailable', 'The model is loading or overloaded', 503),
+  rate_limited: () => errorResponse(429, 'RateLimitError', 'Too many requests', 429),
+  server_error: () => errorResponse(500, 'InternalServerError', 'EngineCore encountered an issue', 500),
 }

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseJson } from '../../core/json.ts'
 import { roughTokens } from '../../core/tokens.ts'
 import { type CacheSimulator, createCacheSimulator } from '../cache-simulator.ts'
-import { anthropicWire } from './anthropic.ts'
-import { compatibleWire } from './compatible.ts'
-import { googleWire } from './google.ts'
-import { openaiWire } from './openai.ts'
+import { anthropicFormat } from './anthropic.ts'
+import { compatibleFormat } from './compatible.ts'
+import { googleFormat } from './google.ts'
+import { openaiFormat } from './openai.ts'
 import type { FakeReply, FakeRequest, FakeUsage } from './reply.ts'
-import type { Asked, Wire } from './wire.ts'
+import type { ParsedRequest, ProviderFormat } from './wire.ts'
 
 /**
  * A provider on this machine: it speaks the real format over HTTP and says what you tell it to. Its prompt cache reckons what the
@@ -35,7 +35,7 @@ export interface FakeProvider {
   close(): Promise<void>
 }
 
-export type FakeProviderName = keyof typeof wires
+export type FakeProviderName = keyof typeof formats
 export type FakeScript = readonly (string | FakeReply | ((request: FakeRequest) => string | FakeReply))[]
 
 export interface FakeProviderOptions {
@@ -46,18 +46,18 @@ export interface FakeProviderOptions {
   readonly minimumTokens?: number
 }
 
-const wires = { anthropic: anthropicWire, openai: openaiWire, google: googleWire, compatible: compatibleWire } as const
+const formats = { anthropic: anthropicFormat, openai: openaiFormat, google: googleFormat, compatible: compatibleFormat } as const
 
-const mostMarks = 4
+const maxMarks = 4
 
 export async function startFakeProvider(
   name: FakeProviderName,
   script: FakeScript,
   { key = 'fake-key', now = Date.now, minimumTokens = 1_024 }: FakeProviderOptions = {},
 ): Promise<FakeProvider> {
-  const wire: Wire = wires[name]
+  const wire: ProviderFormat = formats[name]
   const requests: FakeRequest[] = []
-  const bill = createBiller(minimumTokens, now)
+  const bill = createUsageCounter(minimumTokens, now)
   let next = 0
   let abandoned = 0
   let silent = false
@@ -67,16 +67,16 @@ export async function startFakeProvider(
     const captured: FakeRequest = { path: request.url ?? '', headers: request.headers, body: parseJson(raw), raw }
     requests.push(captured)
     silent = false
-    const asked = wire.read(captured.path, captured.body)
+    const asked = wire.parse(captured.path, captured.body)
     if (!asked) return refuse(response, { status: 404, body: { error: { message: `no such route: ${captured.path}` } } })
     const marks = asked.parts.filter(({ cache }) => cache).length + (asked.cache !== 'prefix' && asked.system !== '' ? 1 : 0)
-    if (marks > mostMarks)
-      return refuse(response, { status: 400, body: { error: { type: 'invalid_request_error', message: tooMany(marks) } } })
+    if (marks > maxMarks)
+      return refuse(response, { status: 400, body: { error: { type: 'invalid_request_error', message: tooManyMarks(marks) } } })
     const line = script[next++] ?? { error: 'server_error' as const }
     const said = typeof line === 'function' ? line(captured) : line
     const reply = typeof said === 'string' ? { text: said } : said
     if (reply.error) return refuse(response, wire.refusal(reply.error, wire.keyOf(captured.headers), reply.retryAfterMs))
-    await tell(response, wire, reply, asked, { ...bill(asked, reply), ...reply.usage })
+    await streamResponse(response, wire, reply, asked, { ...bill(asked, reply), ...reply.usage })
     silent = reply.fault === 'stall'
   }
 
@@ -109,12 +109,12 @@ export async function startFakeProvider(
   }
 }
 
-const tooMany = (marks: number) => `A maximum of ${mostMarks} blocks with cache_control may be provided. Found ${marks}.`
+const tooManyMarks = (marks: number) => `A maximum of ${maxMarks} blocks with cache_control may be provided. Found ${marks}.`
 
 /** What each request costs, given those before it. */
-function createBiller(minimumTokens: number, now: () => number): (asked: Asked, reply: FakeReply) => FakeUsage {
+function createUsageCounter(minimumTokens: number, now: () => number): (asked: ParsedRequest, reply: FakeReply) => FakeUsage {
   const caches = new Map<string, CacheSimulator>()
-  const create = ({ cache, long }: Asked): CacheSimulator =>
+  const create = ({ cache, long }: ParsedRequest): CacheSimulator =>
     cache === 'prefix'
       ? createCacheSimulator({ kind: 'prefix', minimumTokens, ttlSeconds: 300, count: roughTokens })
       : createCacheSimulator({
@@ -135,8 +135,14 @@ function createBiller(minimumTokens: number, now: () => number): (asked: Asked, 
   }
 }
 
-async function tell(response: ServerResponse, wire: Wire, reply: FakeReply, asked: Asked, usage: FakeUsage): Promise<void> {
-  const { opening, pieces, closing } = wire.frames(reply, cut(reply.text ?? '', reply.chunks), asked, usage)
+async function streamResponse(
+  response: ServerResponse,
+  wire: ProviderFormat,
+  reply: FakeReply,
+  asked: ParsedRequest,
+  usage: FakeUsage,
+): Promise<void> {
+  const { opening, pieces, closing } = wire.frames(reply, splitText(reply.text ?? '', reply.chunks), asked, usage)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const frame of opening) response.write(frame)
   for (const frame of pieces) {
@@ -164,7 +170,7 @@ async function tell(response: ServerResponse, wire: Wire, reply: FakeReply, aske
   }
 }
 
-function cut(text: string, size = text.length): readonly string[] {
+function splitText(text: string, size = text.length): readonly string[] {
   return text === ''
     ? []
     : Array.from({ length: Math.ceil(text.length / size) }, (_, index) => text.slice(index * size, (index + 1) * size))

@@ -1,14 +1,14 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/part.ts'
 import type { FakeErrorKind } from './reply.ts'
-import { binary, data, type Frames, headerOf, type Refusal, text, type Wire } from './wire.ts'
+import { binaryPart, type Frames, headerOf, type ProviderFormat, type Refusal, sseData, textPart } from './wire.ts'
 
 /** `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`. Cached tokens are counted within the prompt, thoughts beside the answer. */
-export const googleWire: Wire = {
+export const googleFormat: ProviderFormat = {
   environment: (address, key) => ({ GOOGLE_GENERATIVE_AI_BASE_URL: `${address}/v1beta`, GOOGLE_GENERATIVE_AI_API_KEY: key }),
   keyOf: (headers) => headerOf(headers, 'x-goog-api-key'),
 
-  read(path, body) {
+  parse(path, body) {
     const model = /^\/v1beta\/models\/([^:]+):streamGenerateContent\?alt=sse$/.exec(path)?.[1]
     if (model === undefined || !isObject(body)) return undefined
     const contents = Array.isArray(body.contents) ? body.contents : []
@@ -32,7 +32,7 @@ export const googleWire: Wire = {
       ...(usage.reasoning > 0 && { thoughtsTokenCount: usage.reasoning }),
     }
     const chunk = (part: object | undefined, rest: object = {}) =>
-      data({
+      sseData({
         candidates: [{ content: { role: 'model', parts: part ? [part] : [] }, index: 0, ...rest }],
         usageMetadata: bill,
         modelVersion: model,
@@ -54,29 +54,30 @@ function partsOf(content: unknown): readonly Part[] {
   const parts = isObject(content) && Array.isArray(content.parts) ? content.parts : []
   return parts.map((part) => {
     const inline = part.inlineData
-    if (!inline) return text(String(part.text), false)
-    return binary(inline.mimeType === 'application/pdf' ? 'document' : 'image', String(inline.mimeType), String(inline.data), false)
+    if (!inline) return textPart(String(part.text), false)
+    return binaryPart(inline.mimeType === 'application/pdf' ? 'document' : 'image', String(inline.mimeType), String(inline.data), false)
   })
 }
 
-const said = (code: number, status: string, message: string, details: readonly object[] = []): Refusal => ({
+const errorResponse = (code: number, status: string, message: string, details: readonly object[] = []): Refusal => ({
   status: code,
   body: { error: { code, message, status, details } },
 })
 const refusals: { readonly [K in FakeErrorKind]: (key: string, retryAfterMs: number | undefined) => Refusal } = {
   authentication: (key) =>
-    said(400, 'INVALID_ARGUMENT', `API key not valid: ${key}. Please pass a valid API key.`, [
+    errorResponse(400, 'INVALID_ARGUMENT', `API key not valid: ${key}. Please pass a valid API key.`, [
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
     ]),
-  content_filter: () => said(400, 'INVALID_ARGUMENT', 'The prompt was blocked by our content policy.'),
-  overflow: () => said(400, 'INVALID_ARGUMENT', 'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).'),
-  overloaded: () => said(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'),
+  content_filter: () => errorResponse(400, 'INVALID_ARGUMENT', 'The prompt was blocked by our content policy.'),
+  overflow: () =>
+    errorResponse(400, 'INVALID_ARGUMENT', 'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).'),
+  overloaded: () => errorResponse(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'),
   rate_limited: (_, retryAfterMs) =>
-    said(
+    errorResponse(
       429,
       'RESOURCE_EXHAUSTED',
       'You exceeded your current quota, please check your plan and billing details.',
       retryAfterMs === undefined ? [] : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterMs / 1000}s` }],
     ),
-  server_error: () => said(500, 'INTERNAL', 'An internal error has occurred.'),
+  server_error: () => errorResponse(500, 'INTERNAL', 'An internal error has occurred.'),
 }

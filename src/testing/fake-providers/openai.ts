@@ -1,14 +1,14 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/part.ts'
 import type { FakeErrorKind } from './reply.ts'
-import { bearer, binary, event, type Frames, type Refusal, retryAfter, text, type Wire } from './wire.ts'
+import { bearerToken, binaryPart, type Frames, type ProviderFormat, type Refusal, retryAfter, sseEvent, textPart } from './wire.ts'
 
 /** `POST /v1/responses` with `stream: true`. Cached tokens are counted within the input, writes too. */
-export const openaiWire: Wire = {
+export const openaiFormat: ProviderFormat = {
   environment: (address, key) => ({ OPENAI_BASE_URL: `${address}/v1`, OPENAI_API_KEY: key }),
-  keyOf: bearer,
+  keyOf: bearerToken,
 
-  read(path, body) {
+  parse(path, body) {
     if (path !== '/v1/responses' || !isObject(body) || !Array.isArray(body.input)) return undefined
     const content = body.input.flatMap((item) => (isObject(item) ? contentOf(item) : []))
     const [first] = body.input
@@ -62,7 +62,7 @@ export const openaiWire: Wire = {
   refusal: (kind, key, retryAfterMs): Refusal => ({ ...refusals[kind](key), headers: retryAfter(retryAfterMs) }),
 }
 
-const frame = (type: string, rest: object) => event({ type, sequence_number: 0, ...rest } as { type: string })
+const frame = (type: string, rest: object) => sseEvent({ type, sequence_number: 0, ...rest } as { type: string })
 const incomplete = { stop: null, length: 'max_output_tokens', content_filter: 'content_filter' } as const
 
 const reasoning = (words: string) => [
@@ -81,31 +81,31 @@ const reasoning = (words: string) => [
 ]
 
 function contentOf(item: Readonly<Record<string, unknown>>): readonly Part[] {
-  if (typeof item.content === 'string') return [text(item.content, false)]
+  if (typeof item.content === 'string') return [textPart(item.content, false)]
   return (Array.isArray(item.content) ? item.content : []).map((content) => {
     const marked = content.prompt_cache_breakpoint !== undefined
-    if (content.type === 'input_text') return text(String(content.text), marked)
+    if (content.type === 'input_text') return textPart(String(content.text), marked)
     const [head = '', bytes = ''] = String(content.image_url ?? content.file_data).split(',')
-    return binary(content.type === 'input_image' ? 'image' : 'document', head.replace(/^data:|;base64$/g, ''), bytes, marked)
+    return binaryPart(content.type === 'input_image' ? 'image' : 'document', head.replace(/^data:|;base64$/g, ''), bytes, marked)
   })
 }
 
-const said = (status: number, type: string, code: string | null, message: string): Refusal => ({
+const errorResponse = (status: number, type: string, code: string | null, message: string): Refusal => ({
   status,
   body: { error: { message, type, param: null, code } },
 })
 const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
-  authentication: (key) => said(401, 'invalid_request_error', 'invalid_api_key', `Incorrect API key provided: ${key}.`),
+  authentication: (key) => errorResponse(401, 'invalid_request_error', 'invalid_api_key', `Incorrect API key provided: ${key}.`),
   content_filter: () =>
-    said(400, 'invalid_request_error', 'content_policy_violation', 'Your request was rejected as a result of our safety system.'),
+    errorResponse(400, 'invalid_request_error', 'content_policy_violation', 'Your request was rejected as a result of our safety system.'),
   overflow: () =>
-    said(
+    errorResponse(
       400,
       'invalid_request_error',
       'context_length_exceeded',
       'Your input exceeds the context window of this model. Please adjust your input and try again.',
     ),
-  overloaded: () => said(503, 'server_error', null, 'The engine is currently overloaded, please try again later'),
-  rate_limited: () => said(429, 'requests', 'rate_limit_exceeded', 'Rate limit reached for requests. Please try again in 1s.'),
-  server_error: () => said(500, 'server_error', null, 'The server had an error while processing your request.'),
+  overloaded: () => errorResponse(503, 'server_error', null, 'The engine is currently overloaded, please try again later'),
+  rate_limited: () => errorResponse(429, 'requests', 'rate_limit_exceeded', 'Rate limit reached for requests. Please try again in 1s.'),
+  server_error: () => errorResponse(500, 'server_error', null, 'The server had an error while processing your request.'),
 }

@@ -2,19 +2,19 @@ import type { Part } from '../../core/render/part.ts'
 import type { FakeErrorKind, FakeReply, FakeRequest, FakeUsage } from './reply.ts'
 
 /** The format of one provider: how it is asked, and how it answers. */
-export interface Wire {
+export interface ProviderFormat {
   /** What a program must set to speak to the fake instead of the provider. */
   environment(address: string, key: string): Readonly<Record<string, string>>
   /** The key that came with a request. */
   keyOf(headers: FakeRequest['headers']): string
   /** What was asked, as far as a cache cares; undefined when it is no request of this provider. */
-  read(path: string, body: unknown): Asked | undefined
+  parse(path: string, body: unknown): ParsedRequest | undefined
   /** Pieces of a stream, in order: what comes before the text, the text, what ends it. */
-  frames(reply: FakeReply, pieces: readonly string[], asked: Asked, usage: FakeUsage): Frames
+  frames(reply: FakeReply, pieces: readonly string[], asked: ParsedRequest, usage: FakeUsage): Frames
   refusal(kind: FakeErrorKind, key: string, retryAfterMs: number | undefined): Refusal
 }
 
-export interface Asked {
+export interface ParsedRequest {
   readonly model: string
   readonly system: string
   readonly parts: readonly Part[]
@@ -35,8 +35,8 @@ export interface Refusal {
   readonly body: unknown
 }
 
-export const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
-export const event = (value: { readonly type: string }): string => `event: ${value.type}\n${data(value)}`
+export const sseData = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+export const sseEvent = (value: { readonly type: string }): string => `event: ${value.type}\n${sseData(value)}`
 
 export const retryAfter = (milliseconds: number | undefined): Readonly<Record<string, string>> =>
   milliseconds === undefined ? {} : { 'retry-after': String(Math.ceil(milliseconds / 1000)), 'retry-after-ms': String(milliseconds) }
@@ -47,10 +47,10 @@ export const headerOf = (headers: FakeRequest['headers'], name: string): string 
   return typeof value === 'string' ? value : ''
 }
 
-export const bearer = (headers: FakeRequest['headers']): string => headerOf(headers, 'authorization').replace(/^Bearer /, '')
+export const bearerToken = (headers: FakeRequest['headers']): string => headerOf(headers, 'authorization').replace(/^Bearer /, '')
 
 /** Bytes on the wire as a part; the cache goes by what they are. */
-export const binary = (type: 'image' | 'document', media_type: string, base64: string, marked: boolean): Part => ({
+export const binaryPart = (type: 'image' | 'document', media_type: string, base64: string, marked: boolean): Part => ({
   type,
   media_type,
   base64,
@@ -58,4 +58,4 @@ export const binary = (type: 'image' | 'document', media_type: string, base64: s
   ...(marked && { cache: true }),
 })
 
-export const text = (words: string, marked: boolean): Part => ({ type: 'text', text: words, ...(marked && { cache: true }) })
+export const textPart = (words: string, marked: boolean): Part => ({ type: 'text', text: words, ...(marked && { cache: true }) })

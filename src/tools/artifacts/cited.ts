@@ -4,14 +4,14 @@ import { isSid } from '../../core/sources/source.ts'
 
 /** The sources that a written text cites, ascending: by its citations, or by the list that data carries. */
 export function citedSids(text: string, mime: string): readonly number[] {
-  if (mime === 'application/json') return citationList(parseJson(text))
+  if (mime === 'application/json') return jsonCitations(parseJson(text))
   if (mime === 'application/yaml') return yamlCitations(text)
   return extractSids(text, mime === 'text/html' ? 'html' : 'markdown')
 }
 
-function citationList(value: unknown): readonly number[] {
+function jsonCitations(value: unknown): readonly number[] {
   const citations = isObject(value) && Array.isArray(value.citations) ? value.citations : []
-  return ascending(citations.flatMap((citation) => (isObject(citation) && Array.isArray(citation.sids) ? citation.sids : [])))
+  return sortedSids(citations.flatMap((citation) => (isObject(citation) && Array.isArray(citation.sids) ? citation.sids : [])))
 }
 
 /** Only as it is usually written: `citations:` at the left edge, and `sids: [1, 2]` or a list of dashes below. Line by line: it may be long. */
@@ -33,7 +33,7 @@ function yamlCitations(text: string): readonly number[] {
       listing = list?.trim() === ''
     }
   }
-  return ascending(sids)
+  return sortedSids(sids)
 }
 
-const ascending = (sids: readonly unknown[]) => [...new Set(sids.filter(isSid))].sort((a, b) => a - b)
+const sortedSids = (sids: readonly unknown[]) => [...new Set(sids.filter(isSid))].sort((a, b) => a - b)

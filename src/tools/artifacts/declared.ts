@@ -1,10 +1,10 @@
 import type { Digest, Meta, Place, Visibility } from '../../core/block/index.ts'
-import { defined, isObject, type Json } from '../../core/json.ts'
+import { isObject, type Json, omitUndefined } from '../../core/json.ts'
 import { filePath } from '../../core/path/build.ts'
 import { canonicalPath } from '../../core/path/logical.ts'
 import { toLogical, toPhysical } from '../../core/path/physical.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import { editedBefore } from '../../core/timeline/artifacts.ts'
+import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
 import { mimeOf } from '../mime.ts'
@@ -17,27 +17,28 @@ export type DeclaredFile =
   /** Nothing that can be found under OUT_DIR. */
   | { readonly kind: 'refused'; readonly name: string; readonly visibility: Visibility }
 
-type Row = { readonly [key: string]: unknown }
+type DeclaredRow = { readonly [key: string]: unknown }
 
-const mostFiles = 200
+const maxDeclaredFiles = 200
 
 /** Cheap for everything that declares nothing: a plain list of files without the marker is data. */
-export const declaresFiles = (output: Json | undefined): boolean => rowsOf(output) !== undefined
+export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
 
-export function declaredFiles(output: Json | undefined, place: Place, timeline: Timeline): readonly DeclaredFile[] {
-  const files = (rowsOf(output) ?? [])
+export function parseDeclaredFiles(output: Json | undefined, place: Place, timeline: Timeline): readonly DeclaredFile[] {
+  const files = (declaredRows(output) ?? [])
     .filter(isObject)
-    .slice(0, mostFiles)
-    .map((row) => readRow(row, place, timeline))
+    .slice(0, maxDeclaredFiles)
+    .map((row) => parseRow(row, place, timeline))
   const said = new Set<string>()
   return files.filter((file) => file.kind !== 'made' || (!said.has(file.digest.artifact_path) && said.add(file.digest.artifact_path)))
 }
 
 /** How many it declares beyond what is looked at. */
-export const declaredBeyond = (output: Json | undefined): number => Math.max(0, (rowsOf(output)?.length ?? 0) - mostFiles)
+export const declaredFilesOverLimit = (output: Json | undefined): number =>
+  Math.max(0, (declaredRows(output)?.length ?? 0) - maxDeclaredFiles)
 
 /** At the top, or one level deeper. */
-function rowsOf(output: unknown): readonly unknown[] | undefined {
+function declaredRows(output: unknown): readonly unknown[] | undefined {
   if (!isObject(output)) return undefined
   if (output.artifact_type === 'files') return Array.isArray(output.files) ? output.files : undefined
   for (const key in output) {
@@ -47,12 +48,12 @@ function rowsOf(output: unknown): readonly unknown[] | undefined {
   return undefined
 }
 
-function readRow(row: Row, place: Place, timeline: Timeline): DeclaredFile {
+function parseRow(row: DeclaredRow, place: Place, timeline: Timeline): DeclaredFile {
   const text = (...keys: readonly string[]) =>
     keys.map((key) => row[key]).find((value): value is string => typeof value === 'string' && value !== '')
   const visibility: Visibility = row.visibility === 'internal' ? 'internal' : 'external'
   const given = text('physical_path', 'path', 'artifact_path', 'logical_path')
-  const handles = defined({ hosted_uri: text('hosted_uri'), rn: text('rn'), key: text('key') })
+  const handles = omitUndefined({ hosted_uri: text('hosted_uri'), rn: text('rn'), key: text('key') })
   const name = text('filename') ?? given?.split('/').at(-1) ?? 'file'
   const about = { visibility, kind: 'file' as const, ...(text('description') !== undefined && { description: text('description') }) }
   if (given === undefined) {
@@ -67,7 +68,7 @@ function readRow(row: Row, place: Place, timeline: Timeline): DeclaredFile {
   const physical = logical === undefined ? undefined : toPhysical(logical)
   if (logical === undefined || physical === undefined) return { kind: 'refused', name, visibility }
   const mime = text('mime', 'mime_type') ?? mimeOf(physical)
-  const edited = editedBefore(timeline, logical, place.callId)
+  const edited = wasMadeByAnotherCall(timeline, logical, place.callId)
   return { kind: 'made', digest: { artifact_path: logical, physical_path: physical, mime, edited, ...about } as Digest, mime, visibility }
 }
 
@@ -80,18 +81,18 @@ function logicalOf(given: string, turnId: string, timeline: Timeline): string | 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path'])
 
 /** What the model reads of it: where a file is hosted stands in its block's meta. */
-export function withoutDeclaredHandles(output: Json): Json {
-  const rows = rowsOf(output)
+export function stripFileHandles(output: Json): Json {
+  const rows = declaredRows(output)
   const clean = (value: Json): Json => {
-    if (value === rows) return (value as readonly Json[]).map((row) => (isObject(row) ? withoutFields(row as Row) : row))
+    if (value === rows) return (value as readonly Json[]).map((row) => (isObject(row) ? stripRowHandles(row as DeclaredRow) : row))
     if (!isObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clean(inner as Json)]))
   }
   return clean(output)
 }
 
-const withoutFields = (row: Row): Json =>
-  Object.fromEntries(Object.entries(row).filter(([key, value]) => !handleFields.has(key) && !isAbsolute(key, value))) as Json // it was JSON before
+const stripRowHandles = (row: DeclaredRow): Json =>
+  Object.fromEntries(Object.entries(row).filter(([key, value]) => !handleFields.has(key) && !isAbsolutePath(key, value))) as Json // it was JSON before
 
-const isAbsolute = (key: string, value: unknown) =>
+const isAbsolutePath = (key: string, value: unknown) =>
   (key === 'physical_path' || key === 'path') && typeof value === 'string' && /^(?:\/|[A-Za-z]:[\\/]|file:)/.test(value)

@@ -61,8 +61,8 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
 }
 
 const fileOf = (call: Call, name: string, more: Partial<MadeArtifact['digest']> = {}) => ({
-  artifact_path: `fi:${call.place.turnId}.files/${name}`,
-  physical_path: `${call.place.turnId}/files/${name}`,
+  artifact_path: `fi:${call.origin.turnId}.files/${name}`,
+  physical_path: `${call.origin.turnId}/files/${name}`,
   kind: 'file' as const,
   visibility: 'external' as const,
   ...more,
@@ -78,7 +78,7 @@ describe('what a tool has made', () => {
     ['UTF-8 with a mark', Buffer.from('\ufeffeins\n')],
   ])('is shown as text and kept to the byte: %s', async (_, bytes) => {
     const { store, results, turnId } = await perform(async (call) => {
-      await (await call.workspace()).files.write(`${call.place.turnId}/outputs/a.txt`, bytes)
+      await (await call.workspace()).files.write(`${call.origin.turnId}/outputs/a.txt`, bytes)
       return { ok: true, ret: { artifact_type: 'files', files: [{ path: 'outputs/a.txt', visibility: 'internal' }] } }
     })
     expect(results.map(({ text }) => text)).toContain('eins\n')
@@ -89,7 +89,7 @@ describe('what a tool has made', () => {
 
   it('is handed over once, however often it is declared; and what is beyond all measure is said not to be', async () => {
     const { hosted, stage } = await perform(async (call) => {
-      await (await call.workspace()).files.write(`${call.place.turnId}/outputs/a.txt`, Buffer.from('a'))
+      await (await call.workspace()).files.write(`${call.origin.turnId}/outputs/a.txt`, Buffer.from('a'))
       return { ok: true, ret: { artifact_type: 'files', files: Array.from({ length: 300 }, () => ({ path: 'outputs/a.txt' })) } }
     })
     expect(hosted).toHaveLength(1)
@@ -198,7 +198,7 @@ describe('what a tool has made', () => {
 
   it('a file that only lies in the workspace is examined there', async () => {
     const lies: Work = async (call) => {
-      await (await call.workspace()).files.write(`${call.place.turnId}/files/a.pdf`, pdf)
+      await (await call.workspace()).files.write(`${call.origin.turnId}/files/a.pdf`, pdf)
       return succeeded({ artifacts: [{ digest: fileOf(call, 'a.pdf'), mime: 'application/pdf' }] })
     }
     const { digests, hosted } = await perform(lies)
@@ -243,7 +243,7 @@ describe('files that a tool declares', () => {
   const declared =
     (rows: readonly object[], nest = (value: object): object => value): Work =>
     async (call) => {
-      await (await call.workspace()).files.write(`${call.place.turnId}/outputs/r.csv`, Buffer.from('a,b'))
+      await (await call.workspace()).files.write(`${call.origin.turnId}/outputs/r.csv`, Buffer.from('a,b'))
       return { ok: true, ret: nest({ artifact_type: 'files', files: rows }) }
     }
 

@@ -23,9 +23,9 @@ const explanations = {
 } as const
 
 /** Sentences for the model: the code first, so that it can be matched on. */
-export const explain = (problem: ArtifactProblem): string => `${problem}: ${explanations[problem]}`
+export const explainProblem = (problem: ArtifactProblem): string => `${problem}: ${explanations[problem]}`
 
-const smallest: ReadonlyMap<string, number> = new Map([
+const minimumSizes: ReadonlyMap<string, number> = new Map([
   ['pdf', 500],
   ['docx', 1_000],
   ['pptx', 2_000],
@@ -36,13 +36,13 @@ type Check = (bytes: Uint8Array) => ArtifactProblem | undefined
 
 const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['pdf', (bytes) => (isPdf(bytes) ? undefined : 'pdf_invalid')],
-  ['png', (bytes) => (begins(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) ? undefined : 'png_invalid')],
-  ['jpg', jpeg],
-  ['jpeg', jpeg],
+  ['png', (bytes) => (hasPrefix(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) ? undefined : 'png_invalid')],
+  ['jpg', jpegProblem],
+  ['jpeg', jpegProblem],
   ['zip', (bytes) => (zipEntries(bytes) === undefined ? 'zip_invalid' : undefined)],
-  ['docx', (bytes) => (holds(bytes, 'word/document.xml') ? undefined : 'docx_invalid')],
-  ['pptx', (bytes) => (holds(bytes, 'ppt/presentation.xml') ? undefined : 'pptx_invalid')],
-  ['xlsx', workbook],
+  ['docx', (bytes) => (containsEntry(bytes, 'word/document.xml') ? undefined : 'docx_invalid')],
+  ['pptx', (bytes) => (containsEntry(bytes, 'ppt/presentation.xml') ? undefined : 'pptx_invalid')],
+  ['xlsx', workbookProblem],
   ['json', (bytes) => (isJson(bytes) ? undefined : 'json_invalid')],
 ])
 
@@ -52,14 +52,14 @@ export function examine(name: string, bytes: Uint8Array | undefined): Examinatio
   if (bytes.length === 0) return { problem: 'empty_file' }
   const extension = /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
   const problem = checks.get(extension)?.(bytes)
-  const small = bytes.length < (smallest.get(extension) ?? 0)
+  const small = bytes.length < (minimumSizes.get(extension) ?? 0)
   return { ...(problem && { problem }), ...(small && { warning: 'file_unusually_small' as const }) }
 }
 
-const begins = (bytes: Uint8Array, magic: readonly number[]) => magic.every((byte, index) => bytes[index] === byte)
+const hasPrefix = (bytes: Uint8Array, magic: readonly number[]) => magic.every((byte, index) => bytes[index] === byte)
 
-function jpeg(bytes: Uint8Array): ArtifactProblem | undefined {
-  return begins(bytes, [0xff, 0xd8, 0xff]) ? undefined : 'jpeg_invalid'
+function jpegProblem(bytes: Uint8Array): ArtifactProblem | undefined {
+  return hasPrefix(bytes, [0xff, 0xd8, 0xff]) ? undefined : 'jpeg_invalid'
 }
 
 /** Readers look for the marks within the first and the last kilobyte. */
@@ -68,13 +68,13 @@ function isPdf(bytes: Uint8Array): boolean {
   return text(0, 1024).includes('%PDF-') && text(-1024).includes('%%EOF')
 }
 
-const holds = (bytes: Uint8Array, name: string) => zipEntries(bytes)?.some((entry) => entry.name === name) === true
+const containsEntry = (bytes: Uint8Array, name: string) => zipEntries(bytes)?.some((entry) => entry.name === name) === true
 
-const mostWorkbookBytes = 4 * 1024 * 1024
+const maxWorkbookBytes = 4 * 1024 * 1024
 
-function workbook(bytes: Uint8Array): ArtifactProblem | undefined {
+function workbookProblem(bytes: Uint8Array): ArtifactProblem | undefined {
   const entry = zipEntries(bytes)?.find(({ name }) => name === 'xl/workbook.xml')
-  const xml = entry?.read(mostWorkbookBytes)?.toString('utf8')
+  const xml = entry?.read(maxWorkbookBytes)?.toString('utf8')
   if (xml === undefined) return 'xlsx_open_failed'
   const sheets = xml.match(/<(?:\w{1,64}:)?sheet\s[^<>]*>/g) ?? [] // no tag reaches into the next: hostile workbooks have very many
   return sheets.some((sheet) => !/\sstate="(?:hidden|veryHidden)"/.test(sheet)) ? undefined : 'xlsx_no_visible_sheets'

@@ -1,6 +1,6 @@
 import type { BlobRef, Meta } from '../../core/block/index.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { decoded } from '../decode.ts'
+import { decodeText } from '../decode.ts'
 import { isTextMime } from '../mime.ts'
 import type { MadeArtifact } from '../tool.ts'
 
@@ -13,9 +13,9 @@ export interface Payload {
 }
 
 /** More of an image or a PDF than this does not fit into what a model is shown of a conversation. */
-const mostVisibleBytes = 750_000
-const longestText = 20_000
-const longestNote = 2_000
+const maxVisibleBytes = 750_000
+const maxTextBytes = 20_000
+const maxNoteLength = 2_000
 
 /**
  * How an artifact is kept, so that all of it can be had again:
@@ -31,14 +31,14 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   if (made.text !== undefined)
     return made.bytes === undefined ? { text: made.text } : { text: made.text, meta: { partial: true, ...(await keep()) } }
   if (bytes === undefined) return {}
-  const text = isTextMime(made.mime) ? decoded(bytes) : undefined
+  const text = isTextMime(made.mime) ? decodeText(bytes) : undefined
   if (text !== undefined) {
     const written = Buffer.from(text)
-    if (written.length > longestText) return { text: `${cutBytes(written)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
+    if (written.length > maxTextBytes) return { text: `${truncateUtf8(written)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
     return written.equals(bytes) ? { text } : { text, meta: await keep() } // a mark, or another charset: the bytes are more than the text
   }
   if (!isVisual(made.mime)) return { meta: await keep() }
-  if (bytes.length <= mostVisibleBytes) return { blob: await blobs.put(bytes) }
+  if (bytes.length <= maxVisibleBytes) return { blob: await blobs.put(bytes) }
   return {
     meta: { ...(await keep()), multimodal_status: 'too_large_for_visible_context', hint: 'work on it in code, by its physical path' },
   }
@@ -46,20 +46,20 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
 
 /** A beacon is short; the file has everything. */
 async function notePayload(note: string, path: string, keep: () => Promise<Meta>): Promise<Payload> {
-  if (note.length <= longestNote) return { note }
-  return { note: `${wellCut(note, longestNote)}\n… the whole note is at ${path}`, meta: { partial: true, ...(await keep()) } }
+  if (note.length <= maxNoteLength) return { note }
+  return { note: `${truncateText(note, maxNoteLength)}\n… the whole note is at ${path}`, meta: { partial: true, ...(await keep()) } }
 }
 
 const isVisual = (mime: string) => mime === 'application/pdf' || /^image\/(?:png|jpeg|gif|webp)$/.test(mime)
 
 /** Never half a character. */
-function cutBytes(bytes: Uint8Array): string {
-  let end = longestText
+function truncateUtf8(bytes: Uint8Array): string {
+  let end = maxTextBytes
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return Buffer.from(bytes.subarray(0, end)).toString('utf8')
 }
 
-export function wellCut(text: string, length: number): string {
+export function truncateText(text: string, length: number): string {
   const kept = text.slice(0, length)
   return /[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept
 }

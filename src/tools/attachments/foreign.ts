@@ -2,19 +2,19 @@ import { bufferOf, viewOf } from './bytes.ts'
 import { endOfZip } from './zip-directory.ts'
 
 /** Words that make a program or a page of whatever else the file is, where somebody opens it as one. */
-const programs = /<script|<html|<!doctype|<\?php/i
+const programMarkers = /<script|<html|<!doctype|<\?php/i
 
 /** Something else that a picture or a PDF can be opened as, by one who starts reading elsewhere; undefined when there is nothing. */
-export function secondType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
-  if (isZipFromBehind(bytes)) return 'a ZIP archive'
+export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
+  if (endsAsZip(bytes)) return 'a ZIP archive'
   if (own === 'pdf') return undefined // whose text may speak of anything
   const buffer = bufferOf(bytes)
   if (buffer.includes('%PDF-')) return 'a PDF document'
-  return programs.test(buffer.toString('latin1')) ? 'a program or a web page' : undefined
+  return programMarkers.test(buffer.toString('latin1')) ? 'a program or a web page' : undefined
 }
 
 /** Archives are read from their end: whatever stands before does not matter to who unpacks them. */
-function isZipFromBehind(bytes: Uint8Array): boolean {
+function endsAsZip(bytes: Uint8Array): boolean {
   const end = endOfZip(bytes)
   if (end === undefined) return false
   const view = viewOf(bytes)

@@ -2,17 +2,17 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, type Inflate, type InflateRaw, inflateRawSync } from 'node:zlib'
 
-export type Inflated =
+export type InflateResult =
   | { readonly ok: true; readonly size: number; readonly crc: number; readonly head: Uint8Array }
   | { readonly ok: false; readonly why: 'too_much' | 'damaged' }
 
-class TooMuch extends Error {}
+class InflateLimitError extends Error {}
 
 /** As much as is kept of what is counted: enough to tell what it is. */
 const headBytes = 512
 
 /** Unpacks without keeping, up to `most` bytes: what a bomb says of its own size does not matter. */
-export async function countInflated(inflate: Inflate | InflateRaw, packed: readonly Uint8Array[], most: number): Promise<Inflated> {
+export async function measureInflated(inflate: Inflate | InflateRaw, packed: readonly Uint8Array[], most: number): Promise<InflateResult> {
   let size = 0
   let crc = 0
   const head: Uint8Array[] = []
@@ -22,19 +22,19 @@ export async function countInflated(inflate: Inflate | InflateRaw, packed: reado
       for await (const chunk of chunks) {
         if (size < headBytes) head.push(chunk.subarray(0, headBytes - size))
         size += chunk.length
-        if (size > most) throw new TooMuch()
+        if (size > most) throw new InflateLimitError()
         crc = crc32(chunk, crc)
       }
     })
   } catch (error) {
-    return { ok: false, why: error instanceof TooMuch ? 'too_much' : 'damaged' }
+    return { ok: false, why: error instanceof InflateLimitError ? 'too_much' : 'damaged' }
   }
   if (inflate.bytesWritten !== given) return { ok: false, why: 'damaged' } // something hides behind the end
   return { ok: true, size, crc, head: Buffer.concat(head) }
 }
 
 /** The same for little, which is quicker at once than by and by; and kept. */
-export function inflateLittle(packed: Uint8Array, most: number): Buffer | 'too_much' | 'damaged' {
+export function inflateSmall(packed: Uint8Array, most: number): Buffer | 'too_much' | 'damaged' {
   try {
     const { buffer, engine } = inflateRawSync(packed, { maxOutputLength: Math.max(1, most), info: true }) as unknown as {
       readonly buffer: Buffer

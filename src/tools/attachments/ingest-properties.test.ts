@@ -55,7 +55,13 @@ const anything: fc.Arbitrary<Upload> = fc.record({
 async function check(upload: Upload, documents: DocumentReader | undefined): Promise<void> {
   const blobs = createMemoryBlobs()
   const problems: unknown[] = []
-  const ports = { blobs, letGo: async () => {}, documents, policy: {}, report: (_: string, error: unknown) => void problems.push(error) }
+  const ports = {
+    blobs,
+    releaseBlobs: async () => {},
+    documents,
+    policy: {},
+    report: (_: string, error: unknown) => void problems.push(error),
+  }
   const outcome = await ingest({ text: '', uploads: [upload] }, ports).catch((error: unknown) => error)
   expect(problems).toEqual([])
   if (outcome instanceof Error) {
@@ -101,7 +107,7 @@ it('a good file that is cut anywhere is never taken for whole, unless it is text
     if (/\.(?:txt|md|csv|json|html|xml|yaml|ts)$|^Makefile$|^padded/.test(name)) continue
     for (let length = 1; length < bytes.length - (name.endsWith('.pdf') ? 1 : 0); length += 1 + Math.floor(bytes.length / 200)) {
       const upload = { name, content: bytes.subarray(0, length) }
-      const ports = { blobs: createMemoryBlobs(), letGo: async () => {}, documents: undefined, policy: {}, report: () => {} }
+      const ports = { blobs: createMemoryBlobs(), releaseBlobs: async () => {}, documents: undefined, policy: {}, report: () => {} }
       await expect(ingest({ text: '', uploads: [upload] }, ports), `${name} cut at ${length}`).rejects.toMatchObject({
         code: 'attachment.rejected',
       })

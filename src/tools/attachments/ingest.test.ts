@@ -24,10 +24,10 @@ function ports(policy: AttachmentPolicy = {}) {
       return ref
     },
   }
-  const letGo = async (refs: readonly BlobRef[]) => {
+  const releaseBlobs = async (refs: readonly BlobRef[]) => {
     for (const { sha256 } of refs) await blobs.remove(sha256)
   }
-  return { blobs: kept, held: blobs, put, problems, letGo, documents, policy, report: (where: string) => void problems.push(where) }
+  return { blobs: kept, held: blobs, put, problems, releaseBlobs, documents, policy, report: (where: string) => void problems.push(where) }
 }
 
 async function rejectionsOf(uploads: readonly Upload[], given: IngestPorts, text = ''): Promise<readonly Rejection[]> {

@@ -3,11 +3,11 @@ import type { Attachment, BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
-import { type Inspected, inspect } from './inspect.ts'
+import { type FileFacts, inspect } from './inspect.ts'
 import { isMisleading, safeName } from './name.ts'
-import { type Report, type Scanner, scanned } from './scan.ts'
-import { type Summariser, summarised } from './summarise.ts'
-import { type AttachmentLimits, defaultAttachmentLimits, isRefusal, type Refusal, type Rejection, refused, type Upload } from './upload.ts'
+import { type ReportProblem, type Scanner, scanFile } from './scan.ts'
+import { type Summariser, summariseFile } from './summarise.ts'
+import { type AttachmentLimits, defaultAttachmentLimits, isRefusal, type Refusal, type Rejection, refusal, type Upload } from './upload.ts'
 
 /** How whoever runs the agent wants uploads to be treated. */
 export interface AttachmentPolicy {
@@ -22,14 +22,14 @@ export interface AttachmentPolicy {
 export interface IngestPorts {
   readonly blobs: Pick<BlobStore, 'put' | 'has'> | undefined
   /** Takes back bytes that were put, unless somebody else needs them. */
-  readonly letGo: (blobs: readonly BlobRef[]) => Promise<void>
+  readonly releaseBlobs: (blobs: readonly BlobRef[]) => Promise<void>
   readonly documents: DocumentReader | undefined
   readonly policy: AttachmentPolicy
-  readonly report: Report
+  readonly report: ReportProblem
 }
 
 /** What a message brings along, once all of it was found good and is kept. */
-export interface Ingested {
+export interface IngestResult {
   readonly attachments: readonly Attachment[]
   /** What was not in the blob store before. */
   readonly written: readonly BlobRef[]
@@ -42,21 +42,21 @@ export interface Ingested {
 export async function ingest(
   message: { readonly text: string; readonly uploads: readonly Upload[] },
   ports: IngestPorts,
-): Promise<Ingested> {
+): Promise<IngestResult> {
   const limits = { ...defaultAttachmentLimits, ...ports.policy.limits }
-  const files = message.uploads.map(fileOf)
-  const unfit = oversized(message.text, files, limits)
-  if (unfit) throw rejected(files.map(({ name }) => rejectionOf(name, unfit)))
-  const taken: Taken[] = []
+  const files = message.uploads.map(copyUpload)
+  const unfit = messageLimitRefusal(message.text, files, limits)
+  if (unfit) throw rejectionFailure(files.map(({ name }) => rejectionOf(name, unfit)))
+  const taken: AcceptedFile[] = []
   const rejections: Rejection[] = []
   for (const file of files) {
-    const found = await check(file, limits, ports) // one after the other: each may unpack a lot
+    const found = await checkFile(file, limits, ports) // one after the other: each may unpack a lot
     if (isRefusal(found)) rejections.push(rejectionOf(file.name, found))
     else taken.push({ ...file, ...found })
   }
-  if (rejections.length > 0) throw rejected(rejections)
-  const { kept, written } = await keep(taken, ports)
-  const summaries = await Promise.all(taken.map((file) => summarised(ports.policy.summarise, file, ports.report)))
+  if (rejections.length > 0) throw rejectionFailure(rejections)
+  const { kept, written } = await storeBlobs(taken, ports)
+  const summaries = await Promise.all(taken.map((file) => summariseFile(ports.policy.summarise, file, ports.report)))
   const attachments = taken.map(({ given: _given, bytes, ...about }, index) => ({
     ...about,
     size_bytes: bytes.length,
@@ -66,21 +66,21 @@ export async function ingest(
   return { attachments, written }
 }
 
-type Taken = File & Inspected
+type AcceptedFile = UploadedFile & FileFacts
 
-interface File {
+interface UploadedFile {
   readonly name: string
   readonly given: Upload
   readonly bytes: Uint8Array
 }
 
 /** A copy: who sent it may go on writing to theirs. */
-function fileOf(given: Upload): File {
+function copyUpload(given: Upload): UploadedFile {
   const bytes = typeof given.content === 'string' ? new TextEncoder().encode(given.content) : Uint8Array.from(given.content)
   return { name: safeName(given.name), given, bytes }
 }
 
-function oversized(text: string, files: readonly File[], limits: AttachmentLimits): Refusal | undefined {
+function messageLimitRefusal(text: string, files: readonly UploadedFile[], limits: AttachmentLimits): Refusal | undefined {
   const total = Buffer.byteLength(text) + files.reduce((sum, { bytes }) => sum + bytes.length, 0)
   if (files.length > limits.files) {
     return { reason: 'message_size_limit', words: `is one of ${files.length} files, and a message may bring at most ${limits.files}` }
@@ -90,40 +90,41 @@ function oversized(text: string, files: readonly File[], limits: AttachmentLimit
   return { reason: 'message_size_limit', words: `came with a message of more than ${most} MiB in all. Send less at once` }
 }
 
-async function check(
-  { name, given, bytes }: File,
+async function checkFile(
+  { name, given, bytes }: UploadedFile,
   limits: AttachmentLimits,
   { policy, documents, report }: IngestPorts,
-): Promise<Inspected | Refusal> {
+): Promise<FileFacts | Refusal> {
   if (bytes.length === 0) return { reason: 'empty', words: 'is empty' }
-  if (isMisleading(given.name)) return refused('misleading_name', 'has a name that reads differently from what it is. Give it another')
+  if (isMisleading(given.name)) return refusal('misleading_name', 'has a name that reads differently from what it is. Give it another')
   try {
     const found = await inspect({ name, bytes, mime: given.mime }, limits, documents)
     if (isRefusal(found)) return found
-    return (await scanned(policy, bytes, report)) ?? found
+    return (await scanFile(policy, bytes, report)) ?? found
   } catch (error) {
     report('attachment check', error)
     return { reason: 'preflight_error', words: 'could not be checked. Send it again later' }
   }
 }
 
-interface Kept {
+interface StoredBlobs {
   readonly kept: readonly BlobRef[]
   readonly written: readonly BlobRef[]
 }
 
-async function keep(files: readonly File[], { blobs, letGo, report }: IngestPorts): Promise<Kept> {
+async function storeBlobs(files: readonly UploadedFile[], { blobs, releaseBlobs: letGo, report }: IngestPorts): Promise<StoredBlobs> {
   const kept: BlobRef[] = []
   const written: BlobRef[] = []
   for (const { name, bytes } of files) {
-    if (!blobs) throw rejected([rejectionOf(name, { reason: 'store_missing', words: 'can not be kept: there is no store for files here' })])
+    if (!blobs)
+      throw rejectionFailure([rejectionOf(name, { reason: 'store_missing', words: 'can not be kept: there is no store for files here' })])
     try {
       const sha256 = createHash('sha256').update(bytes).digest('hex')
       if (!(await blobs.has(sha256))) written.push({ sha256, size: bytes.length })
       kept.push(await blobs.put(bytes))
     } catch (error) {
       await letGo(written).catch((second: unknown) => report('attachment clean-up', second))
-      throw rejected([rejectionOf(name, { reason: 'store_error', words: 'could not be kept. Send the message again' })], error)
+      throw rejectionFailure([rejectionOf(name, { reason: 'store_error', words: 'could not be kept. Send the message again' })], error)
     }
   }
   return { kept, written }
@@ -136,7 +137,7 @@ const rejectionOf = (name: string, { reason, finding, words }: Refusal): Rejecti
   message: `${name} ${words}.`,
 })
 
-export function rejected(rejections: readonly Rejection[], cause?: unknown): Failure {
+export function rejectionFailure(rejections: readonly Rejection[], cause?: unknown): Failure {
   const [first] = rejections
   const more = rejections.length > 1 ? ` And ${rejections.length - 1} more.` : ''
   return new Failure('attachment.rejected', `The message was not taken: ${first?.message}${more}`, {

@@ -1,26 +1,26 @@
 import type { DocumentReader } from '../../ports/documents.ts'
-import { secondType } from './foreign.ts'
+import { polyglotType } from './foreign.ts'
 import { checkGif } from './gif.ts'
 import { checkJpeg } from './jpeg.ts'
 import { checkOffice, officeMimes } from './office.ts'
 import { checkPages, checkPdf } from './pdf.ts'
-import type { Size } from './picture.ts'
+import type { ImageSize } from './picture.ts'
 import { checkPng } from './png.ts'
-import { type Kind, kindNames, promisedBy } from './promise.ts'
-import { type Sniffed, sniff, unknownWords } from './sniff.ts'
-import { charsetOf, textMime } from './text.ts'
-import { type AttachmentLimits, isRefusal, type Refusal, refused } from './upload.ts'
+import { claimedKinds, type FileKind, kindNames } from './promise.ts'
+import { detectSignature, type FileSignature, unknownTypeRefusal } from './sniff.ts'
+import { textCharset, textMime } from './text.ts'
+import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 import { checkWebp } from './webp.ts'
 
 /** What a file is, by its bytes. */
-export interface Inspected extends Partial<Size> {
+export interface FileFacts extends Partial<ImageSize> {
   readonly mime: string
   readonly page_count?: number
   /** Of a text that is not in UTF-8. */
   readonly charset?: string
 }
 
-interface Named {
+interface InspectInput {
   /** Safe already. */
   readonly name: string
   readonly mime?: string | undefined
@@ -28,22 +28,26 @@ interface Named {
 }
 
 /** The file is whole, harmless as far as can be told, and what it says it is; otherwise why not. */
-export async function inspect(file: Named, limits: AttachmentLimits, documents: DocumentReader | undefined): Promise<Inspected | Refusal> {
+export async function inspect(
+  file: InspectInput,
+  limits: AttachmentLimits,
+  documents: DocumentReader | undefined,
+): Promise<FileFacts | Refusal> {
   const { name, bytes } = file
-  const sniffed = sniff(bytes)
-  const size = oversize(sniffed, bytes.length, limits)
+  const sniffed = detectSignature(bytes)
+  const size = sizeRefusal(sniffed, bytes.length, limits)
   if (size) return size
-  const found = await look(sniffed, name, bytes, limits, documents)
+  const found = await identify(sniffed, name, bytes, limits, documents)
   if (isRefusal(found)) return found
   const { kind, ...inspected } = found
-  const broken = promisedBy(name, file.mime).find((promised) => promised !== kind)
+  const broken = claimedKinds(name, file.mime).find((promised) => promised !== kind)
   if (broken === undefined) return inspected
   if (broken === 'other')
-    return refused('unsupported_type', 'is called something that is not taken. Send JPEG, PNG, PDF, DOCX, XLSX, PPTX or text')
-  return refused('type_mismatch', `says that it is ${kindNames[broken]}, but it is ${kindNames[kind]}. Give it its right name`)
+    return refusal('unsupported_type', 'is called something that is not taken. Send JPEG, PNG, PDF, DOCX, XLSX, PPTX or text')
+  return refusal('type_mismatch', `says that it is ${kindNames[broken]}, but it is ${kindNames[kind]}. Give it its right name`)
 }
 
-function oversize(sniffed: Sniffed | undefined, size: number, limits: AttachmentLimits): Refusal | undefined {
+function sizeRefusal(sniffed: FileSignature | undefined, size: number, limits: AttachmentLimits): Refusal | undefined {
   const [most, what] =
     sniffed === undefined
       ? [limits.textBytes, 'a text']
@@ -53,38 +57,38 @@ function oversize(sniffed: Sniffed | undefined, size: number, limits: Attachment
           ? [limits.messageBytes, 'a document']
           : [limits.imageBytes, 'a picture']
   if (size <= most) return undefined
-  return { reason: 'size_limit', words: `has ${megabytes(size)} MiB, and ${what} may have at most ${megabytes(most)}. Send a smaller one` }
+  return { reason: 'size_limit', words: `has ${mebibytes(size)} MiB, and ${what} may have at most ${mebibytes(most)}. Send a smaller one` }
 }
 
-const megabytes = (bytes: number): string => String(Math.ceil((bytes * 10) / 1024 / 1024) / 10)
+const mebibytes = (bytes: number): string => String(Math.ceil((bytes * 10) / 1024 / 1024) / 10)
 
-type Found = Inspected & { readonly kind: Kind }
+type IdentifiedFile = FileFacts & { readonly kind: FileKind }
 
-async function look(
-  sniffed: Sniffed | undefined,
+async function identify(
+  sniffed: FileSignature | undefined,
   name: string,
   bytes: Uint8Array,
   limits: AttachmentLimits,
   documents: DocumentReader | undefined,
-): Promise<Found | Refusal> {
+): Promise<IdentifiedFile | Refusal> {
   switch (sniffed) {
     case 'png':
-      return picture('png', bytes, await checkPng(bytes, limits))
+      return inspectImage('png', bytes, await checkPng(bytes, limits))
     case 'jpeg':
-      return picture('jpeg', bytes, checkJpeg(bytes, limits))
+      return inspectImage('jpeg', bytes, checkJpeg(bytes, limits))
     case 'gif':
-      return picture('gif', bytes, checkGif(bytes, limits))
+      return inspectImage('gif', bytes, checkGif(bytes, limits))
     case 'webp':
-      return picture('webp', bytes, checkWebp(bytes, limits))
+      return inspectImage('webp', bytes, checkWebp(bytes, limits))
     case 'pdf':
-      return pdf(bytes, limits, documents)
+      return inspectPdf(bytes, limits, documents)
     case 'zip': {
       const found = await checkOffice(bytes, limits)
       return isRefusal(found) ? found : { kind: found.kind, mime: officeMimes[found.kind] }
     }
     case undefined: {
-      const charset = charsetOf(bytes)
-      if (charset === undefined) return refused('unsupported_type', unknownWords(bytes))
+      const charset = textCharset(bytes)
+      if (charset === undefined) return refusal('unsupported_type', unknownTypeRefusal(bytes))
       return { kind: 'text', mime: textMime(name), ...(charset !== 'utf-8' && { charset }) }
     }
     default:
@@ -92,15 +96,19 @@ async function look(
   }
 }
 
-function picture(kind: 'png' | 'jpeg' | 'gif' | 'webp', bytes: Uint8Array, size: Size | Refusal): Found | Refusal {
-  const second = secondType(bytes, 'picture')
-  if (second !== undefined) return twoTypes(kind, second)
+function inspectImage(kind: 'png' | 'jpeg' | 'gif' | 'webp', bytes: Uint8Array, size: ImageSize | Refusal): IdentifiedFile | Refusal {
+  const second = polyglotType(bytes, 'picture')
+  if (second !== undefined) return polyglotRefusal(kind, second)
   return isRefusal(size) ? size : { kind, mime: `image/${kind}`, ...size }
 }
 
-async function pdf(bytes: Uint8Array, limits: AttachmentLimits, documents: DocumentReader | undefined): Promise<Found | Refusal> {
-  const second = secondType(bytes, 'pdf')
-  if (second !== undefined) return twoTypes('pdf', second)
+async function inspectPdf(
+  bytes: Uint8Array,
+  limits: AttachmentLimits,
+  documents: DocumentReader | undefined,
+): Promise<IdentifiedFile | Refusal> {
+  const second = polyglotType(bytes, 'pdf')
+  if (second !== undefined) return polyglotRefusal('pdf', second)
   const refusal = checkPdf(bytes, limits)
   if (refusal) return refusal
   const about = { kind: 'pdf', mime: 'application/pdf' } as const
@@ -109,5 +117,5 @@ async function pdf(bytes: Uint8Array, limits: AttachmentLimits, documents: Docum
   return isRefusal(read) ? read : { ...about, page_count: read.pages }
 }
 
-const twoTypes = (kind: Kind, second: string): Refusal =>
-  refused('polyglot', `is two things at once, ${kindNames[kind]} and ${second}. Send it as one of them`)
+const polyglotRefusal = (kind: FileKind, second: string): Refusal =>
+  refusal('polyglot', `is two things at once, ${kindNames[kind]} and ${second}. Send it as one of them`)

@@ -1,46 +1,47 @@
 import { viewOf } from './bytes.ts'
-import { broken, cutOff, type Size, tooLarge } from './picture.ts'
+import { damagedImage, type ImageSize, tooManyPixels, truncatedImage } from './picture.ts'
 import type { AttachmentLimits, Refusal } from './upload.ts'
 
-const damaged = broken('JPEG')
+const damagedJpeg = damagedImage('JPEG')
 
 const startOfScan = 0xda
 const endOfImage = 0xd9
 
 /** Segment after segment to the end of the image. What cameras put behind it is not looked at here. */
-export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): Size | Refusal {
+export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   const view = viewOf(bytes)
-  let size: Size | undefined
+  let size: ImageSize | undefined
   let scanned = false
   for (let at = 2; ; ) {
-    if (at + 2 > bytes.length) return cutOff
-    if (bytes[at] !== 0xff) return damaged
+    if (at + 2 > bytes.length) return truncatedImage
+    if (bytes[at] !== 0xff) return damagedJpeg
     const marker = bytes[at + 1] ?? 0
     if (marker === 0xff) {
       at += 1 // filled up
       continue
     }
-    if (marker === endOfImage) return size && scanned ? size : damaged
-    if (at + 4 > bytes.length) return cutOff
+    if (marker === endOfImage) return size && scanned ? size : damagedJpeg
+    if (at + 4 > bytes.length) return truncatedImage
     const length = view.getUint16(at + 2)
-    if (length < 2 || marker === 0 || marker === 0xd8) return damaged
-    if (at + 2 + length > bytes.length) return cutOff
-    if (isFrame(marker)) {
-      if (size !== undefined || length < 8) return damaged
+    if (length < 2 || marker === 0 || marker === 0xd8) return damagedJpeg
+    if (at + 2 + length > bytes.length) return truncatedImage
+    if (isStartOfFrame(marker)) {
+      if (size !== undefined || length < 8) return damagedJpeg
       size = { height: view.getUint16(at + 5), width: view.getUint16(at + 7) }
-      if (size.width === 0 || size.height === 0) return damaged
-      if (size.width * size.height > limits.pixels) return tooLarge(size)
+      if (size.width === 0 || size.height === 0) return damagedJpeg
+      if (size.width * size.height > limits.pixels) return tooManyPixels(size)
     }
     at += 2 + length
     if (marker !== startOfScan) continue
-    if (size === undefined) return damaged
+    if (size === undefined) return damagedJpeg
     scanned = true
     at = endOfScan(bytes, at)
   }
 }
 
 /** Start of frame: how large the picture is, and how it is coded. */
-const isFrame = (marker: number): boolean => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
+const isStartOfFrame = (marker: number): boolean =>
+  marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
 /** In coded data 0xFF is followed by 0, or by the number of a restart. */
 function endOfScan(bytes: Uint8Array, start: number): number {

@@ -1,5 +1,5 @@
-import { type AttachmentLimits, isRefusal, type Refusal, refused } from './upload.ts'
-import { checkContents, textOf } from './zip-contents.ts'
+import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
+import { checkZipContents, readZipText } from './zip-contents.ts'
 import { readZip, type ZipEntry } from './zip-directory.ts'
 
 const vendor = 'application/vnd.openxmlformats-officedocument'
@@ -16,12 +16,12 @@ export type OfficeKind = keyof typeof officeMimes
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
   const entries = readZip(bytes, limits)
   if (isRefusal(entries)) return entries
-  const contents = textOf(entries, '[Content_Types].xml')
-  if (contents === undefined) return refused('archive', 'is an archive, and archives are not opened. Send the files themselves')
-  if (hasMacros(entries, contents)) return refused('macros', 'has macros in it, and programs in documents are not taken. Save it without')
-  const kind = kindOf(entries, contents)
-  if (!kind) return refused('unsupported_type', 'is not a document that is understood. Send it as DOCX, XLSX, PPTX or PDF')
-  return (await checkContents(entries, limits)) ?? { kind }
+  const contents = readZipText(entries, '[Content_Types].xml')
+  if (contents === undefined) return refusal('archive', 'is an archive, and archives are not opened. Send the files themselves')
+  if (hasMacros(entries, contents)) return refusal('macros', 'has macros in it, and programs in documents are not taken. Save it without')
+  const kind = officeKindOf(entries, contents)
+  if (!kind) return refusal('unsupported_type', 'is not a document that is understood. Send it as DOCX, XLSX, PPTX or PDF')
+  return (await checkZipContents(entries, limits)) ?? { kind }
 }
 
 function hasMacros(entries: readonly ZipEntry[], contents: string): boolean {
@@ -29,15 +29,15 @@ function hasMacros(entries: readonly ZipEntry[], contents: string): boolean {
 }
 
 /** By the part that the document begins with, which must be there. */
-function kindOf(entries: readonly ZipEntry[], contents: string): OfficeKind | undefined {
+function officeKindOf(entries: readonly ZipEntry[], contents: string): OfficeKind | undefined {
   const names = new Set(entries.map(({ name }) => name.toLowerCase()))
   for (const [element] of contents.matchAll(/<Override\b[^<>]{1,2000}>/g)) {
     const type = /\bContentType\s*=\s*["']([^"']*)["']/.exec(element)?.[1]
     const part = /\bPartName\s*=\s*["']\/([^"']*)["']/.exec(element)?.[1]?.toLowerCase()
-    const kind = kinds.find((each) => type === `${officeMimes[each]}.main+xml`)
+    const kind = officeKinds.find((each) => type === `${officeMimes[each]}.main+xml`)
     if (kind && part !== undefined && names.has(part)) return kind
   }
   return undefined
 }
 
-const kinds: readonly OfficeKind[] = ['docx', 'xlsx', 'pptx']
+const officeKinds: readonly OfficeKind[] = ['docx', 'xlsx', 'pptx']

@@ -1,25 +1,25 @@
 import { Failure } from '../../core/failure.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import { bufferOf } from './bytes.ts'
-import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
+import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
-const tooMuch = (what: string) => refused('too_much_inside', `has more ${what} in it than a document needs, and is not opened`)
-const notPdf = refused('damaged', 'is damaged: it can not be read as a PDF document. Save it again and send that')
+const tooMuchInside = (what: string) => refusal('too_much_inside', `has more ${what} in it than a document needs, and is not opened`)
+const unreadablePdf = refusal('damaged', 'is damaged: it can not be read as a PDF document. Save it again and send that')
 
 /** What can be told without reading the document. Names can be disguised in a PDF: this is a first look, the reader has limits of its own. */
 export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal | undefined {
   const text = bufferOf(bytes).toString('latin1')
   const end = text.lastIndexOf('%%EOF')
-  if (end === -1) return refused('damaged', 'is cut off: the end of the document is missing. Send it again')
-  if (/[^\s\0]/.test(text.slice(end + 5))) return refused('polyglot', 'has more in it than a document: something follows its end')
-  const versions = counted(text, /%%EOF/g, limits.pdfUpdates + 2) - (/\/Linearized/.test(text.slice(0, 1024)) ? 1 : 0)
+  if (end === -1) return refusal('damaged', 'is cut off: the end of the document is missing. Send it again')
+  if (/[^\s\0]/.test(text.slice(end + 5))) return refusal('polyglot', 'has more in it than a document: something follows its end')
+  const versions = countMatches(text, /%%EOF/g, limits.pdfUpdates + 2) - (/\/Linearized/.test(text.slice(0, 1024)) ? 1 : 0)
   if (versions > limits.pdfUpdates + 1)
-    return refused('too_much_inside', 'was changed too many times without being saved anew. Save it anew and send that')
-  if (/\/Encrypt\s{0,8}(?:\d|<<)/.test(text)) return refused('encrypted', 'is protected. Remove the protection and send the document again')
-  if (counted(text, /\/ObjStm\b/g, limits.pdfObjectStreams) > limits.pdfObjectStreams) return tooMuch('packed objects')
-  if (objectsIn(text, limits.pdfObjects) > limits.pdfObjects) return tooMuch('objects')
-  if (declaredBytes(text) > limits.pdfStreamBytes) return tooMuch('data')
-  return text.includes('startxref') && /\bobj\b/.test(text) ? undefined : notPdf
+    return refusal('too_much_inside', 'was changed too many times without being saved anew. Save it anew and send that')
+  if (/\/Encrypt\s{0,8}(?:\d|<<)/.test(text)) return refusal('encrypted', 'is protected. Remove the protection and send the document again')
+  if (countMatches(text, /\/ObjStm\b/g, limits.pdfObjectStreams) > limits.pdfObjectStreams) return tooMuchInside('packed objects')
+  if (countObjects(text, limits.pdfObjects) > limits.pdfObjects) return tooMuchInside('objects')
+  if (declaredStreamBytes(text) > limits.pdfStreamBytes) return tooMuchInside('data')
+  return text.includes('startxref') && /\bobj\b/.test(text) ? undefined : unreadablePdf
 }
 
 /** The pages, by one who reads the document. */
@@ -30,28 +30,28 @@ export async function checkPages(
 ): Promise<{ readonly pages: number } | Refusal> {
   try {
     const { pages } = await reader.pdf(bytes, { maxPages: 0 })
-    if (pages < 1) return refused('damaged', 'has no pages')
-    return pages > limits.pdfPages ? refused('too_much_inside', `has ${pages} pages, and at most ${limits.pdfPages} are taken`) : { pages }
+    if (pages < 1) return refusal('damaged', 'has no pages')
+    return pages > limits.pdfPages ? refusal('too_much_inside', `has ${pages} pages, and at most ${limits.pdfPages} are taken`) : { pages }
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'document.unreadable') throw error
     const { reason } = error.details
     if (reason === 'reader_missing') return { reason: 'preflight_error', words: 'could not be checked, because nothing here reads PDF' }
-    if (reason === 'encrypted') return refused('encrypted', 'is protected. Remove the protection and send the document again')
-    if (reason === 'too_slow') return refused('too_much_inside', 'takes too long to read, and is not opened')
-    return notPdf
+    if (reason === 'encrypted') return refusal('encrypted', 'is protected. Remove the protection and send the document again')
+    if (reason === 'too_slow') return refusal('too_much_inside', 'takes too long to read, and is not opened')
+    return unreadablePdf
   }
 }
 
 /** Stops counting beyond `most`. */
-function counted(text: string, pattern: RegExp, most: number): number {
+function countMatches(text: string, pattern: RegExp, most: number): number {
   let count = 0
   for (const _ of text.matchAll(pattern)) if (++count > most) break
   return count
 }
 
 /** Those that stand alone, and those that are packed together. */
-function objectsIn(text: string, most: number): number {
-  let count = counted(text, /\bobj\b/g, most)
+function countObjects(text: string, most: number): number {
+  let count = countMatches(text, /\bobj\b/g, most)
   for (const { index } of text.matchAll(/\/ObjStm\b/g)) {
     const around = text.slice(Math.max(0, index - 256), index + 256)
     count += Number(/\/N\s{1,4}(\d{1,9})/.exec(around)?.[1] ?? 0)
@@ -60,7 +60,7 @@ function objectsIn(text: string, most: number): number {
   return count
 }
 
-function declaredBytes(text: string): number {
+function declaredStreamBytes(text: string): number {
   let sum = 0
   for (const [, length] of text.matchAll(/\/Length\s{1,4}(\d{1,15})(?!\d|\s{1,4}\d{1,5}\s{1,4}R)/g)) sum += Number(length)
   return sum

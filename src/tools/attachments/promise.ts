@@ -1,11 +1,11 @@
 import { extensionOf } from './name.ts'
 import { type OfficeKind, officeMimes } from './office.ts'
-import type { Sniffed } from './sniff.ts'
+import type { FileSignature } from './sniff.ts'
 
 /** What a file can turn out to be. */
-export type Kind = Exclude<Sniffed, 'zip'> | OfficeKind | 'text'
+export type FileKind = Exclude<FileSignature, 'zip'> | OfficeKind | 'text'
 
-export const kindNames: { readonly [K in Kind]: string } = {
+export const kindNames: { readonly [K in FileKind]: string } = {
   png: 'a PNG picture',
   jpeg: 'a JPEG picture',
   gif: 'a GIF picture',
@@ -17,7 +17,7 @@ export const kindNames: { readonly [K in Kind]: string } = {
   text: 'text',
 }
 
-const byMime: ReadonlyMap<string, Kind> = new Map([
+const kindByMime: ReadonlyMap<string, FileKind> = new Map([
   ['image/png', 'png'],
   ['image/jpeg', 'jpeg'],
   ['image/jpg', 'jpeg'],
@@ -34,28 +34,28 @@ const byMime: ReadonlyMap<string, Kind> = new Map([
   ['video/mp2t', 'text'], // what browsers say of TypeScript
 ])
 
-const textNames = 'txt md markdown csv tsv json html htm xml yaml yml css js mjs ts py log sql toml ini sh'
-const otherNames = 'svg exe dll com scr msi zip rar 7z gz tar jar apk docm xlsm pptm doc xls ppt heic avif tiff bmp mp3 mp4'
+const textExtensions = 'txt md markdown csv tsv json html htm xml yaml yml css js mjs ts py log sql toml ini sh'
+const refusedExtensions = 'svg exe dll com scr msi zip rar 7z gz tar jar apk docm xlsm pptm doc xls ppt heic avif tiff bmp mp3 mp4'
 
-const byExtension: ReadonlyMap<string, Promised> = new Map([
+const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
   ...(['png', 'jpeg', 'gif', 'webp', 'pdf', 'docx', 'xlsx', 'pptx'] as const).map((kind) => [kind, kind] as const),
   ['jpg', 'jpeg'],
   ['jpe', 'jpeg'],
-  ...textNames.split(' ').map((extension) => [extension, 'text'] as const),
-  ...otherNames.split(' ').map((extension) => [extension, 'other'] as const),
+  ...textExtensions.split(' ').map((extension) => [extension, 'text'] as const),
+  ...refusedExtensions.split(' ').map((extension) => [extension, 'other'] as const),
 ])
 
 /** `other` is nothing that is taken. */
-export type Promised = Kind | 'other'
+export type ClaimedKind = FileKind | 'other'
 
 /** What its name and its sender say it is. Often they say nothing: a system that knows no better calls a table a program's data. */
-export function promisedBy(name: string, mime: string | undefined): readonly Promised[] {
-  return [byExtension.get(extensionOf(name)), declaredBy(mime)].filter((kind) => kind !== undefined)
+export function claimedKinds(name: string, mime: string | undefined): readonly ClaimedKind[] {
+  return [kindByExtension.get(extensionOf(name)), kindOfMime(mime)].filter((kind) => kind !== undefined)
 }
 
-function declaredBy(mime = ''): Promised | undefined {
+function kindOfMime(mime = ''): ClaimedKind | undefined {
   const type = mime.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  const known = byMime.get(type)
+  const known = kindByMime.get(type)
   if (known) return known
   if (type.startsWith('text/')) return 'text'
   return /^(?:image|audio|video|font)\//.test(type) ? 'other' : undefined

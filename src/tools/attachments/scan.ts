@@ -1,4 +1,4 @@
-import { type Refusal, refused } from './upload.ts'
+import { type Refusal, refusal } from './upload.ts'
 
 /** Looks for malicious software in bytes. Throws when it can not tell. */
 export type Scanner = (
@@ -7,21 +7,25 @@ export type Scanner = (
 ) => Promise<{ readonly clean: true } | { readonly clean: false; readonly found?: string }>
 
 /** Tells the owner of the agent what whoever sent the file need not know. */
-export type Report = (where: string, error: unknown) => void
+export type ReportProblem = (where: string, error: unknown) => void
 
-const scanMs = 3_000
+const scanTimeoutMs = 3_000
 
-interface Scanning {
+interface ScanPolicy {
   readonly scan?: Scanner
   readonly unscanned?: 'refuse' | 'accept'
 }
 
 /** Undefined when nothing was found, nobody looks, or not being able to look is no reason. */
-export async function scanned({ scan, unscanned = 'refuse' }: Scanning, bytes: Uint8Array, report: Report): Promise<Refusal | undefined> {
+export async function scanFile(
+  { scan, unscanned = 'refuse' }: ScanPolicy,
+  bytes: Uint8Array,
+  report: ReportProblem,
+): Promise<Refusal | undefined> {
   if (!scan) return undefined
   try {
-    const result = await within(scanMs, (signal) => scan(bytes, { signal }))
-    return result.clean ? undefined : refused('infected', `holds malicious software${result.found ? ` (${result.found})` : ''}`)
+    const result = await withTimeout(scanTimeoutMs, (signal) => scan(bytes, { signal }))
+    return result.clean ? undefined : refusal('infected', `holds malicious software${result.found ? ` (${result.found})` : ''}`)
   } catch (error) {
     report('attachment scan', error)
     return unscanned === 'accept' ? undefined : { reason: 'preflight_error', words: 'could not be scanned in time. Send it again later' }
@@ -29,7 +33,7 @@ export async function scanned({ scan, unscanned = 'refuse' }: Scanning, bytes: U
 }
 
 /** Whoever does not stop when the time is up is left behind. */
-export async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withTimeout<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_, reject) => {

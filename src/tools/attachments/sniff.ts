@@ -1,20 +1,20 @@
-import { says } from './bytes.ts'
+import { hasBytesAt } from './bytes.ts'
 
 /** What bytes are, by how they begin. Whether they are a whole and harmless one of those is another question. */
-export type Sniffed = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'zip'
+export type FileSignature = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'zip'
 
-export function sniff(bytes: Uint8Array): Sniffed | undefined {
-  if (says(bytes, 0, '\x89PNG\r\n\x1a\n')) return 'png'
-  if (says(bytes, 0, '\xff\xd8\xff')) return 'jpeg'
-  if (says(bytes, 0, 'GIF87a') || says(bytes, 0, 'GIF89a')) return 'gif'
-  if (says(bytes, 0, 'RIFF') && says(bytes, 8, 'WEBP')) return 'webp'
-  if (says(bytes, 0, '%PDF-')) return 'pdf'
-  if (says(bytes, 0, 'PK\x03\x04') || says(bytes, 0, 'PK\x05\x06')) return 'zip'
+export function detectSignature(bytes: Uint8Array): FileSignature | undefined {
+  if (hasBytesAt(bytes, 0, '\x89PNG\r\n\x1a\n')) return 'png'
+  if (hasBytesAt(bytes, 0, '\xff\xd8\xff')) return 'jpeg'
+  if (hasBytesAt(bytes, 0, 'GIF87a') || hasBytesAt(bytes, 0, 'GIF89a')) return 'gif'
+  if (hasBytesAt(bytes, 0, 'RIFF') && hasBytesAt(bytes, 8, 'WEBP')) return 'webp'
+  if (hasBytesAt(bytes, 0, '%PDF-')) return 'pdf'
+  if (hasBytesAt(bytes, 0, 'PK\x03\x04') || hasBytesAt(bytes, 0, 'PK\x05\x06')) return 'zip'
   return undefined
 }
 
 /** Files that are known and not taken, and what to send in their place. */
-const others: readonly (readonly [at: number, signature: string, words: string])[] = [
+const refusedSignatures: readonly (readonly [at: number, signature: string, words: string])[] = [
   [0, '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'is an old or a protected Office document. Save it as DOCX, XLSX or PPTX without a password'],
   [0, 'MZ', 'is a program, and programs are not taken'],
   [0, '\x7fELF', 'is a program, and programs are not taken'],
@@ -33,6 +33,6 @@ const others: readonly (readonly [at: number, signature: string, words: string])
 ]
 
 /** For bytes that are neither sniffed nor text. */
-export const unknownWords = (bytes: Uint8Array): string =>
-  others.find(([at, signature]) => says(bytes, at, signature))?.[2] ??
+export const unknownTypeRefusal = (bytes: Uint8Array): string =>
+  refusedSignatures.find(([at, signature]) => hasBytesAt(bytes, at, signature))?.[2] ??
   'is of no type that is understood. Send JPEG, PNG, GIF, WebP, PDF, DOCX, XLSX, PPTX, or text in UTF-8'

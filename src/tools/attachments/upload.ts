@@ -85,6 +85,6 @@ export interface Refusal {
   readonly words: string
 }
 
-export const refused = (finding: Finding, words: string): Refusal => ({ reason: 'preflight_rejected', finding, words })
+export const refusal = (finding: Finding, words: string): Refusal => ({ reason: 'preflight_rejected', finding, words })
 
 export const isRefusal = <T extends object>(value: T | Refusal): value is Refusal => 'words' in value

@@ -1,5 +1,5 @@
 import { bufferOf, viewOf } from './bytes.ts'
-import { type AttachmentLimits, type Refusal, refused } from './upload.ts'
+import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
 /**
  * An archive is a row of files, each behind a header of its own, then the directory, then the end record that points to the directory:
@@ -18,7 +18,7 @@ export interface ZipEntry {
   readonly packed: Uint8Array
 }
 
-const damaged = refused('damaged', 'is damaged: its parts can not be told apart. Save it again and send that')
+const damagedZip = refusal('damaged', 'is damaged: its parts can not be told apart. Save it again and send that')
 const [localHeader, directoryHeader] = [0x04034b50, 0x02014b50]
 const endRecord = 'PK\x05\x06'
 const longestComment = 0xffff
@@ -36,36 +36,36 @@ export function endOfZip(bytes: Uint8Array): number | undefined {
 
 export function readZip(bytes: Uint8Array, limits: AttachmentLimits): readonly ZipEntry[] | Refusal {
   const end = endOfZip(bytes)
-  if (end === undefined) return refused('damaged', 'is cut off: the end of the file is missing. Send it again')
+  if (end === undefined) return refusal('damaged', 'is cut off: the end of the file is missing. Send it again')
   const view = viewOf(bytes)
   const count = view.getUint16(end + 10, true)
   const start = view.getUint32(end + 16, true)
   if (count > limits.zipEntries) {
-    return refused('too_much_inside', `has ${count} files in it, and at most ${limits.zipEntries} are taken`)
+    return refusal('too_much_inside', `has ${count} files in it, and at most ${limits.zipEntries} are taken`)
   }
   const whole = end + 22 + view.getUint16(end + 20, true) === bytes.length
   const oneDisk = view.getUint32(end + 4, true) === 0 && view.getUint16(end + 8, true) === count
-  if (!whole || !oneDisk || start + view.getUint32(end + 12, true) !== end) return damaged
-  const entries: Placed[] = []
+  if (!whole || !oneDisk || start + view.getUint32(end + 12, true) !== end) return damagedZip
+  const entries: LocatedEntry[] = []
   let at = start
   for (let number = 0; number < count; number++) {
     const entry = readEntry(bytes, view, at, start)
-    if (entry === undefined) return damaged
+    if (entry === undefined) return damagedZip
     if ('words' in entry) return entry
     entries.push(entry)
     at = entry.next
   }
-  return at === end && !overlap(entries) ? entries : damaged
+  return at === end && !hasOverlap(entries) ? entries : damagedZip
 }
 
-interface Placed extends ZipEntry {
+interface LocatedEntry extends ZipEntry {
   readonly from: number
   readonly to: number
   /** Of the directory. */
   readonly next: number
 }
 
-function readEntry(bytes: Uint8Array, view: DataView, at: number, filesEnd: number): Placed | Refusal | undefined {
+function readEntry(bytes: Uint8Array, view: DataView, at: number, filesEnd: number): LocatedEntry | Refusal | undefined {
   if (at + 46 > bytes.length || view.getUint32(at, true) !== directoryHeader) return undefined
   const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)]
   const [crc, packedSize, size] = [view.getUint32(at + 16, true), view.getUint32(at + 20, true), view.getUint32(at + 24, true)]
@@ -73,23 +73,23 @@ function readEntry(bytes: Uint8Array, view: DataView, at: number, filesEnd: numb
   const next = nameEnd + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
   const from = view.getUint32(at + 42, true)
   if (next > bytes.length || from + 30 > filesEnd || view.getUint32(from, true) !== localHeader) return undefined
-  if ((flags & 0x2041) !== 0) return refused('encrypted', 'is protected with a password. Remove it and send the file again')
-  if (method !== 0 && method !== 8) return refused('unsupported_type', 'is packed in a way that is not understood. Save it again')
+  if ((flags & 0x2041) !== 0) return refusal('encrypted', 'is protected with a password. Remove it and send the file again')
+  if (method !== 0 && method !== 8) return refusal('unsupported_type', 'is packed in a way that is not understood. Save it again')
   const name = bufferOf(bytes.subarray(at + 46, nameEnd))
   const ownName = from + 30 + view.getUint16(from + 26, true)
   const data = ownName + view.getUint16(from + 28, true)
   const to = data + packedSize
   if (to > filesEnd || view.getUint16(from + 8, true) !== method || !name.equals(bytes.subarray(from + 30, ownName))) return undefined
   const text = name.toString('utf8')
-  if (leadsAway(text)) return refused('damaged', 'has files in it whose names lead out of it')
+  if (escapesArchive(text)) return refusal('damaged', 'has files in it whose names lead out of it')
   return { name: text, method, crc, size, packed: bytes.subarray(data, to), from, to, next }
 }
 
-const leadsAway = (name: string): boolean =>
+const escapesArchive = (name: string): boolean =>
   name === '' || /[\\\0:]/.test(name) || name.startsWith('/') || name.split('/').some((part) => part === '..' || part === '.')
 
 /** Files that share bytes are how a small archive unpacks to a large one. Two of one name are two meanings of one archive. */
-function overlap(entries: readonly Placed[]): boolean {
+function hasOverlap(entries: readonly LocatedEntry[]): boolean {
   const inOrder = entries.toSorted((a, b) => a.from - b.from)
   if (inOrder.length > 0 && inOrder[0]?.from !== 0) return true // something stands before the first
   if (new Set(entries.map(({ name }) => name.toLowerCase())).size !== entries.length) return true

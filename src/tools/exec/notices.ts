@@ -1,15 +1,15 @@
 import type { Notice } from '../../core/block/index.ts'
 import type { ContractProblem } from '../../core/contract/contract.ts'
-import type { Moved } from '../../core/contract/place.ts'
-import { violation, word } from '../../core/decision/violation.ts'
+import type { PathRewrite } from '../../core/contract/place.ts'
+import { snippet, violation } from '../../core/decision/violation.ts'
 import { failed } from '../outcome.ts'
 import type { Outcome } from '../tool.ts'
 
-export function contractRefused(toolId: string, problems: readonly ContractProblem[]): Outcome {
+export function contractRefusal(toolId: string, problems: readonly ContractProblem[]): Outcome {
   const code = 'exec_contract_invalid'
   const error = problems[0]?.error ?? 'invalid_artifacts'
   const said = violation(code, {
-    what: `The contract of "${toolId}" cannot be kept. ${problems.map(({ what }) => `${word(what, 240)}.`).join(' ')}`,
+    what: `The contract of "${toolId}" cannot be kept. ${problems.map(({ message: what }) => `${snippet(what, 240)}.`).join(' ')}`,
     next: 'Send the call again, with its program, and with a contract such as [{"filename": "files/report.csv", "description": "…"}]: each file once, in files/ or outputs/ of this turn.',
     extra: { error, tool_id: toolId },
   })
@@ -17,42 +17,42 @@ export function contractRefused(toolId: string, problems: readonly ContractProbl
 }
 
 /** The others inform: the tool may still have refused its parameters, so they do not say that it ran. */
-const ran = 'This did not stop the call.'
+const callContinued = 'This did not stop the call.'
 
-const mostTold = 20
+const maxListed = 20
 
-export function contractMoved(toolId: string, moved: readonly Moved[]): Notice {
-  const [first, ...others] = moved.map(({ original, normalized }) => ({ original: word(original), fromHere: belowTurn(normalized) }))
+export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[]): Notice {
+  const [first, ...others] = moved.map(({ original, normalized }) => ({ original: snippet(original), fromHere: belowTurn(normalized) }))
   const more = others.length === 0 ? '' : `, and ${others.length} more in the same way`
   return violation('exec_contract_rewritten', {
     what: `The contract says ${first?.original}, which was taken for ${first?.fromHere}${more}.`,
-    ran,
+    ran: callContinued,
     next: `A file that the program writes anywhere else is not found: write ${first?.fromHere}, and declare it by that name.`,
     extra: { ...listed(moved), tool_id: toolId },
   })
 }
 
-export const nameMoved = (toolId: string, { original, normalized }: Moved): Notice =>
+export const programNameNotice = (toolId: string, { original, normalized }: PathRewrite): Notice =>
   violation('exec_path_rewritten', {
-    what: `prog_name is ${word(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
-    ran,
+    what: `prog_name is ${snippet(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
+    ran: callContinued,
     next: 'Use that path for it, or a name alone.',
     extra: { original, normalized, tool_id: toolId },
   })
 
 /** A program is never rewritten: what looks like a path in it may be data. */
-export function programAdvised(toolId: string, mentioned: readonly Moved[]): Notice {
+export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned
   return violation('exec_code_rewritten', {
     what: `The program was not changed. It runs in the folder of this turn: ${first?.original} is ${first?.normalized}.`,
-    ran,
+    ran: callContinued,
     next: 'If a file of an earlier turn is meant, react.pull it and open it by its whole path, <turn>/… below OUTPUT_DIR.',
     extra: { ...listed(mentioned), tool_id: toolId },
   })
 }
 
-function listed(moved: readonly Moved[]) {
-  const told = moved.slice(0, mostTold)
+function listed(moved: readonly PathRewrite[]) {
+  const told = moved.slice(0, maxListed)
   return { original: told.map(({ original }) => original), normalized: told.map(({ normalized }) => normalized) }
 }
 

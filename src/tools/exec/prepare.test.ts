@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { press } from '../../../test/support/cast.ts'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import { readNotice } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness } from '../../testing/harness.ts'
@@ -26,7 +26,7 @@ async function call(params: object, code: string | undefined, work: () => Return
       return work()
     },
   })
-  const stage = await toolStage([], { turnId: 'turn_c' })
+  const stage = await toolFixture([], { turnId: 'turn_c' })
   const outcome = await withContract(tool).run(params as Record<string, unknown>, { ...stage.call, code })
   return { outcome, given, codes: (outcome.notices ?? []).map((said) => said.code.replace('protocol_violation.', '')) }
 }

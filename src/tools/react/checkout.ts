@@ -8,9 +8,9 @@ import { historyOf } from '../artifacts/history.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Outcome } from '../tool.ts'
-import { treeOf } from './file-tree.ts'
+import { fileTree } from './file-tree.ts'
 
-const MOST_PATHS = 50
+const MAX_PATHS = 50
 
 const params = z.object({
   mode: z.string().optional().describe('"replace" (default): files/ becomes exactly these; "overlay": these are laid over what is there'),
@@ -23,7 +23,7 @@ const params = z.object({
 })
 
 type Mode = 'replace' | 'overlay'
-type Given = z.infer<typeof params>
+type Params = z.infer<typeof params>
 
 export const checkoutTool = defineTool({
   id: 'react.checkout',
@@ -38,59 +38,65 @@ export const checkoutTool = defineTool({
     'outputs and attachments are not touched; to look at older files without changing anything use react.pull',
   ],
   async run(given, call) {
-    const { turnId } = call.place
-    const asked = readRequest(given, turnId)
-    if (!asked.ok) return refusedBy(asked.violation)
+    const { turnId } = call.origin
+    const asked = parseRequest(given, turnId)
+    if (!asked.ok) return refusalOutcome(asked.violation)
     const workspace = await call.workspace()
     const { mode, sources } = asked
     const outcome = await workspace.checkout(turnId, { mode, sources, ...(given.force && { force: true }) }, historyOf(call))
-    if (!outcome.ok) return refusedBy(problemOf(outcome, mode))
+    if (!outcome.ok) return refusalOutcome(problemNotice(outcome, mode))
     const checkedOutFrom = outcome.checkedOutFrom.map(logicalOf)
     return succeeded({
-      output: resultOf(turnId, mode, outcome, checkedOutFrom),
-      after: [workspaceCheckout(call.place, { mode, checkedOutFrom })],
+      output: checkoutResult(turnId, mode, outcome, checkedOutFrom),
+      after: [workspaceCheckout(call.origin, { mode, checkedOutFrom })],
     })
   },
 })
 
-type Request =
+type CheckoutRequest =
   | { readonly ok: true; readonly mode: Mode; readonly sources: readonly CheckoutSource[] }
   | { readonly ok: false; readonly violation: Notice }
 
-function readRequest({ mode = 'replace', paths, version }: Given, currentTurn: string): Request {
-  const refuse = (code: string, message: string, more: JsonObject = {}): Request => ({ ok: false, violation: { code, message, ...more } })
+function parseRequest({ mode = 'replace', paths, version }: Params, currentTurn: string): CheckoutRequest {
+  const refuse = (code: string, message: string, more: JsonObject = {}): CheckoutRequest => ({
+    ok: false,
+    violation: { code, message, ...more },
+  })
   if (version !== undefined && paths !== undefined) {
     return refuse(
       'checkout_conflicting_params',
-      `Both paths and version were given, and version is only the older form of paths. ${again('paths alone')}`,
+      `Both paths and version were given, and version is only the older form of paths. ${retryHint('paths alone')}`,
     )
   }
   if (mode !== 'replace' && mode !== 'overlay') {
-    return refuse('protocol_violation.checkout_invalid_mode', `"${mode.slice(0, 100)}" is no mode. ${again('mode "replace" or "overlay"')}`)
+    return refuse(
+      'protocol_violation.checkout_invalid_mode',
+      `"${mode.slice(0, 100)}" is no mode. ${retryHint('mode "replace" or "overlay"')}`,
+    )
   }
-  const given = version === undefined ? (typeof paths === 'string' ? [paths] : (paths ?? [])) : [ofVersion(version)]
+  const given = version === undefined ? (typeof paths === 'string' ? [paths] : (paths ?? [])) : [versionPath(version)]
   if (given.length === 0) {
-    return refuse('protocol_violation.checkout_missing_paths', `react.checkout needs paths. ${again(`paths: ${somePaths}`)}`)
+    return refuse('protocol_violation.checkout_missing_paths', `react.checkout needs paths. ${retryHint(`paths: ${pathsHint}`)}`)
   }
   const distinct = [...new Set(given.toReversed())].toReversed() // what is named twice lies where it was named last
-  if (distinct.length > MOST_PATHS) {
-    const message = `At most ${MOST_PATHS} paths can be checked out at once, not ${distinct.length}. ${again('their folders')}`
+  if (distinct.length > MAX_PATHS) {
+    const message = `At most ${MAX_PATHS} paths can be checked out at once, not ${distinct.length}. ${retryHint('their folders')}`
     return refuse('protocol_violation.checkout_invalid_paths', message)
   }
-  const read = distinct.map((path) => readSource(path, currentTurn))
+  const read = distinct.map((path) => parseSource(path, currentTurn))
   const invalid = read.filter((each) => 'reason' in each)
   const sources = read.filter((each) => 'turnId' in each)
   if (invalid.length === 0) return { ok: true, mode: version === undefined ? mode : 'replace', sources }
-  const message = `These can not be checked out: ${invalid.map(({ path, reason }) => `${path} (${reason})`).join(', ')}. ${again(somePaths)}`
+  const message = `These can not be checked out: ${invalid.map(({ path, reason }) => `${path} (${reason})`).join(', ')}. ${retryHint(pathsHint)}`
   return refuse('protocol_violation.checkout_invalid_paths', message, { paths: invalid.map(({ path, reason }) => ({ path, reason })) })
 }
 
-const somePaths = 'fi:<turn>.files/<scope> of earlier turns'
-const again = (what: string) => `Nothing changed. Call react.checkout again with ${what}.`
+const pathsHint = 'fi:<turn>.files/<scope> of earlier turns'
+const retryHint = (what: string) => `Nothing changed. Call react.checkout again with ${what}.`
 
-const ofVersion = (version: string) => (isId(version) ? `fi:${version}.files` : version)
+const versionPath = (version: string) => (isId(version) ? `fi:${version}.files` : version)
 
-function readSource(text: string, currentTurn: string): CheckoutSource | { readonly path: string; readonly reason: string } {
+function parseSource(text: string, currentTurn: string): CheckoutSource | { readonly path: string; readonly reason: string } {
   const path = parsePath(text)
   const shown = text.slice(0, 200)
   if (path?.space !== 'fi' || path.kind === 'code' || path.conversation !== undefined) return { path: shown, reason: 'not_a_files_ref' }
@@ -102,14 +108,19 @@ function readSource(text: string, currentTurn: string): CheckoutSource | { reado
 const logicalOf = ({ turnId, rel }: CheckoutSource) =>
   rel === '' ? `fi:${turnId}.files` : formatPath({ space: 'fi', kind: 'file', turn: turnId, area: 'files', rel })
 
-function resultOf(turnId: string, mode: Mode, outcome: CheckoutOutcome & { ok: true }, checkedOutFrom: readonly string[]): JsonObject {
+function checkoutResult(
+  turnId: string,
+  mode: Mode,
+  outcome: CheckoutOutcome & { ok: true },
+  checkedOutFrom: readonly string[],
+): JsonObject {
   return {
     mode,
     checked_out_from: [...checkedOutFrom],
     checked_out: outcome.checkedOut.map(({ source, files }) => ({ source: logicalOf(source), files })),
     materialized: {
       file_count: outcome.files.length,
-      ...treeOf(outcome.files),
+      ...fileTree(outcome.files),
       target_root: `${turnId}/files/`,
       target_logical_root: `fi:${turnId}.files/`,
       path_rule: { logical: `fi:${turnId}.files/<path>`, physical: `${turnId}/files/<path>` },
@@ -119,7 +130,7 @@ function resultOf(turnId: string, mode: Mode, outcome: CheckoutOutcome & { ok: t
   }
 }
 
-function problemOf({ code, problems }: CheckoutOutcome & { ok: false }, mode: Mode): Notice {
+function problemNotice({ code, problems }: CheckoutOutcome & { ok: false }, mode: Mode): Notice {
   if (code === 'nonempty') {
     const made = problems.map(({ message }) => message).join('; ')
     const message = `files/ holds work of this turn that a replace would undo: ${made}. Nothing changed. Use mode "overlay", or force:true to throw it away.`
@@ -131,7 +142,7 @@ function problemOf({ code, problems }: CheckoutOutcome & { ok: false }, mode: Mo
   return { code: 'react.checkout.failed', message: `Nothing was checked out and nothing changed. ${said}.`, ...kind }
 }
 
-function refusedBy(said: Notice): Outcome {
+function refusalOutcome(said: Notice): Outcome {
   const { code, message, ...details } = said
   return failed(code, message, { notices: [said], ...(Object.keys(details).length > 0 && { details: details as JsonObject }) })
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import { rounds } from '../../testing/blocks.ts'
 import { hideTool } from './hide.ts'
 
 describe('react.hide', () => {
   it('folds what lies in the tail, and says how much that was', async () => {
-    const stage = await toolStage(rounds(6))
+    const stage = await toolFixture(rounds(6))
     const outcome = await stage.run(hideTool, { path: 'tc:t1.t1c5.result', replacement_text: 'old numbers' })
     expect(outcome).toMatchObject({
       ok: true,
@@ -15,7 +15,7 @@ describe('react.hide', () => {
   })
 
   it('tools 18.64: what lies before the cache point stays: a notice, an error, no change', async () => {
-    const stage = await toolStage(rounds(8))
+    const stage = await toolFixture(rounds(8))
     const outcome = await stage.run(hideTool, { path: 'tc:t1.t1c0.result', replacement: 'x' })
     expect(outcome).toMatchObject({
       ok: false,
@@ -28,7 +28,7 @@ describe('react.hide', () => {
 
   it('what is too far from the end stays, too', async () => {
     const long = rounds(6).map((draft) => (draft.path === 'tc:t1.t1c5.result' ? { ...draft, text: 'word '.repeat(2_000) } : draft))
-    const outcome = await (await toolStage(long)).run(hideTool, { path: 'tc:t1.t1c4.result' })
+    const outcome = await (await toolFixture(long)).run(hideTool, { path: 'tc:t1.t1c4.result' })
     expect(outcome).toMatchObject({
       ok: false,
       error: { code: 'hide_too_old' },
@@ -42,6 +42,6 @@ describe('react.hide', () => {
     [{ path: 'tc:t1.nowhere.result' }, 'hide_not_found'],
     [{ path: '  ' }, 'missing_path'],
   ])('%j is refused: %s', async (params, code) => {
-    expect(await (await toolStage(rounds(3))).run(hideTool, params)).toMatchObject({ ok: false, error: { code } })
+    expect(await (await toolFixture(rounds(3))).run(hideTool, params)).toMatchObject({ ok: false, error: { code } })
   })
 })

@@ -18,7 +18,7 @@ export const hideTool = defineTool({
   repeatable: true,
   returns: 'how many blocks and tokens are out of sight',
   constraints: ['only the newest content can be hidden: what lies before the cache point stays as it is'],
-  run({ path, replacement_text, replacement }, { sight }) {
+  run({ path, replacement_text, replacement }, { visiblePrompt: sight }) {
     if (path.trim() === '') return failed('missing_path', 'Say which path to fold away.')
     const request = { path, replacement_text: replacement_text ?? replacement ?? '' }
     const plan = planHide(sight.slice(), sight.points(), request, { tokens: sight.tokens, tailTokens: defaultTailTokens })

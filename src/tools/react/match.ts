@@ -2,27 +2,27 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
 /** Tries a model's regular expressions where they can be stopped: some of them would run for years. */
-export interface Matcher {
+export interface RegexMatcher {
   names(paths: readonly string[]): Promise<readonly boolean[]>
-  lines(text: string, most: number, of: string): Promise<Found>
+  lines(text: string, most: number, of: string): Promise<LineMatches>
   close(): void
 }
 
-export interface Found {
+export interface LineMatches {
   readonly lines: number
   readonly matches: readonly { readonly line: number; readonly preview: string }[]
   readonly more: boolean
 }
 
 /** Threw nothing and found nothing: it took too long. */
-export class TooSlow extends Error {
+export class RegexLimitError extends Error {
   override readonly name = 'TooSlow'
 }
 
 /** For one file; a thread that is busy elsewhere must not be taken for one that is lost. */
 const BUDGET_MS = 1_000
-const LONGEST_LINE = 10_000
-const LONGEST_PREVIEW = 400
+const MAX_LINE_LENGTH = 10_000
+const MAX_PREVIEW_LENGTH = 400
 
 // Runs in a thread of its own. A string, so that it runs the same from sources and from the built package.
 const program = `
@@ -45,16 +45,16 @@ function lines(text, most) {
 parentPort.on('message', ({ paths, text, most }) => parentPort.postMessage(paths ? names(paths) : lines(text, most)))
 `
 
-export function createMatcher(options: {
+export function createRegexMatcher(options: {
   readonly name_regex?: string | undefined
   readonly pattern?: string | undefined
   readonly context_lines: number
-}): Matcher {
+}): RegexMatcher {
   const { name_regex: nameRegex, pattern, context_lines: contextLines } = options
   let running: Promise<Worker> | undefined
 
   async function start(): Promise<Worker> {
-    const workerData = { nameRegex, pattern, contextLines, longestLine: LONGEST_LINE, longestPreview: LONGEST_PREVIEW }
+    const workerData = { nameRegex, pattern, contextLines, longestLine: MAX_LINE_LENGTH, longestPreview: MAX_PREVIEW_LENGTH }
     const started = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
     started.on('error', () => {}) // out of memory while nobody waits for it: whoever asks next is not answered in time
     await once(started, 'online') // how long that takes says nothing of the pattern
@@ -65,8 +65,8 @@ export function createMatcher(options: {
     running ??= start()
     const asked = await running
     const answered = Promise.withResolvers<T>()
-    const timer = setTimeout(() => answered.reject(new TooSlow(`it takes too long on ${of}`)), BUDGET_MS)
-    const failed = () => answered.reject(new TooSlow(`it needs too much memory on ${of}`))
+    const timer = setTimeout(() => answered.reject(new RegexLimitError(`it takes too long on ${of}`)), BUDGET_MS)
+    const failed = () => answered.reject(new RegexLimitError(`it needs too much memory on ${of}`))
     asked.once('message', answered.resolve)
     asked.once('error', failed)
     asked.postMessage(question)

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
-import { wellCut } from '../artifacts/payload.ts'
+import { truncateText } from '../artifacts/payload.ts'
 import { defineTool } from '../define.ts'
-import { messageOf } from '../invoke.ts'
+import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import { parametersOf } from '../parameters.ts'
 import type { Call, Tool } from '../tool.ts'
@@ -12,7 +12,7 @@ export type MemoryTarget = (typeof memoryTargets)[number]
 
 /** Finds what was said before. It never looks beyond the scope of the call. */
 export interface MemorySearch {
-  search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'place' | 'signal'>): Promise<MemoryFindings>
+  search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
 }
 
 export interface MemoryQuery {
@@ -43,8 +43,8 @@ export interface MemoryFindings {
   readonly warnings?: readonly string[]
 }
 
-const longestQuery = 512
-const longestText = 500
+const maxQueryLength = 512
+const maxSnippetLength = 500
 const [mostHits, mostDays] = [50, 3_650]
 
 const documented = z.object({
@@ -73,44 +73,44 @@ export function createMemsearchTool(memory: MemorySearch): Tool {
       const unknown = targets.filter((target) => !memoryTargets.some((known) => known === target))
       if (unknown.length > 0 || targets.length === 0)
         return failed('bad_targets', `Targets are ${memoryTargets.join(', ')}; not ${unknown.join(', ') || 'none'}.`)
-      if (!isWindow(given.from, given.to))
+      if (!isTimeWindow(given.from, given.to))
         return failed('bad_time_window', '`from` and `to` must be times in ISO 8601, `from` the earlier.')
       const query = queryOf(given, targets as readonly MemoryTarget[])
       try {
-        return succeeded({ output: report(await memory.search(query, call), query, call) })
+        return succeeded({ output: formatHits(await memory.search(query, call), query, call) })
       } catch (error) {
-        return failed('memsearch_failed', `The search did not work: ${messageOf(error)} Go on without it, or try once more.`)
+        return failed('memsearch_failed', `The search did not work: ${messageForModel(error)} Go on without it, or try once more.`)
       }
     },
   })
 }
 
 function queryOf(given: z.infer<typeof accepted>, targets: readonly MemoryTarget[]): MemoryQuery {
-  const query = wellCut((given.query ?? '').trim(), longestQuery)
+  const query = truncateText((given.query ?? '').trim(), maxQueryLength)
   return {
     query: query === '' ? undefined : query,
     targets: [...new Set(targets)],
-    topK: within(given.top_k, mostHits),
-    days: within(given.days, mostDays),
+    topK: clamp(given.top_k, mostHits),
+    days: clamp(given.days, mostDays),
     scope: given.scope,
     ...(given.from !== undefined && { from: given.from }),
     ...(given.to !== undefined && { to: given.to }),
   }
 }
 
-const within = (value: number, most: number) => Math.min(most, Math.max(1, value))
+const clamp = (value: number, most: number) => Math.min(most, Math.max(1, value))
 
-function isWindow(from: string | undefined, to: string | undefined): boolean {
+function isTimeWindow(from: string | undefined, to: string | undefined): boolean {
   const times = [from, to].map((time) => (time === undefined ? undefined : Date.parse(time)))
   if (times.some((time) => Number.isNaN(time))) return false
   return times[0] === undefined || times[1] === undefined || times[0] < times[1]
 }
 
 /** One hit per snippet, those of one turn side by side; nothing else comes into view. */
-function report({ hits, warnings = [] }: MemoryFindings, { query, topK }: MemoryQuery, { sight }: Call): Json {
+function formatHits({ hits, warnings = [] }: MemoryFindings, { query, topK }: MemoryQuery, { visiblePrompt: sight }: Call): Json {
   const kept = hits
     .slice(0, topK)
-    .map(({ turn_id, ts, score, role, path, text }) => ({ turn_id, ts, score, role, path, text: wellCut(text, longestText) }))
+    .map(({ turn_id, ts, score, role, path, text }) => ({ turn_id, ts, score, role, path, text: truncateText(text, maxSnippetLength) }))
   const turns = [...new Set(kept.map(({ turn_id }) => turn_id))]
   const grouped = turns.flatMap((turn) => kept.filter(({ turn_id }) => turn_id === turn))
   const tokens = grouped.reduce((sum, { text }) => sum + sight.tokens(text), 0)

@@ -22,7 +22,7 @@ const put = defineTool({
   description: 'Puts bytes into this turn.',
   params: z.object({ path: z.string(), base64: z.string() }),
   async run({ path, base64 }, call) {
-    await (await call.workspace()).files.write(`${call.place.turnId}/${path}`, Buffer.from(base64, 'base64'))
+    await (await call.workspace()).files.write(`${call.origin.turnId}/${path}`, Buffer.from(base64, 'base64'))
     return 'there'
   },
 })
@@ -267,7 +267,7 @@ describe('the content of a patched file', () => {
 describe('who sees a patched file', () => {
   const writes = (channel: string) => calls('react.write', { path: 'files/a.md', channel, content: two, kind: 'display' })
   const visibility = ({ timeline, turnId }: Awaited<ReturnType<typeof play>>) =>
-    findArtifact(timeline, `fi:${turnId}.files/a.md`)?.about.visibility
+    findArtifact(timeline, `fi:${turnId}.files/a.md`)?.metadata.visibility
 
   it('whoever saw it before, patch after patch', async () => {
     const again = '@@ -1 +1 @@\n-one\n+eins\n'
@@ -279,7 +279,7 @@ describe('who sees a patched file', () => {
     host,
     resolve: async () => undefined,
     read: async () => Buffer.of(),
-    forget: async () => {},
+    remove: async () => {},
   })
 
   it('the user, when it is handed over as a file: the whole file, under its own type', async () => {

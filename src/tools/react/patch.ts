@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Notice, Visibility } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import type { Json } from '../../core/json.ts'
-import { applyPatch, type NotApplied, type Placed } from '../../core/patch/apply.ts'
+import { type ApplyError, applyPatch, type HunkPlacement } from '../../core/patch/apply.ts'
 import { suggestRead } from '../../core/patch/diagnose.ts'
 import { formatPatch } from '../../core/patch/format.ts'
 import { isDiff, parsePatch } from '../../core/patch/parse.ts'
@@ -13,10 +13,10 @@ import { failed, succeeded } from '../outcome.ts'
 import { parametersOf } from '../parameters.ts'
 import { syntaxProblem } from '../syntax/check.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
-import { bytesFor, openTarget, type PatchTarget } from './patch-target.ts'
-import { audienceOf, channels, factsOf, kinds, rewriteNotice, textMimeOf } from './text-artifact.ts'
+import { encodeTarget, openTarget, type PatchTarget } from './patch-target.ts'
+import { channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
 
-const documented = z.object({
+const shownParams = z.object({
   path: z
     .string()
     .describe('an existing text file: files/… or outputs/… of this turn, or fi:<turn>.files/… of an earlier one that was pulled'),
@@ -26,38 +26,38 @@ const documented = z.object({
 })
 
 /** What is wrong with a channel or a kind is said in words of our own. */
-const accepted = documented.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
+const acceptedParams = shownParams.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
 
-type Given = Pick<z.infer<typeof documented>, 'channel' | 'kind'>
+type Audience = Pick<z.infer<typeof shownParams>, 'channel' | 'kind'>
 
 export const patchTool = defineTool({
   id: 'react.patch',
   description: 'Change an existing text file of this turn by a unified diff, or replace all of its text.',
-  params: accepted,
-  parameters: parametersOf(documented) ?? [],
+  params: acceptedParams,
+  parameters: parametersOf(shownParams) ?? [],
   order: 'hard',
   strategy: 'exploitation',
   returns: 'the patch as it was applied: all of it, or an error and no change',
   constraints: ['lines that stay the same must stand in the patch exactly as in the file, without line numbers'],
   async run({ path, channel, patch, kind }, call) {
-    const audience = audienceOf(channel, kind)
+    const audience = parseAudience(channel, kind)
     if (!('channel' in audience)) return audience
     if (patch.trim() === '') return failed('missing_patch', 'react.patch needs a patch: a unified diff, or the whole new text.')
     const target = await openTarget(path, call)
     if (!('physical' in target)) return target
     const given = patch.toWellFormed().replace(/^\ufeff/, '')
-    if (hasPreviewNumbers(given, target.text)) return copiedNumbers
-    const edit = isDiff(given) ? edited(given, target) : { ok: true as const, text: given, shown: given, placed: [] }
-    if (!edit.ok) return notApplied(edit, target)
-    const bytes = bytesFor(target, edit.text)
-    const unwritten = await write(target.physical, bytes, call)
+    if (hasPreviewNumbers(given, target.text)) return copiedLineNumbers
+    const edit = isDiff(given) ? applyDiff(given, target) : { ok: true as const, text: given, shown: given, placed: [] }
+    if (!edit.ok) return notAppliedFailure(edit, target)
+    const bytes = encodeTarget(target, edit.text)
+    const unwritten = await writeTarget(target.physical, bytes, call)
     if (unwritten) return unwritten
     const artifact = artifactOf(target, edit, audience, bytes, call)
     const notices = [
       ...rewriteNotice(target.rewrite, 'react.patch', 'what became of it is in'),
-      ...(await checkNotice(target.physical, edit.text)),
+      ...(await syntaxNotice(target.physical, edit.text)),
     ]
-    return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocated(edit.placed) } })
+    return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocatedHunks(edit.placed) } })
   },
 })
 
@@ -66,28 +66,28 @@ interface Edit {
   readonly ok: true
   readonly text: string
   readonly shown: string
-  readonly placed: readonly Placed[]
+  readonly placed: readonly HunkPlacement[]
 }
 
-function edited(patch: string, { physical, text }: PatchTarget): Edit | NotApplied {
+function applyDiff(patch: string, { physical, text }: PatchTarget): Edit | ApplyError {
   const parsed = parsePatch(patch)
   if (!parsed.ok) return parsed
   const applied = applyPatch(parsed.hunks, text)
   return applied.ok ? { ok: true, text: applied.text, shown: formatPatch(physical, applied), placed: applied.placed } : applied
 }
 
-const copiedNumbers = failed(
+const copiedLineNumbers = failed(
   'patch_contains_preview_line_numbers',
   'The patch holds line numbers of a view, which are not part of the file. Read the lines with line_numbers "disabled" and send the patch without them; if they are meant, use react.write.',
 )
 
-function notApplied({ code, message, diagnostic }: NotApplied, { from }: PatchTarget): Outcome {
+function notAppliedFailure({ code, message, diagnostic }: ApplyError, { from }: PatchTarget): Outcome {
   if (!diagnostic) return failed(code, message)
   const suggested_read = suggestRead(from, diagnostic)
   return failed(code, message, { details: { mismatch_diagnostic: diagnostic, suggested_read } as unknown as Json }) // both are plain JSON
 }
 
-async function write(physical: string, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {
+async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Promise<Outcome | undefined> {
   try {
     await (await call.workspace()).files.write(physical, bytes)
     return undefined
@@ -102,7 +102,7 @@ async function write(physical: string, bytes: Uint8Array, call: Call): Promise<O
 function artifactOf(
   { logical, physical, from }: PatchTarget,
   { text, shown }: Edit,
-  given: Given,
+  given: Audience,
   bytes: Uint8Array,
   call: Call,
 ): MadeArtifact {
@@ -118,7 +118,7 @@ function artifactOf(
     channel,
     edited: true,
     size_bytes: bytes.length,
-    ...factsOf(text, mime, call),
+    ...textFacts(text, mime, call),
   }
   const visibility = handedOver
     ? 'external'
@@ -127,17 +127,17 @@ function artifactOf(
 }
 
 function visibilityBefore(paths: readonly string[], { timeline }: Call): Visibility | undefined {
-  return paths.map((path) => findArtifact(timeline, path)?.about.visibility).find((visibility) => visibility !== undefined)
+  return paths.map((path) => findArtifact(timeline, path)?.metadata.visibility).find((visibility) => visibility !== undefined)
 }
 
-async function checkNotice(path: string, text: string): Promise<readonly Notice[]> {
+async function syntaxNotice(path: string, text: string): Promise<readonly Notice[]> {
   const problem = await syntaxProblem(path, text)
   if (problem === undefined) return []
   return [{ code: 'post_patch_check_failed', message: `The patch was applied, but ${path} is not sound now: ${problem}.`, path }]
 }
 
 /** Told only where the model was wrong about line numbers. */
-function relocated(placed: readonly Placed[]) {
+function relocatedHunks(placed: readonly HunkPlacement[]) {
   const moved = placed.flatMap(({ hunk, index, moved: elsewhere }, number) =>
     elsewhere ? [{ hunk: number + 1, requested_line: hunk.start, applied_line: index + 1 }] : [],
   )

@@ -23,7 +23,7 @@ export const planTool = defineTool({
   repeatable: true,
   returns: 'the plan that now stands and where its newest snapshot is',
   run(given, call) {
-    const { turnId, ts, callId, iteration } = call.place
+    const { turnId, ts, callId, iteration } = call.origin
     const change = changePlan(call.timeline, given as JsonObject, { turnId, ts, newId: makePlanId(turnId, callId.slice(-8)) })
     if (!change.ok) return failed(change.violation.code, change.violation.message, { notices: [change.violation] })
     const { mode, planId, targetPlanId, snapshots } = change

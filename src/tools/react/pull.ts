@@ -2,15 +2,15 @@ import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { filePath } from '../../core/path/build.ts'
 import { formatPath, parsePath } from '../../core/path/logical.ts'
-import type { History, Hydration, HydrationRef, Workspace } from '../../ports/workspace.ts'
+import type { Hydration, HydrationRef, RecordedFiles, Workspace } from '../../ports/workspace.ts'
 import { historyOf } from '../artifacts/history.ts'
 import { defineTool } from '../define.ts'
 import { mimeOf } from '../mime.ts'
 import { failed, succeeded } from '../outcome.ts'
-import { treeOf } from './file-tree.ts'
+import { fileTree } from './file-tree.ts'
 
-const MOST_PATHS = 50
-const MOST_TOLD = 50
+const MAX_PATHS = 50
+const MAX_REPORTED = 50
 
 const params = z.object({
   paths: z
@@ -19,13 +19,13 @@ const params = z.object({
 })
 
 /** What was asked for, in the words of the model, and what it means. */
-interface Wanted {
+interface PullRequest {
   readonly given: string
   readonly turnId: string
   readonly ref: HydrationRef
 }
 
-interface Refused {
+interface InvalidPath {
   readonly path: string
   readonly reason: string
 }
@@ -44,11 +44,11 @@ export const pullTool = defineTool({
   ],
   async run({ paths }, call) {
     const requested = [...new Set(typeof paths === 'string' ? [paths] : paths)]
-    const given = requested.slice(0, MOST_PATHS)
-    const read = given.map(readRef)
-    const beyond = requested.slice(MOST_PATHS, MOST_PATHS + MOST_TOLD).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
-    const invalid: Refused[] = [...read.filter((each) => 'reason' in each), ...beyond]
-    const wanted = unique(read.filter((each) => 'ref' in each))
+    const given = requested.slice(0, MAX_PATHS)
+    const read = given.map(parseRef)
+    const beyond = requested.slice(MAX_PATHS, MAX_PATHS + MAX_REPORTED).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
+    const invalid: InvalidPath[] = [...read.filter((each) => 'reason' in each), ...beyond]
+    const wanted = withoutDuplicates(read.filter((each) => 'ref' in each))
     const workspace = wanted.length > 0 ? await call.workspace() : undefined
     const history = historyOf(call)
     const pulled: JsonObject[] = []
@@ -59,13 +59,13 @@ export const pullTool = defineTool({
         group.map(({ ref }) => ref),
         history,
       )
-      pulled.push(...hydration.present.map((present) => rowOf(turnId, present)))
+      pulled.push(...hydration.present.map((present) => pulledRow(turnId, present)))
       for (const ref of hydration.missing) {
-        const path = givenFor(group, ref)
-        if (await isFolder(turnId, ref, history)) invalid.push({ path, reason: exactOnly[ref.area] })
+        const path = requestedPath(group, ref)
+        if (await isFolder(turnId, ref, history)) invalid.push({ path, reason: exactFileReasons[ref.area] })
         else missing.push(path)
       }
-      errors.push(...hydration.errors.map(({ ref, message }) => ({ path: givenFor(group, ref), message })))
+      errors.push(...hydration.errors.map(({ ref, message }) => ({ path: requestedPath(group, ref), message })))
     }
     const output = {
       requested: given,
@@ -80,36 +80,36 @@ export const pullTool = defineTool({
   },
 })
 
-function readRef(given: string): Wanted | Refused {
+function parseRef(given: string): PullRequest | InvalidPath {
   if (!/^(conv:)?fi:/.test(given)) return { path: given, reason: 'react.pull accepts fi: refs' }
   const path = parsePath(given)
   if (path?.space !== 'fi' || path.kind === 'code' || path.conversation !== undefined) return { path: given, reason: 'unresolvable_fi_ref' }
   const { turn: turnId, area, rel } = path
-  if (area !== 'files' && path.kind === 'folder') return { path: given, reason: exactOnly[area] }
+  if (area !== 'files' && path.kind === 'folder') return { path: given, reason: exactFileReasons[area] }
   return { given, turnId, ref: { area, rel } }
 }
 
 /** Written without its slash: only what lies below it says that it is one. */
-async function isFolder(turnId: string, { area, rel }: HydrationRef, history: History): Promise<boolean> {
+async function isFolder(turnId: string, { area, rel }: HydrationRef, history: RecordedFiles): Promise<boolean> {
   return area !== 'files' && (await history.paths(turnId)).some((path) => path.startsWith(`${filePath(turnId, area, rel)}/`))
 }
 
-const exactOnly = {
+const exactFileReasons = {
   files: 'unresolvable_fi_ref',
   outputs: 'output_pulls_require_exact_file_ref',
   attachments: 'attachment_pulls_require_exact_file_ref',
 } as const
 
 /** Two spellings of one path are one. */
-function unique(wanted: readonly Wanted[]): readonly Wanted[] {
+function withoutDuplicates(wanted: readonly PullRequest[]): readonly PullRequest[] {
   return [...new Map(wanted.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
 }
 
-const byTurn = (wanted: readonly Wanted[]) => Map.groupBy(wanted, ({ turnId }) => turnId)
+const byTurn = (wanted: readonly PullRequest[]) => Map.groupBy(wanted, ({ turnId }) => turnId)
 
-const givenFor = (group: readonly Wanted[], ref: HydrationRef) => group.find((each) => each.ref === ref)?.given ?? ''
+const requestedPath = (group: readonly PullRequest[], ref: HydrationRef) => group.find((each) => each.ref === ref)?.given ?? ''
 
-function rowOf(turnId: string, { ref, files }: Hydration['present'][number]): JsonObject {
+function pulledRow(turnId: string, { ref, files }: Hydration['present'][number]): JsonObject {
   const { area, rel } = ref
   const root = rel === '' ? `${turnId}/${area}` : `${turnId}/${area}/${rel}`
   const [only] = files
@@ -121,7 +121,7 @@ function rowOf(turnId: string, { ref, files }: Hydration['present'][number]): Js
     logical_root: logical,
     physical_root: `${root}/`,
     file_count: files.length,
-    ...treeOf(files.map(({ path }) => path.slice(root.length + 1))),
+    ...fileTree(files.map(({ path }) => path.slice(root.length + 1))),
     path_rule: { logical: `${logical}<path>`, physical: `${root}/<path>` },
   }
 }

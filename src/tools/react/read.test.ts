@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import { artifactContent, artifactDigest, attachmentBlocks, type Draft, type Meta, notice } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { call, header, minute, place, result, rounds } from '../../testing/blocks.ts'
+import { blockOrigin, call, header, minute, result, rounds } from '../../testing/blocks.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 import type { Outcome } from '../tool.ts'
@@ -17,8 +17,8 @@ const file = (
   mime = 'text/markdown',
   turnId = 't1',
 ): readonly Draft[] => [
-  artifactDigest(place('w', turnId), { artifact_path: fi(name, turnId), mime }),
-  artifactContent(place('w', turnId), {
+  artifactDigest(blockOrigin('w', turnId), { artifact_path: fi(name, turnId), mime }),
+  artifactContent(blockOrigin('w', turnId), {
     path: fi(name, turnId),
     mime,
     digest: { artifact_path: fi(name, turnId), mime, size_bytes: 5 },
@@ -38,7 +38,7 @@ const contentOf = (outcome: Outcome) => (outcome.after ?? []).filter(({ path }) 
 
 describe('react.read', () => {
   it('tools 18.40: a missing path is listed and mentioned; the others still come', async () => {
-    const stage = await toolStage([...rounds(1), call('big'), result('big', 'x'.repeat(20_000))])
+    const stage = await toolFixture([...rounds(1), call('big'), result('big', 'x'.repeat(20_000))])
     const outcome = await stage.run(read, { paths: ['tc:t1.none.result', 'tc:t1.big.result', 'fi:t9.files/x.md', 't1/files/a.md'] })
     expect(outcome.output).toMatchObject({ missing: ['tc:t1.none.result', 'fi:t9.files/x.md', 't1/files/a.md'] })
     expect(rowsOf(outcome)).toMatchObject([
@@ -56,7 +56,7 @@ describe('react.read', () => {
   })
 
   it('tools 18.41: what can be seen whole is only pointed at', async () => {
-    const stage = await toolStage([...rounds(1), ...file('a.md', { text: 'here' })])
+    const stage = await toolFixture([...rounds(1), ...file('a.md', { text: 'here' })])
     const outcome = await stage.run(read, { paths: ['tc:t1.t1c0.result', fi('a.md'), 'ar:t1.user.prompt', fi('a.md')] })
     expect(outcome.after).toEqual([])
     expect(outcome.output).toMatchObject({
@@ -72,7 +72,7 @@ describe('react.read', () => {
   })
 
   it('what is shown only in part is read: a preview, a patch, a long result', async () => {
-    const again = await toolStage(async (blobs) => {
+    const again = await toolFixture(async (blobs) => {
       const keeps = [await blobs.put(Buffer.from('all of it'))]
       return [
         header(),
@@ -88,7 +88,7 @@ describe('react.read', () => {
   })
 
   it('a file comes as the digest it was entered with, word for word, and its content', async () => {
-    const stage = await toolStage([header('t0'), ...file('a.md', { text: 'old file' }, 'text/markdown', 't0'), header()], {
+    const stage = await toolFixture([header('t0'), ...file('a.md', { text: 'old file' }, 'text/markdown', 't0'), header()], {
       hidden: [fi('a.md', 't0')],
     })
     const outcome = await stage.run(read, { paths: [fi('a.md', 't0')] })
@@ -102,21 +102,21 @@ describe('react.read', () => {
   })
 
   it('tools 18.43: what was hidden in the tail is revealed where it is, and counted as such', async () => {
-    const stage = await toolStage(rounds(6), { hidden: ['tc:t1.t1c5.result'] })
+    const stage = await toolFixture(rounds(6), { hidden: ['tc:t1.t1c5.result'] })
     const outcome = await stage.run(read, { paths: ['tc:t1.t1c5.result'] })
     expect(outcome).toMatchObject({ changes: [{ type: 'blocks.revealed' }], after: [] })
     expect(rowsOf(outcome)).toMatchObject([{ status: 'revealed' }])
   })
 
   it('tools 18.43: what was hidden before the cache point is copied to the tail, and stays hidden there', async () => {
-    const stage = await toolStage(rounds(6), { hidden: ['tc:t1.t1c0.result'] })
+    const stage = await toolFixture(rounds(6), { hidden: ['tc:t1.t1c0.result'] })
     const outcome = await stage.run(read, { paths: ['tc:t1.t1c0.result'] })
     expect(outcome).toMatchObject({ changes: [], after: [{ path: 'tc:t1.t1c0.result', text: 'result 0 of t1' }] })
   })
 
   it('tools 18.44: a long text is shown by its beginning, with the call that goes on', async () => {
     const lines = Array.from({ length: 6_000 }, (_, n) => `line ${n}`)
-    const stage = await toolStage([header(), call('long'), result('long', lines.join('\n'))])
+    const stage = await toolFixture([header(), call('long'), result('long', lines.join('\n'))])
     const outcome = await stage.run(read, { paths: ['tc:t1.long.result'] })
     const [block] = contentOf(outcome)
     const text = block?.text ?? ''
@@ -140,7 +140,7 @@ describe('react.read', () => {
 
   it('going on and on shows every line once', async () => {
     const lines = Array.from({ length: 5_000 }, (_, n) => `${n} ${'x'.repeat(n % 97)}`)
-    const stage = await toolStage([header(), call('long'), result('long', lines.join('\n'))])
+    const stage = await toolFixture([header(), call('long'), result('long', lines.join('\n'))])
     const seen: string[] = []
     let next: object | undefined = { paths: ['tc:t1.long.result'], line_numbers: 'disabled' }
     while (next) {
@@ -156,7 +156,7 @@ describe('react.read', () => {
 
   it('one endless line is gone on with by symbols', async () => {
     const endless = 'abcdefghij'.repeat(6_000)
-    const stage = await toolStage([header(), call('long'), result('long', endless)])
+    const stage = await toolFixture([header(), call('long'), result('long', endless)])
     const text = contentOf(await stage.run(read, { paths: ['tc:t1.long.result'] }))[0]?.text ?? ''
     expect(text).toContain('partial_line: true')
     const next = JSON.parse(/continue: react\.read\((.*)\)$/.exec(text)?.[1] ?? '{}') as { items: { offset_text_symbols: number }[] }
@@ -168,7 +168,7 @@ describe('react.read', () => {
   })
 
   it('a range is what was asked for, and is shown again whenever it is', async () => {
-    const stage = await toolStage([header(), call('r'), result('r', 'a\nb\nc\nd\ne')])
+    const stage = await toolFixture([header(), call('r'), result('r', 'a\nb\nc\nd\ne')])
     const ask = { paths: [], items: [{ path: 'tc:t1.r.result', line_start: 2, line_count: 2 }] }
     const [block] = contentOf(await stage.run(read, ask))
     expect(block).toMatchObject({
@@ -183,7 +183,7 @@ describe('react.read', () => {
 
   it('numbers lines when asked to, sparsely or not', async () => {
     const text = Array.from({ length: 12 }, (_, n) => `l${n + 1}`).join('\n')
-    const stage = await toolStage([header(), call('r'), result('r', text)])
+    const stage = await toolFixture([header(), call('r'), result('r', text)])
     const shown = async (line_numbers: unknown) =>
       contentOf(await stage.run(read, { paths: ['tc:t1.r.result'], line_numbers }))[0]?.text?.split('\n')
     expect((await shown('lines'))?.slice(0, 2)).toEqual(['     1\tl1', '     2\tl2'])
@@ -192,7 +192,7 @@ describe('react.read', () => {
   })
 
   it('tools 18.46: with stats_only there is the status and nothing else', async () => {
-    const stage = await toolStage(
+    const stage = await toolFixture(
       async (blobs) => [...rounds(6), ...file('a.pdf', { blob: await blobs.put(sized(99)) }, 'application/pdf')],
       { hidden: ['tc:t1.t1c5.result'] },
     )
@@ -205,7 +205,7 @@ describe('react.read', () => {
   })
 
   it('tools 18.47: a PDF of eleven megabytes is only marked; one of five is shown', async () => {
-    const stage = await toolStage(async (blobs) => [
+    const stage = await toolFixture(async (blobs) => [
       header(),
       ...file('big.pdf', { blob: await blobs.put(sized(11 * 1024 * 1024)) }, 'application/pdf'),
       ...file('ok.pdf', { blob: await blobs.put(sized(5_000_000)) }, 'application/pdf'),
@@ -224,7 +224,7 @@ describe('react.read', () => {
 
   it('what was only marked, or read in part, can be read again for what it is', async () => {
     const blob = (blobs: BlobStore) => blobs.put(sized(50))
-    const stage = await toolStage(async (blobs) => {
+    const stage = await toolFixture(async (blobs) => {
       const marker = { text: '[TOO LARGE TO SHOW]', meta: { partial: true, keeps: [await blob(blobs)] } }
       const [, plain] = file('a.pdf', marker, 'text/plain')
       const [digest, pdf] = file('a.pdf', { blob: await blob(blobs) }, 'application/pdf')
@@ -235,7 +235,7 @@ describe('react.read', () => {
   })
 
   it('bytes that no model can be shown are a digest and a block that shows nothing', async () => {
-    const stage = await toolStage(async (blobs) => [
+    const stage = await toolFixture(async (blobs) => [
       header(),
       ...file('a.bin', { meta: { keeps: [await blobs.put(sized(7))] } }, 'application/zip'),
     ])
@@ -246,7 +246,7 @@ describe('react.read', () => {
   })
 
   it('the turn’s own file is read as it lies there, also when nobody has recorded it', async () => {
-    const stage = await toolStage([header(), ...file('a.md', { text: 'as written' })])
+    const stage = await toolFixture([header(), ...file('a.md', { text: 'as written' })])
     await stage.workspace.files.write('t1/files/a.md', Buffer.from('as a program left it'))
     await stage.workspace.files.write('t1/outputs/new.txt', Buffer.from('found by a search'))
     const outcome = await stage.run(read, { paths: [fi('a.md'), 'fi:t1.outputs/new.txt'] })
@@ -257,7 +257,7 @@ describe('react.read', () => {
   })
 
   it('a link in the place of a file is not followed, and an agent without files still reads what was recorded', async () => {
-    const stage = await toolStage([
+    const stage = await toolFixture([
       header(),
       ...file('a.md', { text: 'recorded', meta: { partial: true } }),
       ...file('b.md', { text: 'x'.repeat(13_000) }),
@@ -279,7 +279,7 @@ describe('react.read', () => {
   })
 
   it('folders, other conversations and hostile paths lead nowhere', async () => {
-    const stage = await toolStage(rounds(1))
+    const stage = await toolFixture(rounds(1))
     const outcome = await stage.run(read, {
       paths: ['fi:t1.files/app/', 'fi:conv_x.t1.files/a.md', 'fi:t1.files/../../etc/passwd', '/etc/passwd', ''],
     })
@@ -294,15 +294,15 @@ describe('react.read', () => {
   })
 
   it('several notices of one call are read together, and a result is the payload, not what is told about it', async () => {
-    const two = [notice(place('n'), { code: 'a', message: 'one' }), notice(place('n'), { code: 'b', message: 'two' })]
-    const digested = [artifactDigest(place('d'), { artifact_path: fi('x.md') }), result('d', 'y'.repeat(13_000))]
-    const stage = await toolStage([header(), call('n'), ...two, call('d'), ...digested])
+    const two = [notice(blockOrigin('n'), { code: 'a', message: 'one' }), notice(blockOrigin('n'), { code: 'b', message: 'two' })]
+    const digested = [artifactDigest(blockOrigin('d'), { artifact_path: fi('x.md') }), result('d', 'y'.repeat(13_000))]
+    const stage = await toolFixture([header(), call('n'), ...two, call('d'), ...digested])
     const outcome = await stage.run(read, { paths: ['tc:t1.n.notice', 'tc:t1.d.result'] })
     expect(contentOf(outcome).map(({ text }) => text)).toEqual([expect.stringMatching(/"one"[\s\S]*"two"/), 'y'.repeat(13_000)])
   })
 
   it('views are computed when they are read', async () => {
-    const stage = await toolStage(rounds(2))
+    const stage = await toolFixture(rounds(2))
     const outcome = await stage.run(read, { paths: ['ar:t1.react.turn.index'] })
     expect(contentOf(outcome)[0]?.text).toMatch(/^\[TURN INDEX\] t1/)
   })
@@ -332,7 +332,7 @@ describe('reading sources', () => {
   ]
 
   it('pages are one text, files are files, and what is not there is said', async () => {
-    const stage = await toolStage(
+    const stage = await toolFixture(
       async (blobs) => [header(), ...file('pic.png', { blob: await blobs.put(sized(50)) }, 'image/png'), call('x')],
       {
         sources,
@@ -351,7 +351,7 @@ describe('reading sources', () => {
   })
 
   it('only what rows say is cut, and never a row', async () => {
-    const stage = await toolStage([header()], { sources })
+    const stage = await toolFixture([header()], { sources })
     const outcome = await stage.run(read, { paths: ['so:sources_pool[1-2]'], max_text_symbols: 8_000 })
     expect(contentOf(outcome)[0]?.text).toContain('[S:2] B')
     const none = await stage.run(read, { paths: ['so:sources_pool[9]'] })
@@ -361,7 +361,7 @@ describe('reading sources', () => {
 
 describe('reading knowledge and skills', () => {
   it('tools 18.50: without a resolver a ks: path leads nowhere, and no file is looked at', async () => {
-    const stage = await toolStage([header()])
+    const stage = await toolFixture([header()])
     const untouched = { ...stage.call, workspace: () => Promise.reject(new Error('nobody may ask')) }
     const outcome = await read.run({ paths: ['ks:guide/intro.md'] }, untouched)
     expect(rowsOf(outcome)).toEqual([{ path: 'ks:guide/intro.md', status: 'knowledge_resolver_missing', missing: true }])
@@ -377,7 +377,7 @@ describe('reading knowledge and skills', () => {
       'ks:f': async () => ({ mime: 'text/plain' }),
     }
     const tool = createReadTool({ knowledge: { read: (path) => (pages[path] ?? (async () => undefined))() as never } })
-    const stage = await toolStage([header()])
+    const stage = await toolFixture([header()])
     const problems: unknown[] = []
     const call = { ...stage.call, onProblem: (problem: unknown) => problems.push(problem) }
     const outcome = await tool.run({ paths: Object.keys(pages) }, call)
@@ -404,7 +404,7 @@ describe('reading knowledge and skills', () => {
       ],
     }
     const tool = createReadTool({ skills: { read: async (path) => (path === 'sk:public.charts' ? skill : undefined) } })
-    const stage = await toolStage([header()], { sources })
+    const stage = await toolFixture([header()], { sources })
     const outcome = await stage.run(tool, { paths: ['sk:charts', 'skills.charts', 'sk:unknown'] })
     const [block, ...others] = contentOf(outcome)
     expect(others).toEqual([])
@@ -412,7 +412,7 @@ describe('reading knowledge and skills', () => {
     expect(outcome.sources).toEqual(skill.sources)
     expect(outcome.output).toMatchObject({ missing_skills: ['sk:public.unknown'] })
     expect(outcome.notices).toMatchObject([{ code: 'read_paths_missing', missing: [], missing_skills: ['sk:public.unknown'] }])
-    const again = await toolStage([header(), { ...(block as Draft), text: 'an older edition' }], { sources })
+    const again = await toolFixture([header(), { ...(block as Draft), text: 'an older edition' }], { sources })
     expect(rowsOf(await again.run(tool, { paths: ['sk:charts'] }))).toMatchObject([{ status: 'exists_in_visible_context' }])
   })
 })
@@ -425,7 +425,7 @@ describe('text that is not in UTF-8', () => {
     ['UTF-16, the big end first', swapped(Buffer.from(`\ufeff${sent}`, 'utf16le'))],
     ['UTF-8 with a mark', Buffer.from(`\ufeff${sent}`)],
   ])('is read as what it says when a user sent it: %s', async (_, bytes) => {
-    const stage = await toolStage(async (blobs) =>
+    const stage = await toolFixture(async (blobs) =>
       attachmentBlocks('t1', minute(0), { name: 'a.txt', mime: 'text/plain', size_bytes: bytes.length, blob: await blobs.put(bytes) }),
     )
     const outcome = await stage.run(createReadTool(), { paths: ['fi:t1.user.attachments/a.txt'] })

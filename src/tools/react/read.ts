@@ -8,16 +8,16 @@ import { blocksAtPath } from '../../core/timeline/timeline.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import { defineTool } from '../define.ts'
 import { succeeded } from '../outcome.ts'
-import { isDocument, textOfDocument } from '../read/document-text.ts'
-import { type Entered, enterFound } from '../read/enter.ts'
+import { extractDocumentText, isDocument } from '../read/document-text.ts'
+import { type ReadResult, revealContent } from '../read/enter.ts'
 import { findFile, materialize } from '../read/file.ts'
-import { type Found, missing } from '../read/found.ts'
-import { findRecord, placeOf } from '../read/record.ts'
+import { missingContent, type PathContent } from '../read/found.ts'
+import { findRecord, visiblePathOf } from '../read/record.ts'
 import { type ReadRequest, requestsOf } from '../read/request.ts'
-import { visibleTwin } from '../read/seen.ts'
+import { findVisibleCopy } from '../read/seen.ts'
 import { findSources } from '../read/sources.ts'
 import { findKnowledge, findSkill, type Knowledge, type Skills } from '../read/spaces.ts'
-import { missingNotice, type Row, statusOf } from '../read/status.ts'
+import { missingNotice, readStatus, type StatusRow } from '../read/status.ts'
 import { type ReadLimits, readLimits } from '../read/window.ts'
 import type { Call, Tool } from '../tool.ts'
 
@@ -72,7 +72,7 @@ export function createReadTool({ limits: wanted = {}, ...givers }: ReadOptions =
       return succeeded({
         changes,
         sources,
-        output: statusOf(rows, limits, statsOnly),
+        output: readStatus(rows, limits, statsOnly),
         after: entered.flatMap(({ drafts }) => drafts),
         notices: missingNotice(rows),
       })
@@ -82,15 +82,15 @@ export function createReadTool({ limits: wanted = {}, ...givers }: ReadOptions =
 
 /** One call: what it has found so far. */
 function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { knowledge, skills, documents }: Omit<ReadOptions, 'limits'>) {
-  const rows: Row[] = []
+  const rows: StatusRow[] = []
   const changes: Change[] = []
-  const entered: Entered[] = []
+  const entered: ReadResult[] = []
   const sources: IncomingSource[] = []
   const done = new Set<string>()
 
   async function read(request: ReadRequest): Promise<void> {
     const parsed = request.path === undefined ? undefined : parsePath(request.path)
-    if (request.path === undefined || parsed === undefined) return take(missing(request.given, 'not_a_logical_path'), request)
+    if (request.path === undefined || parsed === undefined) return take(missingContent(request.given, 'not_a_logical_path'), request)
     if (!statsOnly && !request.range && reveals(request.path)) return
     if (parsed.space === 'so' && parsed.conversation === undefined) return readSources(request.path, parsed.sids, request)
     await bring(await find(parsed, request.path), request, parsed)
@@ -102,11 +102,11 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     for (const each of found) take(each, request)
   }
 
-  async function find(parsed: LogicalPath, path: string): Promise<Found> {
+  async function find(parsed: LogicalPath, path: string): Promise<PathContent> {
     if (parsed.space === 'ks') return findKnowledge(path, knowledge, call)
     if (parsed.space === 'sk') return findSkill(path, skills, call)
-    if (parsed.conversation !== undefined) return missing(path)
-    if (parsed.space === 'fi' && parsed.kind === 'folder') return missing(path, 'folder')
+    if (parsed.conversation !== undefined) return missingContent(path)
+    if (parsed.space === 'fi' && parsed.kind === 'folder') return missingContent(path, 'folder')
     if (parsed.space === 'fi' && parsed.kind === 'file') return findFile(parsed, call)
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)
   }
@@ -115,21 +115,21 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
   function reveals(path: string): boolean {
     const hidden = blocksAtPath(call.timeline, path).filter(isHidden)
     if (hidden.length === 0 || (documents && hidden.some(({ blob, mime }) => blob && isDocument(mime)))) return false
-    const plan = planReveal(call.timeline, call.sight.slice(), call.sight.points(), path)
+    const plan = planReveal(call.timeline, call.visiblePrompt.slice(), call.visiblePrompt.points(), path)
     if (plan.kind !== 'reveal') return false
     changes.push(plan.change)
-    rows.push({ path, status: 'revealed', tokens: plan.blocks.reduce((sum, { text = '' }) => sum + call.sight.tokens(text), 0) })
+    rows.push({ path, status: 'revealed', tokens: plan.blocks.reduce((sum, { text = '' }) => sum + call.visiblePrompt.tokens(text), 0) })
     return true
   }
 
   /** A file of an earlier turn that comes into view also comes into the workspace. */
-  async function bring(found: Found, request: ReadRequest, parsed: LogicalPath): Promise<void> {
+  async function bring(found: PathContent, request: ReadRequest, parsed: LogicalPath): Promise<void> {
     const before = entered.length
-    take(documents && !statsOnly ? await textOfDocument(found, documents, limits, call) : found, request)
+    take(documents && !statsOnly ? await extractDocumentText(found, documents, limits, call) : found, request)
     if (entered.length > before && parsed.space === 'fi' && parsed.kind === 'file') await materialize(parsed, call)
   }
 
-  function take(found: Found, request: ReadRequest): void {
+  function take(found: PathContent, request: ReadRequest): void {
     if (found.kind === 'missing') {
       rows.push({ path: found.path, status: found.status, missing: true })
       return
@@ -141,12 +141,12 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
       rows.push(statsOf(found, call))
       return
     }
-    const twin = request.range || isNumbered(request) ? undefined : visibleTwin(call.timeline, found)
+    const twin = request.range || isNumbered(request) ? undefined : findVisibleCopy(call.timeline, found)
     if (twin) {
-      rows.push({ path: found.path, status: 'exists_in_visible_context', seenAt: placeOf(twin) })
+      rows.push({ path: found.path, status: 'exists_in_visible_context', visibleAt: visiblePathOf(twin) })
       return
     }
-    const shown = enterFound(found, request, limits, call)
+    const shown = revealContent(found, request, limits, call)
     rows.push(shown.row)
     entered.push(shown)
     if (found.kind === 'text' && found.sources) sources.push(...found.sources)
@@ -158,7 +158,7 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
 /** Asked for with numbers, it is not what stands there already. */
 const isNumbered = ({ numbering }: ReadRequest) => numbering === 'lines' || numbering === 'sparsed'
 
-function statsOf(found: Exclude<Found, { kind: 'missing' }>, { sight }: Call): Row {
+function statsOf(found: Exclude<PathContent, { kind: 'missing' }>, { visiblePrompt: sight }: Call): StatusRow {
   const { path, mime } = found
   if (found.kind !== 'text') return { path, status: 'stats_only', mime, bytes: found.kind === 'binary' ? found.blob.size : found.size }
   const { text } = found

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import { foldersOnDisk } from '../../../test/support/workspaces.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createCustomWorkspaces } from '../../adapters/workspace/custom.ts'
@@ -32,7 +32,7 @@ async function stage(files: Record<string, string>, scratch: Record<string, stri
     writeFileSync(place(path), text)
   }
   for (const [path, text] of Object.entries(scratch)) await workspace.scratch.write(path, Buffer.from(text))
-  const made = await toolStage([], { workspace, turnId: 'turn_c' })
+  const made = await toolFixture([], { workspace, turnId: 'turn_c' })
   const search = async (params: object = {}) => {
     const outcome = await made.run(searchFilesTool, params)
     return { ...outcome, found: outcome.output as unknown as Found }

@@ -6,15 +6,15 @@ import { splitPhysical, toLogical } from '../../core/path/physical.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
 import type { FileInfo, Files } from '../../ports/files.ts'
-import { charsetOf } from '../decode.ts'
+import { detectCharset } from '../decode.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call } from '../tool.ts'
-import { createMatcher, type Matcher, TooSlow } from './match.ts'
+import { createRegexMatcher, RegexLimitError, type RegexMatcher } from './match.ts'
 
-const MOST_SCANNED = 2_000
-const MOST_RESULTS = 200
-const MOST_BYTES = 1024 * 1024
+const MAX_SCANNED = 2_000
+const MAX_RESULTS = 200
+const MAX_BYTES = 1024 * 1024
 
 const count = (most: number, fallback: number) => z.number().int().min(0).max(most).default(fallback)
 
@@ -23,12 +23,12 @@ const params = z.object({
   name_regex: z.string().optional().describe('only files whose path matches'),
   pattern: z.string().optional().describe('only files with a line that matches; without it nothing is opened'),
   context_lines: count(10, 0).describe('lines around a match in its preview'),
-  max_files: count(MOST_RESULTS, MOST_RESULTS).describe('hits at most'),
-  max_matches: count(MOST_RESULTS, MOST_RESULTS).describe('matches at most'),
-  max_bytes: count(16 * MOST_BYTES, MOST_BYTES).describe('how much of each file is searched'),
+  max_files: count(MAX_RESULTS, MAX_RESULTS).describe('hits at most'),
+  max_matches: count(MAX_RESULTS, MAX_RESULTS).describe('matches at most'),
+  max_bytes: count(16 * MAX_BYTES, MAX_BYTES).describe('how much of each file is searched'),
 })
 
-type Given = z.infer<typeof params>
+type Params = z.infer<typeof params>
 
 /** Where to look: a folder of OUT_DIR or of the scratch. */
 interface Root {
@@ -37,9 +37,9 @@ interface Root {
 }
 
 /** For all files together: however many there are, the turn goes on. */
-const MOST_MS = 20_000
+const TIME_LIMIT_MS = 20_000
 
-export const createSearchFilesTool = ({ mostMs = MOST_MS }: { readonly mostMs?: number } = {}) =>
+export const createSearchFilesTool = ({ mostMs = TIME_LIMIT_MS }: { readonly mostMs?: number } = {}) =>
   defineTool({
     id: 'react.search_files',
     description:
@@ -50,18 +50,18 @@ export const createSearchFilesTool = ({ mostMs = MOST_MS }: { readonly mostMs?: 
     returns: 'paths, sizes, logical paths, matching lines',
     constraints: ['only what is here: files of earlier turns must be pulled or checked out first'],
     async run(given, call) {
-      const root = readRoot(given.root, call)
+      const root = parseRoot(given.root, call)
       if (!root) return invalidRoot(given.root ?? '')
       const problem = [given.name_regex, given.pattern].map(regexProblem).find((each) => each !== undefined)
       if (problem !== undefined) return invalidRegex(problem)
       const workspace = await call.workspace()
       const files = root.place === 'outdir' ? workspace.files : workspace.scratch
-      const matcher = createMatcher(given)
+      const matcher = createRegexMatcher(given)
       try {
-        const listing = await files.list(root.folder, { limit: MOST_SCANNED })
+        const listing = await files.list(root.folder, { limit: MAX_SCANNED })
         return succeeded({ output: await search(files, root, listing, given, matcher, call, performance.now() + mostMs) })
       } catch (error) {
-        if (error instanceof TooSlow) return invalidRegex(error.message)
+        if (error instanceof RegexLimitError) return invalidRegex(error.message)
         if (error instanceof Failure && error.code === 'file.unsafe') return invalidRoot(given.root ?? '')
         throw error
       } finally {
@@ -76,8 +76,8 @@ async function search(
   files: Files,
   root: Root,
   listing: { readonly files: readonly FileInfo[]; readonly truncated: boolean },
-  given: Given,
-  matcher: Matcher,
+  given: Params,
+  matcher: RegexMatcher,
   call: Call,
   until: number,
 ): Promise<Json> {
@@ -133,10 +133,10 @@ function readItem(logical: string | undefined, line: number): { readonly read_it
 /** The beginning of a large file; undefined for what is no text, and for what became a link or a pipe meanwhile. */
 async function readText(files: Files, { path, size }: FileInfo, maxBytes: number): Promise<string | undefined> {
   try {
-    const bytes = size > 16 * MOST_BYTES ? undefined : await files.read(path)
+    const bytes = size > 16 * MAX_BYTES ? undefined : await files.read(path)
     const part = bytes?.subarray(0, maxBytes)
     if (part === undefined) return undefined
-    const charset = charsetOf(part)
+    const charset = detectCharset(part)
     return charset === 'utf-8' && part.subarray(0, 8_192).includes(0) ? undefined : new TextDecoder(charset).decode(part)
   } catch (error) {
     if (error instanceof Failure && error.code === 'file.unsafe') return undefined
@@ -145,17 +145,17 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
 }
 
 /** Undefined for everything that does not lie below OUT_DIR or the scratch. */
-function readRoot(given: string | undefined, { place, timeline }: Call): Root | undefined {
+function parseRoot(given: string | undefined, { origin: place, timeline }: Call): Root | undefined {
   const text = (given ?? 'outdir').trim().replace(/\/+$/, '')
   if (text === '' || text === '.' || text === 'outdir') return { place: 'outdir', folder: '' }
   if (text === 'workdir') return { place: 'workdir', folder: '' }
   const [, named, below] = /^(outdir|workdir)\/(.+)$/s.exec(text) ?? []
-  const folder = named === undefined ? folderIn(text, place.turnId, knownTurns(timeline)) : below
+  const folder = named === undefined ? parseFolder(text, place.turnId, knownTurns(timeline)) : below
   if (folder === undefined || unsafeReason(folder) !== undefined) return undefined
   return { place: named === 'workdir' ? 'workdir' : 'outdir', folder }
 }
 
-function folderIn(text: string, currentTurn: string, turns: ReadonlySet<string>): string | undefined {
+function parseFolder(text: string, currentTurn: string, turns: ReadonlySet<string>): string | undefined {
   if (text.includes(':')) {
     const path = parsePath(text)
     const own = path?.space === 'fi' && path.kind !== 'code' && path.conversation === undefined ? path : undefined
@@ -165,11 +165,11 @@ function folderIn(text: string, currentTurn: string, turns: ReadonlySet<string>)
   return turns.has(text) || text.startsWith('turn_') || splitPhysical(`${text}/x`, turns) ? text : undefined
 }
 
-const LONGEST_PATTERN = 1_000
+const MAX_PATTERN_LENGTH = 1_000
 
 function regexProblem(pattern: string | undefined): string | undefined {
   if (pattern === undefined) return undefined
-  if (pattern.length > LONGEST_PATTERN) return `it is longer than ${LONGEST_PATTERN} characters`
+  if (pattern.length > MAX_PATTERN_LENGTH) return `it is longer than ${MAX_PATTERN_LENGTH} characters`
   try {
     new RegExp(pattern)
     return undefined

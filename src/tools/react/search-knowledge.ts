@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import { canonicalPath } from '../../core/path/logical.ts'
 import { defineTool } from '../define.ts'
-import { messageOf } from '../invoke.ts'
+import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
@@ -28,7 +28,7 @@ export interface KnowledgeHit {
   readonly tags?: readonly string[]
 }
 
-const mostHits = 50
+const hitLimit = 50
 
 const params = z.object({
   query: z.string().describe('what to look for'),
@@ -50,13 +50,13 @@ export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
       if (query.trim() === '') return failed('missing_query', 'Say what to look for.')
       if (!root.startsWith('ks:') || (root !== 'ks:' && canonicalPath(root.replace(/\/$/, '')) === undefined))
         return failed('bad_root', 'The root must be a ks: path.')
-      const maxHits = Math.min(mostHits, Math.max(1, max_hits))
+      const maxHits = Math.min(hitLimit, Math.max(1, max_hits))
       try {
         const hits = await knowledge.search({ query: query.trim(), root, maxHits, keywords }, call)
         const below = hits.filter(({ path }) => path.startsWith(root)).slice(0, maxHits)
         return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // plain fields
       } catch (error) {
-        return failed('search_knowledge_failed', `The search did not work: ${messageOf(error)} Go on without it, or try once more.`)
+        return failed('search_knowledge_failed', `The search did not work: ${messageForModel(error)} Go on without it, or try once more.`)
       }
     },
   })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { codesOf } from '../../../test/support/told.ts'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 import { createMemsearchTool, type MemoryHit, type MemoryQuery } from './memsearch.ts'
@@ -28,7 +28,7 @@ function memory(hits: readonly MemoryHit[] = []) {
 
 describe('react.memsearch', () => {
   it('gives snippets with paths, those of one turn side by side, and nothing else comes into view', async () => {
-    const stage = await toolStage([])
+    const stage = await toolFixture([])
     const { tool } = memory([hit('t1', 1), hit('t2', 2, 'y'.repeat(900)), hit('t1', 3), hit('t3', 4), hit('t4', 5), hit('t5', 6)])
     const outcome = await stage.run(tool, { query: 'doors' })
     expect(outcome.output).toMatchObject({ mode: 'search', warnings: ['a log is gone'], tokens: expect.any(Number) })
@@ -44,7 +44,7 @@ describe('react.memsearch', () => {
   })
 
   it('keeps to its measure, whatever is asked for', async () => {
-    const stage = await toolStage([])
+    const stage = await toolFixture([])
     const { tool, asked } = memory()
     await stage.run(tool, { query: 'q'.repeat(900), top_k: 500, days: 99_999 })
     await stage.run(tool, { query: ' ', top_k: -1, days: 0, targets: ['user', 'user', 'notes'] })
@@ -62,13 +62,13 @@ describe('react.memsearch', () => {
     [{ from: '2026-02-01', to: '2026-01-01' }, 'bad_time_window'],
   ])('%j is refused: %s', async (params, code) => {
     const { tool, asked } = memory()
-    expect(await (await toolStage([])).run(tool, { query: 'x', ...params })).toMatchObject({ ok: false, error: { code } })
+    expect(await (await toolFixture([])).run(tool, { query: 'x', ...params })).toMatchObject({ ok: false, error: { code } })
     expect(asked).toEqual([])
   })
 
   it('a search that fails is a failed call', async () => {
     const tool = createMemsearchTool({ search: () => Promise.reject(new Error('down')) })
-    expect(await (await toolStage([])).run(tool, { query: 'x' })).toMatchObject({ ok: false, error: { code: 'memsearch_failed' } })
+    expect(await (await toolFixture([])).run(tool, { query: 'x' })).toMatchObject({ ok: false, error: { code: 'memsearch_failed' } })
   })
 })
 
@@ -85,7 +85,7 @@ describe('react.search_knowledge', () => {
   })
 
   it('gives ranked paths below its root', async () => {
-    const stage = await toolStage([])
+    const stage = await toolFixture([])
     expect((await stage.run(tool, { query: ' doors ', root: 'ks:guide/', max_hits: 900, keywords: ['red'] })).output).toEqual([
       { path: 'ks:guide/a.md', title: 'A', score: 2, headings: ['One'] },
     ])
@@ -98,12 +98,15 @@ describe('react.search_knowledge', () => {
     [{ query: 'x', root: 'fi:t1.files/' }, 'bad_root'],
     [{ query: 'x', root: 'ks:../up' }, 'bad_root'],
   ])('%j is refused: %s', async (params, code) => {
-    expect(await (await toolStage([])).run(tool, params)).toMatchObject({ ok: false, error: { code } })
+    expect(await (await toolFixture([])).run(tool, params)).toMatchObject({ ok: false, error: { code } })
   })
 
   it('a search that fails is a failed call', async () => {
     const broken = createSearchKnowledgeTool({ search: () => Promise.reject(new Error('down')) })
-    expect(await (await toolStage([])).run(broken, { query: 'x' })).toMatchObject({ ok: false, error: { code: 'search_knowledge_failed' } })
+    expect(await (await toolFixture([])).run(broken, { query: 'x' })).toMatchObject({
+      ok: false,
+      error: { code: 'search_knowledge_failed' },
+    })
   })
 })
 

@@ -14,7 +14,7 @@ type Channel = (typeof channels)[number]
 type Kind = (typeof kinds)[number]
 
 /** The channel and the kind, or what is wrong with them, in words of our own. */
-export function audienceOf(channel: string, kind: string): { readonly channel: Channel; readonly kind: Kind } | Outcome {
+export function parseAudience(channel: string, kind: string): { readonly channel: Channel; readonly kind: Kind } | Outcome {
   if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
   if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
   return { channel, kind }
@@ -27,7 +27,7 @@ export const textMimeOf = (physical: string): string =>
   mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
 
 /** The part of a digest that is read off the text. */
-export function factsOf(text: string, mime: string, { sight }: Pick<Call, 'sight'>) {
+export function textFacts(text: string, mime: string, { visiblePrompt: sight }: Pick<Call, 'visiblePrompt'>) {
   const sids = citedSids(text, mime)
   return {
     text_symbols: text.length,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { codesOf, noticesOf } from '../../../test/support/told.ts'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import type { Block } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { localScope } from '../../core/scope.ts'
@@ -151,13 +151,13 @@ describe('react.write', () => {
     [{ path: 'a.md', content: null }, 'content_missing'],
     [{ path: 'a.md' }, 'content_missing'],
   ])('%j is refused: %s', async (params, code) => {
-    const stage = await toolStage([])
+    const stage = await toolFixture([])
     expect(await stage.run(writeTool, params)).toMatchObject({ ok: false, error: { code } })
     expect((await stage.workspace.files.list('')).files).toEqual([])
   })
 
   it('a disk that fails, a link in the way and a missing workspace are errors of the call, each with its own words', async () => {
-    const stage = await toolStage([])
+    const stage = await toolFixture([])
     const failing = (error: Error) => ({
       ...stage.call,
       workspace: async () => ({ ...stage.workspace, files: { ...stage.workspace.files, write: () => Promise.reject(error) } }),
@@ -182,7 +182,7 @@ describe('react.write', () => {
   })
 
   it('knows its sources by citations in text, and by the list that data carries', async () => {
-    const stage = await toolStage([])
+    const stage = await toolFixture([])
     const used = async (path: string, content: unknown) =>
       (await stage.run(writeTool, { path, content })).artifacts?.[0]?.digest.sources_used
     expect(await used('a.md', 'x [[S:3,1]]\n```\n[[S:9]]\n```')).toEqual([1, 3])

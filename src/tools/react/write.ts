@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { Failure } from '../../core/failure.ts'
 import { normalizeTarget, type Target } from '../../core/path/target.ts'
-import { editedBefore } from '../../core/timeline/artifacts.ts'
+import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import { parametersOf } from '../parameters.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
-import { audienceOf, channels, factsOf, kinds, rewriteNotice, textMimeOf } from './text-artifact.ts'
+import { channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
 
-const documented = z.object({
+const shownParams = z.object({
   path: z.string().describe('where: files/<scope>/<name> for what lasts, outputs/<scope>/<name> for what is only produced'),
   channel: z.enum(channels).default('canvas').describe('who sees it grow; internal is a note to yourself'),
   content: z.unknown().describe('the text, or a JSON value'),
@@ -17,34 +17,34 @@ const documented = z.object({
 })
 
 /** What is wrong with a channel or a kind is said in words of our own. */
-const accepted = documented.extend({
+const acceptedParams = shownParams.extend({
   content: z.unknown().optional(),
   channel: z.string().default('canvas'),
   kind: z.string().default('display'),
 })
 
-type Written = Pick<z.infer<typeof documented>, 'channel' | 'kind'>
-type GoodTarget = Target & { readonly ok: true }
+type Audience = Pick<z.infer<typeof shownParams>, 'channel' | 'kind'>
+type ValidTarget = Target & { readonly ok: true }
 
 const canvasFormats = /\.(md|markdown|html?|mermaid|mmd|json|ya?ml|txt|xml)$/i
 
 export const writeTool = defineTool({
   id: 'react.write',
   description: 'Write a text artifact of this turn, or an internal note.',
-  params: accepted,
-  parameters: parametersOf(documented) ?? [],
+  params: acceptedParams,
+  parameters: parametersOf(shownParams) ?? [],
   order: 'hard',
   strategy: 'exploitation',
   repeatable: true,
   returns: 'the artifact and where it is',
   async run({ path, content, channel, kind }, call) {
-    const audience = audienceOf(channel, kind)
+    const audience = parseAudience(channel, kind)
     if (!('channel' in audience)) return audience
-    const target = normalizeTarget(path, { currentTurn: call.place.turnId, knownTurns: knownTurns(call.timeline) })
+    const target = normalizeTarget(path, { currentTurn: call.origin.turnId, knownTurns: knownTurns(call.timeline) })
     if (!target.ok) return failed(target.code, target.message)
     const text = textOf(content)
     if (text === undefined) return failed('content_missing', 'react.write needs content: a text or a JSON value.')
-    const problem = await store(target, text, call)
+    const problem = await writeFile(target, text, call)
     if (problem) return problem
     const notices = [
       ...rewriteNotice(target.rewrite, 'react.write', 'it was written to'),
@@ -60,7 +60,7 @@ function textOf(content: unknown): string | undefined {
 }
 
 /** Replaces what was there, as a whole or not at all; then it must be there. */
-async function store({ physical }: GoodTarget, text: string, call: Call): Promise<Outcome | undefined> {
+async function writeFile({ physical }: ValidTarget, text: string, call: Call): Promise<Outcome | undefined> {
   const bytes = Buffer.from(text)
   try {
     const { files } = await call.workspace()
@@ -70,12 +70,12 @@ async function store({ physical }: GoodTarget, text: string, call: Call): Promis
       ? undefined
       : failed('write_failed', `${physical} is not there as it was written. Write it again.`)
   } catch (error) {
-    return cannotWrite(physical, error)
+    return writeFailure(physical, error)
   }
 }
 
 /** A tool that could not: the agent reads why, and the turn goes on. */
-function cannotWrite(physical: string, error: unknown): Outcome {
+function writeFailure(physical: string, error: unknown): Outcome {
   if (!(error instanceof Failure)) return failed('write_failed', `${physical} could not be written. Try again, or use another path.`)
   const { code, details } = error
   if (code === 'workspace.missing')
@@ -85,7 +85,7 @@ function cannotWrite(physical: string, error: unknown): Outcome {
   return failed('unsafe_path', `${physical} cannot be written (${reason}). Use another path.`, { details: { reason } })
 }
 
-function artifactOf({ logical, physical }: GoodTarget, text: string, { channel, kind }: Written, call: Call): MadeArtifact {
+function artifactOf({ logical, physical }: ValidTarget, text: string, { channel, kind }: Audience, call: Call): MadeArtifact {
   const mime = textMimeOf(physical)
   const digest = {
     artifact_path: logical,
@@ -94,14 +94,14 @@ function artifactOf({ logical, physical }: GoodTarget, text: string, { channel, 
     kind,
     visibility: channel === 'internal' ? ('internal' as const) : ('external' as const),
     channel,
-    edited: editedBefore(call.timeline, logical, call.place.callId),
+    edited: wasMadeByAnotherCall(call.timeline, logical, call.origin.callId),
     size_bytes: Buffer.byteLength(text),
-    ...factsOf(text, mime, call),
+    ...textFacts(text, mime, call),
   }
   return channel === 'internal' ? { digest, mime, text, note: text } : { digest, mime, text }
 }
 
-function extensionNotice(path: string, channel: Written['channel']) {
+function extensionNotice(path: string, channel: Audience['channel']) {
   if (channel !== 'canvas' || canvasFormats.test(path)) return []
   const message = `${path} was written, but the canvas cannot show it. Use .md, .html, .mermaid, .json, .yaml, .txt or .xml, or write it with another tool.`
   return [{ code: 'protocol_violation.write_extension_mismatch', message, path }]

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { pdf } from '../../../test/support/specimens/pdf.ts'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import { attachmentBlocks } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
@@ -18,7 +18,7 @@ const path = 'fi:t1.user.attachments/a.pdf'
 const read = createReadTool({ documents })
 
 const withAttached = (bytes: Uint8Array, options: { hidden?: readonly string[] } = {}) =>
-  toolStage(async (blobs) => {
+  toolFixture(async (blobs) => {
     const attachment = { name: 'a.pdf', mime: 'application/pdf', size_bytes: bytes.length, blob: await blobs.put(bytes) }
     return [header(), ...attachmentBlocks('t1', minute(0), attachment)]
   }, options)
@@ -56,7 +56,7 @@ describe('a PDF, for a model that can not be shown one', () => {
     const bytes = pdf(['One page'])
     const stage = await withAttached(bytes)
     const { after = [] } = await stage.run(read, { paths: [path] })
-    const again = await toolStage(async (blobs) => {
+    const again = await toolFixture(async (blobs) => {
       await blobs.put(bytes)
       return [header(), ...after]
     })
@@ -85,7 +85,7 @@ describe('a PDF, for a model that can not be shown one', () => {
   })
 
   it('is marked when it is larger than may be shown, and only counted when only sizes are asked for', async () => {
-    const stage = await toolStage([header()])
+    const stage = await toolFixture([header()])
     await stage.workspace.files.write('t1/files/large.pdf', Buffer.alloc(11 * 1024 * 1024))
     const large = await stage.run(read, { paths: ['fi:t1.files/large.pdf'] })
     expect(rowOf(large)).toMatchObject({ status: 'too_large_for_visible_context_bytes' })

@@ -1,37 +1,42 @@
 import { Failure } from '../../core/failure.ts'
 import { caps } from '../../core/render/caps.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
-import { fetched } from '../artifacts/history.ts'
+import { fetchBlob } from '../artifacts/history.ts'
 import type { Call } from '../tool.ts'
-import type { Found } from './found.ts'
+import type { PathContent } from './found.ts'
 import type { ReadLimits } from './window.ts'
 
-type Binary = Extract<Found, { kind: 'binary' }>
+type BinaryContent = Extract<PathContent, { kind: 'binary' }>
 
 /**
  * A PDF as text, page by page, for a model that can not be shown one; or why it has none. Anything else stays what it is, and so does a
  * PDF beyond what may be shown.
  */
-export async function textOfDocument(found: Found, documents: DocumentReader, limits: ReadLimits, { blobs }: Call): Promise<Found> {
+export async function extractDocumentText(
+  found: PathContent,
+  documents: DocumentReader,
+  limits: ReadLimits,
+  { blobs }: Call,
+): Promise<PathContent> {
   if (found.kind !== 'binary' || !isDocument(found.mime) || found.blob.size > Math.min(limits.bytes, caps.documentBytes)) return found
-  const bytes = await fetched(found.blob.sha256, blobs)
+  const bytes = await fetchBlob(found.blob.sha256, blobs)
   if (!bytes) return found
   const { path, mime, digest, blob } = found
-  const text = await wordsOf(bytes, documents, found)
+  const text = await documentText(bytes, documents, found)
   return { kind: 'text', path, mime, ...(digest !== undefined && { digest }), label: 'extracted_text', text, capped: true, from: blob }
 }
 
 export const isDocument = (mime: string | undefined): boolean => mime === 'application/pdf'
 
-async function wordsOf(bytes: Uint8Array, documents: DocumentReader, found: Binary): Promise<string> {
+async function documentText(bytes: Uint8Array, documents: DocumentReader, found: BinaryContent): Promise<string> {
   try {
     const read = await documents.pdf(bytes)
     return read.text.every((page) => page.trim() === '')
-      ? withoutText('its pages hold no text, perhaps pictures of it', found)
-      : pagesOf(read, found)
+      ? noTextNotice('its pages hold no text, perhaps pictures of it', found)
+      : formatPages(read, found)
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'document.unreadable') throw error
-    return withoutText(reasons[String(error.details.reason)] ?? 'it can not be read', found)
+    return noTextNotice(reasons[String(error.details.reason)] ?? 'it can not be read', found)
   }
 }
 
@@ -42,8 +47,8 @@ const reasons: Readonly<Record<string, string>> = {
   reader_missing: 'nothing that reads PDF is installed',
 }
 
-function pagesOf({ pages, text }: PdfText, { path, mime, blob }: Binary): string {
-  const said = text.map((page, index) => `[page ${index + 1}]\n${presentable(page) || '(no text)'}`)
+function formatPages({ pages, text }: PdfText, { path, mime, blob }: BinaryContent): string {
+  const said = text.map((page, index) => `[page ${index + 1}]\n${printable(page) || '(no text)'}`)
   return [
     `[EXTRACTED TEXT] ${mime}, ${pages === 1 ? '1 page' : `${pages} pages`}, ${blob.size} bytes`,
     `path: ${path}`,
@@ -54,7 +59,7 @@ function pagesOf({ pages, text }: PdfText, { path, mime, blob }: Binary): string
   ].join('\n')
 }
 
-const withoutText = (reason: string, { path, mime, blob }: Binary) =>
+const noTextNotice = (reason: string, { path, mime, blob }: BinaryContent) =>
   [
     `[NO TEXT] ${mime}, ${blob.size} bytes`,
     `path: ${path}`,
@@ -62,7 +67,7 @@ const withoutText = (reason: string, { path, mime, blob }: Binary) =>
   ].join('\n')
 
 /** What is in a file is anybody's: half letters and control characters are no words. */
-const presentable = (page: string) =>
+const printable = (page: string) =>
   page
     .toWellFormed()
     .replace(/[^\P{Cc}\n\t]/gu, '\ufffd')

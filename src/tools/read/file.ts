@@ -3,37 +3,37 @@ import { Failure } from '../../core/failure.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { type FilePath, formatPath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
-import { blocksAtPath, digestsOf } from '../../core/timeline/timeline.ts'
+import { blocksAtPath, digestBlocksOf } from '../../core/timeline/timeline.ts'
 import type { Workspace } from '../../ports/workspace.ts'
-import { fetched, historyOf } from '../artifacts/history.ts'
-import { type Recorded, recordedIn } from '../artifacts/recorded.ts'
-import { decoded } from '../decode.ts'
+import { fetchBlob, historyOf } from '../artifacts/history.ts'
+import { type RecordedContent, recordedContents } from '../artifacts/recorded.ts'
+import { decodeText } from '../decode.ts'
 import { isTextMime, mimeOf } from '../mime.ts'
 import type { Call } from '../tool.ts'
-import { type Found, missing } from './found.ts'
-import { lookUp } from './lookup.ts'
+import { missingContent, type PathContent } from './found.ts'
+import { resolveInHistory } from './lookup.ts'
 
-const mostBytes = 100 * 1024 * 1024
+const maxFileBytes = 100 * 1024 * 1024
 
 /**
  * A file: of this turn as it lies in the workspace, for a program may have changed it since; of an earlier one as it was recorded, and
  * then it is brought into the workspace, too. What nobody has recorded may still be there.
  */
-export async function findFile(file: FilePath, call: Call): Promise<Found> {
+export async function findFile(file: FilePath, call: Call): Promise<PathContent> {
   const path = formatPath(file)
-  const own = file.turn === call.place.turnId
+  const own = file.turn === call.origin.turnId
   const local = own && file.area !== 'attachments' ? await readLocal(path, call) : undefined
   const visible = blocksAtPath(call.timeline, path)
-  const blocks = recordedIn(visible).next().done ? await recordedAnywhere(path, call, visible) : visible
-  const about = describe(path, blocks, call)
+  const blocks = recordedContents(visible).next().done ? await recordedBlocks(path, call, visible) : visible
+  const about = describeFile(path, blocks, call)
   if (local) return fromBytes(about, local, call)
-  for (const recorded of recordedIn(blocks)) {
+  for (const recorded of recordedContents(blocks)) {
     const found = await fromRecord(about, recorded, call)
     if (found) return found
   }
   const hydrated = await hydrate(file, call)
   if (hydrated) return fromBytes(about, hydrated, call)
-  return blocks.length > 0 || about.digest !== undefined ? { ...about, kind: 'anchor', size: 0 } : notThere(path, file.turn, call)
+  return blocks.length > 0 || about.digest !== undefined ? { ...about, kind: 'anchor', size: 0 } : notFound(path, file.turn, call)
 }
 
 interface AboutFile {
@@ -43,41 +43,41 @@ interface AboutFile {
 }
 
 /** As the blocks tell it, the newest first; of an unrecorded file only what its name says. */
-function describe(path: string, blocks: readonly Block[], { timeline }: Call): AboutFile {
+function describeFile(path: string, blocks: readonly Block[], { timeline }: Call): AboutFile {
   const told = blocks.findLast(({ meta }) => typeof meta?.digest === 'string')?.meta?.digest
-  const digest = told ?? [...blocks, ...digestsOf(timeline, path)].findLast((block) => readDigest(block)?.artifact_path === path)?.text
-  const mime = mimeIn(digest) ?? blocks.findLast(isTyped)?.mime
+  const digest = told ?? [...blocks, ...digestBlocksOf(timeline, path)].findLast((block) => readDigest(block)?.artifact_path === path)?.text
+  const mime = digestMime(digest) ?? blocks.findLast(hasOwnMime)?.mime
   return { path, mime: mime ?? mimeOf(path), ...(digest !== undefined && { digest }) }
 }
 
 /** Others are text about it: what is told of it, a note, a part of it. */
-const isTyped = ({ type, mime, meta }: Block) =>
+const hasOwnMime = ({ type, mime, meta }: Block) =>
   mime !== undefined && (type === 'react.tool.result' || type === 'user.attachment') && meta?.partial !== true
 
-function mimeIn(digest: string | undefined): string | undefined {
+function digestMime(digest: string | undefined): string | undefined {
   const told = parseJson(digest)
   return isObject(told) && typeof told.mime === 'string' && told.mime.includes('/') ? told.mime : undefined
 }
 
-async function recordedAnywhere(path: string, call: Call, visible: readonly Block[]): Promise<readonly Block[]> {
+async function recordedBlocks(path: string, call: Call, visible: readonly Block[]): Promise<readonly Block[]> {
   const older = await call.records.byPath(path)
   return older.length > 0 ? older : visible
 }
 
-async function fromRecord(about: AboutFile, recorded: Recorded, call: Call): Promise<Found | undefined> {
+async function fromRecord(about: AboutFile, recorded: RecordedContent, call: Call): Promise<PathContent | undefined> {
   if (recorded.kind === 'text')
     return { ...withDigest(about, Buffer.byteLength(recorded.text)), kind: 'text', text: recorded.text, capped: true }
   if (recorded.kind === 'base64') return fromBytes(about, Buffer.from(recorded.base64, 'base64'), call)
   const { blob } = recorded
   if (isVisual(about.mime)) return { ...withDigest(about, blob.size), kind: 'binary', blob }
-  if (!isTextMime(about.mime) || blob.size > mostBytes) return { ...withDigest(about, blob.size), kind: 'anchor', size: blob.size, blob }
-  const bytes = await fetched(blob.sha256, call.blobs)
+  if (!isTextMime(about.mime) || blob.size > maxFileBytes) return { ...withDigest(about, blob.size), kind: 'anchor', size: blob.size, blob }
+  const bytes = await fetchBlob(blob.sha256, call.blobs)
   return bytes && fromBytes(about, bytes, call)
 }
 
-async function fromBytes(about: AboutFile, bytes: Uint8Array, { blobs }: Call): Promise<Found> {
+async function fromBytes(about: AboutFile, bytes: Uint8Array, { blobs }: Call): Promise<PathContent> {
   const described = withDigest(about, bytes.length)
-  const readable = isTextMime(about.mime) || about.mime === 'application/octet-stream' ? decoded(bytes) : undefined
+  const readable = isTextMime(about.mime) || about.mime === 'application/octet-stream' ? decodeText(bytes) : undefined
   if (readable !== undefined && !readable.includes('\0')) return { ...described, kind: 'text', text: readable, capped: true }
   const blob: BlobRef = await blobs.put(bytes)
   return isVisual(about.mime) ? { ...described, kind: 'binary', blob } : { ...described, kind: 'anchor', size: bytes.length, blob }
@@ -102,13 +102,13 @@ async function readLocal(path: string, call: Call): Promise<Uint8Array | undefin
 async function hydrate({ turn, area, rel }: FilePath, call: Call): Promise<Uint8Array | undefined> {
   const workspace = await workspaceIfAny(call)
   if (!workspace) return undefined
-  if (turn !== call.place.turnId) await workspace.hydrate(turn, [{ area, rel }], historyOf(call))
+  if (turn !== call.origin.turnId) await workspace.hydrate(turn, [{ area, rel }], historyOf(call))
   return readSafely(workspace, `${turn}/${area}/${rel}`)
 }
 
 /** Brings an earlier turn's file into the workspace, so that what is read can also be worked on. */
 export async function materialize(file: FilePath, call: Call): Promise<void> {
-  const workspace = file.turn === call.place.turnId ? undefined : await workspaceIfAny(call)
+  const workspace = file.turn === call.origin.turnId ? undefined : await workspaceIfAny(call)
   await workspace?.hydrate(file.turn, [{ area: file.area, rel: file.rel }], historyOf(call))
 }
 
@@ -124,16 +124,16 @@ async function workspaceIfAny(call: Call): Promise<Workspace | undefined> {
 /** A link or a device is never opened: for a reader nothing is there. */
 async function readSafely({ files }: Workspace, physical: string): Promise<Uint8Array | undefined> {
   try {
-    return await files.read(physical, { maxBytes: mostBytes })
+    return await files.read(physical, { maxBytes: maxFileBytes })
   } catch (error) {
     if (error instanceof Failure && error.code === 'file.unsafe') return undefined
     throw error
   }
 }
 
-async function notThere(path: string, turn: string, call: Call): Promise<Found> {
-  const resolved = await lookUp(path, call)
+async function notFound(path: string, turn: string, call: Call): Promise<PathContent> {
+  const resolved = await resolveInHistory(path, call)
   if (resolved.status === 'artifact')
-    return { kind: 'anchor', path, mime: mimeOf(path), size: 0, digest: digestText({ ...resolved.artifact.about, artifact_path: path }) }
-  return (await call.records.byTurn(turn)).length === 0 ? missing(path, 'turn_log_missing') : missing(path)
+    return { kind: 'anchor', path, mime: mimeOf(path), size: 0, digest: digestText({ ...resolved.artifact.metadata, artifact_path: path }) }
+  return (await call.records.byTurn(turn)).length === 0 ? missingContent(path, 'turn_log_missing') : missingContent(path)
 }

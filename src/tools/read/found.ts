@@ -2,8 +2,8 @@ import type { BlobRef } from '../../core/block/index.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 
 /** What a path holds, before anything is decided about how much of it is shown. */
-export type Found =
-  | (About & {
+export type PathContent =
+  | (ContentInfo & {
       readonly kind: 'text'
       readonly text: string
       readonly capped: boolean
@@ -11,12 +11,12 @@ export type Found =
       /** What the path holds: the text was taken out of it. */
       readonly from?: BlobRef
     })
-  | (About & { readonly kind: 'binary'; readonly blob: BlobRef })
+  | (ContentInfo & { readonly kind: 'binary'; readonly blob: BlobRef })
   /** Bytes that no model can be shown. */
-  | (About & { readonly kind: 'anchor'; readonly size: number; readonly blob?: BlobRef })
+  | (ContentInfo & { readonly kind: 'anchor'; readonly size: number; readonly blob?: BlobRef })
   | { readonly kind: 'missing'; readonly path: string; readonly status: MissingStatus }
 
-interface About {
+interface ContentInfo {
   readonly path: string
   readonly mime: string
   /** The digest of an artifact, word for word as it was entered. */
@@ -38,4 +38,4 @@ export type MissingStatus =
   | 'skill_missing'
   | 'sources_pool_rows_missing'
 
-export const missing = (path: string, status: MissingStatus = 'missing'): Found => ({ kind: 'missing', path, status })
+export const missingContent = (path: string, status: MissingStatus = 'missing'): PathContent => ({ kind: 'missing', path, status })

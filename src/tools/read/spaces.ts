@@ -3,7 +3,7 @@ import { rewriteSids } from '../../core/citations/sids.ts'
 import { mergeSources } from '../../core/sources/merge.ts'
 import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Call } from '../tool.ts'
-import { type Found, missing } from './found.ts'
+import { missingContent, type PathContent } from './found.ts'
 
 /** Where `ks:` paths lead: whoever owns the knowledge resolves them, and nothing else does. */
 export interface Knowledge {
@@ -31,37 +31,37 @@ export interface Skill {
   readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
 }
 
-const failed = Symbol('failed')
+const readFailed = Symbol('failed')
 
 /** What went wrong is between it and its owner; the model reads that it did, and the other paths are read. */
-async function attempt<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof failed> {
+async function tryRead<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof readFailed> {
   try {
     return await read()
   } catch (error) {
     call.onProblem?.({ where, error })
-    return failed
+    return readFailed
   }
 }
 
-export async function findKnowledge(path: string, knowledge: Knowledge | undefined, call: Call): Promise<Found> {
-  if (!knowledge) return missing(path, 'knowledge_resolver_missing')
-  const item = await attempt('knowledge', () => knowledge.read(path, call), call)
-  if (item === failed) return missing(path, 'knowledge_resolver_error')
-  if (item === undefined) return missing(path, 'knowledge_path_missing')
-  if (item.storageMissing) return missing(path, 'knowledge_storage_missing')
+export async function findKnowledge(path: string, knowledge: Knowledge | undefined, call: Call): Promise<PathContent> {
+  if (!knowledge) return missingContent(path, 'knowledge_resolver_missing')
+  const item = await tryRead('knowledge', () => knowledge.read(path, call), call)
+  if (item === readFailed) return missingContent(path, 'knowledge_resolver_error')
+  if (item === undefined) return missingContent(path, 'knowledge_path_missing')
+  if (item.storageMissing) return missingContent(path, 'knowledge_storage_missing')
   const { text, bytes, mime = text === undefined ? 'application/octet-stream' : 'text/markdown' } = item
   const size = bytes?.length ?? Buffer.byteLength(text ?? '')
   const digest = digestText({ artifact_path: path, mime, kind: 'file', visibility: 'internal', size_bytes: size, space: 'knowledge.space' })
   const about = { path, mime, digest, label: 'knowledge.space' }
   if (text !== undefined) return { ...about, kind: 'text', text, capped: false }
-  if (bytes === undefined) return missing(path, 'knowledge_unreadable')
+  if (bytes === undefined) return missingContent(path, 'knowledge_unreadable')
   return { ...about, kind: 'binary', blob: await call.blobs.put(bytes) }
 }
 
 /** A skill's citations are renumbered to the pool's: its sources enter it with the read. */
-export async function findSkill(path: string, skills: Skills | undefined, call: Call): Promise<Found> {
-  const skill = await attempt('skills', async () => skills?.read(path, call), call)
-  if (!skill || skill === failed) return missing(path, 'skill_missing')
+export async function findSkill(path: string, skills: Skills | undefined, call: Call): Promise<PathContent> {
+  const skill = await tryRead('skills', async () => skills?.read(path, call), call)
+  if (!skill || skill === readFailed) return missingContent(path, 'skill_missing')
   const { sources = [] } = skill
   const text = sources.length === 0 ? skill.text : rewriteSids(skill.text, mergeSources(call.timeline.sources, sources).renumbered)
   return {

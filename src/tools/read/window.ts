@@ -1,5 +1,5 @@
 import type { TokenCounter } from '../../core/tokens.ts'
-import { wellCut } from '../artifacts/payload.ts'
+import { truncateText } from '../artifacts/payload.ts'
 import type { Numbering, Range, ReadRequest } from './request.ts'
 
 /** How much of one path may come into view. Not shared: each path has its own. */
@@ -12,7 +12,7 @@ export interface ReadLimits {
 export const readLimits: ReadLimits = { symbols: 48_000, tokens: 12_000, bytes: 10 * 1024 * 1024 }
 
 /** Text as it comes into view: whole, or a window on it that says where it stands and how to go on. */
-export interface Shown {
+export interface TextView {
   readonly text: string
   /** Less than what was asked for. */
   readonly truncated: boolean
@@ -20,46 +20,57 @@ export interface Shown {
   readonly range?: { readonly [key: string]: number }
 }
 
-const labels = 700 // header and footer, addresses apart
+const labelLength = 700 // header and footer, addresses apart
 
-export function showText(text: string, request: ReadRequest & { readonly path: string }, limits: ReadLimits, tokens: TokenCounter): Shown {
+export function showText(
+  text: string,
+  request: ReadRequest & { readonly path: string },
+  limits: ReadLimits,
+  tokens: TokenCounter,
+): TextView {
   const cap = Math.min(limits.symbols, request.maxSymbols ?? limits.symbols)
   const { range, numbering } = request
   if (range?.unit === 'symbols') return symbolWindow(text, request.path, range, limits.symbols)
   if (!range && text.length <= cap && (text.length <= limits.tokens || tokens(text) <= limits.tokens)) {
     const plain = numbering === 'default' || numbering === 'disabled'
-    return { text: plain ? text : numbered(text.split('\n'), 1, numbering).join('\n'), truncated: false, partial: !plain }
+    return { text: plain ? text : numberLines(text.split('\n'), 1, numbering).join('\n'), truncated: false, partial: !plain }
   }
   return lineWindow(text, request.path, range, numbering === 'default' ? 'lines' : numbering, { cap, limits, tokens })
 }
 
-interface Fit {
+interface WindowLimits {
   readonly cap: number
   readonly limits: ReadLimits
   readonly tokens: TokenCounter
 }
 
-function lineWindow(text: string, path: string, range: Range | undefined, numbering: Numbering, { cap, limits, tokens }: Fit): Shown {
+function lineWindow(
+  text: string,
+  path: string,
+  range: Range | undefined,
+  numbering: Numbering,
+  { cap, limits, tokens }: WindowLimits,
+): TextView {
   const lines = text.split('\n')
   const first = Math.min(range?.start ?? 1, lines.length)
   const wanted = lines.slice(first - 1, range?.count === undefined ? undefined : first - 1 + range.count)
-  let room = Math.max(1, Math.min(cap, limits.symbols) - labels - 2 * path.length)
+  let room = Math.max(1, Math.min(cap, limits.symbols) - labelLength - 2 * path.length)
   for (;;) {
-    const body = fitting(numbered(wanted, first, numbering), room)
+    const body = fitLines(numberLines(wanted, first, numbering), room)
     const spent = tokens(body.text)
-    if (spent <= limits.tokens || room <= 200) return described(body, { path, lines, first, wanted: wanted.length, range })
+    if (spent <= limits.tokens || room <= 200) return labelWindow(body, { path, lines, first, wanted: wanted.length, range })
     room = Math.floor(room * Math.min(0.95, (limits.tokens / spent) * 0.98))
   }
 }
 
-interface Body {
+interface WindowBody {
   readonly text: string
   readonly count: number
   readonly partialLine: boolean
 }
 
 /** Whole lines; of a first line that alone is too long, its beginning. */
-function fitting(lines: readonly string[], room: number): Body {
+function fitLines(lines: readonly string[], room: number): WindowBody {
   let [size, count] = [0, 0]
   for (const line of lines) {
     if (size + line.length + 1 > room) break
@@ -67,10 +78,10 @@ function fitting(lines: readonly string[], room: number): Body {
     count++
   }
   if (count > 0 || lines.length === 0) return { text: lines.slice(0, count).join('\n'), count, partialLine: false }
-  return { text: wellCut(lines[0] ?? '', room), count: 1, partialLine: true }
+  return { text: truncateText(lines[0] ?? '', room), count: 1, partialLine: true }
 }
 
-interface About {
+interface WindowPosition {
   readonly path: string
   readonly lines: readonly string[]
   readonly first: number
@@ -78,7 +89,7 @@ interface About {
   readonly range: Range | undefined
 }
 
-function described({ text, count, partialLine }: Body, { path, lines, first, wanted, range }: About): Shown {
+function labelWindow({ text, count, partialLine }: WindowBody, { path, lines, first, wanted, range }: WindowPosition): TextView {
   const last = first + count - 1
   const truncated = count < wanted || partialLine
   const head = [
@@ -107,11 +118,11 @@ function symbolItem(path: string, lines: readonly string[], first: number, shown
 
 const readCall = (path: string, item: object) => `react.read(${JSON.stringify({ paths: [path], items: [item] })})`
 
-function symbolWindow(text: string, path: string, range: Range, cap: number): Shown {
+function symbolWindow(text: string, path: string, range: Range, cap: number): TextView {
   const start = Math.min(range.start, text.length)
-  const room = Math.max(1, cap - labels - 2 * path.length)
+  const room = Math.max(1, cap - labelLength - 2 * path.length)
   const wanted = Math.min(range.count ?? room, text.length - start)
-  const shown = wellCut(text.slice(start, start + wanted), room)
+  const shown = truncateText(text.slice(start, start + wanted), room)
   const end = start + shown.length
   const head = ['[READ RANGE]', `path: ${path}`, `symbols: [${start}-${end}]/${text.length}`]
   const next = { path, offset_text_symbols: end, max_text_symbols: Math.min(room, Math.max(1, text.length - end)) }
@@ -124,7 +135,7 @@ function symbolWindow(text: string, path: string, range: Range, cap: number): Sh
   }
 }
 
-function numbered(lines: readonly string[], first: number, numbering: Numbering): readonly string[] {
+function numberLines(lines: readonly string[], first: number, numbering: Numbering): readonly string[] {
   if (numbering === 'disabled') return lines
   return lines.map((line, index) => {
     const number = first + index

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { toolStage } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-stage.ts'
 import { artifactContent, artifactDigest, internalNote, toolResult } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { header, place, prompt, result } from '../../testing/blocks.ts'
+import { blockOrigin, header, prompt, result } from '../../testing/blocks.ts'
 import { defineTool } from '../define.ts'
 import { withBoundReferences } from './bind.ts'
 import { hasReference } from './find.ts'
 
 const file = (name: string, text: string) => [
-  artifactDigest(place('w1'), { artifact_path: `fi:t1.files/${name}`, visibility: 'external' }),
-  artifactContent(place('w1'), {
+  artifactDigest(blockOrigin('w1'), { artifact_path: `fi:t1.files/${name}`, visibility: 'external' }),
+  artifactContent(blockOrigin('w1'), {
     path: `fi:t1.files/${name}`,
     mime: 'text/markdown',
     text,
@@ -22,17 +22,17 @@ const blocks = [
   header(),
   prompt('hello'),
   result('r1', 'a plain result'),
-  toolResult(place('r2'), { mime: 'application/json', text: '{"rows":[1,2]}' }),
+  toolResult(blockOrigin('r2'), { mime: 'application/json', text: '{"rows":[1,2]}' }),
   ...file('a.md', 'the beginning…'),
   ...file('b.json', '{}'),
-  artifactDigest(place('w2'), { artifact_path: 'fi:t1.files/gone.md' }),
-  artifactDigest(place('w3'), { artifact_path: 'fi:t1.files/secret.md', visibility: 'internal' }),
-  internalNote(place('w3'), 'fi:t1.files/secret.md', '[P] mine'),
+  artifactDigest(blockOrigin('w2'), { artifact_path: 'fi:t1.files/gone.md' }),
+  artifactDigest(blockOrigin('w3'), { artifact_path: 'fi:t1.files/secret.md', visibility: 'internal' }),
+  internalNote(blockOrigin('w3'), 'fi:t1.files/secret.md', '[P] mine'),
   result('r3', 'hidden result'),
 ]
 
 async function bound(params: Record<string, unknown>, id = 'shop.send') {
-  const stage = await toolStage(blocks, {
+  const stage = await toolFixture(blocks, {
     hidden: ['tc:t1.r3.result'],
     sources: [
       { url: 'https://a.b/', title: 'A' },
@@ -81,7 +81,7 @@ describe('references in parameters', () => {
 
   it('a file that is referred to very often is read once, and no call is given more than there is room for', async () => {
     const large = Buffer.alloc(8 * 1024 * 1024, 'x')
-    const stage = await toolStage(file('large.txt', 'the beginning'))
+    const stage = await toolFixture(file('large.txt', 'the beginning'))
     await stage.workspace.files.write('t1/files/large.txt', large)
     let reads = 0
     const files = {
@@ -168,7 +168,10 @@ describe('references in parameters', () => {
   })
 
   it('the content of a document must be text', async () => {
-    const png = await toolStage([...blocks, artifactDigest(place('w4'), { artifact_path: 'fi:t1.files/p.png', visibility: 'external' })])
+    const png = await toolFixture([
+      ...blocks,
+      artifactDigest(blockOrigin('w4'), { artifact_path: 'fi:t1.files/p.png', visibility: 'external' }),
+    ])
     await png.workspace.files.write('t1/files/p.png', Buffer.from([0x89, 0, 0xff]))
     const tool = (id: string) =>
       withBoundReferences(

@@ -3,15 +3,15 @@ import { htmlProblem } from './html.ts'
 import { pythonProblem } from './python.ts'
 
 /** More is not checked: a check is a courtesy, not a gate. */
-const longestText = 1_000_000
+const maxCheckedLength = 1_000_000
 
-type Check = (text: string) => string | undefined | Promise<string | undefined>
+type SyntaxCheck = (text: string) => string | undefined | Promise<string | undefined>
 
 /** JSX has no check: nothing on board reads it, and a wrong alarm is worse than none. */
-const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
+const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, SyntaxCheck>([
   ['json', jsonProblem],
-  ...['js', 'mjs', 'cjs'].map((extension): [string, Check] => [extension, (text) => compileProblem(text, 'javascript')]),
-  ...['ts', 'mts', 'cts'].map((extension): [string, Check] => [extension, (text) => compileProblem(text, 'typescript')]),
+  ...['js', 'mjs', 'cjs'].map((extension): [string, SyntaxCheck] => [extension, (text) => compileProblem(text, 'javascript')]),
+  ...['ts', 'mts', 'cts'].map((extension): [string, SyntaxCheck] => [extension, (text) => compileProblem(text, 'typescript')]),
   ['html', htmlProblem],
   ['htm', htmlProblem],
   ['py', pythonProblem],
@@ -20,8 +20,8 @@ const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
 /** What keeps a text from being what its name says; undefined when nothing does, or when nobody here can tell. Nothing is ever run. */
 export async function syntaxProblem(name: string, text: string): Promise<string | undefined> {
   if (text === '') return 'the file is empty now'
-  if (text.length > longestText) return undefined
-  return checks.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '')?.(text)
+  if (text.length > maxCheckedLength) return undefined
+  return checksByExtension.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '')?.(text)
 }
 
 function jsonProblem(text: string): string | undefined {

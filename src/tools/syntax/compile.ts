@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
  * thread's life, and the reader that loads our own sources is the same one. Only a syntax error is a verdict; a compiler that gave
  * up has none.
  */
-const program = `
+const compilerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')
 const vm = require('node:vm')
 const { stripTypeScriptTypes } = require('node:module')
@@ -30,10 +30,10 @@ const javascript = () => {
 parentPort.postMessage(language === 'typescript' ? strip() : javascript())
 `
 
-const longestWait = 5_000
+const maxCompileMs = 5_000
 
 export async function compileProblem(text: string, language: 'javascript' | 'typescript'): Promise<string | undefined> {
-  const worker = new Worker(program, {
+  const worker = new Worker(compilerProgram, {
     eval: true,
     workerData: { text, language },
     env: {},
@@ -41,7 +41,7 @@ export async function compileProblem(text: string, language: 'javascript' | 'typ
     resourceLimits: { maxOldGenerationSizeMb: 128 },
   })
   try {
-    const { message, line } = await verdictOf(worker)
+    const { message, line } = await awaitVerdict(worker)
     return message === undefined ? undefined : line === undefined ? message : `line ${line}: ${message}`
   } finally {
     await worker.terminate()
@@ -53,10 +53,10 @@ interface Verdict {
   readonly line?: string
 }
 
-function verdictOf(worker: Worker): Promise<Verdict> {
+function awaitVerdict(worker: Worker): Promise<Verdict> {
   return new Promise((resolve) => {
     const giveUp = () => resolve({})
-    const timer = setTimeout(giveUp, longestWait)
+    const timer = setTimeout(giveUp, maxCompileMs)
     worker.once('message', resolve)
     worker.once('error', giveUp) // out of memory: no verdict
     worker.once('exit', () => {

@@ -1,13 +1,13 @@
 /** Elements whose content is not markup: one that is not closed swallows the rest of the page. */
-const swallowing = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
+const rawTextElements = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
 
 /** Browsers forgive everything else. */
 export function htmlProblem(html: string): string | undefined {
-  const opening = new RegExp(swallowing)
+  const opening = new RegExp(rawTextElements)
   for (let found = opening.exec(html); found; found = opening.exec(html)) {
     const name = (found[1] as string).toLowerCase() // the expression names one
     const end = name === '!--' ? endOfComment(html, found.index) : endOfElement(html, name, opening.lastIndex)
-    if (end === undefined) return `line ${lineAt(html, found.index)}: ${name === '!--' ? 'a comment' : `<${name}>`} is not closed`
+    if (end === undefined) return `line ${lineNumberAt(html, found.index)}: ${name === '!--' ? 'a comment' : `<${name}>`} is not closed`
     opening.lastIndex = end
   }
   return undefined
@@ -24,4 +24,4 @@ function endOfElement(html: string, name: string, from: number): number | undefi
   return closing.exec(html) ? closing.lastIndex : undefined
 }
 
-const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length
+const lineNumberAt = (text: string, index: number) => text.slice(0, index).split('\n').length

@@ -23,7 +23,7 @@ export default {
       const { exitReason, answer } = await sayThen(stage, 'Which colour has the house?', { when, act: thinksBetterOfIt })
       expect([exitReason, answer]).toEqual(['steer', 'I stopped as you asked. What was done so far is kept.'])
     }
-    await stage.agent.rest(5_000)
+    await stage.agent.drain(5_000)
     expect(stage.model.left).toBe(1)
   },
 } satisfies Scenario

@@ -3,13 +3,13 @@ import type { ModelRequest } from '../../../ports/model.ts'
 /** A summary without understanding: what was asked and answered, noted and named, in the sections that were asked for. */
 export function compactionResponse({ parts }: Pick<ModelRequest, 'parts'>): string {
   const prompt = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-  const conversation = tagged(prompt, 'conversation')
-  const previous = tagged(prompt, 'previous-summary')
-  const gathered = gather(conversation)
+  const conversation = tagContent(prompt, 'conversation')
+  const previous = tagContent(prompt, 'previous-summary')
+  const gathered = collectFacts(conversation)
   return /^context_for_suffix:/m.test(prompt) ? prefixSummary(gathered) : historySummary(gathered, previous)
 }
 
-interface Gathered {
+interface ConversationFacts {
   readonly asked: readonly string[]
   readonly answered: readonly string[]
   readonly notes: readonly { readonly tag: string; readonly text: string }[]
@@ -17,14 +17,14 @@ interface Gathered {
   readonly paths: readonly string[]
 }
 
-const tagged = (text: string, tag: string): string => new RegExp(`<${tag}>\\n([\\s\\S]*?)\\n</${tag}>`).exec(text)?.[1] ?? ''
+const tagContent = (text: string, tag: string): string => new RegExp(`<${tag}>\\n([\\s\\S]*?)\\n</${tag}>`).exec(text)?.[1] ?? ''
 
-function gather(conversation: string): Gathered {
+function collectFacts(conversation: string): ConversationFacts {
   const paragraphs = conversation.split(/\n\n(?=\[)/)
   const of = (...speakers: readonly string[]) =>
     paragraphs.flatMap((paragraph) => {
       const speaker = speakers.find((each) => paragraph.startsWith(each))
-      return speaker === undefined ? [] : [brief(paragraph.slice(speaker.length))]
+      return speaker === undefined ? [] : [shorten(paragraph.slice(speaker.length))]
     })
   return {
     asked: of('[User]:', '[User Followup During Turn]:', '[User Steer During Turn]:'),
@@ -37,14 +37,14 @@ function gather(conversation: string): Gathered {
   }
 }
 
-const brief = (text: string): string => {
+const shorten = (text: string): string => {
   const flat = text.replace(/\s+/g, ' ').trim()
   return flat.length <= 240 ? flat : `${flat.slice(0, 239)}…`
 }
 
 const list = (lines: readonly string[]): string => (lines.length === 0 ? 'none' : lines.map((line) => `- ${line}`).join('\n'))
 
-function reminder({ asked, answered, paths }: Gathered): readonly string[] {
+function reminder({ asked, answered, paths }: ConversationFacts): readonly string[] {
   const open = asked.length > answered.length ? (asked.at(-1) ?? 'none') : 'none'
   return [
     `active_request: ${asked.at(-1) ?? 'none'}`,
@@ -58,7 +58,7 @@ function reminder({ asked, answered, paths }: Gathered): readonly string[] {
 }
 
 /** What was summarised before stays, oldest first, as long as there is room. */
-function historySummary(gathered: Gathered, previous: string): string {
+function historySummary(gathered: ConversationFacts, previous: string): string {
   const { asked, answered, notes } = gathered
   const kept = (section: string) => [...(sectionOf(previous, section).matchAll(/^- (.+)$/gm) ?? [])].map(([, line]) => line as string)
   const merged = (section: string, lines: readonly string[]) => list([...new Set([...kept(section), ...lines])].slice(-24))
@@ -83,7 +83,7 @@ const sectionOf = (text: string, name: string): string => {
   return text.slice(start, end === -1 ? undefined : end)
 }
 
-function prefixSummary(gathered: Gathered): string {
+function prefixSummary(gathered: ConversationFacts): string {
   const { asked, calls, paths } = gathered
   return [
     ...reminder(gathered),

@@ -1,13 +1,13 @@
 import type { ModelRequest } from '../../../ports/model.ts'
-import { neutral } from './decide/quote.ts'
-import { situationOf } from './prompt/situation.ts'
+import { escapeMarkup } from './decide/quote.ts'
+import { readSituation } from './prompt/situation.ts'
 
-const longest = 6
+const maxTitleWords = 6
 
 /** A title: the first words of the message, or the name of what came with it. */
-export function gateResponse(request: ModelRequest): string {
-  const { request: said, documents } = situationOf(request)
-  const words = neutral(said)
+export function titleResponse(request: ModelRequest): string {
+  const { request: said, documents } = readSituation(request)
+  const words = escapeMarkup(said)
     .replace(/["\\]/g, '')
     .split(/\s+/)
     .filter((word) => word !== '')
@@ -15,9 +15,9 @@ export function gateResponse(request: ModelRequest): string {
     words.length === 0
       ? (documents[0]?.name ?? null)
       : `${words
-          .slice(0, longest)
+          .slice(0, maxTitleWords)
           .join(' ')
-          .replace(/[\s,.;:!?]+$/, '')}${words.length > longest ? ' …' : ''}`
+          .replace(/[\s,.;:!?]+$/, '')}${words.length > maxTitleWords ? ' …' : ''}`
   const output = JSON.stringify({ conversation_title: title === '' ? null : title })
   return `<channel:thinking>The first words name it.</channel:thinking>\n<channel:output>${output}</channel:output>`
 }

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { conversations } from '../../../../test/support/conversations.ts'
 import { plainOptions, timelineOf } from '../../../../test/support/timelines.ts'
-import { readGate } from '../../../agent/gate.ts'
+import { parseTitleResponse } from '../../../agent/gate.ts'
 import { systemText } from '../../../agent/prompt/system.ts'
 import { composeAnnounce } from '../../../core/announce/announce.ts'
 import { turnHeader, userPrompt } from '../../../core/block/index.ts'
 import { historyPrompt, prefixPrompt } from '../../../core/compaction/prompt.ts'
 import { readDecision } from '../../../core/decision/read.ts'
-import { responseFrom } from '../../../core/decision/response.ts'
+import { parseResponse } from '../../../core/decision/response.ts'
 import type { Part } from '../../../core/render/part.ts'
 import { createRenderer } from '../../../core/render/render.ts'
 import type { ModelRequest, ModelRole } from '../../../ports/model.ts'
@@ -45,7 +45,7 @@ async function rawOf(request: ModelRequest): Promise<string> {
 }
 
 const readingOf = async (request: ModelRequest) =>
-  readDecision(responseFrom(await rawOf(request), { finishReason: 'stop', maxTokens: 20_000 }))
+  readDecision(parseResponse(await rawOf(request), { finishReason: 'stop', maxTokens: 20_000 }))
 
 describe('what the offline model says', () => {
   it('is a decision that the runtime accepts, whatever happened before', async () => {
@@ -103,8 +103,8 @@ describe('other roles', () => {
 
   it('gives a title of a few words, or none', async () => {
     const raw = await asked('gate', '[USER MESSAGE]\n[path: ar:t1.user.prompt]\nWhat does "lunch" cost on a rainy Monday?\n\n')
-    expect(readGate(raw).title).toBe('What does lunch cost on a …')
-    expect(readGate(await asked('gate', '[USER MESSAGE]\n\n')).title).toBeUndefined()
+    expect(parseTitleResponse(raw).title).toBe('What does lunch cost on a …')
+    expect(parseTitleResponse(await asked('gate', '[USER MESSAGE]\n\n')).title).toBeUndefined()
   })
 
   const conversation = [

@@ -1,17 +1,17 @@
 import { parseJson } from '../../../../core/json.ts'
 import { toPhysical } from '../../../../core/path/physical.ts'
 import type { Situation } from '../prompt/situation.ts'
-import { programFor } from '../table/program.ts'
-import { Told } from '../table/told.ts'
+import { writeProgram } from '../table/program.ts'
+import { ProgramResult } from '../table/told.ts'
 import type { Decision } from './decision.ts'
 import { queryFor } from './from-table.ts'
-import type { Opened } from './open.ts'
-import { mayCall, progress } from './steps.ts'
+import type { OpenDocument } from './open.ts'
+import { canCall, planProgress } from './steps.ts'
 
-const tool = 'exec_tools.execute_code_javascript'
+const execTool = 'exec_tools.execute_code_javascript'
 
 /** Where programs can run, a table is reckoned by one: it sees every row, also of a file too long to read. Once; what fails is done here. */
-export function runProgram(situation: Situation, documents: readonly Opened[]): Decision | undefined {
+export function runProgram(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
   const { turnId, announced, calls } = situation
   const asked = documents.flatMap((document) => {
     const query = queryFor(situation.request, document, documents)
@@ -21,21 +21,21 @@ export function runProgram(situation: Situation, documents: readonly Opened[]): 
       : []
   })
   const [first] = asked
-  if (!first || asked.length > 1 || !mayCall(situation, tool) || calls.some(({ toolId }) => toolId === tool)) return undefined
+  if (!first || asked.length > 1 || !canCall(situation, execTool) || calls.some(({ toolId }) => toolId === execTool)) return undefined
   return {
     kind: 'call',
     thinking: `${first.document.name} is a table, so I let a program reckon.`,
-    notes: progress(announced.plan, 'Find', `I run a program over ${first.document.name}.`),
-    toolId: tool,
+    notes: planProgress(announced.plan, 'Find', `I run a program over ${first.document.name}.`),
+    toolId: execTool,
     params: { contract: [{ filename: 'outputs/answer.json', description: 'the answer, with its rows', visibility: 'internal' }] },
-    code: programFor(first.query, { table: first.table, answer: `${turnId}/outputs/answer.json` }),
+    code: writeProgram(first.query, { table: first.table, answer: `${turnId}/outputs/answer.json` }),
   }
 }
 
 /** What the program wrote, if it did. */
-export function programResult({ calls }: Situation): Told | undefined {
-  const results = calls.find(({ toolId }) => toolId === tool)?.results ?? []
+export function readProgramResult({ calls }: Situation): ProgramResult | undefined {
+  const results = calls.find(({ toolId }) => toolId === execTool)?.results ?? []
   const written = results.find(({ path }) => path?.endsWith('.outputs/answer.json') === true)
-  const parsed = Told.safeParse(parseJson(written?.body.replace(/^mime: .*\npayload:\n/, '')))
+  const parsed = ProgramResult.safeParse(parseJson(written?.body.replace(/^mime: .*\npayload:\n/, '')))
   return parsed.success ? parsed.data : undefined
 }

@@ -1,16 +1,16 @@
 import { columnsOf } from '../table/columns.ts'
-import { folded } from '../text/words.ts'
-import type { Opened } from './open.ts'
-import { neutral } from './quote.ts'
+import { foldCase } from '../text/words.ts'
+import type { OpenDocument } from './open.ts'
+import { escapeMarkup } from './quote.ts'
 
 /** What could be asked next of the same documents, in words that they answer to. */
-export function followupsFor(documents: readonly Opened[], request: string): readonly string[] {
-  const asked = folded(request)
-  const ideas = documents.flatMap((document) => (document.table ? tableIdeas(document) : textIdeas(document)))
-  return [...new Set([...ideas, 'Write a report'])].filter((idea) => !asked.includes(folded(idea).replace(/\?$/, ''))).slice(0, 3)
+export function suggestFollowups(documents: readonly OpenDocument[], request: string): readonly string[] {
+  const asked = foldCase(request)
+  const ideas = documents.flatMap((document) => (document.table ? tableSuggestions(document) : textSuggestions(document)))
+  return [...new Set([...ideas, 'Write a report'])].filter((idea) => !asked.includes(foldCase(idea).replace(/\?$/, ''))).slice(0, 3)
 }
 
-function tableIdeas({ table }: Opened): readonly string[] {
+function tableSuggestions({ table }: OpenDocument): readonly string[] {
   if (!table) return []
   const columns = columnsOf(table)
   const number = columns.find(({ kind }) => kind === 'number')
@@ -18,15 +18,15 @@ function tableIdeas({ table }: Opened): readonly string[] {
     ({ kind, index }) => kind === 'text' && new Set(table.rows.map(({ cells }) => cells[index])).size < table.rows.length,
   )
   if (!number) return []
-  const name = neutral(number.name)
+  const name = escapeMarkup(number.name)
   return [
-    ...(text ? [`What is the total ${name} per ${neutral(text.name)}?`] : []),
+    ...(text ? [`What is the total ${name} per ${escapeMarkup(text.name)}?`] : []),
     `Which row has the highest ${name}?`,
     `What is the average ${name}?`,
   ]
 }
 
-function textIdeas({ passages, name }: Opened): readonly string[] {
+function textSuggestions({ passages, name }: OpenDocument): readonly string[] {
   const sections = [...new Set(passages.flatMap(({ headings }) => headings.slice(1).slice(-1)))]
-  return [...sections.slice(0, 2).map((section) => `What does it say about ${neutral(section)}?`), `Summarise ${neutral(name)}`]
+  return [...sections.slice(0, 2).map((section) => `What does it say about ${escapeMarkup(section)}?`), `Summarise ${escapeMarkup(name)}`]
 }

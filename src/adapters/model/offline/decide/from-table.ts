@@ -1,13 +1,13 @@
-import { compute } from '../table/compute.ts'
+import { runQuery } from '../table/compute.ts'
 import { decimalText } from '../table/decimal.ts'
 import type { Filter, Query } from '../table/query.ts'
 import { readQuestion } from '../table/question.ts'
-import { type Told, toldOf } from '../table/told.ts'
-import type { Opened } from './open.ts'
-import { cite, listed, neutral, quote } from './quote.ts'
+import { type ProgramResult, toProgramResult } from '../table/told.ts'
+import type { OpenDocument } from './open.ts'
+import { cite, escapeMarkup, listNumbers, quote } from './quote.ts'
 
 /** What is asked of a document's table. Of several documents, a count of something that the table does not know is about another one. */
-export function queryFor(question: string, document: Opened, documents: readonly Opened[]): Query | undefined {
+export function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
   const query = document.table && readQuestion(question, document.table)
   if (!query) return undefined
   const { words, names } = query.notUnderstood
@@ -21,32 +21,32 @@ export function queryFor(question: string, document: Opened, documents: readonly
  */
 export function answerFromTable(
   question: string,
-  document: Opened,
-  documents: readonly Opened[],
-  found: Told | undefined,
+  document: OpenDocument,
+  documents: readonly OpenDocument[],
+  found: ProgramResult | undefined,
 ): string | undefined {
   const { table } = document
   const query = queryFor(question, document, documents)
   if (!table || !query) return undefined
   const { names } = query.notUnderstood
   if (names.length > 0)
-    return `I find no “${names.map(neutral).join('”, “')}” in **${neutral(document.name)}**, so no row answers this.${cite(document)}`
-  const told = found ?? toldOf(table, compute(table, query))
-  if (told.matching === 0) return `No row of **${neutral(document.name)}** matches${conditions(query)}.${cite(document)}`
-  const limits = found ? 'Reckoned by a program over the whole file.' : limitsOf(document)
-  return [sentence(query, told, document), shownRows(query, told, document), limits].filter((text) => text !== '').join('\n\n')
+    return `I find no “${names.map(escapeMarkup).join('”, “')}” in **${escapeMarkup(document.name)}**, so no row answers this.${cite(document)}`
+  const told = found ?? toProgramResult(table, runQuery(table, query))
+  if (told.matching === 0) return `No row of **${escapeMarkup(document.name)}** matches${describeFilters(query)}.${cite(document)}`
+  const limits = found ? 'Reckoned by a program over the whole file.' : partialNote(document)
+  return [resultSentence(query, told, document), quotedRows(query, told, document), limits].filter((text) => text !== '').join('\n\n')
 }
 
 const measures = { sum: 'total', average: 'average', minimum: 'lowest', maximum: 'highest' } as const
 
-function sentence(query: Query, told: Told, document: Opened): string {
+function resultSentence(query: Query, told: ProgramResult, document: OpenDocument): string {
   const { measure, column, groupBy } = query
-  const from = `**${neutral(document.name)}**`
-  const what = column ? `**${neutral(column.name)}**` : 'rows'
-  const where = conditions(query)
+  const from = `**${escapeMarkup(document.name)}**`
+  const what = column ? `**${escapeMarkup(column.name)}**` : 'rows'
+  const where = describeFilters(query)
   if (groupBy)
-    return `${groupHeading(query, what, neutral(groupBy.name))}${where}, from ${from}:${cite(document)}\n\n${groupTable(query, told)}`
-  const rows = listed(told.numbers, 'row')
+    return `${groupHeading(query, what, escapeMarkup(groupBy.name))}${where}, from ${from}:${cite(document)}\n\n${groupTable(query, told)}`
+  const rows = listNumbers(told.numbers, 'row')
   if (measure === 'rows' && query.best)
     return `The ${query.best.order} ${told.chosen} by ${what}${where} in ${from}: ${rows}.${cite(document)}`
   if (measure === 'rows') return `${told.chosen} of ${told.rows} rows in ${from} match${where}: ${rows}.${cite(document)}`
@@ -61,36 +61,39 @@ function groupHeading({ measure, best, column }: Query, what: string, by: string
   return best ? `The ${best.order} ${measured} by ${by}` : `The ${measured} by ${by}`
 }
 
-function groupTable({ groupBy, column, measure }: Query, { groups }: Told): string {
-  const head = `| ${neutral(groupBy?.name ?? '')} | ${column ? `${measure} of ${neutral(column.name)}` : 'rows'} | where |`
-  const lines = groups.slice(0, 30).map(({ name, value, numbers }) => `| ${cell(name)} | **${value}** | ${listed(numbers, 'row')} |`)
+function groupTable({ groupBy, column, measure }: Query, { groups }: ProgramResult): string {
+  const head = `| ${escapeMarkup(groupBy?.name ?? '')} | ${column ? `${measure} of ${escapeMarkup(column.name)}` : 'rows'} | where |`
+  const lines = groups
+    .slice(0, 30)
+    .map(({ name, value, numbers }) => `| ${tableCell(name)} | **${value}** | ${listNumbers(numbers, 'row')} |`)
   return [head, '|---|---|---|', ...lines, ...(groups.length > 30 ? [`| … ${groups.length - 30} more | | |`] : [])].join('\n')
 }
 
-const cell = (text: string) => neutral(text).replaceAll('|', '\\|').replace(/\s+/g, ' ')
+const tableCell = (text: string) => escapeMarkup(text).replaceAll('|', '\\|').replace(/\s+/g, ' ')
 
-function shownRows({ groupBy, measure }: Query, { shown, chosen, matching }: Told, document: Opened): string {
+function quotedRows({ groupBy, measure }: Query, { shown, chosen, matching }: ProgramResult, document: OpenDocument): string {
   if (groupBy || measure === 'distinct') return ''
   const more = chosen > shown.length ? [`… and ${chosen - shown.length} more of the ${matching} rows that match.`] : []
   return [...shown.map((row) => quotedRow(row, document)), ...more].join('\n\n')
 }
 
-const quotedRow = (row: Told['shown'][number], document: Opened) => `Row ${row.number} (line ${row.line}):\n${quote(row.raw, document)}`
+const quotedRow = (row: ProgramResult['shown'][number], document: OpenDocument) =>
+  `Row ${row.number} (line ${row.line}):\n${quote(row.raw, document)}`
 
-function conditions({ filters }: Query): string {
-  return filters.length === 0 ? '' : ` where ${filters.map(condition).join(' and ')}`
+function describeFilters({ filters }: Query): string {
+  return filters.length === 0 ? '' : ` where ${filters.map(describeFilter).join(' and ')}`
 }
 
-function condition(filter: Filter): string {
-  const name = neutral(filter.column.name)
-  if (filter.test === 'is') return `${name} is ${neutral(filter.value)}`
-  if (filter.test === 'one of') return `${name} has “${neutral(filter.word)}”`
+function describeFilter(filter: Filter): string {
+  const name = escapeMarkup(filter.column.name)
+  if (filter.test === 'is') return `${name} is ${escapeMarkup(filter.value)}`
+  if (filter.test === 'one of') return `${name} has “${escapeMarkup(filter.word)}”`
   if (filter.test === 'begins') return `${name} is in ${filter.value}`
   if (filter.test === 'month') return `${name} is in month ${filter.value}`
   return `${name} is ${filter.test} ${filter.test === 'more' || filter.test === 'less' ? 'than ' : ''}${decimalText(filter.value, filter.value.scale)}`
 }
 
-const limitsOf = ({ partial, table }: Opened): string =>
+const partialNote = ({ partial, table }: OpenDocument): string =>
   partial
     ? `Only the first ${table?.rows.length} rows could be looked at (line ${partial.seen} of ${partial.total}); the rest is not in this figure.`
     : ''

@@ -1,14 +1,14 @@
 import type { Situation } from '../prompt/situation.ts'
 import type { Decision } from './decision.ts'
-import type { Opened } from './open.ts'
+import type { OpenDocument } from './open.ts'
 import { searchText } from './search-text.ts'
-import { mayCall } from './steps.ts'
+import { canCall } from './steps.ts'
 
 /** Windows of one text that may be in sight at once: more would push everything else out. */
-const mostWindows = 4
+const maxWindows = 4
 
 /** What a search of a long text finds, else its next window, as long as nothing was found; of a table always, for a sum over half of the rows is wrong. */
-export function furtherReading(situation: Situation, documents: readonly Opened[], found: boolean): Decision | undefined {
+export function readMore(situation: Situation, documents: readonly OpenDocument[], found: boolean): Decision | undefined {
   const long = found || situation.announced.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
   for (const document of long) {
     const search = searchText(situation, document)
@@ -16,10 +16,10 @@ export function furtherReading(situation: Situation, documents: readonly Opened[
   }
   const wanted = documents.find(({ windows, table }) => {
     const next = windows.at(-1)?.next
-    return next !== undefined && windows.length < mostWindows && (!found || table !== undefined) && !asked(situation, next)
+    return next !== undefined && windows.length < maxWindows && (!found || table !== undefined) && !alreadyRead(situation, next)
   })
   const next = wanted?.windows.at(-1)?.next
-  if (!wanted || !next || situation.announced.roundsLeft < 3 || !mayCall(situation, 'react.read')) return undefined
+  if (!wanted || !next || situation.announced.roundsLeft < 3 || !canCall(situation, 'react.read')) return undefined
   return {
     kind: 'call',
     thinking: `What I saw of ${wanted.name} is not all of it; I go on reading.`,
@@ -29,5 +29,5 @@ export function furtherReading(situation: Situation, documents: readonly Opened[
   }
 }
 
-const asked = ({ calls }: Situation, next: object) =>
+const alreadyRead = ({ calls }: Situation, next: object) =>
   calls.some(({ params }) => JSON.stringify(params?.items ?? null) === JSON.stringify([next]))

@@ -2,14 +2,14 @@ import { isObject, parseJson } from '../../../../core/json.ts'
 import type { Situation } from '../prompt/situation.ts'
 import { contentWords } from '../text/words.ts'
 import type { Decision } from './decision.ts'
-import { mayCall, wasCalled } from './steps.ts'
+import { canCall, wasCalled } from './steps.ts'
 
-const mostRead = 2
+const maxKnowledgePages = 2
 
 /** A search of the knowledge space, then the best of what it found. Undefined when there is none, or it was done. */
-export function fromKnowledge(situation: Situation): Decision | undefined {
+export function searchKnowledge(situation: Situation): Decision | undefined {
   const { calls, request } = situation
-  if (!mayCall(situation, 'react.search_knowledge') || contentWords(request).length === 0) return undefined
+  if (!canCall(situation, 'react.search_knowledge') || contentWords(request).length === 0) return undefined
   if (!wasCalled(situation, 'react.search_knowledge')) {
     return {
       kind: 'call',
@@ -23,8 +23,8 @@ export function fromKnowledge(situation: Situation): Decision | undefined {
   const hits = parseJson(body?.replace(/^mime: .*\npayload:\n/, ''))
   const paths = (Array.isArray(hits) ? hits : []).filter(isObject).flatMap(({ path }) => (typeof path === 'string' ? [path] : []))
   const read = new Set(calls.flatMap(({ params }) => (Array.isArray(params?.paths) ? params.paths : [])))
-  const wanted = paths.slice(0, mostRead).filter((path) => !read.has(path))
-  if (wanted.length === 0 || !mayCall(situation, 'react.read')) return undefined
+  const wanted = paths.slice(0, maxKnowledgePages).filter((path) => !read.has(path))
+  if (wanted.length === 0 || !canCall(situation, 'react.read')) return undefined
   return {
     kind: 'call',
     thinking: 'The search named pages; I read the best of them.',

@@ -1,18 +1,18 @@
 import { noteSegments } from '../../../../core/block/note.ts'
 import { isObject, parseJson } from '../../../../core/json.ts'
 import type { Situation } from '../prompt/situation.ts'
-import { rank } from '../text/rank.ts'
-import { contentWords, folded } from '../text/words.ts'
+import { rankPassages } from '../text/rank.ts'
+import { contentWords, foldCase } from '../text/words.ts'
 import { answer, type Decision } from './decision.ts'
-import { neutral } from './quote.ts'
-import { mayCall, wasCalled } from './steps.ts'
+import { escapeMarkup } from './quote.ts'
+import { canCall, wasCalled } from './steps.ts'
 
 /** A note to itself, tagged: what the user prefers, what was decided, how things are. */
 export function remember(situation: Situation, what: string): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
-  if (written && !written.failed) return answer('The note is kept.', `Noted: ${neutral(what)}`, ['What do you remember about me?'])
-  if (written || !mayCall(situation, 'react.write'))
-    return answer('I can not keep a note here.', `I could not write a note, but it stays in this conversation: ${neutral(what)}`)
+  if (written && !written.failed) return answer('The note is kept.', `Noted: ${escapeMarkup(what)}`, ['What do you remember about me?'])
+  if (written || !canCall(situation, 'react.write'))
+    return answer('I can not keep a note here.', `I could not write a note, but it stays in this conversation: ${escapeMarkup(what)}`)
   return {
     kind: 'call',
     thinking: 'This is worth keeping, so I write an internal note.',
@@ -28,20 +28,20 @@ export function remember(situation: Situation, what: string): Decision {
 }
 
 function tagOf(what: string): 'P' | 'D' | 'S' {
-  const text = folded(what)
+  const text = foldCase(what)
   if (/\b(?:decid\w+|we (?:use|chose|go with)|entschieden|beschlossen)\b/.test(text)) return 'D'
   return /\b(?:i|my|me|mine|we|our|us|prefer\w*|like\w*|always|never|ich|mein\w*|mir|mich|wir|unser\w*)\b/.test(text) ? 'P' : 'S'
 }
 
 /** From notes, then from what was said, then by searching. */
 export function recall(situation: Situation, about: string): Decision {
-  const known = remembered(situation, about)
+  const known = findRemembered(situation, about)
   if (known !== undefined) return answer('I find it in my notes.', known)
-  if (mayCall(situation, 'react.memsearch') && !wasCalled(situation, 'react.memsearch')) return searchMemory(about)
-  const found = searched(situation)
+  if (canCall(situation, 'react.memsearch') && !wasCalled(situation, 'react.memsearch')) return searchMemory(about)
+  const found = memsearchAnswer(situation)
   if (found !== undefined) return answer('The search found it.', found)
-  const all = segments(situation)
-  if (all.length > 0 && contentWords(withoutAsking(about)).length === 0) return answer('These are my notes.', listOf(all))
+  const all = noteLines(situation)
+  if (all.length > 0 && contentWords(withoutAskingWords(about)).length === 0) return answer('These are my notes.', listOf(all))
   return answer('Nothing is noted.', 'I have no note about that. Say “remember that …” and I will keep it.')
 }
 
@@ -56,25 +56,25 @@ function searchMemory(about: string): Decision {
 }
 
 /** What notes and earlier words say to it, if they do. */
-export function remembered(situation: Situation, about: string): string | undefined {
-  const asked = withoutAsking(about)
-  const noted = segments(situation)
+export function findRemembered(situation: Situation, about: string): string | undefined {
+  const asked = withoutAskingWords(about)
+  const noted = noteLines(situation)
   const said = situation.earlier.filter((text) => !text.trim().endsWith('?'))
   const best = (texts: readonly string[]) =>
-    rank(
+    rankPassages(
       asked,
       texts.map((text, index) => ({ text, headings: [], line: index + 1 })),
     ).filter(({ covers }) => covers >= 0.5)
   const [fromNotes, fromWords] = [best(noted), best(said)]
   if (fromNotes.length > 0) return listOf(fromNotes.slice(0, 3).map(({ passage }) => passage.text))
-  return fromWords[0] ? `You said: “${neutral(fromWords[0].passage.text.replace(/\s+/g, ' ').slice(0, 400))}”` : undefined
+  return fromWords[0] ? `You said: “${escapeMarkup(fromWords[0].passage.text.replace(/\s+/g, ' ').slice(0, 400))}”` : undefined
 }
 
-const asking =
+const askingWords =
   /\b(?:what|do|can|did|have|you|still|remember|recall|know|about|tell|told|said|say|ask|asked|remind|me|my|i|is|are|was|the|weisst|erinnerst|dich|an)\b/gi
-const withoutAsking = (text: string) => text.replace(asking, ' ')
+const withoutAskingWords = (text: string) => text.replace(askingWords, ' ')
 
-const segments = ({ notes, summaries }: Situation): readonly string[] => {
+const noteLines = ({ notes, summaries }: Situation): readonly string[] => {
   const digest = summaries.flatMap((text) => [...text.matchAll(/^- (.+)$/gm)].map(([, line]) => line as string))
   return [...new Set([...notes.flatMap((note) => noteSegments(note).map(({ text }) => text)), ...digest])].filter((text) => text !== '')
 }
@@ -82,10 +82,10 @@ const segments = ({ notes, summaries }: Situation): readonly string[] => {
 const listOf = (texts: readonly string[]) =>
   `I have noted:\n\n${texts
     .slice(-12)
-    .map((text) => `- ${neutral(text)}`)
+    .map((text) => `- ${escapeMarkup(text)}`)
     .join('\n')}`
 
-function searched({ calls }: Situation): string | undefined {
+function memsearchAnswer({ calls }: Situation): string | undefined {
   const body = calls.findLast(({ toolId }) => toolId === 'react.memsearch')?.results[0]?.body
   const payload = parseJson(body?.replace(/^mime: .*\npayload:\n/, ''))
   const hits = isObject(payload) && Array.isArray(payload.hits) ? payload.hits.filter(isObject) : []
@@ -94,6 +94,6 @@ function searched({ calls }: Situation): string | undefined {
     ? undefined
     : `From earlier in our conversation:\n\n${texts
         .slice(0, 3)
-        .map((text) => `- “${neutral(text)}”`)
+        .map((text) => `- “${escapeMarkup(text)}”`)
         .join('\n')}`
 }

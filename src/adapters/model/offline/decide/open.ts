@@ -6,7 +6,7 @@ import { parseTable, type Table } from '../table/csv.ts'
 import { type Passage, passagesOf } from '../text/passages.ts'
 
 /** A document whose words can be looked at. */
-export interface Opened extends Document {
+export interface OpenDocument extends Document {
   readonly passages: readonly Passage[]
   readonly table: Table | undefined
   readonly pages: number | undefined
@@ -16,10 +16,14 @@ export interface Opened extends Document {
   readonly problem: string | undefined
 }
 
-const mostPages = 200
+const maxPages = 200
 
 /** What is in sight of a document, as passages; of a table also as a table. What can not be read says why. */
-export async function openDocument(document: Document, read: ModelRequest['read'], reader: DocumentReader | undefined): Promise<Opened> {
+export async function openDocument(
+  document: Document,
+  read: ModelRequest['read'],
+  reader: DocumentReader | undefined,
+): Promise<OpenDocument> {
   if (isPdf(document)) return openPdf(document, read, reader)
   const { windows } = document
   const text = windows.map((window) => window.text).join('\n')
@@ -27,7 +31,7 @@ export async function openDocument(document: Document, read: ModelRequest['read'
   const total = Math.max(...windows.map((window) => window.total), 0)
   const table = isTable(document) && windows[0]?.first === 1 ? parseTable(text) : undefined
   return {
-    ...closed(document),
+    ...unopened(document),
     passages: table ? rowPassages(table) : windows.flatMap((window) => passagesOf(window.text, { firstLine: window.first })),
     table,
     partial: windows.at(-1)?.next === undefined && windows[0]?.first === 1 ? undefined : { seen, total },
@@ -35,7 +39,7 @@ export async function openDocument(document: Document, read: ModelRequest['read'
   }
 }
 
-const closed = (document: Document): Opened => ({
+const unopened = (document: Document): OpenDocument => ({
   ...document,
   passages: [],
   table: undefined,
@@ -49,18 +53,18 @@ function rowPassages({ rows }: Table): readonly Passage[] {
   return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))
 }
 
-async function openPdf(document: Document, read: ModelRequest['read'], reader: DocumentReader | undefined): Promise<Opened> {
+async function openPdf(document: Document, read: ModelRequest['read'], reader: DocumentReader | undefined): Promise<OpenDocument> {
   const { name, part } = document
-  if (!part) return { ...closed(document), problem: `${name} could not be brought into view` }
-  if (!reader) return { ...closed(document), problem: `nothing here reads PDF, so ${name} stays closed` }
+  if (!part) return { ...unopened(document), problem: `${name} could not be brought into view` }
+  if (!reader) return { ...unopened(document), problem: `nothing here reads PDF, so ${name} stays closed` }
   try {
     const bytes = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64')
-    const { pages, text } = await reader.pdf(bytes, { maxPages: mostPages })
+    const { pages, text } = await reader.pdf(bytes, { maxPages: maxPages })
     const passages = text.flatMap((page, index) => passagesOf(page, { page: index + 1 }))
     const problem = passages.length === 0 ? `${name} has no text in it that could be read: it may be a scan` : undefined
-    return { ...closed(document), passages, pages, problem }
+    return { ...unopened(document), passages, pages, problem }
   } catch (error) {
-    if (error instanceof Failure) return { ...closed(document), problem: `${name}: ${error.message}` }
+    if (error instanceof Failure) return { ...unopened(document), problem: `${name}: ${error.message}` }
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import type { Situation } from '../prompt/situation.ts'
 import { answer, type Decision } from './decision.ts'
-import { neutral } from './quote.ts'
-import type { Wish } from './wish.ts'
+import { escapeMarkup } from './quote.ts'
+import type { Intent } from './wish.ts'
 
 /** How to get a model that knows more than what it is given. */
 export const howToSetModel =
@@ -17,8 +17,8 @@ const abilities = `I am the offline model: no network, no key, nothing learned. 
 ${howToSetModel}`
 
 /** What needs no document: greetings, thanks, what it can do. Undefined when there is work. */
-export function plainWords(wish: Wish, { documents, announced }: Situation): Decision | undefined {
-  const names = documents.filter(({ origin }) => origin === 'attached').map(({ name }) => neutral(name))
+export function cannedReply(wish: Intent, { documents, announced }: Situation): Decision | undefined {
+  const names = documents.filter(({ origin }) => origin === 'attached').map(({ name }) => escapeMarkup(name))
   const about =
     names.length > 0 ? `Ask me about ${names.slice(-3).join(', ')}.` : 'Attach a text, Markdown, CSV or PDF file and ask me about it.'
   const starters = names.length > 0 ? [`Summarise ${names.at(-1)}`, 'Write a report'] : ['What can you do?']
@@ -41,10 +41,10 @@ export function plainWords(wish: Wish, { documents, announced }: Situation): Dec
 }
 
 /** Said plainly, with what would help. */
-export function cannot({ documents }: Situation, request: string): Decision {
-  const unseen = documents.filter(({ mime }) => mime.startsWith('image/')).map(({ name }) => neutral(name))
+export function cannotAnswer({ documents }: Situation, request: string): Decision {
+  const unseen = documents.filter(({ mime }) => mime.startsWith('image/')).map(({ name }) => escapeMarkup(name))
   const pictures = unseen.length > 0 ? ` I can not look at pictures (${unseen.slice(-3).join(', ')}).` : ''
-  const asked = neutral(request.replace(/\s+/g, ' ').slice(0, 120))
+  const asked = escapeMarkup(request.replace(/\s+/g, ' ').slice(0, 120))
   return answer(
     'Nothing in sight answers this.',
     `I can not answer “${asked}”: I am the offline model and know only what is attached, noted or in the knowledge space.${pictures}\n\n${howToSetModel}`,

@@ -1,16 +1,16 @@
-import type { Opened } from './open.ts'
+import type { OpenDocument } from './open.ts'
 
 /** Words of others inside ours: they must not be able to open a channel or to cite. */
-export const neutral = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')
+export const escapeMarkup = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')
 
 /** ` [[S:3]]`, or nothing for what has no number. */
-export const cite = ({ sid }: Pick<Opened, 'sid'>): string => (sid === undefined ? '' : ` [[S:${sid}]]`)
+export const cite = ({ sid }: Pick<OpenDocument, 'sid'>): string => (sid === undefined ? '' : ` [[S:${sid}]]`)
 
-export const quote = (text: string, document: Pick<Opened, 'sid'>): string =>
-  `> ${neutral(text.replace(/\s+/g, ' ').trim())}${cite(document)}`
+export const quote = (text: string, document: Pick<OpenDocument, 'sid'>): string =>
+  `> ${escapeMarkup(text.replace(/\s+/g, ' ').trim())}${cite(document)}`
 
 /** `rows 1–3, 5 and 9`. */
-export function listed(numbers: readonly number[], noun: string): string {
+export function listNumbers(numbers: readonly number[], noun: string): string {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b)
   const runs: [first: number, last: number][] = []
   for (const number of sorted) {

@@ -1,26 +1,28 @@
 import { columnsOf, numbersIn } from '../table/columns.ts'
 import type { Table } from '../table/csv.ts'
 import { averageOf, compare, type Decimal, decimalText, sumOf } from '../table/decimal.ts'
-import { central, rank } from '../text/rank.ts'
+import { centralPassages, rankPassages } from '../text/rank.ts'
 import { contentWords } from '../text/words.ts'
-import type { Opened } from './open.ts'
-import { cite, neutral } from './quote.ts'
+import type { OpenDocument } from './open.ts'
+import { cite, escapeMarkup } from './quote.ts'
 
-const keyPoints = 5
+const maxPoints = 5
 
 /** What documents are about, in their own words, with citations. */
-export function outlineOf(documents: readonly Opened[], about: string, level = '##'): string {
+export function outlineOf(documents: readonly OpenDocument[], about: string, level = '##'): string {
   return documents
     .filter(({ problem }) => problem === undefined)
     .map((document) =>
-      [`${level} ${neutral(document.name)}`, overview(document), points(document, about)].filter((text) => text !== '').join('\n\n'),
+      [`${level} ${escapeMarkup(document.name)}`, overview(document), mainPoints(document, about)]
+        .filter((text) => text !== '')
+        .join('\n\n'),
     )
     .join('\n\n')
 }
 
-export function reportOf(documents: readonly Opened[], about: string): string {
-  const names = documents.map(({ name }) => neutral(name))
-  const problems = documents.flatMap(({ problem }) => (problem === undefined ? [] : [`- ${neutral(problem)}.`]))
+export function reportOf(documents: readonly OpenDocument[], about: string): string {
+  const names = documents.map(({ name }) => escapeMarkup(name))
+  const problems = documents.flatMap(({ problem }) => (problem === undefined ? [] : [`- ${escapeMarkup(problem)}.`]))
   return [
     `# Report on ${names.join(', ')}`,
     'Everything below is taken from the documents themselves, word for word where it is quoted.',
@@ -30,24 +32,27 @@ export function reportOf(documents: readonly Opened[], about: string): string {
   ].join('\n\n')
 }
 
-function overview({ passages, table, pages, partial }: Opened): string {
-  if (table) return `${table.rows.length} rows; columns: ${table.columns.map(neutral).join(', ')}.`
+function overview({ passages, table, pages, partial }: OpenDocument): string {
+  if (table) return `${table.rows.length} rows; columns: ${table.columns.map(escapeMarkup).join(', ')}.`
   const sections = [...new Set(passages.flatMap(({ headings }) => headings.slice(-1)))].slice(0, 12)
   return [
     ...(pages === undefined ? [] : [`${pages} ${pages === 1 ? 'page' : 'pages'}.`]),
-    ...(sections.length > 1 ? [`Sections: ${sections.map(neutral).join(' · ')}.`] : []),
+    ...(sections.length > 1 ? [`Sections: ${sections.map(escapeMarkup).join(' · ')}.`] : []),
     ...(partial ? [`Only ${partial.seen} of ${partial.total} lines were looked at.`] : []),
   ].join(' ')
 }
 
-function points(document: Opened, about: string): string {
+function mainPoints(document: OpenDocument, about: string): string {
   if (document.table) return figures(document.table, document)
-  const wanted = contentWords(about).length > 0 ? rank(about, document.passages).filter(({ covers }) => covers >= 0.5) : []
-  const chosen = wanted.length > 0 ? wanted.slice(0, keyPoints).map(({ passage }) => passage) : central(document.passages, keyPoints)
-  return chosen.map(({ text, page }) => `- “${neutral(text)}”${page === undefined ? '' : ` (page ${page})`}${cite(document)}`).join('\n')
+  const wanted = contentWords(about).length > 0 ? rankPassages(about, document.passages).filter(({ covers }) => covers >= 0.5) : []
+  const chosen =
+    wanted.length > 0 ? wanted.slice(0, maxPoints).map(({ passage }) => passage) : centralPassages(document.passages, maxPoints)
+  return chosen
+    .map(({ text, page }) => `- “${escapeMarkup(text)}”${page === undefined ? '' : ` (page ${page})`}${cite(document)}`)
+    .join('\n')
 }
 
-function figures(table: Table, document: Opened): string {
+function figures(table: Table, document: OpenDocument): string {
   const numeric = columnsOf(table).filter(({ kind }) => kind === 'number')
   if (numeric.length === 0) return `The figures of this table are its rows.${cite(document)}`
   const lines = numeric.map((column) => {
@@ -56,7 +61,7 @@ function figures(table: Table, document: Opened): string {
     const shown = [sumOf(numbers), averageOf(numbers).value, sorted[0] as Decimal, sorted.at(-1) as Decimal].map((value) =>
       decimalText(value),
     )
-    return `| ${neutral(column.name)} | ${shown.join(' | ')} |`
+    return `| ${escapeMarkup(column.name)} | ${shown.join(' | ')} |`
   })
   return [
     '| column | total | average | lowest | highest |',

@@ -1,41 +1,41 @@
 import { isObject, type JsonObject, parseJson } from '../../../../core/json.ts'
 import { toPhysical } from '../../../../core/path/physical.ts'
-import type { Called, Situation } from '../prompt/situation.ts'
-import { rank } from '../text/rank.ts'
+import type { CallRecord, Situation } from '../prompt/situation.ts'
+import { rankPassages } from '../text/rank.ts'
 import { contentWords } from '../text/words.ts'
 import type { Decision } from './decision.ts'
-import type { Opened } from './open.ts'
-import { mayCall } from './steps.ts'
+import type { OpenDocument } from './open.ts'
+import { canCall } from './steps.ts'
 
-const tool = 'react.search_files'
+const searchTool = 'react.search_files'
 const [mostMatches, mostRead] = [12, 3]
 
 /** A text too long to read is searched for what was asked, then read around the best lines. Undefined when that is done or can not be. */
-export function searchText(situation: Situation, document: Opened): Decision | undefined {
+export function searchText(situation: Situation, document: OpenDocument): Decision | undefined {
   const physical = toPhysical(document.path)
-  if (physical === undefined || document.table || !mayCall(situation, tool)) return undefined
-  const done = situation.calls.find(({ toolId, params }) => toolId === tool && params?.root === folderOf(physical))
-  return done ? readAround(situation, document, done) : search(situation, document, physical)
+  if (physical === undefined || document.table || !canCall(situation, searchTool)) return undefined
+  const done = situation.calls.find(({ toolId, params }) => toolId === searchTool && params?.root === folderOf(physical))
+  return done ? readAround(situation, document, done) : startSearch(situation, document, physical)
 }
 
 const folderOf = (physical: string) => physical.slice(0, physical.lastIndexOf('/'))
-const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
 /** By the words that what is in sight does not have: the others would be found everywhere. */
-function search({ request }: Situation, { name, passages }: Opened, physical: string): Decision | undefined {
+function startSearch({ request }: Situation, { name, passages }: OpenDocument, physical: string): Decision | undefined {
   const asked = contentWords(request).filter(({ stem }) => stem.length >= 3)
   const seen = new Set(passages.flatMap(({ text }) => contentWords(text).map(({ stem }) => stem)))
   const unseen = asked.filter(({ stem }) => !seen.has(stem))
-  const words = (unseen.length > 0 ? unseen : asked).slice(0, 8).map(({ text }) => literal(text))
+  const words = (unseen.length > 0 ? unseen : asked).slice(0, 8).map(({ text }) => escapeRegex(text))
   if (words.length === 0) return undefined
   return {
     kind: 'call',
     thinking: `${name} is too long to read at once, so I search it.`,
     notes: `I search ${name}.`,
-    toolId: tool,
+    toolId: searchTool,
     params: {
       root: folderOf(physical),
-      name_regex: `(?:^|/)${literal(name)}$`,
+      name_regex: `(?:^|/)${escapeRegex(name)}$`,
       pattern: `(?i:${words.join('|')})`,
       max_matches: mostMatches,
       max_bytes: 16 * 1024 * 1024,
@@ -43,14 +43,14 @@ function search({ request }: Situation, { name, passages }: Opened, physical: st
   }
 }
 
-function readAround(situation: Situation, { name, path }: Opened, searched: Called): Decision | undefined {
-  const matches = matchesIn(searched)
+function readAround(situation: Situation, { name, path }: OpenDocument, searched: CallRecord): Decision | undefined {
+  const matches = parseMatches(searched)
   const passages = matches.map(({ preview, line }, index) => ({ text: preview, headings: [], line, index }))
-  const items = rank(situation.request, passages)
+  const items = rankPassages(situation.request, passages)
     .slice(0, mostRead)
     .flatMap(({ passage }) => matches[passage.index]?.item ?? [])
   const read = situation.calls.some(({ params }) => JSON.stringify(params?.items) === JSON.stringify(items))
-  if (items.length === 0 || read || !mayCall(situation, 'react.read')) return undefined
+  if (items.length === 0 || read || !canCall(situation, 'react.read')) return undefined
   return {
     kind: 'call',
     thinking: 'The search found lines; I read around them.',
@@ -60,13 +60,13 @@ function readAround(situation: Situation, { name, path }: Opened, searched: Call
   }
 }
 
-interface Match {
+interface SearchMatch {
   readonly line: number
   readonly preview: string
   readonly item: JsonObject
 }
 
-function matchesIn({ results }: Called): readonly Match[] {
+function parseMatches({ results }: CallRecord): readonly SearchMatch[] {
   const payload = parseJson(results[0]?.body.replace(/^mime: .*\npayload:\n/, ''))
   const hits = isObject(payload) && Array.isArray(payload.hits) ? payload.hits.filter(isObject) : []
   return hits

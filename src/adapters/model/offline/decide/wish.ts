@@ -1,7 +1,7 @@
-import { folded } from '../text/words.ts'
+import { foldCase } from '../text/words.ts'
 
 /** What the user wants done, as far as its form tells. */
-export type Wish =
+export type Intent =
   | { readonly kind: 'silence' | 'greeting' | 'thanks' | 'farewell' | 'abilities' | 'date' | 'question' }
   | { readonly kind: 'remember'; readonly what: string }
   | { readonly kind: 'recall'; readonly about: string }
@@ -17,7 +17,7 @@ const report =
 const summary =
   /\b(?:summari[sz]e|summary|sum up|overview|outline|key points|main points|what (?:is|are) (?:it|this|that|they|these|the (?:file|document|text|attachment|pdf)s?) about|what does (?:it|this|the (?:file|document|text|pdf)) say|fasse? .* zusammen|zusammenfassung|worum geht es|uberblick)\b(.*)/is
 
-const plainly: readonly (readonly [RegExp, 'greeting' | 'thanks' | 'farewell' | 'abilities' | 'date'])[] = [
+const fixedPatterns: readonly (readonly [RegExp, 'greeting' | 'thanks' | 'farewell' | 'abilities' | 'date'])[] = [
   [
     /^(?:hi|hello|hey|good (?:morning|afternoon|evening)|hallo|guten (?:morgen|tag|abend)|moin|bonjour|hola|ciao)\b[\s\p{P}]*(?:there|you|daybook)?[\s\p{P}]*$/u,
     'greeting',
@@ -31,13 +31,13 @@ const plainly: readonly (readonly [RegExp, 'greeting' | 'thanks' | 'farewell' | 
   ],
 ]
 
-export function readWish(request: string): Wish {
+export function readIntent(request: string): Intent {
   const said = request.trim()
   if (!/[\p{L}\p{N}]/u.test(said)) return { kind: 'silence' }
-  const text = folded(said)
+  const text = foldCase(said)
   const what = remember.exec(said)?.[1]
   if (what !== undefined && !/\?\s*$/.test(said)) return { kind: 'remember', what: what.trim() }
-  for (const [pattern, kind] of plainly) if (pattern.test(text)) return { kind }
+  for (const [pattern, kind] of fixedPatterns) if (pattern.test(text)) return { kind }
   const recalled = recall.exec(text)
   if (recalled) return { kind: 'recall', about: said.slice(recalled.index) }
   const wanted = report.exec(text)

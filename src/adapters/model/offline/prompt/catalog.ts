@@ -1,7 +1,7 @@
 /** The tools that the system text offers, with the names of their parameters in order. */
-export type Catalog = ReadonlyMap<string, readonly string[]>
+export type ToolCatalog = ReadonlyMap<string, readonly string[]>
 
-export function catalogIn(system: string): Catalog {
+export function parseCatalog(system: string): ToolCatalog {
   const usages = system.matchAll(/^📞 Usage: ([\w-]+(?:\.[\w-]+)+)\(([^)\n]*)\)$/gm)
   return new Map(
     [...usages].map(([, id, names]) => [
@@ -15,4 +15,5 @@ export function catalogIn(system: string): Catalog {
 }
 
 /** The first tool of this name, whatever namespace it lives in. */
-export const toolNamed = (catalog: Catalog, name: string): string | undefined => [...catalog.keys()].find((id) => id.endsWith(`.${name}`))
+export const findTool = (catalog: ToolCatalog, name: string): string | undefined =>
+  [...catalog.keys()].find((id) => id.endsWith(`.${name}`))

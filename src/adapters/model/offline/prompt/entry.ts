@@ -1,7 +1,7 @@
 import type { BinaryPart } from '../../../../core/render/part.ts'
 
 /** One block of the prompt, as far as it can be told from what is shown. */
-export type Entry =
+export type PromptEntry =
   | { readonly kind: 'turn'; readonly turnId: string }
   | { readonly kind: 'said'; readonly how: 'message' | 'followup' | 'steer'; readonly text: string }
   | { readonly kind: 'attached'; readonly name: string; readonly mime: string; readonly path: string }
@@ -12,10 +12,10 @@ export type Entry =
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'summary'; readonly text: string }
   | { readonly kind: 'called'; readonly callId: string; readonly toolId: string; readonly params: string }
-  | Result
+  | ResultEntry
   | { readonly kind: 'noticed'; readonly code: string }
 
-export interface Result {
+export interface ResultEntry {
   readonly kind: 'result'
   readonly form: 'summary' | 'artifact' | 'result' | 'pruned'
   readonly callId: string

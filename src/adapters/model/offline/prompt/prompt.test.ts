@@ -16,7 +16,7 @@ import {
 import { createRenderer } from '../../../../core/render/render.ts'
 import { sourcesTail } from '../../../../core/render/sources-tail.ts'
 import { mergeSources } from '../../../../core/sources/merge.ts'
-import { situationOf } from './situation.ts'
+import { readSituation } from './situation.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 const at = (callId: string, iteration: number, turnId = 'turn_1') => ({ turnId, ts, callId, iteration })
@@ -30,7 +30,7 @@ function situation(drafts: readonly Draft[], options: { sources?: string; system
     now: { utc: ts, timezone: 'UTC' },
   })
   const { parts } = createRenderer().render(timelineOf(drafts), { ...plainOptions('turn_1'), sources: options.sources, announce })
-  return situationOf({ system: options.system ?? '', parts })
+  return readSituation({ system: options.system ?? '', parts })
 }
 
 const asked = [turnHeader('turn_1', ts), userPrompt('turn_1', ts, 'What does lunch cost?')]
@@ -99,7 +99,7 @@ describe('the prompt, read back', () => {
       fc.property(conversations, (steps) => {
         const drafts = steps.flat()
         const { parts } = createRenderer().render(timelineOf(drafts), plainOptions(drafts.at(-1)?.turn_id ?? 't1'))
-        const found = situationOf({ system: '', parts })
+        const found = readSituation({ system: '', parts })
         expect(typeof found.request).toBe('string')
       }),
     )
@@ -108,7 +108,7 @@ describe('the prompt, read back', () => {
   it('never fails on what is no prompt of ours', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 4 }), fc.string(), (texts, system) => {
-        const found = situationOf({ system, parts: texts.map((text) => ({ type: 'text', text })) })
+        const found = readSituation({ system, parts: texts.map((text) => ({ type: 'text', text })) })
         expect(found.announced.roundsLeft).toBe(0)
       }),
     )

@@ -1,9 +1,9 @@
-import type { Entry, Result } from './entry.ts'
-import { foldedIn } from './folded.ts'
+import type { PromptEntry, ResultEntry } from './entry.ts'
+import { parseHidden } from './folded.ts'
 
 /** A round: its call, and what came of it. */
-export interface Round {
-  readonly entries: readonly Entry[]
+export interface RoundEntries {
+  readonly entries: readonly PromptEntry[]
   readonly calls: readonly string[]
 }
 
@@ -15,7 +15,7 @@ const headings =
  * first result on only headings that carry the id of this round's call are believed, and what follows a notice is not read. Only a
  * write to the internal channel leaves a note.
  */
-export function roundIn(text: string, known: readonly string[]): Round {
+export function parseRound(text: string, known: readonly string[]): RoundEntries {
   const calls = [...known]
   const found: RegExpExecArray[] = []
   const internal = /^ *"channel": "internal"/m.test(text.split('\n\n[TOOL RESULT ', 1)[0] ?? '')
@@ -32,17 +32,17 @@ export function roundIn(text: string, known: readonly string[]): Round {
   return { entries, calls }
 }
 
-function entryOf(match: RegExpExecArray, rest: string): readonly Entry[] {
+function entryOf(match: RegExpExecArray, rest: string): readonly PromptEntry[] {
   const [, called, calledTool = '', answered, form, answeringTool = '', note, code, hidden] = match
-  const body = withoutClosingLines(rest.startsWith('\n') ? rest.slice(1) : rest)
+  const body = trimEndLines(rest.startsWith('\n') ? rest.slice(1) : rest)
   if (called !== undefined) return [{ kind: 'called', callId: called, toolId: calledTool, params: body.split('Params:\n')[1] ?? '' }]
-  if (answered !== undefined) return [resultOf(answered, answeringTool, form as Result['form'], body)]
+  if (answered !== undefined) return [resultOf(answered, answeringTool, form as ResultEntry['form'], body)]
   if (note !== undefined) return [{ kind: 'note', text: body }]
   if (code !== undefined) return [{ kind: 'noticed', code }]
-  return hidden === undefined ? [] : (foldedIn(match[0] + rest) ?? [])
+  return hidden === undefined ? [] : (parseHidden(match[0] + rest) ?? [])
 }
 
-function resultOf(callId: string, toolId: string, form: Result['form'], body: string): Result {
+function resultOf(callId: string, toolId: string, form: ResultEntry['form'], body: string): ResultEntry {
   const path = /^(?:logical_path|result_hidden): (.*)/.exec(body)?.[1]
   const rest = body.replace(/^(?:logical_path|result_hidden): .*\n?/, '').replace(/^physical_path: .*\n?/, '')
   const shown = /^mime: .*\nshown below as attachment (\d+) of this round/.exec(rest)?.[1]
@@ -50,7 +50,7 @@ function resultOf(callId: string, toolId: string, form: Result['form'], body: st
 }
 
 /** Blocks are kept apart by empty lines. A pattern would look at every line of a long text again and again. */
-export function withoutClosingLines(text: string): string {
+export function trimEndLines(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--
   return text.slice(0, end)

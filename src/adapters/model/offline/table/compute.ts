@@ -1,11 +1,11 @@
-import { folded } from '../text/words.ts'
+import { foldCase } from '../text/words.ts'
 import { type Column, cellOf, numbersIn } from './columns.ts'
 import type { Row, Table } from './csv.ts'
 import { averageOf, compare, type Decimal, decimalOf, decimalText, sumOf } from './decimal.ts'
 import type { Filter, Query } from './query.ts'
 
 /** What came out, and the rows it rests on. */
-export interface Answer {
+export interface QueryResult {
   /** The number, as digits; undefined when rows are the answer. */
   readonly value: string | undefined
   readonly exact: boolean
@@ -22,19 +22,19 @@ export interface Group {
   readonly rows: readonly Row[]
 }
 
-export function compute(table: Table, query: Query): Answer {
+export function runQuery(table: Table, query: Query): QueryResult {
   const considered = table.rows.filter((row) => query.filters.every((filter) => passes(row, filter)))
   const nothing = { value: undefined, exact: true, considered, rows: considered, groups: [] }
   if (query.groupBy) return { ...nothing, groups: groupsOf(considered, query, query.groupBy) }
-  if (query.best && query.column) return bestRows(considered, query, query.column, nothing)
+  if (query.best && query.column) return topRows(considered, query, query.column, nothing)
   if (query.measure === 'rows') return nothing
-  const { text, exact } = measured(considered, query)
+  const { text, exact } = measure(considered, query)
   return { ...nothing, value: text, exact }
 }
 
 function passes(row: Row, filter: Filter): boolean {
   const cell = cellOf(row, filter.column.index)
-  if (filter.test === 'is') return folded(cell) === folded(filter.value)
+  if (filter.test === 'is') return foldCase(cell) === foldCase(filter.value)
   if (filter.test === 'one of') return filter.value.includes(cell)
   if (filter.test === 'begins') return cell.startsWith(filter.value)
   if (filter.test === 'month') return Number(cell.slice(5, 7)) === filter.value
@@ -44,7 +44,7 @@ function passes(row: Row, filter: Filter): boolean {
   return { more: order > 0, less: order < 0, 'at least': order >= 0, 'at most': order <= 0 }[filter.test]
 }
 
-function measured(rows: readonly Row[], { measure, column }: Pick<Query, 'measure' | 'column'>): { text: string; exact: boolean } {
+function measure(rows: readonly Row[], { measure, column }: Pick<Query, 'measure' | 'column'>): { text: string; exact: boolean } {
   if (!column || measure === 'count' || measure === 'rows') return { text: String(rows.length), exact: true }
   if (measure === 'distinct')
     return { text: String(new Set(rows.map((row) => cellOf(row, column.index)).filter((cell) => cell !== '')).size), exact: true }
@@ -59,7 +59,7 @@ function measured(rows: readonly Row[], { measure, column }: Pick<Query, 'measur
 }
 
 /** Ties belong to the answer: two rows may be the highest. */
-function bestRows(rows: readonly Row[], { best, measure }: Query, column: Column, nothing: Answer): Answer {
+function topRows(rows: readonly Row[], { best, measure }: Query, column: Column, nothing: QueryResult): QueryResult {
   const order = best?.order === 'lowest' ? 1 : -1
   const sorted = rows
     .filter((row) => cellOf(row, column.index) !== '')
@@ -84,7 +84,7 @@ function groupsOf(rows: readonly Row[], query: Query, by: Column): readonly Grou
     if (own) own.push(row)
     else members.set(name, [row])
   }
-  const groups = [...members].map(([name, own]) => ({ name, value: measured(own, query).text, rows: own }))
+  const groups = [...members].map(([name, own]) => ({ name, value: measure(own, query).text, rows: own }))
   const { best } = query
   if (!best) return groups
   const number = ({ value }: Group): Decimal => decimalOf(value) ?? { units: 0n, scale: 0 }

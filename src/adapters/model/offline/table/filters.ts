@@ -1,4 +1,4 @@
-import { contentWords, folded, wordsOf } from '../text/words.ts'
+import { contentWords, foldCase, wordsOf } from '../text/words.ts'
 import { type Column, cellOf } from './columns.ts'
 import type { Table } from './csv.ts'
 import { type Decimal, decimalOf } from './decimal.ts'
@@ -14,26 +14,26 @@ const comparisons: readonly (readonly [RegExp, Extract<Filter, { value: Decimal 
 const months = 'january february march april may june july august september october november december'.split(' ')
 
 /** Which rows a question is about, and its words without those that say so. */
-export function filtersIn(
+export function parseFilters(
   question: string,
   table: Table,
   columns: readonly Column[],
 ): { readonly filters: readonly Filter[]; readonly rest: string } {
-  const text = folded(question)
-  const compared = comparedIn(text, columns)
-  const dated = datedIn(compared.rest, columns)
-  const valued = valuedIn(dated.rest, table, columns)
-  const partly = partlyIn(valued, table, columns)
+  const text = foldCase(question)
+  const compared = parseComparisons(text, columns)
+  const dated = parseDates(compared.rest, columns)
+  const valued = parseValues(dated.rest, table, columns)
+  const partly = parsePartialValues(valued, table, columns)
   return { filters: [...partly.filters, ...dated.filters, ...compared.filters], rest: partly.rest }
 }
 
-interface Found {
+interface FilterMatches {
   readonly filters: readonly Filter[]
   readonly rest: string
 }
 
 /** "revenue above 1,000": the number's column is the one named nearest before it, else after it, else the only one. */
-function comparedIn(text: string, columns: readonly Column[]): Found {
+function parseComparisons(text: string, columns: readonly Column[]): FilterMatches {
   const numeric = columns.filter(({ kind }) => kind === 'number')
   const filters: Filter[] = []
   let rest = text
@@ -41,7 +41,7 @@ function comparedIn(text: string, columns: readonly Column[]): Found {
     const match = new RegExp(`(?:^|[^\\p{L}])(?:${pattern.source})\\s*[€$£]?\\s*(\\d[\\d.,]*\\d|\\d)`, 'u').exec(rest)
     const value = match ? decimalOf(match[1] as string) : undefined
     if (!match || !value) continue
-    const column = nearest(rest, match.index, numeric) ?? (numeric.length === 1 ? numeric[0] : undefined)
+    const column = nearestColumn(rest, match.index, numeric) ?? (numeric.length === 1 ? numeric[0] : undefined)
     if (!column) continue
     filters.push({ column, test, value })
     rest = `${rest.slice(0, match.index)} ${rest.slice(match.index + match[0].length)}`
@@ -49,7 +49,7 @@ function comparedIn(text: string, columns: readonly Column[]): Found {
   return { filters, rest }
 }
 
-function nearest(text: string, at: number, columns: readonly Column[]): Column | undefined {
+function nearestColumn(text: string, at: number, columns: readonly Column[]): Column | undefined {
   const named = (words: string) => {
     const stems = wordsOf(words).map(({ stem }) => stem)
     const place = ({ stems: own }: Column) => Math.max(...own.map((stem) => stems.lastIndexOf(stem)))
@@ -59,7 +59,7 @@ function nearest(text: string, at: number, columns: readonly Column[]): Column |
 }
 
 /** "in 2024", "in March": where there is a column of dates. */
-function datedIn(text: string, columns: readonly Column[]): Found {
+function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   const column = columns.find(({ kind }) => kind === 'date')
   if (!column) return { filters: [], rest: text }
   const [exact] = /\b\d{4}-\d{2}(?:-\d{2})?\b/.exec(text) ?? []
@@ -74,7 +74,7 @@ function datedIn(text: string, columns: readonly Column[]): Found {
 }
 
 /** Values of the table that stand in the question, the longest first. What names a column names no value. */
-function valuedIn(text: string, { rows }: Table, columns: readonly Column[]): Found {
+function parseValues(text: string, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const names = new Set(columns.flatMap(({ stems }) => (stems.length === 1 ? stems : [])))
   const values = columns
     .filter(({ kind }) => kind === 'text')
@@ -86,16 +86,16 @@ function valuedIn(text: string, { rows }: Table, columns: readonly Column[]): Fo
   for (const { column, value } of values) {
     const words = wordsOf(value).map(({ stem }) => stem)
     if (words.length === 0 || (words.length === 1 && names.has(words[0] as string))) continue
-    const found = placeOf(rest, folded(value))
+    const found = findWholeWord(rest, foldCase(value))
     if (found === undefined || filters.some((filter) => filter.column === column && filter.test === 'is')) continue
     filters.push({ column, test: 'is', value })
-    rest = `${rest.slice(0, found)} ${rest.slice(found + folded(value).length)}`
+    rest = `${rest.slice(0, found)} ${rest.slice(found + foldCase(value).length)}`
   }
   return { filters, rest }
 }
 
 /** A word of some values, where none was named whole: "cups" means "Cups, blue" and "Cups, red". */
-function partlyIn({ filters, rest }: Found, { rows }: Table, columns: readonly Column[]): Found {
+function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const taken = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
   const names = new Set(columns.flatMap(({ stems }) => stems))
   for (const { stem, text } of contentWords(rest).filter((word) => word.stem.length >= 3 && !names.has(word.stem))) {
@@ -111,7 +111,7 @@ function partlyIn({ filters, rest }: Found, { rows }: Table, columns: readonly C
 }
 
 /** As whole words; a plural may follow. */
-function placeOf(text: string, value: string): number | undefined {
+function findWholeWord(text: string, value: string): number | undefined {
   for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) {
     const before = text[at - 1] ?? ' '
     const after = text.slice(at + value.length, at + value.length + 2)

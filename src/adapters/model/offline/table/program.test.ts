@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { compute } from './compute.ts'
+import { runQuery } from './compute.ts'
 import { parseTable } from './csv.ts'
-import { programFor } from './program.ts'
+import { writeProgram } from './program.ts'
 import type { Query } from './query.ts'
 import { readQuestion } from './question.ts'
-import { Told, toldOf } from './told.ts'
+import { ProgramResult, toProgramResult } from './told.ts'
 
 const file = [
   'date;region;product;units;revenue',
@@ -32,10 +32,10 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-async function run(query: Query): Promise<Told> {
-  await writeFile(join(folder, 'program.mjs'), programFor(query, places))
+async function run(query: Query): Promise<ProgramResult> {
+  await writeFile(join(folder, 'program.mjs'), writeProgram(query, places))
   await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: folder, env: { OUTPUT_DIR: folder } })
-  return Told.parse(JSON.parse(await readFile(join(folder, places.answer), 'utf8')))
+  return ProgramResult.parse(JSON.parse(await readFile(join(folder, places.answer), 'utf8')))
 }
 
 it.each([
@@ -52,5 +52,5 @@ it.each([
 ])('a program and this model agree: %s', async (question) => {
   const query = readQuestion(question, table)
   if (!query) throw new Error('it is a question for the table')
-  expect(await run(query)).toEqual(toldOf(table, compute(table, query)))
+  expect(await run(query)).toEqual(toProgramResult(table, runQuery(table, query)))
 })

@@ -2,22 +2,22 @@ import type { Decimal } from './decimal.ts'
 import type { Filter, Query } from './query.ts'
 
 /** Where a program finds the table and leaves its answer, as paths below the folder it is given. */
-export interface Places {
+export interface ProgramPaths {
   readonly table: string
   readonly answer: string
 }
 
 /** A program that answers the query over the whole file, however much of it is in sight. It reckons as `compute` does. */
-export function programFor(query: Query, places: Places): string {
+export function writeProgram(query: Query, places: ProgramPaths): string {
   const asked = JSON.stringify({ ...specOf(query), ...places }).replaceAll('<', '\\u003c')
   return `// Answers one question about a table: which rows match, and what they come to.
 const { readFile, writeFile, mkdir } = await import('node:fs/promises')
 const { join, dirname } = await import('node:path')
 const asked = ${asked}
-${body}`
+${programBody}`
 }
 
-const textOf = ({ units, scale }: Decimal) => ({ units: String(units), scale })
+const decimalSpec = ({ units, scale }: Decimal) => ({ units: String(units), scale })
 
 const isDecimal = (value: Filter['value']): value is Decimal => typeof value === 'object' && 'units' in value
 
@@ -25,7 +25,7 @@ function specOf({ measure, column, filters, groupBy, best }: Query) {
   const filterOf = (filter: Filter) => ({
     index: filter.column.index,
     test: filter.test,
-    value: isDecimal(filter.value) ? textOf(filter.value) : filter.value,
+    value: isDecimal(filter.value) ? decimalSpec(filter.value) : filter.value,
   })
   return {
     measure,
@@ -36,7 +36,7 @@ function specOf({ measure, column, filters, groupBy, best }: Query) {
   }
 }
 
-const body = String.raw`const base = globalThis.OUTPUT_DIR ?? process.env.OUTPUT_DIR ?? '.'
+const programBody = String.raw`const base = globalThis.OUTPUT_DIR ?? process.env.OUTPUT_DIR ?? '.'
 
 function records(text, delimiter) {
   const found = []

@@ -1,6 +1,6 @@
 import type { Column } from './columns.ts'
 import type { Decimal } from './decimal.ts'
-import type { NotUnderstood } from './understood.ts'
+import type { UnknownWords } from './understood.ts'
 
 /** What is asked of a table. */
 export interface Query {
@@ -11,7 +11,7 @@ export interface Query {
   readonly groupBy: Column | undefined
   /** Only so many rows or groups: the highest, or the lowest. */
   readonly best: { readonly count: number; readonly order: 'highest' | 'lowest' } | undefined
-  readonly notUnderstood: NotUnderstood
+  readonly notUnderstood: UnknownWords
 }
 
 export type Filter =

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compute } from './compute.ts'
+import { runQuery } from './compute.ts'
 import { parseTable } from './csv.ts'
 import { averageOf, decimalOf, decimalText, sumOf } from './decimal.ts'
 import { readQuestion } from './question.ts'
@@ -20,7 +20,7 @@ const sales = parseTable(
 function answered(question: string) {
   const query = readQuestion(question, sales)
   if (!query) return undefined
-  const { value, rows, groups } = compute(sales, query)
+  const { value, rows, groups } = runQuery(sales, query)
   if (groups.length > 0) return groups.map(({ name, value: own }) => `${name}=${own}`).join(' ')
   return value === undefined ? rows.map(({ number }) => number) : [value, rows.map(({ number }) => number)]
 }
@@ -87,7 +87,7 @@ describe('questions about a table', () => {
       fc.property(fc.string(), fc.string(), (file, question) => {
         const table = parseTable(file)
         const query = readQuestion(question, table)
-        if (query) compute(table, query)
+        if (query) runQuery(table, query)
         expect(table.rows.length).toBeGreaterThanOrEqual(0)
       }),
     )

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import type { Answer } from './compute.ts'
+import type { QueryResult } from './compute.ts'
 import type { Table } from './csv.ts'
 
 /** What is told of an answer: by this model or by a program, which writes it down. */
-export const Told = z.object({
+export const ProgramResult = z.object({
   value: z.string().optional(),
   exact: z.boolean(),
   /** Of the table, of those that match, of those that are the answer. */
@@ -14,11 +14,11 @@ export const Told = z.object({
   shown: z.array(z.object({ number: z.number().int(), line: z.number().int(), raw: z.string() })),
   groups: z.array(z.object({ name: z.string(), value: z.string(), numbers: z.array(z.number().int()) })),
 })
-export type Told = z.infer<typeof Told>
+export type ProgramResult = z.infer<typeof ProgramResult>
 
 const [mostShown, mostNumbers, mostGroups, mostInGroup] = [6, 400, 40, 40]
 
-export function toldOf({ rows: all }: Table, { value, exact, considered, rows, groups }: Answer): Told {
+export function toProgramResult({ rows: all }: Table, { value, exact, considered, rows, groups }: QueryResult): ProgramResult {
   return {
     ...(value !== undefined && { value }),
     exact,

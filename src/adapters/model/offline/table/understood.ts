@@ -2,7 +2,7 @@ import { contentWords, isName, isNumber, type Word, wordsOf } from '../text/word
 import type { Column } from './columns.ts'
 
 /** Words that a question about rows is made of, whatever the table is. */
-const usual = new Set(
+const questionWords = new Set(
   wordsOf(
     'row record entry line table csv data value column list show give find name all each every any sold sell made make came come bought buy paid pay cost ' +
       'ordered placed took got different distinct unique number count total sum amount overall altogether combined per during between than more less greater ' +
@@ -12,10 +12,10 @@ const usual = new Set(
   ).map(({ stem }) => stem),
 )
 
-const german = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus|viele|gibt)\b/i
+const germanWords = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus|viele|gibt)\b/i
 
 /** What a question says that the table does not know. */
-export interface NotUnderstood {
+export interface UnknownWords {
   /** Plain words: they may only be another way to say it. */
   readonly words: readonly string[]
   /** Names and numbers: whoever says one means it. */
@@ -23,11 +23,11 @@ export interface NotUnderstood {
 }
 
 /** `rest` is the question without what was understood as a condition. */
-export function notUnderstood(question: string, rest: string, columns: readonly Column[]): NotUnderstood {
-  const known = new Set([...usual, ...columns.flatMap(({ stems }) => stems)])
+export function findUnknownWords(question: string, rest: string, columns: readonly Column[]): UnknownWords {
+  const known = new Set([...questionWords, ...columns.flatMap(({ stems }) => stems)])
   const left = contentWords(rest).filter(({ stem, text }) => !known.has(stem) && !/^\d{1,2}$/.test(text))
   const [, ...spoken] = wordsOf(question) // a question begins with a capital, whatever it says
-  const capital = new Set(german.test(question) ? [] : spoken.filter(isName).map(({ stem }) => stem)) // German has them everywhere
+  const capital = new Set(germanWords.test(question) ? [] : spoken.filter(isName).map(({ stem }) => stem)) // German has them everywhere
   const named = (word: Word) => isNumber(word) || capital.has(word.stem)
   const asWritten = (word: Word) => spoken.find(({ stem }) => stem === word.stem)?.text ?? word.text
   return {

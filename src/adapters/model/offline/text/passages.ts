@@ -12,7 +12,7 @@ export interface Passage {
 const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*$/
 const item = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/
 const decoration = /^\s*(?:[-=*_]{3,}|\|?[\s:|-]+\||`{3,}.*|<!--.*-->)\s*$/
-const longest = 600
+const maxLength = 600
 
 /** A text, cut where a reader would pause. Empty lines, list items, table rows and headings end a passage; so do sentences. */
 export function passagesOf(
@@ -26,7 +26,7 @@ export function passagesOf(
   function close() {
     if (!open) return
     const under = headings.map(({ text: title }) => title)
-    const lines = open.lines.map(plain)
+    const lines = open.lines.map(collapseSpaces)
     const whole = lines.filter((line) => line !== '').join(' ')
     let [at, line, end] = [0, 0, lines[0]?.length ?? 0]
     for (const sentence of sentencesOf(whole)) {
@@ -44,7 +44,7 @@ export function passagesOf(
     if (marks !== undefined) {
       close()
       while ((headings.at(-1)?.level ?? 0) >= marks.length) headings.pop()
-      headings.push({ level: marks.length, text: plain(title) })
+      headings.push({ level: marks.length, text: collapseSpaces(title) })
       continue
     }
     if (line.trim() === '' || decoration.test(line)) {
@@ -61,26 +61,26 @@ export function passagesOf(
   return passages
 }
 
-const plain = (text: string): string => text.replace(/\s+/g, ' ').trim()
+const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** A full stop ends a sentence when something new begins after it; never in the middle of a number or after a lone letter. */
-const ends = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])/u
+const sentenceEnd = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])/u
 const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|approx|bzw|e\.g|i\.e|z\.B)\.$/u
 
 export function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = []
-  for (const piece of text.split(ends)) {
+  for (const piece of text.split(sentenceEnd)) {
     const before = sentences.at(-1)
     if (before !== undefined && abbreviation.test(before)) sentences[sentences.length - 1] = `${before} ${piece}`
     else if (piece.trim() !== '') sentences.push(piece.trim())
   }
-  return sentences.flatMap(inPieces)
+  return sentences.flatMap(splitLong)
 }
 
 /** What has no sentences is cut between words. */
-function inPieces(sentence: string): readonly string[] {
-  if (sentence.length <= longest) return [sentence]
-  const at = sentence.lastIndexOf(' ', longest)
-  const cut = at > longest / 2 ? at : longest
-  return [sentence.slice(0, cut).trim(), ...inPieces(sentence.slice(cut).trim())]
+function splitLong(sentence: string): readonly string[] {
+  if (sentence.length <= maxLength) return [sentence]
+  const at = sentence.lastIndexOf(' ', maxLength)
+  const cut = at > maxLength / 2 ? at : maxLength
+  return [sentence.slice(0, cut).trim(), ...splitLong(sentence.slice(cut).trim())]
 }

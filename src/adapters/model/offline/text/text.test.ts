@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { passagesOf, sentencesOf } from './passages.ts'
-import { central, rank } from './rank.ts'
+import { centralPassages, rankPassages } from './rank.ts'
 
 const handbook = [
   '# Handbook',
@@ -19,7 +19,7 @@ const handbook = [
   '',
   'Am Samstag öffnen wir um 10 Uhr. 日曜日は休みです。月曜日は九時に開きます。',
 ].join('\n')
-const best = (question: string) => rank(question, passagesOf(handbook))[0]?.passage
+const best = (question: string) => rankPassages(question, passagesOf(handbook))[0]?.passage
 
 describe('finding a passage', () => {
   it.each([
@@ -35,8 +35,8 @@ describe('finding a passage', () => {
   })
 
   it('finds nothing where nothing is', () => {
-    expect(rank('zebra', passagesOf(handbook))).toEqual([])
-    expect(rank('what is the', passagesOf(handbook))).toEqual([])
+    expect(rankPassages('zebra', passagesOf(handbook))).toEqual([])
+    expect(rankPassages('what is the', passagesOf(handbook))).toEqual([])
   })
 
   it('every passage is in the text, word for word', () => {
@@ -60,6 +60,9 @@ describe('finding a passage', () => {
     const passages = passagesOf(
       'The kettle boils water fast. Cats sleep. The kettle has a water gauge. Rain. The water in the kettle stays hot.',
     )
-    expect(central(passages, 2).map(({ text }) => text)).toEqual(['The kettle boils water fast.', 'The water in the kettle stays hot.'])
+    expect(centralPassages(passages, 2).map(({ text }) => text)).toEqual([
+      'The kettle boils water fast.',
+      'The water in the kettle stays hot.',
+    ])
   })
 })

@@ -1,5 +1,5 @@
 /** Words that say nothing about what a sentence is about: English, German, and what questions are made of. */
-const common = new Set(
+const stopWords = new Set(
   (
     'a an and any are as at be been being but by can could did do does for from had has have how i if in into is it its just me my of on or our ' +
     'please shall she he should so some than that the their them then there these they this those to was we were what when where which who whom whose why ' +
@@ -17,10 +17,10 @@ export interface Word {
   readonly text: string
 }
 
-const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
+const unspacedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
 /** Letters without accents and case. */
-export const folded = (text: string): string =>
+export const foldCase = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -30,7 +30,7 @@ export const folded = (text: string): string =>
 /** The words of a text, and pairs of signs where a script has no spaces between words. */
 export function wordsOf(text: string): readonly Word[] {
   return [...text.normalize('NFC').matchAll(/\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}\p{N}]+/gu)].flatMap(([found]) => {
-    if (!unspaced.test(found)) return [{ stem: stemOf(folded(found)), text: found }]
+    if (!unspacedScript.test(found)) return [{ stem: stemOf(foldCase(found)), text: found }]
     const signs = [...found]
     if (signs.length === 1) return [{ stem: found, text: found }]
     return signs.slice(1).map((sign, index) => ({ stem: `${signs[index]}${sign}`, text: `${signs[index]}${sign}` }))
@@ -38,7 +38,7 @@ export function wordsOf(text: string): readonly Word[] {
 }
 
 /** Only those that say what it is about. */
-export const contentWords = (text: string): readonly Word[] => wordsOf(text).filter(({ text: word }) => !common.has(folded(word)))
+export const contentWords = (text: string): readonly Word[] => wordsOf(text).filter(({ text: word }) => !stopWords.has(foldCase(word)))
 
 /** Endings that the same word takes in another sentence. Light on purpose: two words must not become one. */
 function stemOf(word: string): string {
