@@ -1,4 +1,4 @@
-import { type CostScript, costsOf, scriptedCalls } from '../test/support/cost-script.ts'
+import { type CostScript, costsOf, scriptedCalls } from '../test/support/prompts/cost-script.ts'
 
 const usual: CostScript = {
   turns: 20,

@@ -1,15 +1,15 @@
 import { planSnapshot } from '../src/core/block/index.ts'
 import { readActionKeys, scanActionKeys } from '../src/core/decision/action-keys.ts'
 import { checkCall } from '../src/core/decision/check-call.ts'
-import { isSameAnswer } from '../src/core/decision/equivalent.ts'
 import { readDecision } from '../src/core/decision/read.ts'
-import { currentPlan } from '../src/core/plan/open.ts'
+import { isSameAnswer } from '../src/core/decision/same-answer.ts'
+import { currentPlan } from '../src/core/plan/plans.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
 import { assignIds } from '../src/core/timeline/enter.ts'
 import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { minute, rounds } from '../src/testing/blocks.ts'
-import { decided } from '../test/support/responses.ts'
-import { someTools } from '../test/support/signatures.ts'
+import { decided } from '../test/support/decisions/responses.ts'
+import { someTools } from '../test/support/decisions/signatures.ts'
 
 /** What deciding costs in every round: little beside parsing the JSON, and nothing that grows with the conversation. */
 export async function bench(): Promise<void> {

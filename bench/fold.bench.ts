@@ -1,14 +1,14 @@
+import { planCompaction } from '../src/core/compaction/compaction.ts'
 import { finishCompaction } from '../src/core/compaction/finish.ts'
-import { planCompaction } from '../src/core/compaction/plan.ts'
-import { createEstimator } from '../src/core/estimate/estimator.ts'
+import { createEstimator } from '../src/core/estimate/estimate.ts'
 import { createMeter } from '../src/core/estimate/meter.ts'
-import { planExpiry } from '../src/core/expiry/plan.ts'
+import { roughTokens } from '../src/core/estimate/tokens.ts'
+import { planExpiry } from '../src/core/expiry/expiry.ts'
 import { defaultExpirySettings } from '../src/core/expiry/settings.ts'
 import { createRenderer } from '../src/core/render/render.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
 import { assignIds } from '../src/core/timeline/enter.ts'
 import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
-import { roughTokens } from '../src/core/tokens.ts'
 import { completion, minute, rounds } from '../src/testing/blocks.ts'
 
 /** What folding costs: nothing while nothing is folded, and as much as there is to fold when it is. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMemoryBlobs } from '../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../src/adapters/clock/system.ts'
-import { createMemoryStore } from '../src/adapters/store/memory.ts'
+import { createMemoryStore } from '../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../src/agent/agent.ts'
 import type { ModelEvent } from '../src/core/model-event.ts'
 import type { Model, ModelRequest } from '../src/ports/model.ts'

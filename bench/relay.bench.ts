@@ -135,7 +135,7 @@ async function idle(url: string, child: ChildProcess): Promise<void> {
 /** From nothing to a server that answers, with its code read from disk and a new database. */
 async function ready(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-ready-'))
-  const script = join(import.meta.dirname, '../test/support/serve-child.ts')
+  const script = join(import.meta.dirname, '../test/support/crash/serve-child.ts')
   const times: number[] = []
   for (let repeat = 0; repeat < 3; repeat++) {
     const began = performance.now()

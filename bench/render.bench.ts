@@ -13,7 +13,7 @@ import {
 import { createRenderer, type RenderOptions } from '../src/core/render/render.ts'
 import type { Slice } from '../src/core/render/slice.ts'
 import { sourcesTail } from '../src/core/render/sources-tail.ts'
-import type { SourcePool } from '../src/core/sources/merge.ts'
+import type { SourcePool } from '../src/core/sources/pool.ts'
 import type { SourceRow } from '../src/core/sources/source.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
 import { assignIds } from '../src/core/timeline/enter.ts'

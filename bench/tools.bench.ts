@@ -2,7 +2,7 @@ import { artifactContent, artifactDigest, type Draft } from '../src/core/block/i
 import { blockOrigin, call, header, prompt, result } from '../src/testing/blocks.ts'
 import { createReadTool } from '../src/tools/react/read.ts'
 import { hasReference } from '../src/tools/references/find.ts'
-import { toolFixture } from '../test/support/tool-stage.ts'
+import { toolFixture } from '../test/support/tool-fixture.ts'
 import { median, timed } from './measure.ts'
 
 const BLOCKS = 10_000

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { effectiveSettings, environmentLayer } from './config.ts'
 import { localScope } from './core/scope.ts'
-import { createTestJournal, publishTurn, relsOf } from './testing/conformance/workspace-kit.ts'
+import { createTestJournal, publishTurn, relsOf } from './testing/conformance/workspace-fixture.ts'
 import { openStore, openWorkspaces } from './wiring.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-wiring-'))

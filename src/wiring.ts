@@ -13,13 +13,13 @@ import { createHosting } from './adapters/hosting/hosting.ts'
 import { cacheRulesOf } from './adapters/model/cache-rules.ts'
 import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
-import { makeFolder } from './adapters/store/make-folder.ts'
-import { createMemoryStore } from './adapters/store/memory.ts'
-import { createCustomWorkspaces } from './adapters/workspace/custom.ts'
+import { createMemoryStore } from './adapters/store/memory/store.ts'
+import { makeFolder } from './adapters/store/sqlite/make-folder.ts'
+import { createCustomWorkspaces } from './adapters/workspace/custom/custom.ts'
 import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
-import { createOwner } from './agent/conversation.ts'
+import { createOwner } from './agent/conversation/conversation.ts'
 import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import type { BlobRef } from './core/block/index.ts'
@@ -74,7 +74,7 @@ export async function openStore(settings: Pick<Settings, 'data'>): Promise<Conve
     const message = `conversations can not be kept in ${settings.data} (${errorMessage(error)}): choose another folder with --data`
     throw new Failure('store.failed', message, { cause: error })
   }
-  const { createSqliteStore } = await import('./adapters/store/sqlite.ts') // most agents are made without it
+  const { createSqliteStore } = await import('./adapters/store/sqlite/store.ts') // most agents are made without it
   return createSqliteStore({ ...storePaths(settings), clock: createSystemClock() })
 }
 
@@ -135,7 +135,7 @@ export async function openWorkspaces(
     removeFiles: (folder: string) => rm(join(root, folder), { recursive: true, force: true }),
   }
   if (settings.workspace === 'custom') return createCustomWorkspaces({ ...folders, blobs })
-  const { createGitWorkspaces } = await import('./adapters/workspace/git.ts')
+  const { createGitWorkspaces } = await import('./adapters/workspace/git/git.ts')
   const { workspaceRemote: remote } = settings
   return createGitWorkspaces({ ...folders, root, ...(remote !== undefined && { remote }) })
 }

@@ -6,14 +6,15 @@ import { expect, it } from 'vitest'
 const mayImport: Record<string, readonly string[]> = {
   core: [],
   ports: ['core'],
-  adapters: ['core', 'ports'], // and each adapter folder is a room of its own
+  adapters: ['core', 'ports'], // an adapter folder may not import another one
+  offline: ['core', 'ports'],
   tools: ['core', 'ports'],
   agent: ['core', 'ports', 'tools'],
   client: ['core'],
-  testing: ['core', 'ports', 'adapters', 'tools', 'agent'], // shipped: scripted model, harness, conformance
+  testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // shipped: scripted model, harness, conformance
   server: ['core', 'agent'],
   'config.ts': ['core'],
-  'wiring.ts': ['core', 'ports', 'adapters', 'tools', 'agent', 'config.ts'],
+  'wiring.ts': ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts'],
   'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // the door fills defaults
   cli: ['core', 'agent', 'client', 'server', 'config.ts', 'wiring.ts'],
 }

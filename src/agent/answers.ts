@@ -1,4 +1,4 @@
-import type { TurnResult } from './finish.ts'
+import type { TurnResult } from './turn/finish.ts'
 
 /** Who waits for which turn: whoever said something wants the result of the turn that took it in. */
 export interface ResultsByEvent {

@@ -1,4 +1,5 @@
 import type { PromptView } from '../core/api/prompt.ts'
+import { roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { parseConversationKey, type Scope } from '../core/scope.ts'
@@ -9,7 +10,6 @@ import { forkBundle } from '../core/timeline/fork.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import { waitingFollowups } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
-import { roughTokens } from '../core/tokens.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
 
@@ -18,7 +18,7 @@ export type { ConversationInfo as ConversationHead } from '../ports/store.ts'
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Bookkeeping, readUsageReport, type UsageReport } from './bookkeeping.ts'
-import type { ReplayParts } from './replay/stage.ts'
+import type { ReplayParts } from './replay/setup.ts'
 
 /** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */
 export interface Archive {

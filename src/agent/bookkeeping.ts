@@ -1,9 +1,9 @@
-import type { JournalEntry } from '../core/cache/calls.ts'
-import { type CacheReport, cacheReport } from '../core/cache/ledger.ts'
+import { type CacheReport, cacheReport } from '../core/cache/cache-report.ts'
+import type { JournalEntry } from '../core/cache/recorded-calls.ts'
 import type { RulesOf } from '../core/cache/rules.ts'
-import { type CostReport, costReport } from '../core/cost/ledger.ts'
+import { type CostReport, costReport } from '../core/cost/cost.ts'
 import type { ChargeOf } from '../core/cost/price.ts'
-import type { TokenCounter } from '../core/tokens.ts'
+import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { ConversationStore } from '../ports/store.ts'
 
 /** What providers charge and how they cache. Without it tokens are still counted. */

@@ -1,5 +1,5 @@
-import { planExpiry } from '../core/expiry/plan.ts'
-import type { Turn } from './turn.ts'
+import { planExpiry } from '../core/expiry/expiry.ts'
+import type { Turn } from './turn/turn.ts'
 
 /** Folds old content away when the provider's cache has gone cold anyway. Planned before each render; usually there is nothing to do. */
 export function expireOldContent(turn: Turn): Promise<void> | undefined {

@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../core/model-event.ts'
-import { forAwait } from './for-each-of.ts'
+import { forAwait } from './model-call/fast-for-await.ts'
 import type { Activity } from './phase.ts'
 
 export interface StreamHandlers<Heard> {

@@ -4,7 +4,7 @@ import { toPhysical } from '../core/path/physical.ts'
 import { parseConversationKey } from '../core/scope.ts'
 import type { Hosting } from '../ports/hosting.ts'
 import { rejectionFailure } from '../tools/attachments/ingest.ts'
-import type { Turn } from './turn.ts'
+import type { Turn } from './turn/turn.ts'
 
 type Host = Pick<Turn, 'hosting' | 'conversationId' | 'turnId' | 'onProblem'>
 

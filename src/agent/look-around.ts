@@ -1,6 +1,6 @@
 import { Failure } from '../core/failure.ts'
-import type { Progress } from './progress.ts'
-import type { Turn } from './turn.ts'
+import type { Progress } from './turn/progress.ts'
+import type { Turn } from './turn/turn.ts'
 
 /** How the workspace stands as the round begins. What can not be looked at is not announced: the tools will say what is wrong with it. */
 export async function refreshWorkspaceFacts(turn: Turn, progress: Progress): Promise<Progress> {

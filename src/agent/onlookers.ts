@@ -1,5 +1,5 @@
 import type { AgentParts } from './agent.ts'
-import type { AgentContext } from './conversation.ts'
+import type { AgentContext } from './conversation/conversation.ts'
 
 /** Functions of the application's own that are told what happens. None of them can change it: what one throws ends here. */
 export function safeCallbacks({

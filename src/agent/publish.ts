@@ -6,7 +6,7 @@ import { blockAt, blocksOfTurn, type Timeline } from '../core/timeline/timeline.
 import { summarisedTurns } from '../core/timeline/turns.ts'
 import type { PublishOutcome } from '../ports/workspace.ts'
 import { historyOf } from '../tools/artifacts/history.ts'
-import type { Turn } from './turn.ts'
+import type { Turn } from './turn/turn.ts'
 
 /** What a turn leaves of its files, and what went wrong with that. */
 export interface PublishResult {

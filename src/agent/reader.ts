@@ -2,8 +2,8 @@ import type { Notice } from '../core/block/index.ts'
 import { collectChannels, type ReceivedChannel } from '../core/decision/response.ts'
 import type { ChannelEvent } from '../core/stream/channel.ts'
 import { createChannelParser } from '../core/stream/channel-parser.ts'
-import type { ReadOptions } from './listen.ts'
-import { createLiveOutput, type LiveOutput } from './showing.ts'
+import { createLiveOutput, type LiveOutput } from './model-call/live-output.ts'
+import type { ReadOptions } from './model-call/read-response.ts'
 
 /** Cuts a response into channels while it is written, and has it shown. */
 export interface ChannelReader {

@@ -1,13 +1,13 @@
 import { type Block, readNotice } from '../core/block/index.ts'
 import { remainingRounds } from '../core/budget.ts'
-import { afterAcceptedRound, afterRejectedResponse, afterToolRefusal } from '../core/decision/repairs.ts'
+import { afterAcceptedRound, afterRejectedResponse, afterToolRefusal } from '../core/decision/limits.ts'
 import { spendRound } from '../core/decision/wrap-up.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import type { Change } from '../core/timeline/change.ts'
-import type { TurnEntries } from './entries.ts'
-import { applyEvent } from './fold.ts'
-import { nextRound, type Progress } from './progress.ts'
+import type { TurnEntries } from './conversation/history.ts'
 import type { AgentSettings } from './settings.ts'
+import { applyEvent } from './turn/incoming-events.ts'
+import { nextRound, type Progress } from './turn/progress.ts'
 
 /**
  * How far a turn had come, read off its own entries: whoever takes it up must know what the process knew that died. Each entry

@@ -1,7 +1,7 @@
 import { createCitationRewriter } from '../core/citations/replace.ts'
 import { sourcesBySid } from '../core/sources/select.ts'
-import type { LaneDelta } from '../core/stream/lanes-delta.ts'
-import type { Turn } from './turn.ts'
+import type { LaneDelta } from '../core/stream/lane.ts'
+import type { Turn } from './turn/turn.ts'
 
 /** An answer that no lane has shown: said at once, with its citations drawn. Of the attempts at a round the highest counts. */
 export function emitAnswer(turn: Turn, iteration: number, answer: string, attempt = 0): void {

@@ -1,11 +1,11 @@
 import { type Draft, notice, type Place } from '../core/block/index.ts'
 import { isContextOverflow } from '../core/compaction/overflow.ts'
-import type { FallbackReason } from '../core/decision/last-words.ts'
-import { truncate } from '../core/decision/violation.ts'
+import type { FallbackReason } from '../core/decision/fallback-answer.ts'
+import { truncate } from '../core/decision/violations.ts'
 import type { ServiceError, ServiceErrorKind } from '../core/model-event.ts'
-import type { ModelCall } from './ask.ts'
-import type { ForcedEnd } from './finish.ts'
-import { responseReceived } from './response.ts'
+import type { ModelCall } from './model-call/call-model.ts'
+import { responseReceived } from './model-call/response.ts'
+import type { ForcedEnd } from './turn/finish.ts'
 
 const maxMessageLength = 300
 

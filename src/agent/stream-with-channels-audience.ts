@@ -5,7 +5,7 @@ import {
   StreamPolicyViolation,
   type StreamProblem,
   type Subscriber,
-} from './stream-with-channels-contract.ts'
+} from './stream-with-channels/types.ts'
 
 /** Everyone who listens to a stream. None of them can harm another, or the stream; a StreamPolicyViolation is thrown on. */
 export interface StreamListeners {

@@ -2,8 +2,8 @@ import { errorMessage } from '../core/failure.ts'
 import { describeIssues } from '../core/standard-schema.ts'
 import { stripFence } from '../core/stream/fence.ts'
 import { parseModelJson } from '../core/stream/json-parse.ts'
-import type { ChannelResult, ParsedPayload } from './stream-with-channels-contract.ts'
-import type { ChannelLane } from './stream-with-channels-lane.ts'
+import type { ChannelLane } from './stream-with-channels/channel.ts'
+import type { ChannelResult, ParsedPayload } from './stream-with-channels/types.ts'
 
 const structured: ReadonlySet<string> = new Set(['json', 'yaml', 'xml', 'html', 'mermaid'])
 

@@ -1,7 +1,7 @@
 import type { SourceRow } from '../core/sources/source.ts'
-import type { Chat } from './chat-deeds.ts'
+import type { Chat } from './chat/chat-commands.ts'
+import { timelineIfExists } from './conversation-client.ts'
 import { plainLine } from './plain-text.ts'
-import { timelineIfExists } from './shelf.ts'
 import type { TurnPrinter } from './turn-printer.ts'
 
 const turnsShown = 3

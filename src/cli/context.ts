@@ -4,7 +4,7 @@ import { createClient } from '../client/client.ts'
 import { type EffectiveSettings, effectiveSettings, environmentLayer, fileLayer, type Settings, type SettingsLayer } from '../config.ts'
 import { errorMessage } from '../core/failure.ts'
 import { importConfiguration, openArchive } from '../wiring.ts'
-import { type ConversationClient, localConversationClient, remoteConversationClient } from './shelf.ts'
+import { type ConversationClient, localConversationClient, remoteConversationClient } from './conversation-client.ts'
 import { type Style, styleFor } from './style.ts'
 import type { Terminal } from './terminal.ts'
 

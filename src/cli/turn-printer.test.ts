@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { weather } from '../../test/support/cast.ts'
+import { weather } from '../../test/support/scenario-tools.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { createHarness } from '../testing/harness.ts'
 import { answers, calls } from '../testing/scripted-model.ts'

@@ -7,8 +7,8 @@ import type {
   NewConversation,
 } from '../core/api/conversation.ts'
 import type { FileList } from '../core/api/file.ts'
-import type { CostView } from '../core/api/ledger.ts'
 import type { PromptView } from '../core/api/prompt.ts'
+import type { CostView } from '../core/api/report.ts'
 import type { FeedbackBody, StopAccepted, TurnAccepted, TurnSubmission } from '../core/api/turn.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { SourceRow } from '../core/sources/source.ts'

@@ -1,9 +1,9 @@
 export type { ConversationSummary } from '../core/api/conversation.ts'
 export type { EventFormat, NativeFrame } from '../core/api/event.ts'
 export type { FileSummary } from '../core/api/file.ts'
-export type { CostView as LedgerView } from '../core/api/ledger.ts'
 export type { ProblemBody } from '../core/api/problem.ts'
 export type { PromptPart, PromptView } from '../core/api/prompt.ts'
+export type { CostView as LedgerView } from '../core/api/report.ts'
 export type { TurnAccepted } from '../core/api/turn.ts'
 export type { Block, BlockType, Digest, Meta } from '../core/block/index.ts'
 export type { TurnEvent } from '../core/event.ts'
@@ -26,4 +26,4 @@ export {
   type ToolStep,
   type TurnView,
 } from './view/conversation-view.ts'
-export { foldEvent } from './view/view.ts'
+export { foldEvent } from './view/fold-event.ts'

@@ -1,5 +1,5 @@
 import type { ServiceError } from './model-event.ts'
-import type { LaneDelta } from './stream/lanes-delta.ts'
+import type { LaneDelta } from './stream/lane.ts'
 import type { Change } from './timeline/change.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { BlobRef } from '../core/block/index.ts'
 import type { ModelEvent } from '../core/model-event.ts'
-import type { Part } from '../core/render/part.ts'
+import type { Part } from '../core/render/types.ts'
 
 /** Who is asking: it decides the model, the price line and what a person debugging sees. */
 export type ModelRole = 'decision' | 'gate' | 'compaction'

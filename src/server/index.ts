@@ -1,5 +1,5 @@
 export type { BearerSettings, TokenKey } from './auth/bearer.ts'
-export type { ServerParts } from './context.ts'
+export type { ServerParts } from './handler.ts'
 export { createLog, type Log, noLog } from './log.ts'
 export { createMetrics, type Metrics } from './metrics.ts'
 export { metricsHelp, observe } from './observe.ts'

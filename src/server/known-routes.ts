@@ -1,4 +1,4 @@
-import type { App } from './context.ts'
+import type { App } from './handler.ts'
 
 /** Which methods a path is known by. */
 export type MethodLookup = (path: string) => ReadonlySet<string>

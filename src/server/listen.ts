@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { getRequestListener as RequestListener } from '@hono/node-server'
-import type { App } from './context.ts'
+import type { App } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
 import type { Log } from './log.ts'
 import { problemOf, type RequestCode, RequestProblem } from './problem.ts'

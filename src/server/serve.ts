@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { createApp } from './app.ts'
 import { createBearerAuth } from './auth/bearer.ts'
 import { createLocalAuth } from './auth/local.ts'
-import type { ServerParts } from './context.ts'
+import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
 
 export interface RunningServer {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { weather } from '../../test/support/cast.ts'
-import { answered, closeServers, openServer, viewWhen } from '../../test/support/server-stage.ts'
+import { weather } from '../../test/support/scenario-tools.ts'
+import { answered, closeServers, openServer, viewWhen } from '../../test/support/server-fixture.ts'
 import { answers, calls, type Reply } from '../testing/scripted-model.ts'
 
 afterEach(closeServers)

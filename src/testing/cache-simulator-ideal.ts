@@ -1,5 +1,5 @@
-import type { TokenCounter } from '../core/tokens.ts'
-import { type Bill, billFor, createSegmenter, type ModelCall, sumBills } from './cache-simulator-bill.ts'
+import type { TokenCounter } from '../core/estimate/tokens.ts'
+import { type Bill, billFor, createSegmenter, type ModelCall, sumBills } from './cache-bills.ts'
 import { createPrefixTree, walkPrefixes } from './cache-simulator-tree.ts'
 
 export interface LayeredCall extends ModelCall {

@@ -1,5 +1,5 @@
-import type { TokenCounter } from '../core/tokens.ts'
-import { type Bill, billFor, createSegmenter, type ModelCall, runningTotals, type Segment } from './cache-simulator-bill.ts'
+import type { TokenCounter } from '../core/estimate/tokens.ts'
+import { type Bill, billFor, createSegmenter, type ModelCall, runningTotals, type Segment } from './cache-bills.ts'
 import { createPrefixTree, type PrefixNode, walkPrefixes } from './cache-simulator-tree.ts'
 
 const maxMarks = 4

@@ -1,4 +1,4 @@
-import type { Segment } from './cache-simulator-bill.ts'
+import type { Segment } from './cache-bills.ts'
 
 /** Prefixes that share their beginning share nodes: a prefix is one node, whoever sent it and however often. */
 export interface PrefixNode {

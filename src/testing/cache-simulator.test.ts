@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Part } from '../core/render/part.ts'
+import type { Part } from '../core/render/types.ts'
+import { rates } from './cache-bills.ts'
 import { createCacheSimulator } from './cache-simulator.ts'
-import { rates } from './cache-simulator-bill.ts'
 import { idealBill, uncachedBill } from './cache-simulator-ideal.ts'
 
 /** One token per character: bills can be read off the texts. */

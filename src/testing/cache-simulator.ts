@@ -1,5 +1,5 @@
-import type { TokenCounter } from '../core/tokens.ts'
-import type { Bill, ModelCall } from './cache-simulator-bill.ts'
+import type { TokenCounter } from '../core/estimate/tokens.ts'
+import type { Bill, ModelCall } from './cache-bills.ts'
 import { createMarkCache } from './cache-simulator-marks.ts'
 import { createPrefixCache } from './cache-simulator-prefix.ts'
 

@@ -6,7 +6,7 @@ export { describeFiles } from './conformance/files.ts'
 export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
 export { describeWorkspaces } from './conformance/workspace.ts'
-export type { WorkspaceFixture as WorkspaceHouse } from './conformance/workspace-kit.ts'
+export type { WorkspaceFixture as WorkspaceHouse } from './conformance/workspace-fixture.ts'
 export {
   type FakeProvider,
   type FakeProviderName,

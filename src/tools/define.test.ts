@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import { faulty } from '../../test/support/cast.ts'
+import { faulty } from '../../test/support/scenario-tools.ts'
 import { codesOf, noticesOf } from '../../test/support/told.ts'
 import type { StandardSchemaV1 } from '../core/standard-schema.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'

@@ -1,5 +1,5 @@
 import { isObject } from '../core/json.ts'
-import { redact } from '../core/secrets.ts'
+import { redact } from '../core/redact.ts'
 import { withGracePeriod } from './left-behind.ts'
 import { failed } from './outcome.ts'
 import { isThenable } from './thenable.ts'

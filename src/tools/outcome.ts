@@ -1,5 +1,5 @@
 import { isObject, type Json, maximumJsonDepth } from '../core/json.ts'
-import { redact } from '../core/secrets.ts'
+import { redact } from '../core/redact.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
 /** What `run` may return: the envelope of the seeds, an outcome made below, or anything that JSON can hold. */

@@ -10,7 +10,7 @@ import {
   toolResult,
 } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
-import { scrubBase64 } from '../core/render/scrub.ts'
+import { scrubBase64 } from '../core/render/redact.ts'
 import { declaresFiles } from './artifacts/declared.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 
 /** A place on disk for one database and its blobs. */
 export interface Place {

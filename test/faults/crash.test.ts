@@ -6,7 +6,7 @@ import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { applyChange } from '../../src/core/timeline/apply.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
-import { journalOf } from '../../src/testing/conformance/store-kit.ts'
+import { journalOf } from '../../src/testing/conformance/store-fixture.ts'
 import { acknowledged, codeCache, newPlace, openPlace, type Place, startWriter } from './children.ts'
 import { blockNumber } from './contents.ts'
 

@@ -4,9 +4,17 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { prompt } from '../../src/testing/blocks.ts'
-import { appended, compacted, journalOf, opened, owner, visibleIds, writeConversation } from '../../src/testing/conformance/store-kit.ts'
+import {
+  appended,
+  compacted,
+  journalOf,
+  opened,
+  owner,
+  visibleIds,
+  writeConversation,
+} from '../../src/testing/conformance/store-fixture.ts'
 import { newPlace, openPlace, type Place } from './children.ts'
 
 const places: Place[] = []

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, it } from 'vitest'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
-import { openSite, recordOf } from '../support/crash-site.ts'
+import { openSite, recordOf } from '../support/crash/crash-folder.ts'
 
 // A killed process loses nothing that the kernel has: memory is as good a disk as any, and quicker.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-followup-'))

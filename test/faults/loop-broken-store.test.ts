@@ -1,13 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import type { Change } from '../../src/core/timeline/change.ts'
 import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { type Break, breakingStore } from '../support/breaking-store.ts'
-import { COMMITS, longTurnModel, longTurnTools, type Outside, quiet, ROUNDS, settings, storyOf, without } from '../support/long-turn.ts'
+import { type Break, breakingStore } from '../support/crash/breaking-store.ts'
+import {
+  COMMITS,
+  longTurnModel,
+  longTurnTools,
+  type Outside,
+  quiet,
+  ROUNDS,
+  settings,
+  storyOf,
+  without,
+} from '../support/crash/long-turn.ts'
 
 function stage() {
   const clock = createFixedClock()

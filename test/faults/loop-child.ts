@@ -9,8 +9,8 @@ import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
-import { openSite, worldOf } from '../support/crash-site.ts'
-import { longTurnModel, longTurnTools, type Outside, settings } from '../support/long-turn.ts'
+import { openSite, worldOf } from '../support/crash/crash-folder.ts'
+import { longTurnModel, longTurnTools, type Outside, settings } from '../support/crash/long-turn.ts'
 
 const [folder = '', mode = '', ...names] = process.argv.slice(2)
 const { store, clock } = await openSite(folder)

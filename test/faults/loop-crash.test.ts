@@ -7,10 +7,10 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
-import { linesOf, openSite, type Record, recordOf } from '../support/crash-site.ts'
-import { COMMITS, longTurnModel, longTurnTools, quiet, settings, storyOf, without } from '../support/long-turn.ts'
+import { linesOf, openSite, type Record, recordOf } from '../support/crash/crash-folder.ts'
+import { COMMITS, longTurnModel, longTurnTools, quiet, settings, storyOf, without } from '../support/crash/long-turn.ts'
 
 // A killed process loses nothing that the kernel has: memory is as good a disk as any, and quicker.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-crash-'))

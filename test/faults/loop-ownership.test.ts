@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
-import { createMemoryStore } from '../../src/adapters/store/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../../src/agent/agent.ts'
 import { Failure } from '../../src/core/failure.ts'
 import { type ConversationStore, HEARTBEAT_MS, LEASE_MS, type Owner } from '../../src/ports/store.ts'
-import { accepted } from '../../src/testing/conformance/store-kit.ts'
+import { accepted } from '../../src/testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls, type Reply, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { timelineText } from '../../src/testing/timeline-text.ts'
 import type { Tool } from '../../src/tools/tool.ts'
-import { weather } from '../support/cast.ts'
+import { weather } from '../support/scenario-tools.ts'
 
 const stranger: Owner = { id: 'stranger', host: 'elsewhere', pid: 1 }
 const asksWeather = calls('weather.today', { city: 'Rome' })

@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline'
 import { afterEach, expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import { type ConversationView, emptyView } from '../../src/client/view/conversation-view.ts'
-import { foldEvent } from '../../src/client/view/view.ts'
-import { steps } from '../support/step-model.ts'
+import { foldEvent } from '../../src/client/view/fold-event.ts'
+import { steps } from '../support/crash/step-model.ts'
 
 const folders: string[] = []
 const children: ChildProcess[] = []
@@ -34,7 +34,7 @@ interface How {
 }
 
 async function start(folder: string, { port = 0, drainMs = 10_000, delayMs = 5 }: How = {}) {
-  const script = join(import.meta.dirname, '../support/serve-child.ts')
+  const script = join(import.meta.dirname, '../support/crash/serve-child.ts')
   const child = spawn(process.execPath, [script, folder, String(port), String(drainMs), String(delayMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,12 +1,12 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
-import { createCustomWorkspaces } from '../../src/adapters/workspace/custom.ts'
-import { createGitWorkspaces } from '../../src/adapters/workspace/git.ts'
+import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
+import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
 import { parseJson } from '../../src/core/json.ts'
 import { localScope } from '../../src/core/scope.ts'
 import type { RecordedFiles, Workspace } from '../../src/ports/workspace.ts'
-import { foldersOnDisk } from '../support/workspaces.ts'
+import { foldersOnDisk } from '../support/workspace-folders.ts'
 
 export type Kind = 'custom' | 'git'
 

@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
-import { createSqliteStore } from '../../src/adapters/store/sqlite.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 import { Failure } from '../../src/core/failure.ts'
 import { changesFrom } from './contents.ts'
 

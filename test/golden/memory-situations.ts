@@ -12,7 +12,7 @@ import {
 import { assignIds } from '../../src/core/timeline/enter.ts'
 import { blocksAtPath, blocksOf, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
-import { changed, opening, timelineOf, withDrafts } from '../support/timelines.ts'
+import { changed, opening, timelineOf, withDrafts } from '../support/prompts/timelines.ts'
 import { ask, at, blob, budget, found, ranking, type Situation, search, visitPlan, written } from './scenes.ts'
 
 const hide = (timeline: Timeline, path: string, replacement_text: string): Timeline =>

@@ -11,7 +11,7 @@ import {
   toolResult,
 } from '../../src/core/block/index.ts'
 import type { Json } from '../../src/core/json.ts'
-import type { SourcePool } from '../../src/core/sources/merge.ts'
+import type { SourcePool } from '../../src/core/sources/pool.ts'
 import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 

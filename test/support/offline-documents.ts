@@ -1,4 +1,4 @@
-import { pdf } from './specimens/pdf.ts'
+import { pdf } from './sample-files/pdf.ts'
 
 export const handbook = {
   name: 'handbook.md',

@@ -1,5 +1,5 @@
-import { streamWithChannels } from '../../src/agent/stream-with-channels.ts'
-import type { ChannelSpec, Delta, StreamWithChannelsOptions } from '../../src/agent/stream-with-channels-contract.ts'
+import { streamWithChannels } from '../../src/agent/stream-with-channels/stream.ts'
+import type { ChannelSpec, Delta, StreamWithChannelsOptions } from '../../src/agent/stream-with-channels/types.ts'
 import type { CitedSource, SourceMap } from '../../src/core/citations/source-map.ts'
 import type { ModelEvent } from '../../src/core/model-event.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { pdf } from '../../../test/support/specimens/pdf.ts'
+import { pdf } from '../../../test/support/sample-files/pdf.ts'
 import { createPdfReader } from './pdf.ts'
 
 const reader = createPdfReader()

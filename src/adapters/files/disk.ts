@@ -1,14 +1,14 @@
 import { unlink } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
 import type { Files } from '../../ports/files.ts'
-import { newDraftId } from './draft-id.ts'
+import { newDraftId } from './drafts.ts'
 import { errorCode } from './error-code.ts'
 import { createFolderLock } from './gate.ts'
 import { listFiles } from './listing.ts'
+import { type OpenFolder, openOrMakeSubfolder, openRoot, openSubfolder, walk } from './open.ts'
 import { checkReplaceable, isReadOnly, openFile, readBytes, writeAtomically } from './open-file.ts'
-import { type OpenFolder, openOrMakeSubfolder, openRoot, openSubfolder, walk } from './open-folder.ts'
-import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFile } from './refuse.ts'
-import { openPrivateFolder, recoverSwaps, replaceFolder } from './swap.ts'
+import { openPrivateFolder, recoverSwaps, replaceFolder } from './replace-folder.ts'
+import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFile } from './safe-paths.ts'
 
 /**
  * Files below a folder of the disk, into which programs that a model wrote may put anything. Several processes may write files here; one

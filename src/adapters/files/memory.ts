@@ -1,5 +1,5 @@
 import type { FileInfo, Files } from '../../ports/files.ts'
-import { checkContents, defaultMaxBytes, folderSegments, safeSegments, tooLarge, unsafeFile } from './refuse.ts'
+import { checkContents, defaultMaxBytes, folderSegments, safeSegments, tooLarge, unsafeFile } from './safe-paths.ts'
 
 interface MemoryFile {
   readonly bytes: Uint8Array

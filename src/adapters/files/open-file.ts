@@ -1,8 +1,8 @@
 import { constants as flags, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises'
 import { errorCode } from './error-code.ts'
-import type { OpenFolder } from './open-folder.ts'
-import { tooLarge, unsafeFile } from './refuse.ts'
+import type { OpenFolder } from './open.ts'
+import { tooLarge, unsafeFile } from './safe-paths.ts'
 
 // Not following, and not waiting for the other end of a pipe.
 const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK

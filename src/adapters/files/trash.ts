@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { opendir, rename, rmdir, unlink } from 'node:fs/promises'
 import { errorCode } from './error-code.ts'
-import { type OpenFolder, openSubfolder } from './open-folder.ts'
+import { type OpenFolder, openSubfolder } from './open.ts'
 
 /**
  * Removes an entry and everything below it, following no link. Folders inside are first moved up beside it, so that a tree of any depth

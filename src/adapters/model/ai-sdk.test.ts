@@ -1,6 +1,6 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { describe, expect, it, vi } from 'vitest'
-import { ask, everyProvider, marked, modelNames, paper, picture, requestOf, text } from '../../../test/support/models.ts'
+import { ask, everyProvider, marked, modelNames, paper, picture, requestOf, text } from '../../../test/support/models/provider-models.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import { type FakeProvider, type FakeProviderName, type FakeScript, startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'

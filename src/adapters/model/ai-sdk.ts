@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { LanguageModelV3, LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
-import type { Part } from '../../core/render/part.ts'
+import type { Part } from '../../core/render/types.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
-import { createCacheEnds, selectMarks } from './marks.ts'
+import { createCacheEnds, selectMarks } from './cache-marks.ts'
+import { type StartTimer, startSystemTimer } from './idle-timeout.ts'
 import { buildPrompt, markOptions, nonEmptyParts } from './prompt.ts'
 import { knownModel, type MarkRules, markRulesOf, type ProviderRules } from './provider-rules.ts'
-import { streamCall } from './speak.ts'
-import { type StartTimer, startSystemTimer } from './stall.ts'
+import { streamCall } from './stream.ts'
 
 /** A model of the AI SDK, of the two latest versions of its interface. */
 export type SdkModel = LanguageModelV4 | LanguageModelV3

@@ -1,5 +1,5 @@
 export type { ModelOptions, SdkModel } from './ai-sdk.ts'
+export type { StartTimer as Alarm } from './idle-timeout.ts'
 export { type ModelChoice, modelFrom, type NamedModelOptions } from './model-from.ts'
 export { createChargeOf, createPriceOf, prices } from './prices.ts'
-export type { StartTimer as Alarm } from './stall.ts'
 export { loadTokenCounter } from './token-counter.ts'

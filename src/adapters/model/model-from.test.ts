@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { ask, requestOf, text } from '../../../test/support/models.ts'
+import { ask, requestOf, text } from '../../../test/support/models/provider-models.ts'
 import { createAgent } from '../../index.ts'
 import { startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
 import { answers, scriptedModel } from '../../testing/scripted-model.ts'

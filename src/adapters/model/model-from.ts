@@ -31,7 +31,7 @@ export function modelFrom(choice: ModelChoice, options: NamedModelOptions = {}):
 /** The model that needs nothing; loaded when it is asked, as any other. */
 function offlineModel({ reader }: NamedModelOptions): Model {
   const open = retryableOnce(async () => {
-    const { createOfflineModel } = await import('./offline/index.ts')
+    const { createOfflineModel } = await import('../../offline/index.ts')
     return createOfflineModel(reader ? { documents: reader } : {})
   })
   return {

@@ -1,5 +1,5 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4TextPart, SharedV4ProviderOptions } from '@ai-sdk/provider'
-import type { BinaryPart, Part } from '../../core/render/part.ts'
+import type { BinaryPart, Part } from '../../core/render/types.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { MarkRules, ProviderRules } from './provider-rules.ts'
 

@@ -1,4 +1,4 @@
-import { roughTokens, type TokenCounter } from '../../core/tokens.ts'
+import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 
 /** The tokenizer's work grows with the square of what it can not split: a page of one letter, or of Chinese, would take it half a minute. */
 const maxPieceLength = 256

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { validateChange } from './incoming.ts'
 import { isPlainResponse } from './plain-response.ts'
+import { validateChange } from './shared/validate.ts'
 
 const usage = { uncached: 100, cache_read: 0, cache_write: 12, output: 50, reasoning: 0 }
 const prompt = { model: 'm', marks: [1, 4], system: { hash: 1, tools: 2, size: 3 }, tail: { size: 600 }, cache_ttl_seconds: null }

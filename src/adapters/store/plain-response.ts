@@ -1,6 +1,6 @@
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import { isTimestamp } from './admissible.ts'
-import { isPlain, isPlainNumber, isPlainObject } from './plain-json.ts'
+import { isPlain, isPlainNumber, isPlainObject } from './shared/plain-json.ts'
 
 /**
  * What every round enters besides words: an answer of the model, whole and billed. It is told here that `checkByRules` would let it

@@ -1,4 +1,4 @@
-import { applyMerge, emptyPool, markUsed, removeSource, type SourcePool } from '../../core/sources/merge.ts'
+import { applyMerge, emptyPool, markUsed, removeSource, type SourcePool } from '../../core/sources/pool.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { Change } from '../../core/timeline/change.ts'
 

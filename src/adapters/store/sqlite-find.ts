@@ -2,9 +2,9 @@ import { type Block, blockNumber, callOf } from '../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import { type TurnLog, turnLogOf } from '../../core/timeline/turn-log.ts'
 import type { Entry } from '../../ports/store.ts'
-import type { Database, Statement } from './sqlite-database.ts'
+import type { Database, Statement } from './sqlite/database.ts'
+import type { RowReader, StoredRow } from './sqlite/rows.ts'
 import { ENTRIES_AFTER, SEQ } from './sqlite-journal.ts'
-import type { RowReader, StoredRow } from './sqlite-rows.ts'
 
 type TypedRow = StoredRow & { readonly type: string }
 

@@ -1,7 +1,7 @@
 import { type Change, changeTime } from '../../core/timeline/change.ts'
 import type { Frame } from '../../core/timeline/frame.ts'
 import { isPoolChange } from './pool.ts'
-import type { Database } from './sqlite-database.ts'
+import type { Database } from './sqlite/database.ts'
 
 /** One entry of the journal as it is written. */
 export interface JournalRow {

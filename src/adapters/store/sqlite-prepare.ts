@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Failure } from '../../core/failure.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { hasInlineBytes, referencedBlobs, storeBytes } from './incoming.ts'
-import { encodeRow } from './large-text.ts'
+import { encodeRow } from './shared/large-text.ts'
+import { hasInlineBytes, referencedBlobs, storeBytes } from './shared/validate.ts'
 
 /** Changes as they will be logged, their rows, and the blobs that must be there when they are. */
 export interface PreparedAppend {

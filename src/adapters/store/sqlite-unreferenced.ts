@@ -1,6 +1,6 @@
-import { openDatabase } from './sqlite-database.ts'
+import { openDatabase } from './sqlite/database.ts'
+import { withReadOnly } from './sqlite/open.ts'
 import { translateSqliteError } from './sqlite-failure.ts'
-import { withReadOnly } from './sqlite-open.ts'
 
 /**
  * A blob is put before the entry that refers to it, so a process that dies in between leaves one that nobody will ever ask for. Which

@@ -3,13 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
-import { foldersOnDisk } from '../../../test/support/workspaces.ts'
+import { foldersOnDisk } from '../../../test/support/workspace-folders.ts'
 import { localScope } from '../../core/scope.ts'
 import type { Workspace, Workspaces } from '../../ports/workspace.ts'
-import { beginTurn, contentsBelow, createTestJournal, type TestJournal, type TestTurn } from '../../testing/conformance/workspace-kit.ts'
+import {
+  beginTurn,
+  contentsBelow,
+  createTestJournal,
+  type TestJournal,
+  type TestTurn,
+} from '../../testing/conformance/workspace-fixture.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryFiles } from '../files/memory.ts'
-import { createGitWorkspaces } from './git.ts'
+import { createGitWorkspaces } from './git/git.ts'
 import { createMemoryWorkspaces } from './memory.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-agreement-'))

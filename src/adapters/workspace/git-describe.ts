@@ -4,9 +4,9 @@ import type { AnnouncedWorkspace as WorkspaceFacts } from '../../core/announce/w
 import { Failure } from '../../core/failure.ts'
 import type { PublishOutcome } from '../../ports/workspace.ts'
 import { countScopes } from './describe.ts'
-import { readTurnChanges, type TurnIndex } from './git-index.ts'
-import type { Lineage } from './git-lineage.ts'
-import { outputText } from './git-run.ts'
+import type { Lineage } from './git/lineage.ts'
+import { outputText } from './git/run.ts'
+import { readTurnChanges, type TurnIndex } from './git/turn-index.ts'
 import { isExcluded } from './names.ts'
 
 /** What an announcement says of the repository: no hashes, no refs. */

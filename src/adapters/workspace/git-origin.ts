@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
-import type { Lineage } from './git-lineage.ts'
-import { outputText } from './git-run.ts'
+import type { Lineage } from './git/lineage.ts'
+import { outputText } from './git/run.ts'
 
 /** Another repository that the mirrors of several machines share. */
 export interface Origin {

@@ -1,5 +1,5 @@
-import type { Lineage } from './git-lineage.ts'
-import { author } from './git-run.ts'
+import type { Lineage } from './git/lineage.ts'
+import { author } from './git/run.ts'
 
 export interface Snapshot {
   readonly turnId: string

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
-import { createCustomWorkspaces } from './custom.ts'
+import { createCustomWorkspaces } from './custom/custom.ts'
 
 /** For tests, and for agents that need no tomorrow: the same workspaces, their folders in memory. */
 export function createMemoryWorkspaces({ blobs, createFiles }: { readonly blobs: BlobStore; createFiles(): Files }): Workspaces {

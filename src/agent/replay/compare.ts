@@ -1,4 +1,4 @@
-import { type Block, dropEmptyMeta } from '../../core/block/envelope.ts'
+import { type Block, dropEmptyMeta } from '../../core/block/block.ts'
 import { isObject } from '../../core/json.ts'
 import { blocksOfChange, type Change, type ResponseReceived } from '../../core/timeline/change.ts'
 import type { Entry } from '../../ports/store.ts'

@@ -1,15 +1,15 @@
 import type { PromptView } from '../../core/api/prompt.ts'
 import { partTokens } from '../../core/estimate/binary.ts'
+import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
-import type { Part } from '../../core/render/part.ts'
+import type { Part } from '../../core/render/types.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
-import { roughTokens, type TokenCounter } from '../../core/tokens.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
 import { divergenceText } from './divergence.ts'
 import { type Recording, recordingsIn } from './recording.ts'
 import { runReplay } from './replay.ts'
-import { type RecordedStore, type ReplayParts, setUpReplay } from './stage.ts'
+import { type RecordedStore, type ReplayParts, setUpReplay } from './setup.ts'
 
 export interface RoundId {
   readonly turnId: string

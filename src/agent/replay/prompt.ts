@@ -1,5 +1,5 @@
 import { shortHash } from '../../core/hash.ts'
-import type { Fingerprints } from '../../core/render/prints.ts'
+import type { Fingerprints } from '../../core/render/fingerprints.ts'
 import { shownCount } from '../../core/render/shown-print.ts'
 import type { Slice } from '../../core/render/slice.ts'
 import type { PromptRecord, ResponseReceived } from '../../core/timeline/change.ts'

@@ -3,7 +3,7 @@ import { Failure } from '../../core/failure.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { blocksOfChange } from '../../core/timeline/change.ts'
 import type { PublishOutcome, Workspace } from '../../ports/workspace.ts'
-import type { Turn } from '../turn.ts'
+import type { Turn } from '../turn/turn.ts'
 import type { Recording } from './recording.ts'
 
 /** The files of a turn, as far as the record knows of them: that they were published, and with what success. */

@@ -2,9 +2,9 @@ import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-ev
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { Model, ModelRole } from '../../ports/model.ts'
 import type { Tool } from '../../tools/tool.ts'
-import type { Inbox } from '../inbox.ts'
-import { isAdapterError } from '../listen.ts'
-import type { Player } from './conductor.ts'
+import type { Inbox } from '../conversation/inbox.ts'
+import { isAdapterError } from '../model-call/read-response.ts'
+import type { Player } from './player.ts'
 
 /** The inbox, with what came in after an answer coming in again as soon as the answer is over. */
 export function recordedInbox(inbox: Inbox, conductor: Player): Inbox {

@@ -1,11 +1,11 @@
 import { Failure } from '../../core/failure.ts'
-import { collectFeedback } from '../feedback.ts'
-import type { Ledger } from '../ledger.ts'
-import { runTurn } from '../turn.ts'
-import { DivergenceError } from './conductor.ts'
+import type { Ledger } from '../conversation/ledger.ts'
+import { collectFeedback } from '../turn/feedback.ts'
+import { runTurn } from '../turn/turn.ts'
 import type { Divergence } from './divergence.ts'
+import { DivergenceError } from './player.ts'
 import { type Recording, recordingsIn } from './recording.ts'
-import { type RecordedStore, type ReplayParts, type ReplaySetup, setUpReplay } from './stage.ts'
+import { type RecordedStore, type ReplayParts, type ReplaySetup, setUpReplay } from './setup.ts'
 
 export interface Replayed {
   readonly turnId: string

@@ -1,9 +1,9 @@
 import type { Plan } from '../block/plan.ts'
 import { type Caps, caps } from '../render/caps.ts'
 import { clip, joinLines, oneLine } from '../render/text.ts'
-import { budgetSection, type IterationBudget, iterationTitle } from './budget.ts'
 import { type AnnouncedFeedback, feedbackSection, type LiveEvent, liveEventsSection } from './events.ts'
 import { plansSection } from './plans.ts'
+import { budgetSection, type IterationBudget, iterationTitle } from './sections.ts'
 import { type AnnouncedWorkspace, workspaceSection } from './workspace.ts'
 
 /** What is true this very round and must not be stored: the signal board at the end of every prompt. */

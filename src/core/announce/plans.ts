@@ -1,7 +1,7 @@
 import type { Plan } from '../block/plan.ts'
 import { latestPlanPath } from '../path/build.ts'
+import { stepMark } from '../render/blocks/plan.ts'
 import type { Caps } from '../render/caps.ts'
-import { stepMark } from '../render/plan.ts'
 import { joinLines, oneLine } from '../render/text.ts'
 import type { Section } from './announce.ts'
 

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../json.ts'
 import { completionPath } from '../path/build.ts'
-import type { Draft } from './envelope.ts'
+import type { Draft } from './block.ts'
 
 export interface Completion {
   readonly text: string

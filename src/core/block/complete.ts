@@ -1,4 +1,4 @@
-import { type Block, blockId } from './envelope.ts'
+import { type Block, blockId } from './block.ts'
 
 /** A block as a stranger may hand it in: only the type is certain. */
 export type IncompleteBlock = Omit<Partial<Block>, 'id' | 'type' | 'ts'> & { readonly type: string; readonly ts?: string | number }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Block } from './envelope.ts'
-import { oncePerBlock, parseJsonAs } from './once.ts'
+import type { Block } from './block.ts'
+import { oncePerBlock, parseJsonAs } from './reader.ts'
 
 /** What may be told about an artifact: to the model, to a log, to anyone. Never hosting handles, never an absolute path. */
 export const Digest = z.looseObject({

@@ -50,8 +50,6 @@ const known: ReadonlySet<string> = new Set(blockTypes)
 export const isBlockType = (type: string): type is BlockType => known.has(type)
 
 export { type Completion, completionBlock as assistantCompletion } from './assistant.ts'
-export { completeBlock, type IncompleteBlock as LooseBlock, isoTime } from './complete.ts'
-export { Digest, digestText, readDigest } from './digest.ts'
 export {
   type ArtifactKind,
   type BlobRef,
@@ -66,7 +64,10 @@ export {
   isHidden,
   type Meta,
   type Visibility,
-} from './envelope.ts'
+} from './block.ts'
+export { completeBlock, type IncompleteBlock as LooseBlock, isoTime } from './complete.ts'
+export { Digest, digestText, readDigest } from './digest.ts'
+export { type Attachment, attachmentBlocks, userEventBlock as userEvent, userPromptBlock as userPrompt } from './message.ts'
 export {
   decisionNotesBlock as decisionNotes,
   internalNoteBlock as internalNote,
@@ -78,9 +79,9 @@ export {
   thinkingBlock as thinking,
 } from './note.ts'
 export { Notice, noticeBlock as notice, readNotice } from './notice.ts'
-export { oncePerBlock } from './once.ts'
 export { parseBlock } from './parse.ts'
 export { Plan, planAckBlock as planAck, planBlock as planSnapshot, readPlan, StepStatus } from './plan.ts'
+export { oncePerBlock } from './reader.ts'
 export {
   clarificationBlock as clarification,
   type StageName,
@@ -105,7 +106,6 @@ export {
   systemMessageBlock as systemMessage,
   turnHeaderBlock as turnHeader,
 } from './turn.ts'
-export { type Attachment, attachmentBlocks, userEventBlock as userEvent, userPromptBlock as userPrompt } from './user.ts'
 export {
   checkoutBlock as workspaceCheckout,
   publishBlock as workspacePublish,

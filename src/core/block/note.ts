@@ -1,7 +1,7 @@
 import { omitUndefined } from '../json.ts'
 import { interruptedPath, notesPath, thinkingPath } from '../path/build.ts'
-import type { Draft } from './envelope.ts'
-import { oncePerBlockOfType } from './once.ts'
+import type { Draft } from './block.ts'
+import { oncePerBlockOfType } from './reader.ts'
 import type { BlockOrigin } from './tool.ts'
 
 /** The words said with a decision, for the user to read. Not to be confused with a note, which is for agents. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toolPath } from '../path/build.ts'
-import type { Draft } from './envelope.ts'
-import { oncePerBlockOfType, parseJsonAs } from './once.ts'
+import type { Draft } from './block.ts'
+import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 import type { BlockOrigin } from './tool.ts'
 
 /** What the runtime tells the model about its own output: it must carry the diagnosis itself. */

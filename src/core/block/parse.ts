@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
-import type { Block } from './envelope.ts'
+import type { Block } from './block.ts'
 
 const optionalStrings = ['mime', 'path', 'text', 'base64', 'call_id', 'tool_id'] as const
 // What our readers take for text without asking; everything else in a meta is asked, or passed on.

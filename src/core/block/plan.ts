@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { parseJson } from '../json.ts'
 import { planAckPath, planPath } from '../path/build.ts'
-import type { Draft } from './envelope.ts'
-import { oncePerBlockOfType } from './once.ts'
+import type { Draft } from './block.ts'
+import { oncePerBlockOfType } from './reader.ts'
 
 export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
 export type StepStatus = z.infer<typeof StepStatus>

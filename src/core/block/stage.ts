@@ -1,5 +1,5 @@
 import { stagePath } from '../path/build.ts'
-import type { Draft, Meta } from './envelope.ts'
+import type { Draft, Meta } from './block.ts'
 
 export type StageName = 'gate' | 'react' | 'coordinator' | 'feedback' | 'clarification' | 'clarification.resolved' | 'suggested_followups'
 

@@ -1,8 +1,8 @@
 import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
+import type { BlobRef, Draft, Meta } from './block.ts'
 import { type Digest, digestText } from './digest.ts'
-import type { BlobRef, Draft, Meta } from './envelope.ts'
-import { rememberLatestBlock } from './once.ts'
+import { rememberLatestBlock } from './reader.ts'
 
 /** A round's place: which turn, which decision of it, which call. Every block of a round carries it. */
 export interface BlockOrigin {

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../json.ts'
 import { feedbackPath, summaryPath, systemMessagePath } from '../path/build.ts'
-import type { Draft } from './envelope.ts'
+import type { Draft } from './block.ts'
 
 /** The first block of a turn. Empty: it only says when the turn began. */
 export function turnHeaderBlock(turnId: string, ts: string): Draft<'turn.header'> {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { omitUndefined } from '../json.ts'
 import { checkoutPath, publishPath } from '../path/build.ts'
-import type { BlobRef, Draft } from './envelope.ts'
-import { oncePerBlockOfType, parseJsonAs } from './once.ts'
+import type { BlobRef, Draft } from './block.ts'
+import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 import type { BlockOrigin } from './tool.ts'
 
 /** From where `files/` of the turn comes: everything checked out so far, as logical paths. */

@@ -1,6 +1,6 @@
-import type { Block } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
 import { blocksOfChange, type Change } from '../timeline/change.ts'
-import { createMiss, type Miss, type MissCause } from './miss.ts'
+import { createMiss, type Miss, type MissCause } from './misses.ts'
 import type { ProviderCacheRules } from './rules.ts'
 import { firstDifference, type SentPrompt } from './sent.ts'
 

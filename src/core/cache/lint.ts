@@ -1,6 +1,6 @@
-import type { CacheReport, CacheRow } from './ledger.ts'
-import type { MissCause } from './miss.ts'
-import { findVolatileText, type VolatileTextRule } from './suspects.ts'
+import type { CacheReport, CacheRow } from './cache-report.ts'
+import type { MissCause } from './misses.ts'
+import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
 
 /** Something that costs a cache, or soon will. */
 export interface Finding {

@@ -1,7 +1,7 @@
-import type { Estimator } from '../estimate/estimator.ts'
-import type { RenderedBlock } from '../render/show.ts'
+import type { Estimator } from '../estimate/estimate.ts'
+import type { RenderedBlock } from '../render/walk.ts'
 import type { Change, PromptRecord, ResponseReceived, ShownFingerprints } from '../timeline/change.ts'
-import type { RecordedCall } from './calls.ts'
+import type { RecordedCall } from './recorded-calls.ts'
 
 /** A prompt as it was sent: what was shown by hash and by block, where the marks stood, and what all of it weighs. */
 export interface SentPrompt {

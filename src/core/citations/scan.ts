@@ -1,4 +1,4 @@
-import { advanceCode, createCodeContext, isFenced } from '../stream/code-context.ts'
+import { advanceCode, createCodeContext, isFenced } from '../stream/code-fence.ts'
 import { readSuperscript } from './superscript.ts'
 import { mayOpenToken, opensToken, readToken } from './token.ts'
 

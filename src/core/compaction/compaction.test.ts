@@ -13,8 +13,8 @@ import {
   turns,
   types,
   words,
-} from '../../../test/support/compact.ts'
-import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
+} from '../../../test/support/prompts/compaction.ts'
+import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, result } from '../../testing/blocks.ts'
 import { artifactContent, artifactDigest, toolCall, userEvent } from '../block/index.ts'
 import type { SourceRow } from '../sources/source.ts'

@@ -1,4 +1,4 @@
-import type { Block } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
 import { promptPath } from '../path/build.ts'
 import { cutAt, oneLine } from '../render/text.ts'
 

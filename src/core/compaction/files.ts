@@ -1,7 +1,7 @@
+import { type Block, callIdOf } from '../block/block.ts'
 import { readDigest } from '../block/digest.ts'
-import { type Block, callIdOf } from '../block/envelope.ts'
 import { readToolCall } from '../block/tool.ts'
-import type { Estimator } from '../estimate/estimator.ts'
+import type { Estimator } from '../estimate/estimate.ts'
 import { isObject } from '../json.ts'
 import { canonicalPath } from '../path/logical.ts'
 

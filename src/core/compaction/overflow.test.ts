@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { finish, plan, shownText, ten } from '../../../test/support/compact.ts'
-import { timelineOf } from '../../../test/support/timelines.ts'
+import { finish, plan, shownText, ten } from '../../../test/support/prompts/compaction.ts'
+import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt } from '../../testing/blocks.ts'
 import { artifactContent, attachmentBlocks } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'

@@ -1,4 +1,4 @@
-import type { Block, Draft } from '../block/envelope.ts'
+import type { Block, Draft } from '../block/block.ts'
 import { noteSegments, noteTags } from '../block/note.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { preservedNotePath } from '../path/build.ts'

@@ -1,6 +1,6 @@
 import { omitUndefined } from '../json.ts'
 import { blocksOfChange, type Change } from '../timeline/change.ts'
-import type { CompactionKind, CompactionPlan } from './plan.ts'
+import type { CompactionKind, CompactionPlan } from './compaction.ts'
 import { coveredTurnIds } from './summary.ts'
 
 export type SkipReason = 'empty_history_summary' | 'no_visible_token_reduction' | 'timeline_changed'

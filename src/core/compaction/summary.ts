@@ -1,6 +1,6 @@
-import type { Block, Draft } from '../block/envelope.ts'
+import type { Block, Draft } from '../block/block.ts'
 import { rangeSummaryBlock } from '../block/turn.ts'
-import type { Estimator } from '../estimate/estimator.ts'
+import type { Estimator } from '../estimate/estimate.ts'
 import { cutText } from '../expiry/shorten.ts'
 import { promptPath, sourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
 import { oneLine } from '../render/text.ts'

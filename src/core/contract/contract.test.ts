@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { artifactIds } from './artifact-ids.ts'
 import { maxContractProblems, readContract } from './contract.ts'
-import { maxContractFiles, resolveContract } from './place.ts'
+import { maxContractFiles, resolveContract } from './contract-paths.ts'
 
 const scope = { currentTurn: 'turn_c', knownTurns: new Set(['known']) }
 const file = (filename: string) => ({ filename, description: 'rows' })
@@ -94,7 +94,7 @@ describe('a contract', () => {
   })
 
   it('cannot have a file where another has its folder', () => {
-    const what = 'File 2, files/a, cannot be beside turn_c/files/a/b.md: one would be the folder of the other'
+    const message = 'File 2, files/a, cannot be beside turn_c/files/a/b.md: one would be the folder of the other'
     expect(place('files/a/b.md', 'files/a')).toEqual({ ok: false, problems: [{ error: 'invalid_artifact_spec', message }] })
     expect(place('files/a.md', 'files/a', 'outputs/a/b', 'files/ab/c')).toMatchObject({ ok: true })
   })

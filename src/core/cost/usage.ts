@@ -1,6 +1,6 @@
+import { roughTokens } from '../estimate/tokens.ts'
 import type { ModelUsage } from '../model-event.ts'
 import type { ResponseReceived, Usage } from '../timeline/change.ts'
-import { roughTokens } from '../tokens.ts'
 
 /** The provider failed before it said anything. */
 const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>

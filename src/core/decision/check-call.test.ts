@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decided } from '../../../test/support/responses.ts'
-import { signature, someTools, toolsOf } from '../../../test/support/signatures.ts'
+import { decided } from '../../../test/support/decisions/responses.ts'
+import { signature, someTools, toolsOf } from '../../../test/support/decisions/signatures.ts'
 import { checkCall } from './check-call.ts'
 import { readDecision } from './read.ts'
 

@@ -6,7 +6,7 @@ import { checkOrder, type OrderProblem } from './order.ts'
 import { codeWithoutExec } from './read-notices.ts'
 import { isReference, matchesType, type Parameter, type ToolSignature, type ToolSignatures } from './signature.ts'
 import { suggestIds } from './suggest.ts'
-import { snippet, violation, warning } from './violation.ts'
+import { snippet, violation, warning } from './violations.ts'
 
 export type CallCheck =
   | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }

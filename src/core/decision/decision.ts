@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../json.ts'
-import { truncate } from './violation.ts'
+import { truncate } from './violations.ts'
 
 /** What the model decided, once its response has been read: use a tool, or answer. */
 export type Decision = CallDecision | FinalDecision

@@ -1,5 +1,5 @@
 import type { Notice } from '../block/notice.ts'
-import { previewLimit, snippet, truncate, violation } from './violation.ts'
+import { previewLimit, snippet, truncate, violation } from './violations.ts'
 
 const startAgain = 'Begin the next reply with `<channel:thinking>`, and write nothing before it.'
 

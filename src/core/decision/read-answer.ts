@@ -4,7 +4,7 @@ import { isObject } from '../json.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
 import { parsePhrases } from './decision.ts'
 import { channelOf, channelText, type ParsedResponse, wasCutOff } from './response.ts'
-import { warning } from './violation.ts'
+import { warning } from './violations.ts'
 
 /** What an answer may build upon. */
 export interface AnswerContext {

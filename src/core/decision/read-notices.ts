@@ -1,7 +1,7 @@
 import type { Notice } from '../block/notice.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
 import { channelOf, type ParsedResponse } from './response.ts'
-import { diagnosisLimit, excerptLimit, previewLimit, snippet, truncate, violation, warning } from './violation.ts'
+import { diagnosisLimit, excerptLimit, previewLimit, snippet, truncate, violation, warning } from './violations.ts'
 
 /** The notices of `readDecision`. `shown`: the user has seen a part of this response. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decided, responseOf } from '../../../test/support/responses.ts'
+import { decided, responseOf } from '../../../test/support/decisions/responses.ts'
 import { type DecisionOptions, readDecision } from './read.ts'
 import type { ParsedResponse } from './response.ts'
 

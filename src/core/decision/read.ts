@@ -5,7 +5,7 @@ import { parseAction } from './parse-action.ts'
 import { type AnswerContext, readAnswer, readFollowups, unknownSources } from './read-answer.ts'
 import * as notices from './read-notices.ts'
 import { channelOf, channelText, type ParsedResponse } from './response.ts'
-import { warning } from './violation.ts'
+import { warning } from './violations.ts'
 
 export interface DecisionOptions extends AnswerContext {
   /** A lane of this response has reached the user. */

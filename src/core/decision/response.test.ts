@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createChannelParser } from '../stream/channel-parser.ts'
 import { decisionChannels } from './channels.ts'
+import { createEarlyCheck } from './early-check.ts'
 import { readDecision } from './read.ts'
 import { collectChannels, parseResponse } from './response.ts'
-import { createEarlyCheck } from './watch.ts'
 
 const stop = { finishReason: 'stop', maxTokens: 20_000 } as const
 const read = (raw: string) => {

@@ -1,5 +1,5 @@
-import type { Block } from '../block/envelope.ts'
-import type { BinaryPart } from '../render/part.ts'
+import type { Block } from '../block/block.ts'
+import type { BinaryPart } from '../render/types.ts'
 
 /** What is known of bytes that a model may be shown. */
 export interface BinaryContent {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { timelineOfBlocks } from '../../../test/support/timelines.ts'
+import { timelineOfBlocks } from '../../../test/support/prompts/timelines.ts'
 import { prompt, withIds } from '../../testing/blocks.ts'
 import type { Block } from '../block/index.ts'
 import { tokensOf } from '../hide/tail.ts'
-import { sliceOf as settled } from '../render/show.ts'
 import type { ShownBlock, Slice } from '../render/slice.ts'
+import { sliceOf as settled } from '../render/walk.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { roughTokens } from '../tokens.ts'
 import { binaryTokens } from './binary.ts'
 import { calibrate, calibrationOf } from './calibration.ts'
-import { createEstimator } from './estimator.ts'
+import { createEstimator } from './estimate.ts'
 import { createMeter } from './meter.ts'
+import { roughTokens } from './tokens.ts'
 
 const counting = () => {
   const texts: string[] = []

@@ -1,9 +1,9 @@
-import type { Part } from '../render/part.ts'
 import type { ShownBlock, Slice } from '../render/slice.ts'
+import type { Part } from '../render/types.ts'
 import type { BlockBuffer } from '../timeline/spine.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { partTokens } from './binary.ts'
-import { type Estimator, tokenUpperBound } from './estimator.ts'
+import { type Estimator, tokenUpperBound } from './estimate.ts'
 
 /**
  * How full the context is, at the cost of what is new: a timeline that extends the one before only has its new blocks looked at,

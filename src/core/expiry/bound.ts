@@ -1,4 +1,4 @@
-import type { Estimator } from '../estimate/estimator.ts'
+import type { Estimator } from '../estimate/estimate.ts'
 import { isObject, type Json, parseJson } from '../json.ts'
 import { oneLine } from '../render/text.ts'
 import { cutText, shortenJson } from './shorten.ts'

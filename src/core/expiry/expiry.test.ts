@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { journals } from '../../../test/support/changes.ts'
+import { journals } from '../../../test/support/generators/changes.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
 import {
   artifactContent,
@@ -15,12 +15,12 @@ import {
   toolResult,
   turnFeedback,
 } from '../block/index.ts'
-import { createEstimator } from '../estimate/estimator.ts'
+import { createEstimator } from '../estimate/estimate.ts'
+import { roughTokens } from '../estimate/tokens.ts'
 import { applyChange } from '../timeline/apply.ts'
 import type { Change } from '../timeline/change.ts'
 import { blockById, blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { roughTokens } from '../tokens.ts'
-import { type ExpiryPlan, planExpiry } from './plan.ts'
+import { type ExpiryPlan, planExpiry } from './expiry.ts'
 import { draftReplacement, type ExpiryGroup, replacementText } from './replacement.ts'
 import { defaultExpirySettings, type ExpirySettings } from './settings.ts'
 import { cutText, shortenJson } from './shorten.ts'

@@ -1,4 +1,4 @@
-import type { Block } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
 import { binaryContentOf } from '../estimate/binary.ts'
 import type { ExpirySettings } from './settings.ts'
 

@@ -1,5 +1,5 @@
-import type { Block } from '../block/envelope.ts'
-import { isHidden } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
+import { isHidden } from '../block/block.ts'
 import { readToolCall } from '../block/tool.ts'
 import { turnIdsOf } from '../timeline/turns.ts'
 import type { ExpirySettings } from './settings.ts'

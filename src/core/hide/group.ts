@@ -1,5 +1,5 @@
-import type { Block } from '../block/envelope.ts'
-import { oncePerBlock } from '../block/once.ts'
+import type { Block } from '../block/block.ts'
+import { oncePerBlock } from '../block/reader.ts'
 import { parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
 import { canonicalPath } from '../path/logical.ts'

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
+import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, result, rounds } from '../../testing/blocks.ts'
 import { isHidden, toolResult } from '../block/index.ts'
+import { roughTokens } from '../estimate/tokens.ts'
 import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
-import { defaultSettings, sliceOf as settled } from '../render/show.ts'
+import { defaultSettings, sliceOf as settled } from '../render/walk.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, blocksAtPath, blocksOf, type Timeline } from '../timeline/timeline.ts'
-import { roughTokens } from '../tokens.ts'
 import { type HidePlan, planHide, turnHasHidden } from './hide.ts'
 
 const sliceOf = (timeline: Timeline, turnId: string) => settled(timeline, defaultSettings, turnId)

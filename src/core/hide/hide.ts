@@ -1,11 +1,11 @@
-import { type Block, callIdOf, isHidden } from '../block/envelope.ts'
+import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { readToolCall } from '../block/tool.ts'
+import type { TokenCounter } from '../estimate/tokens.ts'
 import { isObject, parseJson } from '../json.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
 import type { ShownBlock, Slice } from '../render/slice.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
 import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
-import type { TokenCounter } from '../tokens.ts'
 import { canonicalAddress, positionsAt } from './group.ts'
 import { measureTail, tokensOf } from './tail.ts'
 

@@ -1,4 +1,4 @@
-import { type Block, isHidden } from '../block/envelope.ts'
+import { type Block, isHidden } from '../block/block.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
 import type { Slice } from '../render/slice.ts'
 import type { Change } from '../timeline/change.ts'

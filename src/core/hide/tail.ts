@@ -1,7 +1,7 @@
 import { partTokens } from '../estimate/binary.ts'
-import type { Part } from '../render/part.ts'
+import type { TokenCounter } from '../estimate/tokens.ts'
 import type { Slice } from '../render/slice.ts'
-import type { TokenCounter } from '../tokens.ts'
+import type { Part } from '../render/types.ts'
 
 export function tokensOf(parts: readonly Part[], count: TokenCounter): number {
   return parts.reduce((sum, part) => sum + (part.type === 'text' ? count(part.text) : partTokens(part)), 0)

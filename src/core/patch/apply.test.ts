@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { unifiedDiff } from '../../../test/support/unified-diff.ts'
+import { unifiedDiff } from '../../../test/support/reference/unified-diff.ts'
 import { applyPatch } from './apply.ts'
 import { suggestRead } from './diagnose.ts'
 import { formatPatch } from './format.ts'

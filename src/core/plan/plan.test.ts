@@ -6,9 +6,9 @@ import type { Json, JsonObject } from '../json.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { assignIds } from '../timeline/enter.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { parseAcks, readRoundAcks } from './ack.ts'
-import { changePlan, makePlanId, type PlanMoment } from './change.ts'
-import { currentPlan, openPlans, planById, planState, plansOf } from './open.ts'
+import { parseAcks, readRoundAcks } from './plan-acks.ts'
+import { changePlan, makePlanId, type PlanMoment } from './plan-change.ts'
+import { currentPlan, openPlans, planById, planState, plansOf } from './plans.ts'
 
 const at = (n: number): PlanMoment => ({ turnId: 't1', ts: minute(n), newId: makePlanId('t1', String(n).padStart(8, '0')) })
 const id = (n: number) => at(n).newId

@@ -1,6 +1,6 @@
-import type { Block } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
 import { roundKey } from '../timeline/rounds.ts'
-import { blobOf, refusalReason } from './binary.ts'
+import { blobOf, refusalReason } from './blocks/attachment.ts'
 import type { Caps } from './caps.ts'
 import type { RefusalReason } from './context.ts'
 

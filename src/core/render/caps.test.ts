@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { timelineOfBlocks } from '../../../test/support/timelines.ts'
+import { timelineOfBlocks } from '../../../test/support/prompts/timelines.ts'
 import { minute } from '../../testing/blocks.ts'
 import { type Announce, composeAnnounce } from '../announce/announce.ts'
 import { type Block, type BlockType, blockTypes, type HiddenReason } from '../block/index.ts'
-import { blockRenderers } from './blocks.ts'
+import { blockRenderers } from './blocks/index.ts'
 import { caps, fragments, maxCharsOf } from './caps.ts'
-import { sliceOf } from './show.ts'
 import { sourcesTail } from './sources-tail.ts'
+import { sliceOf } from './walk.ts'
 
 const much = 'far too much '.repeat(1_500)
 const many = <T>(make: (n: number) => T): readonly T[] => Array.from({ length: 90 }, (_, n) => make(n))

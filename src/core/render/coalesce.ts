@@ -1,6 +1,6 @@
-import type { Part } from './part.ts'
-import type { RenderedBlock } from './show.ts'
 import { textPart } from './text.ts'
+import type { Part } from './types.ts'
+import type { RenderedBlock } from './walk.ts'
 
 /** What a run is made of. */
 export type RunBlock = Pick<RenderedBlock, 'parts' | 'round' | 'joined'>

@@ -1,5 +1,5 @@
-import type { Part } from './part.ts'
 import type { Prompt } from './render.ts'
+import type { Part } from './types.ts'
 
 /** The prompt as a person reads it: what goldens keep and `daybook show` prints. */
 export function promptText({ parts, stableParts }: Pick<Prompt, 'parts' | 'stableParts'>): string {

@@ -1,12 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { blob, render, shownTexts, textsOf } from '../../../test/support/shown.ts'
-import { changed, opening, plainOptions, plainPoints, timelineOf, timelineOfBlocks, withDrafts } from '../../../test/support/timelines.ts'
+import { blob, render, shownTexts, textsOf } from '../../../test/support/prompts/shown-blocks.ts'
+import {
+  changed,
+  opening,
+  plainOptions,
+  plainPoints,
+  timelineOf,
+  timelineOfBlocks,
+  withDrafts,
+} from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
 import { artifactContent, type Block, type Draft, decisionNotes, notice, stage, suggestedFollowups } from '../block/index.ts'
 import { blocksAtPath, blocksOf } from '../timeline/timeline.ts'
-import type { Part } from './part.ts'
 import { createRenderer, type RenderOptions } from './render.ts'
-import { sliceOf } from './show.ts'
+import type { Part } from './types.ts'
+import { sliceOf } from './walk.ts'
 
 describe('hidden blocks', () => {
   const hide = (drafts: readonly Draft[], path: string, replacement_text: string, more: object = {}) => {

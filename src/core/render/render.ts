@@ -3,11 +3,11 @@ import type { Timeline } from '../timeline/timeline.ts'
 import { maxMarks } from './cache-points.ts'
 import { coalesce, sameRun } from './coalesce.ts'
 import type { RenderSettings } from './context.ts'
-import type { Part } from './part.ts'
-import { chainParts, createFingerprints, type Fingerprints } from './prints.ts'
-import { createWalk, currentTurn, defaultSettings, type RenderedBlock, type Walk } from './show.ts'
+import { chainParts, createFingerprints, type Fingerprints } from './fingerprints.ts'
 import type { Slice } from './slice.ts'
 import { textPart } from './text.ts'
+import type { Part } from './types.ts'
+import { createWalk, currentTurn, defaultSettings, type RenderedBlock, type Walk } from './walk.ts'
 
 /** The message a model reads: stable parts, then the tails. */
 export interface Prompt {

@@ -1,5 +1,5 @@
 import type { ShownFingerprints } from '../timeline/change.ts'
-import type { Fingerprints } from './prints.ts'
+import type { Fingerprints } from './fingerprints.ts'
 
 export interface FingerprintRecorder {
   /** What is new against the prompt before, as it was written down; `texts` keeps the blocks themselves, too. */

@@ -1,5 +1,5 @@
-import type { Block } from '../block/envelope.ts'
-import type { Part } from './part.ts'
+import type { Block } from '../block/block.ts'
+import type { Part } from './types.ts'
 
 /** A block that the model is shown, and what it is shown as. Blocks that would show nothing are not in a slice at all. */
 export interface ShownBlock {

@@ -2,7 +2,7 @@ import { isObject, type Json } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
 import { isSid } from '../sources/source.ts'
 import type { Caps } from './caps.ts'
-import { scrubBase64 } from './scrub.ts'
+import { scrubBase64 } from './redact.ts'
 import { omitHostingFields } from './secrets.ts'
 import { joinLines, oneLine } from './text.ts'
 

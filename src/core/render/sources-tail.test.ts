@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { emptyPool, type SourcePool } from '../sources/merge.ts'
+import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { sourcesTail } from './sources-tail.ts'
 

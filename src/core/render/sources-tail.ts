@@ -1,6 +1,6 @@
-import { oncePerBlock } from '../block/once.ts'
+import { oncePerBlock } from '../block/reader.ts'
 import { formatSelector } from '../path/selector.ts'
-import type { SourcePool } from '../sources/merge.ts'
+import type { SourcePool } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { type Caps, caps } from './caps.ts'
 import { oneLine } from './text.ts'

@@ -1,10 +1,10 @@
-import type { Block } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
 import { isObject } from '../json.ts'
 import type { Caps } from './caps.ts'
 import type { RenderContext } from './context.ts'
-import type { Part } from './part.ts'
-import { scrubBase64 } from './scrub.ts'
+import { scrubBase64 } from './redact.ts'
 import { clip, joinLines, oneLine, textPart } from './text.ts'
+import type { Part } from './types.ts'
 
 /** What stands for everything before it: what it covers, what it says, and every artifact that can still be read. */
 export function renderSummary(block: Block, { caps }: RenderContext): readonly Part[] {

@@ -1,4 +1,4 @@
-import type { TextPart } from './part.ts'
+import type { TextPart } from './types.ts'
 
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 

@@ -1,4 +1,4 @@
-import type { SourcePool } from './merge.ts'
+import type { SourcePool } from './pool.ts'
 import type { SourceRow } from './source.ts'
 
 export interface SelectedSources {

@@ -1,4 +1,4 @@
-import type { SourcePool } from './merge.ts'
+import type { SourcePool } from './pool.ts'
 import type { SourceFields, SourceRow } from './source.ts'
 
 // The last four are there because a sid must lead to its file when only the timeline is at hand.

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { referenceParse } from '../../../test/support/channel-reference.ts'
-import { cutAt, cuts, everySegmentation, hostileText } from '../../../test/support/segments.ts'
+import { cutAt, cuts, everySegmentation, hostileText } from '../../../test/support/generators/text-cuts.ts'
+import { referenceParse } from '../../../test/support/reference/channels.ts'
 import type { Channel, ChannelEvent } from './channel.ts'
 import { createChannelParser } from './channel-parser.ts'
 

@@ -1,4 +1,4 @@
-import { oncePerBlock } from '../block/once.ts'
+import { oncePerBlock } from '../block/reader.ts'
 import type { Channel, ChannelEvent } from './channel.ts'
 import {
   advanceBody,
@@ -10,8 +10,8 @@ import {
   findBacktick,
   noNames,
   quotationAt,
-} from './channel-parser-body.ts'
-import { channelNames, findTag, maxTagLength, namesOfChannel, readTag } from './channel-parser-tag.ts'
+} from './channel-body.ts'
+import { channelNames, findTag, maxTagLength, namesOfChannel, readTag } from './channel-tag.ts'
 
 /** Cuts a model's output into channels while it is written. Total: any text is read, and where it was cut does not matter. */
 export interface ChannelParser {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CitationFormat, CitationReplacer } from '../citations/source-map.ts'
 import { type CompositeField, createCompositeReader } from './composite.ts'
-import type { LaneDelta } from './lanes-delta.ts'
+import type { LaneDelta } from './lane.ts'
 
 /** Knows one token, and holds whatever may become it. */
 function oneToken(format: CitationFormat): CitationReplacer {

@@ -1,9 +1,9 @@
 import type { ChannelFormat } from './channel.ts'
+import { createJsonCollector, type JsonCollector } from './json-collector.ts'
 import type { JsonEvent } from './json-event.ts'
 import { createJsonReader, type JsonReader } from './json-reader.ts'
-import { createJsonCollector, type JsonCollector } from './json-value.ts'
+import { type CreateReplacer, createDeltaBuffer, createLane, type Lane, type LaneDelta, withoutRewriting } from './lane.ts'
 import { citationFormat } from './lanes-content.ts'
-import { type CreateReplacer, createDeltaBuffer, createLane, type Lane, type LaneDelta, withoutRewriting } from './lanes-delta.ts'
 
 /** How one top-level attribute is shown: a format, or a schema with or without one (then: markdown). */
 export type CompositeField = ChannelFormat | (string & {}) | { readonly format?: ChannelFormat; readonly schema?: unknown }

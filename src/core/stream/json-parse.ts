@@ -1,7 +1,7 @@
 import { stripFence } from './fence.ts'
+import { createJsonCollector } from './json-collector.ts'
 import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './json-event.ts'
 import { createJsonReader, type ReaderProblem } from './json-reader.ts'
-import { createJsonCollector } from './json-value.ts'
 
 export interface JsonProblem {
   /** `json.multiple`: the text holds more than one object, and nobody can say which one was meant. */

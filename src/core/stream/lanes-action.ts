@@ -1,8 +1,8 @@
+import { createJsonCollector } from './json-collector.ts'
 import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
 import { createJsonReader } from './json-reader.ts'
-import { createJsonCollector } from './json-value.ts'
+import { createHeldLane, createLazyLane, type EmitDelta, type HeldLane, type Lane } from './lane.ts'
 import { type ContentParams, decideContent } from './lanes-content.ts'
-import { createHeldLane, createLazyLane, type EmitDelta, type HeldLane, type Lane } from './lanes-delta.ts'
 import { createExecLanes, type ExecLanes, type ExecSettings, execLanguage } from './lanes-exec.ts'
 import { planCard } from './lanes-plan-card.ts'
 

@@ -1,7 +1,7 @@
 import type { CitationFormat } from '../citations/source-map.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
-import { headLength, type LaneStyle } from './lanes-delta.ts'
+import { headLength, type LaneStyle } from './lane.ts'
 
 /** The parameters that tell where content is shown and how, as far as they have been read. */
 export interface ContentParams {

@@ -11,7 +11,7 @@ import {
   type LaneDelta,
   type LaneEnd,
   withoutRewriting,
-} from './lanes-delta.ts'
+} from './lane.ts'
 
 export interface ExecStatus {
   readonly status: 'gen' | 'exec' | 'done' | 'error'

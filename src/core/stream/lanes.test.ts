@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { createCitationReplacer } from '../citations/replace.ts'
 import type { ChannelEvent } from './channel.ts'
 import { parseModelJson } from './json-parse.ts'
+import type { CreateReplacer, LaneDelta, LaneEnd } from './lane.ts'
 import { createLanes } from './lanes.ts'
-import type { CreateReplacer, LaneDelta, LaneEnd } from './lanes-delta.ts'
 import { execStatusDelta } from './lanes-exec.ts'
 
 /** Marks what went through it, and with which format. */

@@ -1,5 +1,4 @@
 import type { ChannelEvent } from './channel.ts'
-import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 import {
   type CreateReplacer,
   createDeltaBuffer,
@@ -12,7 +11,8 @@ import {
   type LaneEnd,
   type LazyLane,
   withoutRewriting,
-} from './lanes-delta.ts'
+} from './lane.ts'
+import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 
 export interface LaneSettings {
   /** Number of the decision in its turn, from 0: part of the names of its lanes. */

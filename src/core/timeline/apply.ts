@@ -1,5 +1,5 @@
-import { type Block, dropEmptyMeta, isHidden } from '../block/envelope.ts'
-import { applyMerge, markUsed, removeSource } from '../sources/merge.ts'
+import { type Block, dropEmptyMeta, isHidden } from '../block/block.ts'
+import { applyMerge, markUsed, removeSource } from '../sources/pool.ts'
 import { type BlocksHidden, type Change, changeTime, type InboxEvent, type ResponseReceived } from './change.ts'
 import { stripHidden } from './frame.ts'
 import { timelineFromPayload } from './payload.ts'

@@ -1,5 +1,5 @@
+import { type ArtifactKind, type BlobRef, type Block, callIdOf, type Meta } from '../block/block.ts'
 import { type Digest, readDigest } from '../block/digest.ts'
-import { type ArtifactKind, type BlobRef, type Block, callIdOf, type Meta } from '../block/envelope.ts'
 import { readToolCall } from '../block/tool.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { toLogical } from '../path/physical.ts'

@@ -1,4 +1,4 @@
-import type { BlobRef, Block, HiddenReason, HiddenScope } from '../block/envelope.ts'
+import type { BlobRef, Block, HiddenReason, HiddenScope } from '../block/block.ts'
 import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
 import type { TimelinePayload } from './payload.ts'

@@ -1,5 +1,5 @@
+import { type Block, blockId, type Draft } from '../block/block.ts'
 import { completeBlock, type IncompleteBlock } from '../block/complete.ts'
-import { type Block, blockId, type Draft } from '../block/envelope.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Numbers drafts in the order they are entered. */

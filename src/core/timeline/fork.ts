@@ -1,4 +1,4 @@
-import { blobRefsOf } from '../block/envelope.ts'
+import { blobRefsOf } from '../block/block.ts'
 import { Failure } from '../failure.ts'
 import type { Bundle } from './bundle.ts'
 import { turnIdsOf } from './turns.ts'

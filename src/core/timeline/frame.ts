@@ -1,5 +1,5 @@
-import { type Block, dropEmptyMeta, isEmptyMeta, isHidden, type Meta } from '../block/envelope.ts'
-import type { SourcePool } from '../sources/merge.ts'
+import { type Block, dropEmptyMeta, isEmptyMeta, isHidden, type Meta } from '../block/block.ts'
+import type { SourcePool } from '../sources/pool.ts'
 import { createBuffer } from './spine.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
 

@@ -1,4 +1,4 @@
-import { type Block, dropEmptyMeta } from '../block/envelope.ts'
+import { type Block, dropEmptyMeta } from '../block/block.ts'
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { compact, drawn, noted, open, turn, turns } from '../../../test/support/compact.ts'
-import { timelineOf, withDrafts } from '../../../test/support/timelines.ts'
+import { compact, drawn, noted, open, turn, turns } from '../../../test/support/prompts/compaction.ts'
+import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
 import { artifactContent, artifactDigest, type Block, type Draft, notice, toolResult, userEvent } from '../block/index.ts'
 import { applyChange } from './apply.ts'

@@ -1,4 +1,4 @@
-import { type Block, callIdOf } from '../block/envelope.ts'
+import { type Block, callIdOf } from '../block/block.ts'
 
 /** One model call and everything it led to. `end` is the position of its last block. */
 export interface Round {

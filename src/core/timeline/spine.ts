@@ -1,5 +1,5 @@
+import { type Block, callIdOf } from '../block/block.ts'
 import { readDigest } from '../block/digest.ts'
-import { type Block, callIdOf } from '../block/envelope.ts'
 import { canonicalPath } from '../path/logical.ts'
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { journals } from '../../../test/support/changes.ts'
+import { journals } from '../../../test/support/generators/changes.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
 import { artifactContent, artifactDigest, type Block, type Draft } from '../block/index.ts'
 import { applyChange } from './apply.ts'

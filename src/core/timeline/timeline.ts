@@ -1,5 +1,5 @@
-import { type Block, blockNumber } from '../block/envelope.ts'
-import { emptyPool, type SourcePool } from '../sources/merge.ts'
+import { type Block, blockNumber } from '../block/block.ts'
+import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import type { InboxEvent, ResponseReceived } from './change.ts'
 import { type BlockBuffer, blockIndex, emptyBuffer } from './spine.ts'
 

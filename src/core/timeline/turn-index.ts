@@ -1,5 +1,5 @@
+import { type Block, callIdOf } from '../block/block.ts'
 import { readDigest } from '../block/digest.ts'
-import { type Block, callIdOf } from '../block/envelope.ts'
 import { readNotice } from '../block/notice.ts'
 import { readPlan } from '../block/plan.ts'
 import { readToolCall } from '../block/tool.ts'

@@ -1,4 +1,4 @@
-import type { Block } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
 import type { Change, TurnClosed } from './change.ts'
 
 /** `turn.log`: what was entered for one turn, in journal order, without what was inserted later. Exact whatever was compacted since. */

@@ -1,4 +1,4 @@
-import type { Block } from '../block/envelope.ts'
+import type { Block } from '../block/block.ts'
 import { type Draft, turnHeader } from '../block/index.ts'
 import { blockIndex } from './spine.ts'
 import { blockAt, type Timeline } from './timeline.ts'

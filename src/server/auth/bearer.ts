@@ -1,4 +1,4 @@
-import { type Authenticate, deny } from './caller.ts'
+import { type Authenticate, deny } from './authenticate.ts'
 
 export type TokenKey =
   | { readonly kind: 'HS256'; readonly secret: string }

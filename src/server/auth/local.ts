@@ -1,5 +1,5 @@
 import { localScope } from '../../core/scope.ts'
-import { type Authenticate, deny, type RequestHead } from './caller.ts'
+import { type Authenticate, deny, type RequestHead } from './authenticate.ts'
 
 /**
  * For a server on the loopback of somebody's own machine: whoever reaches it is its owner, so it must make sure that no web page does in

@@ -1,6 +1,6 @@
 import type { Format } from './format.ts'
 import type { Frame } from './frame.ts'
-import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './narration.ts'
+import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplified-events.ts'
 import type { FormatContext } from './sources-at-opening.ts'
 
 /** The AG-UI protocol: one run per turn, and the stream ends with it. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { weather } from '../../../test/support/cast.ts'
+import { weather } from '../../../test/support/scenario-tools.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import { localScope } from '../../core/scope.ts'
 import { createHarness } from '../../testing/harness.ts'

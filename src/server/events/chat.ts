@@ -1,7 +1,7 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { chatEventsOf } from './chat-change.ts'
 import { type ChatContext, type ChatEnvelope, type ChatEvent, toEnvelope } from './chat-envelope.ts'
+import { chatEventsOf } from './chat-events.ts'
 import type { Format } from './format.ts'
 import type { Frame } from './frame.ts'
 import { publicChange } from './public-change.ts'

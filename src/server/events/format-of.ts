@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { EventFormat } from '../../core/api/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import type { Env, ServerParts } from '../context.ts'
+import type { Env, ServerParts } from '../handler.ts'
 import { createAgUiFormat } from './ag-ui.ts'
 import { createChatFormat } from './chat.ts'
 import type { Format } from './format.ts'

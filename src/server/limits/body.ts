@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Env } from '../context.ts'
+import type { Env } from '../handler.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
 import { isWellFormed, jsonDepth, maxJsonDepth } from './json-body.ts'
 

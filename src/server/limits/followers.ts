@@ -1,5 +1,5 @@
 import type { Scope } from '../../core/scope.ts'
-import { tooMany } from './turn-gate.ts'
+import { tooMany } from './quotas.ts'
 
 /** Who is following how many conversations. */
 export interface StreamQuota {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { jsonDepth } from './json-body.ts'
+import { createTurnQuota } from './quotas.ts'
 import { createTokenBucket } from './token-bucket.ts'
-import { createTurnQuota } from './turn-gate.ts'
 
 it('lets a few through at once, then so many a minute, for each name on its own', () => {
   const bucket = createTokenBucket({ atOnce: 2, perMinute: 60 })

@@ -10,9 +10,9 @@ import {
   NewConversation,
 } from '../../core/api/conversation.ts'
 import { conversationKey, conversationKeyFilter, parseConversationKey } from '../../core/scope.ts'
-import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../context.ts'
 import { publicBundle } from '../events/public-change.ts'
-import { json, noContent, problems, withBody } from './describe.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import { json, noContent, problems, withBody } from './openapi.ts'
 
 const id = z.object({ id: z.string() })
 

@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { PromptView } from '../../core/api/prompt.ts'
-import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../context.ts'
-import { json, problems } from './describe.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import { json, problems } from './openapi.ts'
 
 const roundParams = z.object({
   id: z.string(),

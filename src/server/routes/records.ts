@@ -1,9 +1,9 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { FileList, type FileSummary } from '../../core/api/file.ts'
 import { type Block, readDigest } from '../../core/block/index.ts'
-import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../context.ts'
 import { publicBlock } from '../events/public-change.ts'
-import { json, problems } from './describe.ts'
+import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
+import { json, problems } from './openapi.ts'
 
 const conversationParams = z.object({ id: z.string() })
 const turnParams = z.object({ id: z.string(), turn: z.string().max(200) })

@@ -1,10 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { type App, createRoutes, type Env, type ServerParts } from '../context.ts'
+import { type App, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import { filePolicy } from '../headers.ts'
 import { RequestProblem } from '../problem.ts'
 import { matchesEtag } from './conditions.ts'
-import { problems } from './describe.ts'
+import { problems } from './openapi.ts'
 import { parseRange } from './range.ts'
 
 /** Shown in a browser without harm. Everything else is a download, whatever it says it is. */

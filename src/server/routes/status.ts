@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import { type App, createRoutes, type ServerParts } from '../context.ts'
+import { type App, createRoutes, type ServerParts } from '../handler.ts'
 import { RequestProblem } from '../problem.ts'
-import { json } from './describe.ts'
+import { json } from './openapi.ts'
 
 /** For whoever keeps the server running. Nothing of anybody's is in them; the numbers need a token where there are tokens. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {

@@ -4,11 +4,11 @@ import type { Accepted } from '../../agent/message.ts'
 import { FeedbackBody, StopAccepted, SubmitMode, TurnAccepted, TurnSubmission } from '../../core/api/turn.ts'
 import { isId } from '../../core/path/id.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../context.ts'
-import type { TurnQuota } from '../limits/turn-gate.ts'
+import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
+import type { TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
-import { json, noContent, problems } from './describe.ts'
-import { parseSubmissionForm, type SubmissionForm } from './submission-form.ts'
+import { json, noContent, problems } from './openapi.ts'
+import { parseSubmissionForm, type SubmissionForm } from './submission.ts'
 
 const id = z.object({ id: z.string() })
 const acceptedStatuses = { turn: 'processing_started', followup: 'followup_accepted', known: 'already_accepted' } as const

@@ -1,5 +1,5 @@
 import type { BlobStore } from '../../ports/blobs.ts'
-import type { TestRunner } from './suite.ts'
+import type { TestRunner } from './test-runner.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'

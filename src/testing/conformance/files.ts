@@ -1,5 +1,5 @@
 import type { Files } from '../../ports/files.ts'
-import type { TestRunner } from './suite.ts'
+import type { TestRunner } from './test-runner.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)

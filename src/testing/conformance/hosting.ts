@@ -1,7 +1,7 @@
 import type { Scope } from '../../core/scope.ts'
 import type { Hosting, HostingHandles, NewFile } from '../../ports/hosting.ts'
 import { foreignAttempts } from './hosting-attempts.ts'
-import type { TestRunner } from './suite.ts'
+import type { TestRunner } from './test-runner.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array) => new TextDecoder().decode(content)

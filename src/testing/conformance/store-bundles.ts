@@ -12,8 +12,8 @@ import {
   owner,
   visibleIds,
   writeConversation,
-} from './store-kit.ts'
-import type { TestRunner } from './suite.ts'
+} from './store-fixture.ts'
+import type { TestRunner } from './test-runner.ts'
 
 const picture = (id: number, text: string, turnId = 't1'): Block => ({
   ...(withIds([result('k', '', turnId)], id)[0] as Block),

@@ -1,6 +1,6 @@
 import { call, completion, header, minute, prompt, result, rounds, withIds } from '../blocks.ts'
-import { appended, type CreateStore, closed, compacted, idsOf, opened, textsOf, visibleIds, writeConversation } from './store-kit.ts'
-import type { TestRunner } from './suite.ts'
+import { appended, type CreateStore, closed, compacted, idsOf, opened, textsOf, visibleIds, writeConversation } from './store-fixture.ts'
+import type { TestRunner } from './test-runner.ts'
 
 export function describeHistory({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('history', () => {

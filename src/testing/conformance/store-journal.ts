@@ -2,8 +2,8 @@ import type { Block } from '../../core/block/index.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { blockById, blocksOf } from '../../core/timeline/timeline.ts'
 import { call, minute, prompt, result, rounds, withIds } from '../blocks.ts'
-import { appended, type CreateStore, compacted, journalOf, owner, visibleIds, visibleTimeline, writeConversation } from './store-kit.ts'
-import type { TestRunner } from './suite.ts'
+import { appended, type CreateStore, compacted, journalOf, owner, visibleIds, visibleTimeline, writeConversation } from './store-fixture.ts'
+import type { TestRunner } from './test-runner.ts'
 
 const bytes = Uint8Array.from({ length: 9_000 }, (_, i) => i % 251)
 const base64 = Buffer.from(bytes).toString('base64')

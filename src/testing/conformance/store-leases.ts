@@ -1,7 +1,7 @@
 import { LEASE_MS, type Owner } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
-import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store-kit.ts'
-import type { TestRunner } from './suite.ts'
+import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store-fixture.ts'
+import type { TestRunner } from './test-runner.ts'
 
 export function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('one writer per conversation', () => {

@@ -1,7 +1,7 @@
 import type { ConversationInfo, ConversationStore, ListQuery } from '../../ports/store.ts'
 import { minute, prompt } from '../blocks.ts'
-import { accepted, appended, type CreateStore, closed, compacted, folded, opened, owner, writeConversation } from './store-kit.ts'
-import type { TestRunner } from './suite.ts'
+import { accepted, appended, type CreateStore, closed, compacted, folded, opened, owner, writeConversation } from './store-fixture.ts'
+import type { TestRunner } from './test-runner.ts'
 
 const names = (heads: readonly ConversationInfo[]) => heads.map(({ conversationId }) => conversationId)
 const titled = (title: string, at: number) => ({ type: 'title.set' as const, ts: minute(at), title })

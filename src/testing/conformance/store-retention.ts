@@ -12,8 +12,8 @@ import {
   opened,
   visibleTimeline,
   writeConversation,
-} from './store-kit.ts'
-import type { TestRunner } from './suite.ts'
+} from './store-fixture.ts'
+import type { TestRunner } from './test-runner.ts'
 
 const large = (letter: string) => letter.repeat(10_000)
 const withBytes = (id: number, text: string): Block => ({

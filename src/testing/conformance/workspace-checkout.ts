@@ -1,5 +1,5 @@
-import type { TestRunner } from './suite.ts'
-import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn } from './workspace-kit.ts'
+import type { TestRunner } from './test-runner.ts'
+import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn } from './workspace-fixture.ts'
 
 export function describeCheckout({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {

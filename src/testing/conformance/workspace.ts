@@ -1,8 +1,8 @@
 import { localScope } from '../../core/scope.ts'
-import type { TestRunner } from './suite.ts'
+import type { TestRunner } from './test-runner.ts'
 import { describeCheckout } from './workspace-checkout.ts'
+import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './workspace-fixture.ts'
 import { describeHydration } from './workspace-hydration.ts'
-import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './workspace-kit.ts'
 
 /** What every kind of workspaces promises. `create` gives an empty one. */
 export function describeWorkspaces(runner: TestRunner, name: string, create: CreateWorkspaceFixture): void {

@@ -1,7 +1,16 @@
 import { isObject } from '../../core/json.ts'
-import type { Part } from '../../core/render/part.ts'
+import type { Part } from '../../core/render/types.ts'
+import {
+  bearerToken,
+  binaryPart,
+  type Frames,
+  type ProviderFormat,
+  type Refusal,
+  retryAfter,
+  sseData,
+  textPart,
+} from './provider-format.ts'
 import type { FakeErrorKind } from './reply.ts'
-import { bearerToken, binaryPart, type Frames, type ProviderFormat, type Refusal, retryAfter, sseData, textPart } from './wire.ts'
 
 /** `POST /v1/chat/completions` with `stream: true`, as vLLM, Ollama, LM Studio and llama.cpp speak it. */
 export const compatibleFormat: ProviderFormat = {

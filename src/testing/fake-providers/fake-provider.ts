@@ -1,15 +1,15 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { roughTokens } from '../../core/estimate/tokens.ts'
 import { parseJson } from '../../core/json.ts'
-import { roughTokens } from '../../core/tokens.ts'
 import { type CacheSimulator, createCacheSimulator } from '../cache-simulator.ts'
 import { anthropicFormat } from './anthropic.ts'
 import { compatibleFormat } from './compatible.ts'
 import { googleFormat } from './google.ts'
 import { openaiFormat } from './openai.ts'
+import type { ParsedRequest, ProviderFormat } from './provider-format.ts'
 import type { FakeReply, FakeRequest, FakeUsage } from './reply.ts'
-import type { ParsedRequest, ProviderFormat } from './wire.ts'
 
 /**
  * A provider on this machine: it speaks the real format over HTTP and says what you tell it to. Its prompt cache reckons what the

@@ -1,7 +1,16 @@
 import { isObject } from '../../core/json.ts'
-import type { Part } from '../../core/render/part.ts'
+import type { Part } from '../../core/render/types.ts'
+import {
+  bearerToken,
+  binaryPart,
+  type Frames,
+  type ProviderFormat,
+  type Refusal,
+  retryAfter,
+  sseEvent,
+  textPart,
+} from './provider-format.ts'
 import type { FakeErrorKind } from './reply.ts'
-import { bearerToken, binaryPart, type Frames, type ProviderFormat, type Refusal, retryAfter, sseEvent, textPart } from './wire.ts'
 
 /** `POST /v1/responses` with `stream: true`. Cached tokens are counted within the input, writes too. */
 export const openaiFormat: ProviderFormat = {

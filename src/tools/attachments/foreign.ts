@@ -1,5 +1,5 @@
-import { bufferOf, viewOf } from './bytes.ts'
-import { endOfZip } from './zip-directory.ts'
+import { bufferOf, viewOf } from '../bytes.ts'
+import { endOfZip } from '../zip.ts'
 
 /** Words that make a program or a page of whatever else the file is, where somebody opens it as one. */
 const programMarkers = /<script|<html|<!doctype|<\?php/i

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
-import { accepted } from '../../../test/support/specimens/accepted.ts'
+import { accepted } from '../../../test/support/sample-files/accepted.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import { Failure } from '../../core/failure.ts'

@@ -5,7 +5,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import { type FileFacts, inspect } from './inspect.ts'
 import { isMisleading, safeName } from './name.ts'
-import { type ReportProblem, type Scanner, scanFile } from './scan.ts'
+import { type ReportProblem, type Scanner, scanFile } from './policy.ts'
 import { type Summariser, summariseFile } from './summarise.ts'
 import { type AttachmentLimits, defaultAttachmentLimits, isRefusal, type Refusal, type Rejection, refusal, type Upload } from './upload.ts'
 

@@ -1,5 +1,5 @@
-import { viewOf } from './bytes.ts'
-import { damagedImage, type ImageSize, tooManyPixels, truncatedImage } from './picture.ts'
+import { viewOf } from '../bytes.ts'
+import { damagedImage, type ImageSize, tooManyPixels, truncatedImage } from './images.ts'
 import type { AttachmentLimits, Refusal } from './upload.ts'
 
 const damagedJpeg = damagedImage('JPEG')

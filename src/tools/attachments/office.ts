@@ -1,6 +1,6 @@
+import { readZip, type ZipEntry } from '../zip.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 import { checkZipContents, readZipText } from './zip-contents.ts'
-import { readZip, type ZipEntry } from './zip-directory.ts'
 
 const vendor = 'application/vnd.openxmlformats-officedocument'
 

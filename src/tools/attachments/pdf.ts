@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
-import { bufferOf } from './bytes.ts'
+import { bufferOf } from '../bytes.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
 const tooMuchInside = (what: string) => refusal('too_much_inside', `has more ${what} in it than a document needs, and is not opened`)

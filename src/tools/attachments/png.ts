@@ -1,7 +1,7 @@
 import { crc32, createInflate } from 'node:zlib'
-import { hasBytesAt, viewOf } from './bytes.ts'
+import { hasBytesAt, viewOf } from '../bytes.ts'
+import { damagedImage, type ImageSize, tooManyPixels, trailingData, truncatedImage } from './images.ts'
 import { measureInflated } from './inflate.ts'
-import { damagedImage, type ImageSize, tooManyPixels, trailingData, truncatedImage } from './picture.ts'
 import type { AttachmentLimits, Refusal } from './upload.ts'
 
 const damagedPng = damagedImage('PNG')

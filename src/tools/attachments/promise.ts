@@ -1,6 +1,6 @@
+import type { FileSignature } from './file-type.ts'
 import { extensionOf } from './name.ts'
 import { type OfficeKind, officeMimes } from './office.ts'
-import type { FileSignature } from './sniff.ts'
 
 /** What a file can turn out to be. */
 export type FileKind = Exclude<FileSignature, 'zip'> | OfficeKind | 'text'

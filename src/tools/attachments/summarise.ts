@@ -1,5 +1,5 @@
 import { caps } from '../../core/render/caps.ts'
-import { type ReportProblem, withTimeout } from './scan.ts'
+import { type ReportProblem, withTimeout } from './policy.ts'
 
 /** A few words about a file, for the agent to read before it opens it: at most 600 tokens are kept. */
 export type Summariser = (

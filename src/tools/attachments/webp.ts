@@ -1,5 +1,5 @@
-import { hasBytesAt, viewOf } from './bytes.ts'
-import { damagedImage, type ImageSize, tooManyFrames, tooManyPixels, trailingData, truncatedImage } from './picture.ts'
+import { hasBytesAt, viewOf } from '../bytes.ts'
+import { damagedImage, type ImageSize, tooManyFrames, tooManyPixels, trailingData, truncatedImage } from './images.ts'
 import type { AttachmentLimits, Refusal } from './upload.ts'
 
 const damagedWebp = damagedImage('WebP')

@@ -1,8 +1,8 @@
 import { crc32, createInflateRaw } from 'node:zlib'
-import { hasBytesAt } from './bytes.ts'
+import { hasBytesAt } from '../bytes.ts'
+import type { ZipEntry } from '../zip.ts'
 import { type InflateResult, inflateSmall, measureInflated } from './inflate.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
-import type { ZipEntry } from './zip-directory.ts'
 
 const damagedContents = refusal('damaged', 'is damaged: what is in it is not what it says. Save it again and send that')
 const zipBomb = refusal('too_much_inside', 'unpacks to far more than its size, and is not opened')

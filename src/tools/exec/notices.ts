@@ -1,7 +1,7 @@
 import type { Notice } from '../../core/block/index.ts'
 import type { ContractProblem } from '../../core/contract/contract.ts'
-import type { PathRewrite } from '../../core/contract/place.ts'
-import { snippet, violation } from '../../core/decision/violation.ts'
+import type { PathRewrite } from '../../core/contract/contract-paths.ts'
+import { snippet, violation } from '../../core/decision/violations.ts'
 import { failed } from '../outcome.ts'
 import type { Outcome } from '../tool.ts'
 

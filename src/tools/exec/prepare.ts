@@ -1,6 +1,6 @@
 import type { Notice } from '../../core/block/index.ts'
 import type { ContractedFile } from '../../core/contract/contract.ts'
-import { type PathRewrite, resolveContract } from '../../core/contract/place.ts'
+import { type PathRewrite, resolveContract } from '../../core/contract/contract-paths.ts'
 import { normalizeTarget, type TargetScope } from '../../core/path/target.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
 import { messageForModel } from '../invoke.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toolFixture } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { rounds } from '../../testing/blocks.ts'
 import { hideTool } from './hide.ts'
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { planSnapshot } from '../../core/block/index.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { latestPlanPath } from '../../core/path/build.ts'
-import { changePlan, makePlanId } from '../../core/plan/change.ts'
+import { changePlan, makePlanId } from '../../core/plan/plan-change.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 

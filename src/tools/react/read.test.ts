@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toolFixture } from '../../../test/support/tool-stage.ts'
+import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { artifactContent, artifactDigest, attachmentBlocks, type Draft, type Meta, notice } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'

@@ -10,7 +10,7 @@ import { detectCharset } from '../decode.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call } from '../tool.ts'
-import { createRegexMatcher, RegexLimitError, type RegexMatcher } from './match.ts'
+import { createRegexMatcher, RegexLimitError, type RegexMatcher } from './regex-worker.ts'
 
 const MAX_SCANNED = 2_000
 const MAX_RESULTS = 200

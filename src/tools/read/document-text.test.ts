@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { pdf } from '../../../test/support/specimens/pdf.ts'
-import { toolFixture } from '../../../test/support/tool-stage.ts'
+import { pdf } from '../../../test/support/sample-files/pdf.ts'
+import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import { attachmentBlocks } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'

@@ -3,7 +3,7 @@ import { caps } from '../../core/render/caps.ts'
 import type { DocumentReader, PdfText } from '../../ports/documents.ts'
 import { fetchBlob } from '../artifacts/history.ts'
 import type { Call } from '../tool.ts'
-import type { PathContent } from './found.ts'
+import type { PathContent } from './find.ts'
 import type { ReadLimits } from './window.ts'
 
 type BinaryContent = Extract<PathContent, { kind: 'binary' }>

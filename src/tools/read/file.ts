@@ -10,7 +10,7 @@ import { type RecordedContent, recordedContents } from '../artifacts/recorded.ts
 import { decodeText } from '../decode.ts'
 import { isTextMime, mimeOf } from '../mime.ts'
 import type { Call } from '../tool.ts'
-import { missingContent, type PathContent } from './found.ts'
+import { missingContent, type PathContent } from './find.ts'
 import { resolveInHistory } from './lookup.ts'
 
 const maxFileBytes = 100 * 1024 * 1024

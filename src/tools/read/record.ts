@@ -5,7 +5,7 @@ import { toolPath } from '../../core/path/build.ts'
 import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import type { Resolution } from '../../core/timeline/resolve.ts'
 import type { Call } from '../tool.ts'
-import { missingContent, type PathContent } from './found.ts'
+import { missingContent, type PathContent } from './find.ts'
 import { resolveInHistory } from './lookup.ts'
 
 /** What was said and done: `ar:`, `tc:`, `su:`, in the timeline or in the log of its turn. */

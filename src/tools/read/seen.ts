@@ -1,7 +1,7 @@
 import { type Block, callOf, isHidden, readToolCall } from '../../core/block/index.ts'
 import { caps } from '../../core/render/caps.ts'
 import { blocksAtPath, blocksOfCall, type Timeline } from '../../core/timeline/timeline.ts'
-import type { PathContent } from './found.ts'
+import type { PathContent } from './find.ts'
 
 /** The block that already shows all of this to the model, if one does. Skills are known by their path alone. */
 export function findVisibleCopy(timeline: Timeline, found: PathContent): Block | undefined {

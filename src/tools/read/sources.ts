@@ -4,7 +4,7 @@ import { toLogical } from '../../core/path/physical.ts'
 import { selectSources } from '../../core/sources/select.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { Call } from '../tool.ts'
-import { missingContent, type PathContent } from './found.ts'
+import { missingContent, type PathContent } from './find.ts'
 
 export interface SourceContents {
   /** Rows that are files: they are read as such. */

@@ -1,6 +1,6 @@
 import type { Notice } from '../../core/block/index.ts'
 import type { Json } from '../../core/json.ts'
-import type { MissingStatus } from './found.ts'
+import type { MissingStatus } from './find.ts'
 import type { ReadLimits } from './window.ts'
 
 /** What the status says of one path. No status: it follows, whole. */

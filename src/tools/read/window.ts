@@ -1,4 +1,4 @@
-import type { TokenCounter } from '../../core/tokens.ts'
+import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { truncateText } from '../artifacts/payload.ts'
 import type { Numbering, Range, ReadRequest } from './request.ts'
 

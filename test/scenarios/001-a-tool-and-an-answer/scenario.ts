@@ -1,6 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 export default {
   title: 'a question, a call, its result, an answer with something to ask next',

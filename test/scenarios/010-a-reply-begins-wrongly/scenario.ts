@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
-import { thinking } from '../../support/replies.ts'
+import { thinking } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 const call = calls('weather.today', { city: 'Rome' })
 

@@ -1,7 +1,7 @@
 import { calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
-import { action, answer } from '../../support/replies.ts'
+import { action, answer } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 const call = calls('weather.today', { city: 'Rome' })
 const tool_call = { tool_id: 'weather.today', params: { city: 'Rome' } }

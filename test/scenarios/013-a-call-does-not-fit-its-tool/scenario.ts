@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
-import { action } from '../../support/replies.ts'
+import { action } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 const call = calls('weather.today', { city: 'Rome' })
 

@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { program, weather } from '../../support/cast.ts'
-import { action } from '../../support/replies.ts'
+import { action } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { program, weather } from '../../support/scenario-tools.ts'
 
 const code = '\n<channel:code>print(1)</channel:code>'
 const contract = [{ filename: 'files/out.txt', description: 'the output' }]

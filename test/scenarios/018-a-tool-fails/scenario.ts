@@ -1,6 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { faulty } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { faulty } from '../../support/scenario-tools.ts'
 
 export default {
   title: 'a tool that throws, says that it could not, or takes too long is a call, a notice and one error result; the turn goes on',

@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
-import { action, answer, thinking } from '../../support/replies.ts'
+import { action, answer, thinking } from '../../support/decisions/replies.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 export default {
   title: 'what can be understood is accepted, and the model is told how to write it next time',

@@ -1,6 +1,6 @@
 import { calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 const call = calls('weather.today', { city: 'Rome' })
 

@@ -1,6 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { search } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { search } from '../../support/scenario-tools.ts'
 
 export default {
   title: 'sources get numbers that stay theirs; an answer that cites one that does not exist is noticed, and the number goes nowhere',

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { search } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { search } from '../../support/scenario-tools.ts'
 import { deltasOf, laneText } from '../../support/told.ts'
 
 export default {

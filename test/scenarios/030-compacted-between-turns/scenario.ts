@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { library } from '../../support/cast.ts'
-import { contextWithRoom } from '../../support/context.ts'
+import { contextWithRoom } from '../../support/context-room.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { library } from '../../support/scenario-tools.ts'
 
 const page = (number: number) => calls('library.fetch', { page: number })
 const summary = '## Goal\nThe doors of the street.\n\n## Done\nPages 1 and 2 were read: every door is red.'

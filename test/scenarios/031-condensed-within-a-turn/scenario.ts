@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { library } from '../../support/cast.ts'
-import { contextWithRoom } from '../../support/context.ts'
+import { contextWithRoom } from '../../support/context-room.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { library } from '../../support/scenario-tools.ts'
 
 const page = (number: number) => calls('library.fetch', { page: number }, { notes: `Reading page ${number}.` })
 const summary = '## Goal\nThe doors of the street.\n\n## Done\nThe first pages were read: every door is red.'

@@ -1,6 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { library } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { library } from '../../support/scenario-tools.ts'
 
 const turns = Array.from({ length: 8 }, (_, index) => [calls('library.fetch', { page: index }), answers(`Page ${index} is read.`)])
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 import { codesOf } from '../../support/told.ts'
 
 const call = calls('weather.today', { city: 'Rome' })

@@ -1,6 +1,6 @@
 import { answers, scriptedModel } from '../../../src/testing/scripted-model.ts'
-import { entered, sayThen, steers } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { entered, sayThen, steers } from '../../support/watch-turn.ts'
 
 const replies = () => [{ text: '<channel:thinking>A title', stall: true as const }, answers('A short answer.')]
 

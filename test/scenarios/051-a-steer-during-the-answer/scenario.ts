@@ -1,6 +1,6 @@
 import { answers } from '../../../src/testing/scripted-model.ts'
-import { answering, sayThen, steers } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { answering, sayThen, steers } from '../../support/watch-turn.ts'
 
 const begun = answers('Rome was founded, as legend has it, by two brothers').replace(/<\/channel:answer>$/, '')
 

@@ -1,9 +1,9 @@
 import type { Harness } from '../../../src/testing/harness.ts'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Tool } from '../../../src/tools/tool.ts'
-import { weather } from '../../support/cast.ts'
-import { steers } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
+import { steers } from '../../support/watch-turn.ts'
 
 let stage: Harness | undefined
 

@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { slow } from '../../support/cast.ts'
-import { sayThen, steers, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { slow } from '../../support/scenario-tools.ts'
+import { sayThen, steers, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a steer stops the running tool through its signal; the call has a result that says so, and the turn goes on elsewhere',

@@ -1,6 +1,6 @@
 import { answers } from '../../../src/testing/scripted-model.ts'
-import { answered, sayThen, steers } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { answered, sayThen, steers } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a steer in the grace after an answer holds it back as the last word: both answers stand at the end',

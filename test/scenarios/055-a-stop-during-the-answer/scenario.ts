@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answers } from '../../../src/testing/scripted-model.ts'
-import { answering, sayThen, stops } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { answering, sayThen, stops } from '../../support/watch-turn.ts'
 
 const begun = answers('Rome was founded, as legend has it, by two brothers').replace(/<\/channel:answer>$/, '')
 

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { slow } from '../../support/cast.ts'
-import { sayThen, stops, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { slow } from '../../support/scenario-tools.ts'
+import { sayThen, stops, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a stop during a tool ends the turn with fixed words, the open steps and no further model call',

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answers } from '../../../src/testing/scripted-model.ts'
-import { answered, sayThen, stops } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { answered, sayThen, stops } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a stop when the answer is complete changes nothing: there is nothing left to stop',

@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { slow } from '../../support/cast.ts'
-import { sayThen, steers, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { slow } from '../../support/scenario-tools.ts'
+import { sayThen, steers, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a tool that ignores its signal is left behind, and its late result is ignored',

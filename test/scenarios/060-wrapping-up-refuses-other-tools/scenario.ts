@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { slow, weather } from '../../support/cast.ts'
-import { sayThen, steers, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { slow, weather } from '../../support/scenario-tools.ts'
+import { sayThen, steers, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'loop 17.92: while wrapping up, a tool that is not on the list does not run: fixed words end the turn',

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { slow, weather } from '../../support/cast.ts'
-import { followsUp, sayThen, steers, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { slow, weather } from '../../support/scenario-tools.ts'
+import { followsUp, sayThen, steers, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a followup that is newer than the request to wrap up gives the turn its tools and its rounds back',

@@ -1,6 +1,6 @@
 import { answers } from '../../../src/testing/scripted-model.ts'
-import { answered, followsUp, sayThen, stops } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { answered, followsUp, sayThen, stops } from '../../support/watch-turn.ts'
 
 export default {
   title: 'loop 17.89: a followup in the grace after an answer defers it; in the end both answers stand, numbered',

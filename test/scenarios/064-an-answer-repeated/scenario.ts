@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answers } from '../../../src/testing/scripted-model.ts'
-import { answered, followsUp, sayThen } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { answered, followsUp, sayThen } from '../../support/watch-turn.ts'
 
 export default {
   title: 'an answer that only repeats the one held back is believed at once, and stands there once',

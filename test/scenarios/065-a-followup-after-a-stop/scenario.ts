@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { slow } from '../../support/cast.ts'
-import { sayThen, stops, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { slow } from '../../support/scenario-tools.ts'
+import { sayThen, stops, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
   title: 'what is said after a stop is not lost with the turn that stops: it becomes the next turn',

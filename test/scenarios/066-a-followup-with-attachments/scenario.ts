@@ -1,8 +1,8 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { paused } from '../../support/cast.ts'
-import { followsUp, sayThen, toolStarted } from '../../support/moments.ts'
+import { png } from '../../support/sample-files/images.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { png } from '../../support/specimens/pictures.ts'
+import { paused } from '../../support/scenario-tools.ts'
+import { followsUp, sayThen, toolStarted } from '../../support/watch-turn.ts'
 
 const work = paused()
 const list = { name: 'list.csv', mime: 'text/csv', content: 'name,price\n' }

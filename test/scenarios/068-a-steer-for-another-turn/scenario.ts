@@ -1,7 +1,7 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { paused } from '../../support/cast.ts'
-import { sayThen, steers, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { paused } from '../../support/scenario-tools.ts'
+import { sayThen, steers, toolStarted } from '../../support/watch-turn.ts'
 
 const work = paused()
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 const announced = (request: unknown) =>
   [...JSON.stringify(request).matchAll(/plan_id=(plan:\w+:\w+)( \(current\))?/g)].map(([, id, current]) => ({

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { weather } from '../../support/cast.ts'
-import { contextWithRoom } from '../../support/context.ts'
+import { contextWithRoom } from '../../support/context-room.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { weather } from '../../support/scenario-tools.ts'
 
 const long = 'It was a long story, and every word of it counted. '.repeat(400)
 

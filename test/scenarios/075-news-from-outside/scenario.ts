@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { paused } from '../../support/cast.ts'
-import { answered, sayThen, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { paused } from '../../support/scenario-tools.ts'
+import { answered, sayThen, toolStarted } from '../../support/watch-turn.ts'
 
 const work = paused()
 

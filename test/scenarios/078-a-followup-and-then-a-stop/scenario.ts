@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
 import type { Harness } from '../../../src/testing/harness.ts'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { slow } from '../../support/cast.ts'
-import { answered, answering, sayThen, toolStarted } from '../../support/moments.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { slow } from '../../support/scenario-tools.ts'
+import { answered, answering, sayThen, toolStarted } from '../../support/watch-turn.ts'
 
 const begun = answers('The house is').replace(/<\/channel:answer>$/, '')
 

@@ -1,6 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { search } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { search } from '../../support/scenario-tools.ts'
 
 export default {
   title: 'a checkout that makes no sense checks out nothing; a source that a parameter names and nobody knows is left out, and said',

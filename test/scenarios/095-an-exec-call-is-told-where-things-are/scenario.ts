@@ -1,6 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { press } from '../../support/cast.ts'
 import type { Scenario } from '../../support/scenario.ts'
+import { press } from '../../support/scenario-tools.ts'
 
 const contract = [{ filename: 'cities.txt', description: 'The cities.' }]
 const told = { contract: [{ filename: 'files/cities.txt', description: 'The cities.', visibility: 'internal' }], prog_name: 'cities' }

@@ -1,5 +1,5 @@
+import type { Mode, World } from './fixture.ts'
 import type { Ask } from './send.ts'
-import type { Mode, World } from './world.ts'
 
 /** One hostile request, and what it must be told. */
 export interface Attempt {

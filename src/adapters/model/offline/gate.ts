@@ -1,6 +1,6 @@
+import { readSituation } from '../../../offline/prompt/situation.ts'
 import type { ModelRequest } from '../../../ports/model.ts'
 import { escapeMarkup } from './decide/quote.ts'
-import { readSituation } from './prompt/situation.ts'
 
 const maxTitleWords = 6
 

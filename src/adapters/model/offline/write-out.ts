@@ -1,4 +1,4 @@
-import type { Decision } from './decide/decision.ts'
+import type { Decision } from '../../../offline/decide/decision.ts'
 import { escapeMarkup } from './decide/quote.ts'
 
 /** A decision as the protocol wants it. */

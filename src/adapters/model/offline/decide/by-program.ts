@@ -1,12 +1,12 @@
 import { parseJson } from '../../../../core/json.ts'
 import { toPhysical } from '../../../../core/path/physical.ts'
-import type { Situation } from '../prompt/situation.ts'
-import { writeProgram } from '../table/program.ts'
+import { queryFor } from '../../../../offline/decide/answer-from-table.ts'
+import type { Decision } from '../../../../offline/decide/decision.ts'
+import type { OpenDocument } from '../../../../offline/decide/open-documents.ts'
+import { canCall, planProgress } from '../../../../offline/decide/plan.ts'
+import type { Situation } from '../../../../offline/prompt/situation.ts'
+import { writeProgram } from '../../../../offline/table/program.ts'
 import { ProgramResult } from '../table/told.ts'
-import type { Decision } from './decision.ts'
-import { queryFor } from './from-table.ts'
-import type { OpenDocument } from './open.ts'
-import { canCall, planProgress } from './steps.ts'
 
 const execTool = 'exec_tools.execute_code_javascript'
 

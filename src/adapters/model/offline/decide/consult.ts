@@ -1,6 +1,6 @@
-import { type Document, isPdf, isReadable } from '../prompt/document.ts'
-import type { Situation } from '../prompt/situation.ts'
-import { foldCase, wordsOf } from '../text/words.ts'
+import { type Document, isPdf, isReadable } from '../../../../offline/prompt/documents.ts'
+import type { Situation } from '../../../../offline/prompt/situation.ts'
+import { foldCase, wordsOf } from '../../../../offline/text/words.ts'
 
 const maxDocuments = 8
 

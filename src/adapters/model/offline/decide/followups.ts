@@ -1,6 +1,6 @@
+import type { OpenDocument } from '../../../../offline/decide/open-documents.ts'
+import { foldCase } from '../../../../offline/text/words.ts'
 import { columnsOf } from '../table/columns.ts'
-import { foldCase } from '../text/words.ts'
-import type { OpenDocument } from './open.ts'
 import { escapeMarkup } from './quote.ts'
 
 /** What could be asked next of the same documents, in words that they answer to. */

@@ -1,8 +1,8 @@
 import { isObject, parseJson } from '../../../../core/json.ts'
-import type { Situation } from '../prompt/situation.ts'
-import { contentWords } from '../text/words.ts'
-import type { Decision } from './decision.ts'
-import { canCall, wasCalled } from './steps.ts'
+import type { Decision } from '../../../../offline/decide/decision.ts'
+import { canCall, wasCalled } from '../../../../offline/decide/plan.ts'
+import type { Situation } from '../../../../offline/prompt/situation.ts'
+import { contentWords } from '../../../../offline/text/words.ts'
 
 const maxKnowledgePages = 2
 

@@ -1,4 +1,4 @@
-import type { OpenDocument } from './open.ts'
+import type { OpenDocument } from '../../../../offline/decide/open-documents.ts'
 
 /** Words of others inside ours: they must not be able to open a channel or to cite. */
 export const escapeMarkup = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')

@@ -1,9 +1,9 @@
+import type { OpenDocument } from '../../../../offline/decide/open-documents.ts'
+import { averageOf, compare, type Decimal, decimalText, sumOf } from '../../../../offline/table/decimal.ts'
+import type { Table } from '../../../../offline/table/table.ts'
+import { centralPassages, rankPassages } from '../../../../offline/text/rank.ts'
+import { contentWords } from '../../../../offline/text/words.ts'
 import { columnsOf, numbersIn } from '../table/columns.ts'
-import type { Table } from '../table/csv.ts'
-import { averageOf, compare, type Decimal, decimalText, sumOf } from '../table/decimal.ts'
-import { centralPassages, rankPassages } from '../text/rank.ts'
-import { contentWords } from '../text/words.ts'
-import type { OpenDocument } from './open.ts'
 import { cite, escapeMarkup } from './quote.ts'
 
 const maxPoints = 5

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject, parseJson } from '../../../../core/json.ts'
 import { toPhysical } from '../../../../core/path/physical.ts'
-import type { CallRecord, Situation } from '../prompt/situation.ts'
-import { rankPassages } from '../text/rank.ts'
-import { contentWords } from '../text/words.ts'
-import type { Decision } from './decision.ts'
-import type { OpenDocument } from './open.ts'
-import { canCall } from './steps.ts'
+import type { Decision } from '../../../../offline/decide/decision.ts'
+import type { OpenDocument } from '../../../../offline/decide/open-documents.ts'
+import { canCall } from '../../../../offline/decide/plan.ts'
+import type { CallRecord, Situation } from '../../../../offline/prompt/situation.ts'
+import { rankPassages } from '../../../../offline/text/rank.ts'
+import { contentWords } from '../../../../offline/text/words.ts'
 
 const searchTool = 'react.search_files'
 const [mostMatches, mostRead] = [12, 3]

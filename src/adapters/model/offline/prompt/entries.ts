@@ -1,5 +1,5 @@
-import type { Part } from '../../../../core/render/part.ts'
-import type { PromptEntry } from './entry.ts'
+import type { Part } from '../../../../core/render/types.ts'
+import type { PromptEntry } from '../../../../offline/prompt/entries.ts'
 import { parseHidden } from './folded.ts'
 import { parseRound, trimEndLines } from './round.ts'
 

@@ -1,4 +1,4 @@
-import type { PromptEntry } from './entry.ts'
+import type { PromptEntry } from '../../../../offline/prompt/entries.ts'
 
 const hiddenLine = /^[a-z_]+: path=(\S+)(?:.*? mime=(\S+))?/
 

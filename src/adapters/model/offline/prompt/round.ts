@@ -1,4 +1,4 @@
-import type { PromptEntry, ResultEntry } from './entry.ts'
+import type { PromptEntry, ResultEntry } from '../../../../offline/prompt/entries.ts'
 import { parseHidden } from './folded.ts'
 
 /** A round: its call, and what came of it. */

@@ -1,6 +1,6 @@
-import { wordsOf } from '../text/words.ts'
-import type { Row, Table } from './csv.ts'
-import { type Decimal, decimalOf } from './decimal.ts'
+import { type Decimal, decimalOf } from '../../../../offline/table/decimal.ts'
+import type { Row, Table } from '../../../../offline/table/table.ts'
+import { wordsOf } from '../../../../offline/text/words.ts'
 
 /** A column and what its cells are. */
 export interface Column {

@@ -1,8 +1,8 @@
-import { foldCase } from '../text/words.ts'
+import { averageOf, compare, type Decimal, decimalOf, decimalText, sumOf } from '../../../../offline/table/decimal.ts'
+import type { Filter, Query } from '../../../../offline/table/query.ts'
+import type { Row, Table } from '../../../../offline/table/table.ts'
+import { foldCase } from '../../../../offline/text/words.ts'
 import { type Column, cellOf, numbersIn } from './columns.ts'
-import type { Row, Table } from './csv.ts'
-import { averageOf, compare, type Decimal, decimalOf, decimalText, sumOf } from './decimal.ts'
-import type { Filter, Query } from './query.ts'
 
 /** What came out, and the rows it rests on. */
 export interface QueryResult {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Table } from '../../../../offline/table/table.ts'
 import type { QueryResult } from './compute.ts'
-import type { Table } from './csv.ts'
 
 /** What is told of an answer: by this model or by a program, which writes it down. */
 export const ProgramResult = z.object({

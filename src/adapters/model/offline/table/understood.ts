@@ -1,4 +1,4 @@
-import { contentWords, isName, isNumber, type Word, wordsOf } from '../text/words.ts'
+import { contentWords, isName, isNumber, type Word, wordsOf } from '../../../../offline/text/words.ts'
 import type { Column } from './columns.ts'
 
 /** Words that a question about rows is made of, whatever the table is. */

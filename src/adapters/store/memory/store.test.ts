@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import { describeStore } from '../../../testing/conformance/store.ts'
+import { owner } from '../../../testing/conformance/store-fixture.ts'
+import { createFixedClock } from '../../../testing/fixed-clock.ts'
+import { createMemoryBlobs } from '../../blobs/memory.ts'
+import { createMemoryStore } from './store.ts'
+
+describeStore({ describe, it, expect }, 'the memory store', async () => {
+  const clock = createFixedClock()
+  const blobs = createMemoryBlobs()
+  return { store: createMemoryStore({ blobs, clock }), clock, blobs }
+})
+
+it('takes more changes at once than a call takes arguments', async () => {
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+  const claim = await store.claim('c1', owner('a'))
+  const changes = Array.from({ length: 130_000 }, () => ({ type: 'blocks.revealed' as const, ids: [] }))
+  expect((await store.append(claim, changes)).length).toBe(130_000)
+})

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto'
+import { type Block, bytesOf } from '../../../core/block/index.ts'
+import { errorMessage, Failure } from '../../../core/failure.ts'
+import { type Bundle, importChanges, parseBundle } from '../../../core/timeline/bundle.ts'
+import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
+import { toPayload } from '../../../core/timeline/payload.ts'
+import type { Timeline } from '../../../core/timeline/timeline.ts'
+import { turnLogOf } from '../../../core/timeline/turn-log.ts'
+import type { BlobStore } from '../../../ports/blobs.ts'
+import { newBlockNumbers } from './block-ids.ts'
+import { validateChanges } from './validate.ts'
+
+/** Everything a conversation holds, from its whole journal and the value it leads to. */
+export async function exportBundle(
+  conversationId: string,
+  changes: readonly Change[],
+  timeline: Timeline,
+  blobs: BlobStore,
+): Promise<Bundle> {
+  const payload = toPayload(timeline)
+  const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, own]) => turnLogOf(turnId, own) ?? [])
+  const accounted = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
+  const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !accounted.has(id)))
+  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // an import repeats blocks: the first is as it was entered
+  const bundle: Bundle = {
+    format: 'daybook.bundle',
+    version: 1,
+    conversation_id: conversationId,
+    timeline: payload,
+    sources_pool: { sources_pool: timeline.sources.rows, next_sid: timeline.sources.next_sid },
+    turn_logs: turnLogs,
+    archive: [...archive.values()].reverse(),
+    blobs: {},
+  }
+  return { ...bundle, blobs: await inlineBlobs(bundle, blobs) }
+}
+
+/** The changes that rebuild a bundle and the bytes they refer to, everything checked. Nothing is stored yet. */
+export function unpackBundle(value: unknown): {
+  readonly conversationId: string
+  readonly changes: readonly Change[]
+  readonly bytes: BlobContents
+} {
+  const bundle = parseBundle(value)
+  const bytes = new Map<string, Uint8Array>()
+  for (const [sha256, size] of blobReferences(bundle)) {
+    const content = decodeBlob(sha256, bundle.blobs[sha256])
+    if (content.length !== size) throw invalidBundle(`a block says that blob ${sha256} has ${size} bytes; it has ${content.length}`)
+    bytes.set(sha256, content)
+  }
+  const changes = asBundleFailure(() => validateChanges(importChanges(bundle)))
+  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // asked again when it is logged; here so that what is refused leaves no bytes behind
+  return { conversationId: bundle.conversation_id, changes, bytes }
+}
+
+/** Whatever is wrong with a change that a bundle led to is wrong with the bundle. */
+export function asBundleFailure<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Failure && (error.code === 'change.invalid' || error.code === 'block.invalid')) {
+      throw new Failure('bundle.invalid', error.message, { cause: error, details: error.details })
+    }
+    throw error
+  }
+}
+
+type BlobContents = ReadonlyMap<string, Uint8Array>
+
+/** Each turn with the changes that may tell of it, in order of first trace. */
+function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
+  const byTurn = new Map<string, Change[]>()
+  for (const change of changes) {
+    for (const turnId of turnsLoggedBy(change)) {
+      const own = byTurn.get(turnId)
+      if (own) own.push(change)
+      else byTurn.set(turnId, [change])
+    }
+  }
+  return byTurn
+}
+
+/** The turns whose log a change belongs to. */
+export function turnsLoggedBy(change: Change): ReadonlySet<string> {
+  if (change.type === 'turn.opened' || change.type === 'turn.closed') return new Set([change.turn_id])
+  return new Set(change.type === 'blocks.appended' ? change.blocks.map(({ turn_id }) => turn_id) : [])
+}
+
+/** Hash and size of all bytes that a bundle's blocks refer to, by hash. */
+function blobReferences({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<string, number> {
+  const blocks: readonly Block[] = [...timeline.blocks, ...turn_logs.flatMap((log) => log.blocks), ...archive]
+  return new Map(
+    blocks
+      .flatMap(bytesOf)
+      .map(({ sha256, size }) => [sha256, size] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+}
+
+async function inlineBlobs(bundle: Bundle, blobs: BlobStore): Promise<Bundle['blobs']> {
+  const inline: Record<string, string> = {}
+  for (const sha256 of blobReferences(bundle).keys()) {
+    try {
+      inline[sha256] = Buffer.from(await blobs.get(sha256)).toString('base64')
+    } catch (error) {
+      const reason = errorMessage(error)
+      throw new Failure('store.damaged', `conversation ${bundle.conversation_id} can not be exported whole: ${reason}`, { cause: error })
+    }
+  }
+  return inline
+}
+
+function decodeBlob(sha256: string, base64: string | undefined): Uint8Array {
+  if (base64 === undefined) throw invalidBundle(`a block refers to blob ${sha256}, which the bundle does not hold`)
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.toString('base64') !== base64) throw invalidBundle(`blob ${sha256} is not base64`)
+  if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw invalidBundle(`the bytes of blob ${sha256} do not match its hash`)
+  return bytes
+}
+
+const invalidBundle = (message: string) => new Failure('bundle.invalid', message)

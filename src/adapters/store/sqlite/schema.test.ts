@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, expect, it } from 'vitest'
+import type { Change } from '../../../core/timeline/change.ts'
+import { prompt } from '../../../testing/blocks.ts'
+import { accepted, appended, closed, folded, journalOf, opened, owner } from '../../../testing/conformance/store-fixture.ts'
+import { createFixedClock } from '../../../testing/fixed-clock.ts'
+import { createMemoryBlobs } from '../../blobs/memory.ts'
+import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
+import { createSqliteStore } from './store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'daybook-migration-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A file as the first version wrote it, with these journals. */
+function firstVersion(name: string, journals: Readonly<Record<string, readonly Change[]>>): string {
+  const file = join(folder, name)
+  const database = new DatabaseSync(file)
+  database.exec(`PRAGMA page_size = 1024; PRAGMA journal_mode = WAL; ${migrations[0]}`)
+  database.exec(`PRAGMA user_version = 1; PRAGMA application_id = ${APPLICATION_ID}`)
+  const conversation = database.prepare('INSERT INTO conversations (key, id, last_seq, next_block, epoch) VALUES (?, ?, ?, 9, 1)')
+  const entry = database.prepare("INSERT INTO journal VALUES (? << 32 | ?, ?, '', ?)")
+  for (const [key, [id, changes]] of Object.entries(journals).entries()) {
+    conversation.run(key + 1, id, changes.length)
+    for (const [n, change] of changes.entries()) entry.run(key + 1, n + 1, change.type, JSON.stringify(change))
+  }
+  database.close()
+  return file
+}
+
+function edit(file: string, sql: string): void {
+  const database = new DatabaseSync(file)
+  database.exec(sql)
+  database.close()
+}
+
+const open = (file: string) => createSqliteStore({ file, blobs: createMemoryBlobs(), clock: createFixedClock() })
+
+function look<T>(file: string, sql: string): T {
+  const database = new DatabaseSync(file, { readOnly: true })
+  try {
+    return database.prepare(sql).get() as T
+  } finally {
+    database.close()
+  }
+}
+
+it('a step that was released is never changed: files that it made are out there', () => {
+  const prints = migrations.map((step) => createHash('sha256').update(step).digest('hex').slice(0, 16))
+  expect(prints).toEqual(['6df3d35c8ee27992', 'd6257a07d682b888'])
+})
+
+const turn = [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2)]
+
+it('finds the followups that waited in a file of the first version, and takes its journals as they are', async () => {
+  const journals = {
+    waiting: [...turn, accepted('e1', 3), accepted('e2', 4, 'feedback'), accepted('e3', 5), folded(['e1'], 6, 't2'), accepted('e4', 7)],
+    strange: [...turn, accepted('\ud83d "quoted"\u0000', 3)],
+    again: [...turn, accepted('e1', 3), folded(['e1'], 4), accepted('e1', 5)],
+    twice: [...turn, accepted('e1', 3), accepted('e1', 4), folded(['e1'], 5)],
+    answered: [...turn, accepted('e1', 3), accepted('e2', 4), folded(['e2', 'e1'], 5, 't2')],
+    told: [...turn, accepted('e1', 3, 'steer'), accepted('e2', 3, 'external')],
+    quiet: turn,
+  }
+  const file = firstVersion('old.db', journals)
+  const store = await open(file)
+  const { conversations } = await store.list({ open: true })
+  expect(Object.fromEntries(conversations.map(({ conversationId, waiting }) => [conversationId, waiting]))).toEqual({
+    waiting: ['e3', 'e4'],
+    strange: ['\ud83d "quoted"\u0000'],
+    again: ['e1'],
+  })
+  for (const [id, changes] of Object.entries(journals)) {
+    expect((await journalOf(store, id)).map(({ change }) => change)).toEqual(changes)
+  }
+  const claim = await store.claim('waiting', owner('a'))
+  await store.append(claim, [folded(['e3'], 8, 't3')])
+  expect((await store.list({ open: true })).conversations.find(({ conversationId }) => conversationId === 'waiting')?.waiting).toEqual([
+    'e4',
+  ])
+  await store.close()
+  expect(look(file, 'PRAGMA user_version')).toEqual({ user_version: SCHEMA_VERSION })
+  const reopened = await open(file)
+  expect((await reopened.list({ open: true })).conversations).toHaveLength(3)
+  await reopened.close()
+})
+
+it('is kept from no other conversation by one that is damaged', async () => {
+  const file = firstVersion('damaged.db', { c1: [...turn, accepted('e1', 3)], c2: [...turn, accepted('e1', 3)] })
+  edit(file, "UPDATE journal SET body = '{' WHERE type = 'event.accepted' AND entry >> 32 = 1")
+  const store = await open(file)
+  expect((await store.list({ open: true })).conversations).toMatchObject([{ conversationId: 'c2' }])
+  await expect(store.loadVisible('c1')).rejects.toMatchObject({ code: 'store.damaged' })
+  await store.close()
+})
+
+it('leaves a file of the first version as it was when a step fails: all of it is taken, or nothing', async () => {
+  const file = firstVersion('stubborn.db', { c1: [...turn, accepted('e1', 3)] })
+  edit(file, "CREATE TRIGGER stubborn BEFORE UPDATE ON conversations BEGIN SELECT RAISE(ABORT, 'not today'); END")
+  await expect(open(file)).rejects.toThrow('not today')
+  expect(look(file, 'PRAGMA user_version')).toEqual({ user_version: 1 })
+  expect(look(file, "SELECT count(*) AS n FROM pragma_table_info('conversations') WHERE name = 'waiting'")).toEqual({ n: 0 })
+})
+
+it('two processes may come upon an old file at once', async () => {
+  const file = firstVersion('both.db', { c1: [...turn, accepted('e1', 3)] })
+  const stores = await Promise.all([open(file), open(file)])
+  for (const store of stores) expect((await store.list({ open: true })).conversations).toMatchObject([{ waiting: ['e1'] }])
+  for (const store of stores) await store.close()
+})

@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isObject } from '../../../core/json.ts'
+import { localScope } from '../../../core/scope.ts'
+import type { RecordedFiles } from '../../../ports/workspace.ts'
+import { beginTurn, contentsBelow, createTestJournal, publishTurn, relsOf } from '../../../testing/conformance/workspace-fixture.ts'
+import { createMemoryBlobs } from '../../blobs/memory.ts'
+import { createMemoryFiles } from '../../files/memory.ts'
+import { createMemoryWorkspaces } from '../memory.ts'
+import { conversationFolder, decodeName, encodeName } from '../names.ts'
+import { createCustomWorkspaces } from './custom.ts'
+
+function scene() {
+  const blobs = createMemoryBlobs()
+  const puts: string[] = []
+  const counting = {
+    ...blobs,
+    async put(content: Uint8Array) {
+      const ref = await blobs.put(content)
+      puts.push(ref.sha256)
+      return ref
+    },
+  }
+  const machine = () => createMemoryWorkspaces({ blobs: counting, createFiles: createMemoryFiles }).open(localScope, 'c1')
+  return { blobs, puts, machine, journal: createTestJournal() }
+}
+
+const filesIn = (manifest: unknown) => Object.keys(isObject(manifest) && isObject(manifest.files) ? manifest.files : {})
+
+describe('a manifest in the journal', () => {
+  it('tools 18.104: a machine that never saw the turn brings back every file, internal ones too', async () => {
+    const { machine, journal, puts } = scene()
+    const turn = await beginTurn(await machine(), 'turn_1', journal)
+    await turn.write('app/shown.md', 'shown')
+    await turn.write('app/.cache/internal.bin', 'never \0 hosted')
+    await turn.writeRecorded('app/recorded.md', 'in a block')
+    const { keeps = [] } = await turn.publish()
+    expect(keeps.map(({ sha256 }) => sha256)).toEqual(puts) // and what the journal holds is not kept twice
+    expect(puts.length).toBe(2)
+    const other = await machine()
+    await other.startTurn('turn_2')
+    await other.hydrate('turn_1', [{ area: 'files', rel: '' }], journal)
+    expect(await contentsBelow(other, 'turn_1/files')).toEqual({
+      'app/.cache/internal.bin': 'never \0 hosted',
+      'app/recorded.md': 'in a block',
+      'app/shown.md': 'shown',
+    })
+  })
+
+  it('names what changed and what was deleted, and nothing else', async () => {
+    const { machine, journal, puts } = scene()
+    const workspace = await machine()
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`app/${n}`, `content ${n}`]))
+    await publishTurn(workspace, 'turn_1', journal, many)
+    const turn = await beginTurn(workspace, 'turn_2', journal)
+    await turn.checkout('replace', ['turn_1'])
+    await turn.write('app/7', 'changed')
+    await turn.remove('app/9')
+    puts.length = 0
+    const { record } = await turn.publish()
+    expect(record.manifest).toMatchObject({
+      parent: 'turn_1',
+      files: { 'app/7': { sha256: puts[0], size: 7 }, 'app/9': { deleted: true } },
+    })
+    expect([filesIn(record.manifest).length, puts.length]).toEqual([2, 1])
+  })
+
+  it('names everything again before the way back becomes long', async () => {
+    const { machine, journal } = scene()
+    const workspace = await machine()
+    const depths: unknown[] = []
+    for (let n = 1; n <= 150; n++) {
+      const { record } = await publishTurn(workspace, `turn_${n}`, journal, { [`scope${n % 90}/x`]: String(n) })
+      depths.push((isObject(record.manifest) && record.manifest.depth) || 0) // in a blob it names everything
+    }
+    expect(depths.every((depth) => typeof depth === 'number' && depth <= 64)).toBe(true)
+    expect((await relsOf(await machine(), 'turn_150', journal))?.length).toBe(90)
+  })
+
+  it('goes into a blob that the block keeps when it is large', async () => {
+    const { machine, journal, blobs } = scene()
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`app/a-rather-long-name-${n}`, String(n)]))
+    const { record, keeps = [] } = await publishTurn(await machine(), 'turn_1', journal, many)
+    expect(JSON.stringify(record).length).toBeLessThan(1_000)
+    expect(keeps).toContainEqual(record.manifest)
+    for (const { sha256 } of keeps) expect(await blobs.has(sha256)).toBe(true)
+    expect((await relsOf(await machine(), 'turn_1', journal))?.length).toBe(300)
+  })
+
+  it('is not believed when we could not have written it', async () => {
+    const { machine } = scene()
+    const workspace = await machine()
+    const sha256 = 'a'.repeat(64)
+    const files = [
+      { '../x': { sha256, size: 1 } },
+      { '/etc/x': { sha256, size: 1 } },
+      { x: { sha256: '../../etc', size: 1 } },
+      { x: 7 },
+      [],
+    ]
+    const records = files.map((each) => ({ workspace_implementation: 'custom', manifest: { depth: 0, weight: 1, files: each } }))
+    for (const record of [...records, null, 7, 'x', { manifest: {} }, { workspace_implementation: 'git', manifest: { depth: 0 } }]) {
+      const history: RecordedFiles = { bytes: async () => undefined, paths: async () => [], manifest: async () => record }
+      expect(await workspace.version('turn_1', history)).toBe(undefined)
+    }
+  })
+
+  it('fails, and loses nothing, when a manifest that it leads back to is gone or leads in a circle', async () => {
+    const { machine, journal } = scene()
+    const workspace = await machine()
+    const turn = await beginTurn(workspace, 'turn_3', journal)
+    await turn.write('app/a', '3')
+    const circle = (parent: string) => ({ workspace_implementation: 'custom', manifest: { parent, depth: 1, weight: 1, files: {} } })
+    for (const manifest of [async (id: string) => (id === 'turn_2' ? circle('turn_1') : null), async () => circle('turn_2')]) {
+      const published = await workspace.publish('turn_3', { previous: 'turn_2' }, { ...journal, manifest })
+      expect(published.record).toMatchObject({ status: 'failed', error: { code: 'workspace_publish_failed' } })
+      expect(await turn.files()).toEqual({ 'app/a': '3' })
+    }
+  })
+
+  it('says which files are lost when their bytes are gone', async () => {
+    const { machine, journal, blobs, puts } = scene()
+    await publishTurn(await machine(), 'turn_1', journal, { 'app/a': 'one', 'app/b': 'two' })
+    await blobs.remove(puts[0] as string)
+    const other = await machine()
+    await other.startTurn('turn_2')
+    const pulled = await other.hydrate('turn_1', [{ area: 'files', rel: 'app' }], journal)
+    expect(pulled.present[0]?.files.map(({ path }) => path)).toEqual(['turn_1/files/app/b'])
+    expect(pulled.errors).toEqual([{ ref: { area: 'files', rel: 'app' }, message: 'the bytes of one file are nowhere to be found: app/a' }])
+    const outcome = await other.checkout('turn_2', { mode: 'replace', sources: [{ turnId: 'turn_1', rel: '' }] }, journal)
+    expect(outcome).toMatchObject({ ok: false, code: 'missing', problems: [{ source: { turnId: 'turn_1', rel: '' } }] })
+  })
+
+  it('makes nothing before something is written', async () => {
+    const opened: string[] = []
+    const openFiles = (folder: string) => {
+      opened.push(folder)
+      return createMemoryFiles()
+    }
+    const options = { openFiles, removeFiles: async () => {}, blobs: createMemoryBlobs() }
+    const workspace = await createCustomWorkspaces(options).open(localScope, 'c1')
+    await workspace.startTurn('turn_1')
+    await workspace.describe('turn_1')
+    await workspace.files.read('turn_1/files/x')
+    expect((await workspace.runtime.list('')).files).toEqual([])
+    expect(opened).toEqual(['local/default/local/c1/out/workdir', 'local/default/local/c1/work', 'local/default/local/c1/out'])
+  })
+})
+
+describe('names on disk and in refs', () => {
+  const name = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ maxLength: 700 }))
+
+  it('are read back as they were, and no two names are one', () => {
+    fc.assert(fc.property(name, (each) => decodeName(encodeName(each)) === each.toWellFormed()))
+    fc.assert(fc.property(name, name, (a, b) => a === b || encodeName(a) !== encodeName(b)))
+  })
+
+  it('are what git and every disk allow', () => {
+    fc.assert(
+      fc.property(name, (each) => {
+        for (const segment of encodeName(each).split('/')) expect(segment).toMatch(/^[a-z0-9_%A-F-]{1,203}$/)
+      }),
+    )
+    expect(encodeName('A.lock')).toBe('%41%2Elock')
+    expect(decodeName('%41%2elock')).toBe(undefined)
+  })
+
+  it('keep scopes apart, however they are spelled', () => {
+    const scope = fc.record({ tenant: name, project: name, user: name })
+    fc.assert(
+      fc.property(scope, name, scope, name, (a, x, b, y) => {
+        const same = [a.tenant, a.project, a.user, x].join('\0') === [b.tenant, b.project, b.user, y].join('\0')
+        return same || conversationFolder(a, x) !== conversationFolder(b, y)
+      }),
+    )
+  })
+})

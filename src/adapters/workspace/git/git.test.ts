@@ -1,0 +1,284 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { foldersOnDisk } from '../../../../test/support/workspace-folders.ts'
+import { localScope } from '../../../core/scope.ts'
+import { beginTurn, createTestJournal, publishTurn, relsOf, type TestJournal } from '../../../testing/conformance/workspace-fixture.ts'
+import { createGitWorkspaces, type GitWorkspacesOptions } from './git.ts'
+import { lineageRefs } from './lineage.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-git-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const home = 'local/default/local/c1'
+const refs = lineageRefs(localScope, 'c1')
+
+async function scene(options: Partial<GitWorkspacesOptions> = {}) {
+  const folder = mkdtempSync(join(root, 'w-'))
+  const open = () => createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, ...options }).open(localScope, 'c1')
+  const journal = createTestJournal()
+  const at = (path: string) => join(folder, home, path)
+  const git = (...args: string[]) => execFileSync('git', ['--git-dir', at('lineage.git'), ...args], { encoding: 'utf8' }).trim()
+  return { folder, open, workspace: await open(), journal, at, git }
+}
+
+const first = { 'app/a.ts': 'a', 'app/b.ts': 'b', 'notes/n.md': 'n' }
+
+describe('a lineage in git', () => {
+  it('tools 18.100: a checked-out file that was deleted is not in the version of this turn, and is in the one before', async () => {
+    const { workspace, journal, git } = await scene()
+    await publishTurn(workspace, 'turn_1', journal, first)
+    const turn = await beginTurn(workspace, 'turn_2', journal)
+    await turn.checkout('replace', ['turn_1/app'])
+    await turn.remove('app/b.ts')
+    const { record } = await turn.publish()
+    expect(record).toMatchObject({
+      status: 'published',
+      turn_id: 'turn_2',
+      workspace_implementation: 'git',
+      committed: true,
+      commit_sha: git('rev-parse', refs.branch),
+      lineage_ref: refs.branch,
+      version_ref: refs.version('turn_2'),
+    })
+    const tree = (turnId: string) => git('ls-tree', '-r', '--name-only', refs.version(turnId)).split('\n')
+    expect(tree('turn_2')).toEqual(['files/app/a.ts', 'files/notes/n.md'])
+    expect(tree('turn_1')).toEqual(['files/app/a.ts', 'files/app/b.ts', 'files/notes/n.md'])
+    expect(git('log', '--format=%s|%an', refs.branch)).toBe(
+      'React workspace snapshot turn_2|Daybook\nReact workspace snapshot turn_1|Daybook',
+    )
+  })
+
+  it('tools 18.101: without a change there is no commit, and the version is the head', async () => {
+    const { workspace, journal, git } = await scene()
+    await publishTurn(workspace, 'turn_1', journal, first)
+    const head = git('rev-parse', refs.branch)
+    const turn = await beginTurn(workspace, 'turn_2', journal)
+    await turn.checkout('replace', ['turn_1'])
+    expect((await turn.publish()).record).toMatchObject({
+      committed: false,
+      version_aliased: true,
+      reason: 'workspace_unchanged',
+      commit_sha: head,
+    })
+    expect([git('rev-parse', refs.branch), git('rev-parse', refs.version('turn_2'))]).toEqual([head, head])
+    expect(git('for-each-ref', '--format=%(refname)').split('\n').sort()).toEqual(
+      [refs.branch, refs.version('turn_1'), refs.version('turn_2')].sort(),
+    )
+  })
+
+  it('tools 18.103: a program sees one branch, no remote, and a sparse folder with nothing in it', async () => {
+    const { workspace, journal, at } = await scene()
+    await publishTurn(workspace, 'turn_1', journal, first)
+    await publishTurn(workspace, 'turn_2', journal, { 'app/a.ts': '2' })
+    await workspace.startTurn('turn_3')
+    const git = (...args: string[]) => execFileSync('git', ['-C', at('out/workdir/turn_3'), ...args], { encoding: 'utf8' }).trim()
+    expect(git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/workspace')
+    expect(git('remote', '-v')).toBe('')
+    expect(git('status', '--porcelain')).toBe('')
+    expect(git('log', '--format=%s')).toBe('React workspace snapshot turn_2\nReact workspace snapshot turn_1')
+    expect(git('show', 'HEAD:files/app/a.ts')).toBe('2')
+    expect(existsSync(at('out/workdir/turn_3/files'))).toBe(false)
+    await workspace.files.write('turn_3/files/app/a.ts', Buffer.from('3'))
+    git('add', '--sparse', 'files/app/a.ts')
+    git('commit', '-m', 'mine')
+    expect(git('log', '-1', '--format=%s %an')).toBe('mine Daybook')
+  })
+
+  it('passes over ignored files, links, pipes and hard links; a repository inside is a folder', async () => {
+    const { workspace, journal, at } = await scene()
+    const turn = await beginTurn(workspace, 'turn_1', journal)
+    await turn.write('app/.gitignore', '*.tmp\n/secret\n')
+    for (const rel of ['app/a.ts', 'app/x.tmp', 'app/secret', 'app/inner/i.ts', 'twice']) await turn.write(rel, rel)
+    const files = at('out/workdir/turn_1/files')
+    symlinkSync('/etc/passwd', join(files, 'app/link'))
+    symlinkSync('/etc', join(files, 'app/folder-link'))
+    linkSync(join(files, 'twice'), join(files, 'app/hard'))
+    execFileSync('mkfifo', [join(files, 'app/pipe')])
+    execFileSync('git', ['init', '--quiet', join(files, 'app/inner')])
+    writeFileSync(join(files, 'app/na:me'), 'x')
+    await turn.publish()
+    expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/.gitignore', 'app/a.ts', 'app/inner/i.ts'])
+  })
+
+  it('runs nothing and reads nothing that the agent wrote into its repository', async () => {
+    const { workspace, journal, at, open } = await scene()
+    await publishTurn(workspace, 'turn_1', journal, first)
+    const turn = await beginTurn(workspace, 'turn_2', journal)
+    await turn.checkout('replace', ['turn_1'])
+    const trap = join(root, 'trapped')
+    const program = join(root, 'trap.sh')
+    writeFileSync(program, `#!/bin/sh\ntouch ${trap}\ncat\n`, { mode: 0o755 })
+    const repository = at('out/workdir/turn_2/.git')
+    const config = ['[core]', `fsmonitor = ${program}`, `hooksPath = ${root}`, `sshCommand = ${program}`, `pager = ${program}`]
+    const more = [
+      '[filter "x"]',
+      `clean = ${program}`,
+      `smudge = ${program}`,
+      '[diff]',
+      `external = ${program}`,
+      '[alias]',
+      `ls-files = !${program}`,
+    ]
+    writeFileSync(join(repository, 'config'), [...config, ...more].join('\n'))
+    mkdirSync(join(repository, 'hooks'), { recursive: true })
+    for (const hook of ['pre-commit', 'reference-transaction', 'post-checkout']) {
+      writeFileSync(join(repository, 'hooks', hook), readFileSync(program), { mode: 0o755 })
+      writeFileSync(join(root, hook), readFileSync(program), { mode: 0o755 })
+    }
+    mkdirSync(join(repository, 'objects/info'), { recursive: true })
+    writeFileSync(join(repository, 'objects/info/alternates'), '/etc\n')
+    await turn.write('app/.gitattributes', '* filter=x diff=x text eol=crlf\n')
+    await turn.write('app/a.ts', 'changed\r\n')
+    await workspace.describe('turn_2')
+    await (await open()).startTurn('turn_2')
+    await turn.publish()
+    await (await open()).hydrate('turn_2', [{ area: 'files', rel: '' }], journal)
+    expect(existsSync(trap)).toBe(false)
+    expect(readFileSync(at('out/workdir/turn_2/files/app/a.ts'), 'utf8')).toBe('changed\r\n')
+  })
+
+  it('makes the repository of a turn anew when its branch points at nothing, and leaves a sound one alone', async () => {
+    const { workspace, journal, at } = await scene()
+    await publishTurn(workspace, 'turn_1', journal, first)
+    await workspace.startTurn('turn_2')
+    const ref = at('out/workdir/turn_2/.git/refs/heads/workspace')
+    const head = readFileSync(ref, 'utf8')
+    writeFileSync(at('out/workdir/turn_2/.git/mine'), 'x')
+    await workspace.startTurn('turn_2')
+    expect(existsSync(at('out/workdir/turn_2/.git/mine'))).toBe(true)
+    rmSync(ref)
+    await workspace.startTurn('turn_2')
+    expect(readFileSync(ref, 'utf8')).toBe(head)
+  })
+})
+
+describe('two that publish at once', () => {
+  const both = async (options: () => Partial<GitWorkspacesOptions>) => {
+    const one = await scene(options())
+    await publishTurn(one.workspace, 'turn_1', one.journal, first)
+    return one
+  }
+
+  it('both are kept: the later one is laid on what the earlier one left', async () => {
+    const { workspace, journal, open, git } = await both(() => ({}))
+    const other = await open()
+    const [a, b] = [await beginTurn(workspace, 'turn_2', journal), await beginTurn(other, 'turn_3', journal)]
+    await a.write('two/x', '2')
+    await b.write('three/x', '3')
+    const [second, third] = await Promise.all([a.publish(), b.publish()])
+    expect([second.status, third.status]).toEqual(['published', 'published'])
+    expect(git('ls-tree', '-r', '--name-only', refs.branch).split('\n')).toEqual([
+      ...['files/app/a.ts', 'files/app/b.ts', 'files/notes/n.md', 'files/three/x', 'files/two/x'],
+    ])
+    expect(git('rev-list', '--count', '--merges', refs.branch)).toBe('0')
+  })
+
+  it('also on two machines with one origin', async () => {
+    const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
+    execFileSync('git', ['init', '--quiet', '--bare', remote])
+    const { workspace, journal } = await both(() => ({ remote }))
+    const elsewhere = await scene({ remote })
+    const [a, b] = [await beginTurn(workspace, 'turn_2', journal), await beginTurn(elsewhere.workspace, 'turn_3', journal as TestJournal)]
+    await a.write('two/x', '2')
+    await b.write('three/x', '3')
+    await a.publish()
+    expect((await b.publish()).status).toBe('published')
+    const names = execFileSync('git', ['--git-dir', remote, 'ls-tree', '-r', '--name-only', refs.version('turn_3')], { encoding: 'utf8' })
+    expect(names.trim().split('\n')).toContain('files/two/x')
+    expect(await relsOf(workspace, 'turn_3', journal)).toContain('three/x')
+  })
+
+  it('says so when the branch never stands still', async () => {
+    const { workspace, journal, at, git } = await both(() => ({}))
+    const turn = await beginTurn(workspace, 'turn_2', journal)
+    await turn.write('two/x', '2')
+    const slow = join(root, 'slow-git.sh')
+    const move = `git --git-dir '${at('lineage.git')}' update-ref ${refs.branch} "$(git --git-dir '${at('lineage.git')}' commit-tree -m x -p ${refs.branch} ${refs.branch}^{tree})"`
+    writeFileSync(
+      slow,
+      `#!/bin/sh\ncase "$*" in *update-ref*) GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x; export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL; ${move};; esac\nexec git "$@"\n`,
+      { mode: 0o755 },
+    )
+    const racing = await createGitWorkspaces({ ...foldersOnDisk(at('../../../..')), root: at('../../../..'), program: slow }).open(
+      localScope,
+      'c1',
+    )
+    const { status, record } = await journal.publish(racing, 'turn_2')
+    expect([status, record.error]).toEqual([
+      'failed',
+      { code: 'workspace_publish_failed', message: expect.stringContaining('kept publishing') },
+    ])
+    expect(git('log', '--format=%s', refs.branch)).not.toContain('turn_2')
+  })
+})
+
+it('forgets a conversation at the origin, too, and no other', async () => {
+  const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
+  execFileSync('git', ['init', '--quiet', '--bare', remote])
+  const folder = mkdtempSync(join(root, 'w-'))
+  const workspaces = createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote })
+  for (const name of ['c1', 'c10']) {
+    await publishTurn(await workspaces.open(localScope, name), 'turn_1', createTestJournal(), first)
+  }
+  await workspaces.remove(localScope, 'c1')
+  const left = execFileSync('git', ['--git-dir', remote, 'for-each-ref', '--format=%(refname)'], { encoding: 'utf8' }).trim().split('\n')
+  const others = lineageRefs(localScope, 'c10')
+  expect(left.sort()).toEqual([others.version('turn_1'), others.branch].sort())
+  expect(existsSync(join(folder, home))).toBe(false)
+})
+
+describe('an origin that can not be reached', () => {
+  it('fails a publish, says why without saying where, and leaves the branch as it was', async () => {
+    const { folder, workspace, journal, git } = await scene()
+    await publishTurn(workspace, 'turn_1', journal, first)
+    const head = git('rev-parse', refs.branch)
+    const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote: join(root, 'nowhere.git') }).open(
+      localScope,
+      'c1',
+    )
+    await cut.files.write('turn_2/files/app/a.ts', Buffer.from('2'))
+    const { status, record } = await journal.publish(cut, 'turn_2')
+    expect([status, record.error?.code]).toEqual(['failed', 'workspace_publish_failed'])
+    expect(JSON.stringify(record)).not.toContain(root)
+    expect(git('rev-parse', refs.branch)).toBe(head)
+    expect((await cut.describe('turn_2')).git).toMatchObject({ publishError: expect.any(String), currentTurnPublish: 'failed' })
+  })
+
+  it('leaves hydration to the journal', async () => {
+    const { folder, journal } = await scene()
+    journal.record('fi:turn_1.files/app/a.ts', Buffer.from('recorded'))
+    const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote: join(root, 'nowhere.git') }).open(
+      localScope,
+      'c1',
+    )
+    expect((await cut.hydrate('turn_1', [{ area: 'files', rel: 'app/a.ts' }], journal)).fetched).toBe(1)
+  })
+})
+
+it('announces the repository: what it holds, whether something changed, what was published', async () => {
+  const { workspace, journal } = await scene()
+  await workspace.startTurn('turn_1')
+  expect((await workspace.describe('turn_1')).git).toEqual({ status: 'clean', lineage: [] })
+  await publishTurn(workspace, 'turn_1', journal, first)
+  const turn = await beginTurn(workspace, 'turn_2', journal)
+  await turn.checkout('replace', ['turn_1/app'])
+  const lineage = [
+    { name: 'app', files: 2 },
+    { name: 'notes', files: 1 },
+  ]
+  expect((await workspace.describe('turn_2')).git).toEqual({ status: 'clean', lineage, lastPublishedTurn: 'turn_1' })
+  await turn.remove('app/a.ts')
+  expect((await workspace.describe('turn_2')).git).toMatchObject({ status: 'dirty' })
+  expect((await workspace.describe('turn_9')).git).toMatchObject({ status: 'uninitialized' })
+})
+
+it('without git nothing can be published, and the announcement says so', async () => {
+  const { workspace, journal } = await scene({ program: 'no-such-git' })
+  const turn = await beginTurn(workspace, 'turn_1', journal)
+  await turn.write('app/a.ts', 'a')
+  expect((await turn.publish()).record).toMatchObject({ status: 'failed', error: { code: 'workspace_publish_failed' } })
+  expect((await workspace.describe('turn_1')).git).toEqual({ status: 'unavailable' })
+})

@@ -1,0 +1,161 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Failure } from '../../../core/failure.ts'
+import { unsafeReason } from '../../../core/path/safety.ts'
+import type { Scope } from '../../../core/scope.ts'
+import { conversationFolder, encodeName, excludedNames } from '../names.ts'
+import type { StoredFile, Version } from '../versions.ts'
+import { createGit, type Git, outputRecords } from './run.ts'
+
+/** Names that git knows a conversation by. */
+export interface LineageRefs {
+  readonly branch: string
+  version(turnId: string): string
+  /** What all versions begin with. */
+  readonly versions: string
+}
+
+export function lineageRefs(owner: Scope, conversation: string): LineageRefs {
+  const name = conversationFolder(owner, conversation)
+  const versions = `refs/daybook/${name}/versions/`
+  return { branch: `refs/heads/daybook/${name}`, versions, version: (turnId) => `${versions}${encodeName(turnId)}` }
+}
+
+/** A bare repository with the branch and the versions of one conversation. It lies where no program of the agent's can reach it. */
+export interface Lineage {
+  readonly folder: string
+  readonly refs: LineageRefs
+  readonly git: Git
+  /** Makes the repository, unless it is there. */
+  prepare(): Promise<void>
+  /** The commit that a ref names. */
+  commitOf(ref: string): Promise<string | undefined>
+  /** What a commit has below `files/`. */
+  filesOf(commit: string): Promise<Version>
+  /** The same without the sizes, which git would have to look up one by one. */
+  hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
+  /** Whoever made a commit knows what it has: it need not be asked for. */
+  remember(commit: string, hashes: ReadonlyMap<string, string>): void
+  readObjects(hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
+}
+
+const config = `[core]
+\trepositoryformatversion = 0
+\tbare = true
+`
+
+// Bytes are bytes: whatever attributes a project brings along, nothing is converted.
+const attributes = '* -text -ident -filter -working-tree-encoding !eol -diff -merge\n'
+
+export function openLineage(options: {
+  readonly folder: string
+  readonly refs: LineageRefs
+  readonly program: string | undefined
+}): Lineage {
+  const { folder, refs, program } = options
+  const git = createGit({ repository: folder, ...(program !== undefined && { program }) })
+  let prepared: Promise<void> | undefined
+  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined // a commit never changes
+
+  return {
+    folder,
+    refs,
+    git,
+    prepare() {
+      prepared ??= makeRepository(folder).catch((error: unknown) => {
+        prepared = undefined // a full disk may be mended: the next one asks again
+        throw new Failure('workspace.failed', 'the lineage of this workspace could not be made on disk', { cause: error })
+      })
+      return prepared
+    },
+    commitOf: (ref) => readRef(folder, ref),
+    async filesOf(commit) {
+      const entries = outputRecords(await git(['ls-tree', '-r', '-l', '-z', '--full-tree', commit, 'files/']))
+      return new Map(entries.flatMap(parseTreeEntry).sort(([a], [b]) => (a < b ? -1 : 1)))
+    },
+    remember: (commit, hashes) => {
+      latest = { commit, hashes }
+    },
+    async hashesOf(commit) {
+      if (latest?.commit === commit) return latest.hashes
+      const entries = outputRecords(await git(['ls-tree', '-r', '-z', '--full-tree', commit, 'files/']))
+      return new Map(entries.flatMap(parseTreeHash))
+    },
+    async readObjects(hashes) {
+      const wanted = [...new Set(hashes)]
+      if (wanted.length === 0) return new Map()
+      return parseObjects(await git(['cat-file', '--batch', '--buffer'], { input: `${wanted.join('\n')}\n` }))
+    },
+  }
+}
+
+/** Beside its place first: a repository is there as a whole or not at all. */
+async function makeRepository(folder: string): Promise<void> {
+  if (existsSync(join(folder, 'HEAD'))) return
+  const draft = `${folder}.${randomBytes(6).toString('hex')}.draft`
+  for (const inside of ['objects/info', 'objects/pack', 'refs/heads', 'info'])
+    await mkdir(join(draft, inside), { recursive: true, mode: 0o700 })
+  await writeFile(join(draft, 'HEAD'), 'ref: refs/heads/nobody\n')
+  await writeFile(join(draft, 'config'), config)
+  await writeFile(join(draft, 'info/attributes'), attributes)
+  await writeFile(join(draft, 'info/exclude'), excludedNames.map((name) => `${name}\n`).join(''))
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+  try {
+    await rename(draft, folder)
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    if (!existsSync(join(folder, 'HEAD'))) throw error // otherwise somebody else was faster
+  }
+}
+
+/** As git keeps it on disk: in a file of its own, or in a list. */
+async function readRef(folder: string, ref: string): Promise<string | undefined> {
+  const loose = await readTextIfExists(join(folder, ref))
+  if (loose !== undefined && /^[0-9a-f]{40}\n?$/.test(loose)) return loose.trim()
+  const packed = await readTextIfExists(join(folder, 'packed-refs'))
+  return packed
+    ?.split('\n')
+    .find((line) => line.endsWith(` ${ref}`))
+    ?.slice(0, 40)
+}
+
+async function readTextIfExists(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch {
+    return undefined // no such ref
+  }
+}
+
+/** `<mode> blob <hash> <size>\t<path>`. Links, submodules and names that nobody may use are passed over: not every lineage is ours. */
+function parseTreeEntry(record: string): readonly (readonly [string, StoredFile])[] {
+  const [, mode, hash, size, path] = /^(\d+) blob ([0-9a-f]+) +(\d+)\tfiles\/(.+)$/s.exec(record) ?? []
+  if (!mode?.startsWith('100') || hash === undefined || path === undefined || unsafeReason(path) !== undefined) return []
+  return [[path, { hash, size: Number(size) }]]
+}
+
+function parseTreeHash(record: string): readonly (readonly [string, string])[] {
+  const [, hash, path] = /^100\d+ blob ([0-9a-f]+)\tfiles\/(.+)$/s.exec(record) ?? []
+  return hash === undefined || path === undefined || unsafeReason(path) !== undefined ? [] : [[path, hash]]
+}
+
+/** `<hash> <type> <size>\n<bytes>\n`, one after the other; `<hash> missing\n` for what is not there. */
+function parseObjects(printed: Buffer): ReadonlyMap<string, Uint8Array> {
+  const objects = new Map<string, Uint8Array>()
+  for (let at = 0; at < printed.length; ) {
+    const end = printed.indexOf(10, at)
+    const [hash = '', type, size] = printed.toString('latin1', at, end).split(' ')
+    at = end + 1
+    if (type === 'missing' || size === undefined) continue
+    objects.set(hash, new Uint8Array(printed.subarray(at, at + Number(size))))
+    at += Number(size) + 1
+  }
+  return objects
+}
+
+/** The name that git gives to a file with this content. */
+export function gitBlobHash(bytes: Uint8Array): string {
+  return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { slow, weather } from '../../test/support/scenario-tools.ts'
+import { blockTypes, decisions } from '../../test/support/told.ts'
+import { createHarness, type Harness } from '../testing/harness.ts'
+import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
+
+const conversation = 'c1'
+const stalled = { text: '<channel:thinking>Let me', stall: true } as const
+
+/** Closes the agent as soon as the event has happened, and gives the next one the same store. */
+async function closedAt(
+  stage: Harness,
+  happened: (event: { readonly type: string; readonly status?: string }) => boolean,
+  replies: readonly Reply[],
+) {
+  const run = stage.agent.run({ conversation, input: 'Do it.' })
+  let closing: Promise<void> | undefined
+  for await (const event of run) if (happened(event)) closing ??= stage.agent.close()
+  await closing
+  return { result: await run.result, next: createHarness({ store: stage.store, clock: stage.clock, tools: [slow(), weather()], replies }) }
+}
+
+describe('closing an agent', () => {
+  it('leaves the turn open in which the model was writing; the next agent asks again', async () => {
+    const stage = createHarness({ replies: [stalled] })
+    const before = async () => (await stage.journal()).length
+    const { result, next } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Done.')])
+    const entries = await before()
+    expect(result).toMatchObject({ exitReason: 'cancelled', answer: '' })
+    expect((await next.timeline()).openTurn).toMatchObject({ turn_id: result.turnId })
+    expect(await next.agent.recover()).toMatchObject([{ turnId: result.turnId, answer: 'Done.' }])
+    expect((await next.journal()).slice(0, entries).map(({ type }) => type)).not.toContain('turn.closed')
+    expect((await next.timeline()).openTurn).toBeUndefined()
+  })
+
+  it('leaves a call without a result when its tool was stopped: whoever takes the turn up decides', async () => {
+    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work')] })
+    const { next } = await closedAt(stage, ({ status }) => status === 'tool.started', [answers('Then not.')])
+    expect(await blockTypes(next)).not.toContain('react.tool.result')
+    expect(await next.agent.recover()).toMatchObject([{ answer: 'Then not.' }])
+    expect(JSON.stringify(await next.journal())).toContain('outcome_unknown')
+  })
+
+  it('does not wait for a title', async () => {
+    const stage = createHarness({ replies: [], model: scriptedModel([stalled], { title: null }) })
+    const { next, result } = await closedAt(stage, ({ type }) => type === 'entry', [answers('Done.')])
+    expect(result.exitReason).toBe('cancelled')
+    expect(await next.agent.recover()).toMatchObject([{ answer: 'Done.' }])
+    expect((await next.timeline()).title).toBe('A scripted conversation')
+  })
+
+  it('refuses what comes after', async () => {
+    const stage = createHarness({ replies: [] })
+    await stage.agent.close()
+    await expect(stage.agent.followUp(conversation, 'x')).rejects.toMatchObject({ code: 'store.closed' })
+    expect(await stage.agent.stop(conversation)).toBe(false)
+    await stage.agent.close()
+  })
+
+  it('keeps a followup that had been accepted: it is part of the turn that is taken up', async () => {
+    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work')] })
+    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    let second: Promise<unknown> | undefined
+    for await (const event of run) {
+      if (event.type === 'status' && event.status === 'tool.started') second = stage.agent.run({ conversation, input: 'And that.' }).result
+      if (event.type === 'entry' && event.change.type === 'event.accepted') void stage.agent.close()
+    }
+    expect(await second).toMatchObject({ exitReason: 'cancelled' })
+    const next = createHarness({ store: stage.store, clock: stage.clock, tools: [slow()], replies: [answers('Both.')] })
+    await next.agent.recover()
+    expect(await blockTypes(next)).toContain('user.followup')
+    expect(decisions(next)).toBe(1)
+  })
+})
+
+describe('recovering', () => {
+  it('is done by whoever speaks to the conversation next, too: what they say is part of the turn', async () => {
+    const stage = createHarness({ replies: [stalled] })
+    const { next, result } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Both.')])
+    expect(await next.say('And that.')).toMatchObject({ turnId: result.turnId, answer: 'Both.' })
+    expect(await blockTypes(next)).toContain('user.followup')
+  })
+
+  it('is also done for feedback, which waits for the turn after', async () => {
+    const stage = createHarness({ replies: [stalled] })
+    const { next, result } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Done.'), answers('Thanks.')])
+    await next.agent.feedback(conversation, { turnId: result.turnId, reaction: 'ok', text: 'Nice try.' })
+    expect(await next.say('Go on.')).toMatchObject({ ok: true })
+    expect((await next.timeline()).openTurn).toBeUndefined()
+    expect((await next.timeline()).inbox).toMatchObject([{ kind: 'feedback' }])
+  })
+})

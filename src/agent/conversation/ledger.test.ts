@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { type Draft, turnHeader } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { emptyTimeline } from '../../core/timeline/timeline.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { append, openLedger } from './ledger.ts'
+
+async function opened(fail: () => boolean = () => false) {
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
+  const claim = await store.claim('c1', { id: 'me', host: 'here', pid: 1 })
+  const failing = {
+    append: (...args: Parameters<typeof store.append>) =>
+      fail() ? Promise.reject(new Failure('store.failed', 'the disk is full')) : store.append(...args),
+  }
+  return openLedger({ timeline: emptyTimeline(), lastSeq: 0 }, claim, failing, () => {})
+}
+
+const header = append([turnHeader('t1', '2026-01-01T00:00:00.000Z')])
+
+it('takes no entry after the store has failed, even if it would work again', async () => {
+  let full = true
+  const ledger = await opened(() => full)
+  await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
+  full = false
+  await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
+  expect(ledger.timeline.size).toBe(0)
+})
+
+it('takes no entry after a store that failed on the spot', async () => {
+  let full = true
+  const ledger = await opened(() => {
+    if (full) throw new Failure('store.failed', 'the disk is full')
+    return false
+  })
+  const first = ledger.commit(header)
+  full = false
+  await expect(first).rejects.toThrow('the disk is full')
+  await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
+})
+
+it('takes what a store has entered on the spot, and waits for nothing', async () => {
+  const change = { type: 'title.set', ts: '2026-01-01T00:00:00.000Z', title: 'A title' } as const
+  const store = { append: () => [{ seq: 1, change }] } as unknown as Parameters<typeof openLedger>[2]
+  const claim = { conversationId: 'c1', ownerId: 'me', epoch: 1, expiresAt: '2026-01-01T00:00:00.000Z' }
+  const ledger = openLedger({ timeline: emptyTimeline(), lastSeq: 0 }, claim, store, () => {})
+  await ledger.commit([change])
+  expect(ledger).toMatchObject({ lastSeq: 1, timeline: { title: 'A title' } })
+})
+
+it('goes on after a fault in what was to be entered: the journal is whole', async () => {
+  const ledger = await opened()
+  const faulty = ledger.commit(() => {
+    throw new TypeError('a bug')
+  })
+  const next = ledger.commit(header)
+  await expect(faulty).rejects.toThrow('a bug')
+  await next
+  expect(ledger.timeline.size).toBe(1)
+})
+
+it('goes on after something that the store refused to enter', async () => {
+  const ledger = await opened()
+  const unprintable = { ...turnHeader('t1', '2026-01-01T00:00:00.000Z'), meta: { n: 1n } } as unknown as Draft
+  await expect(ledger.commit(append([unprintable]))).rejects.toThrow('JSON')
+  await ledger.commit(header)
+  expect(ledger.timeline.size).toBe(1)
+})

@@ -1,0 +1,26 @@
+import { createEstimator, type Estimator } from '../../core/estimate/estimate.ts'
+import { createMeter, type Meter } from '../../core/estimate/meter.ts'
+import type { TokenCounter } from '../../core/estimate/tokens.ts'
+import { createRenderer, type Renderer } from '../../core/render/render.ts'
+import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/shown-print.ts'
+import { createSourcesTail } from '../../core/render/sources-tail.ts'
+
+/** What looks at a conversation's timeline: remembers what it has seen, so that each look costs what is new. */
+export interface Renderers {
+  readonly renderer: Renderer
+  readonly estimator: Estimator
+  readonly meter: Meter
+  readonly printer: FingerprintRecorder
+  readonly sourcesTail: ReturnType<typeof createSourcesTail>
+}
+
+export function createRenderers(count: TokenCounter): Renderers {
+  const estimator = createEstimator(count)
+  return {
+    renderer: createRenderer(),
+    estimator,
+    meter: createMeter(estimator),
+    printer: createFingerprintRecorder(),
+    sourcesTail: createSourcesTail(),
+  }
+}

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { decisions } from '../../../test/support/told.ts'
+import { costReport } from '../../core/cost/cost.ts'
+import type { PriceOf } from '../../core/cost/price.ts'
+import { roughTokens } from '../../core/estimate/tokens.ts'
+import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
+import { answers, calls, type Reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { createSpending } from './spending.ts'
+
+const usage = { uncached: 1_000, output: 100 }
+const call = { text: calls('weather.today', { city: 'Rome' }), usage }
+/** A call above costs 2; what the script says by itself is free. */
+const priceOf: PriceOf = ({ uncached }) => uncached / 500
+
+const stageOf = (replies: readonly Reply[], settings: HarnessOptions['settings']) =>
+  createHarness({ replies, tools: [weather()], ...(settings && { settings }) })
+
+describe('money', () => {
+  it('ends a turn at its limit in a wrap-up', async () => {
+    const stage = stageOf([call, call, call, answers('That is all I could afford.')], { maxMoney: 6, priceOf })
+    const { exitReason, answer, truncated } = await stage.say('Do it.')
+    expect({ exitReason, answer, truncated }).toEqual({ exitReason: 'budget', answer: 'That is all I could afford.', truncated: true })
+    expect(decisions(stage)).toBe(4)
+  })
+
+  it('is not begun with a decision that would go beyond the limit', async () => {
+    const stage = stageOf([call, call, answers('That is all.')], { maxMoney: 5, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(stage)).toBe(3)
+  })
+
+  it('counts the title and the summaries too', async () => {
+    const title = { text: '<channel:thinking>x</channel:thinking><channel:output>{}</channel:output>', usage }
+    const model = scriptedModel([title, call, answers('That is all.')], { title: null })
+    const stage = createHarness({ replies: [], model, tools: [weather()], settings: { maxMoney: 4, priceOf } })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(stage)).toBe(2)
+  })
+
+  it('begins anew with each turn', async () => {
+    const stage = stageOf([call, answers('One.'), call, answers('Two.')], { maxMoney: 4, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+    expect((await stage.say('Again.')).exitReason).toBe('complete')
+  })
+
+  it('a price that is not known is not zero: the turn ends and says why', async () => {
+    const stage = stageOf([call, { text: calls('weather.today', { city: 'Oslo' }), usage }], { maxMoney: 6, priceOf: () => undefined })
+    const { exitReason, answer } = await stage.say('Do it.')
+    expect(exitReason).toBe('budget')
+    expect(answer).toMatch(/the price of the model is not known/)
+    expect(decisions(stage)).toBe(0) // the title was enough to know
+  })
+
+  it('a limit without prices is refused when the agent is made', () => {
+    expect(() => stageOf([], { maxMoney: 6 })).toThrow(/priceOf/)
+  })
+
+  it('a call that was broken off has cost something: it is estimated, never free', async () => {
+    const broken = { text: '<channel:thinking>Let me think', error: { kind: 'connection', retryable: true } } as const
+    const stage = stageOf([broken, answers('That is all.')], { maxMoney: 0.1, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+  })
+
+  it('a call that was asked again has cost what the provider billed, or what had come back; one that said and billed nothing is free', async () => {
+    const again = { kind: 'unknown', retryable: true } as const
+    const unseen = '<channel:thinking></channel:thinking><channel:action>{"action'
+    const replies = [{ usage, error: again }, { text: unseen, error: again }, answers('Here.')]
+    const stage = createHarness({ replies, settings: { retryDelaysMs: [0, 0, 0], priceOf } })
+    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+    const journal = await stage.journal()
+    const response = journal.find((change) => change.type === 'response.received' && change.role === undefined)
+    expect(response).toMatchObject({
+      finish_reason: 'stop',
+      retried: [
+        { usage: { uncached: 1_000, output: 100 }, model: 'scripted' },
+        { usage: { output: roughTokens(unseen) }, model: 'scripted', estimated: true },
+      ],
+    })
+    const { calls: all, total } = costReport(
+      journal.map((change, index) => ({ seq: index + 1, change })),
+      { chargeOf: () => undefined, count: roughTokens },
+    )
+    const decided = all.filter(({ role }) => role === 'decision')
+    expect(decided.map(({ estimated }) => estimated)).toEqual([false, true, false])
+    expect(decided[0]?.usage).toMatchObject({ uncached: 1_000, output: 100 })
+    expect(decided[1]?.usage.uncached).toBeGreaterThan(100)
+    expect(total.tokens.uncached).toBe(all.reduce((sum, { usage: { uncached } }) => sum + uncached, 0))
+    const free = createHarness({ replies: [{ error: again }, answers('Here.')] })
+    await free.say('Do it.')
+    expect((await free.journal()).filter((change) => 'retried' in change)).toEqual([])
+  })
+
+  it('what was asked in vain counts towards the limit', async () => {
+    const vain = { usage, error: { kind: 'unknown', retryable: true } } as const
+    const stage = createHarness({
+      replies: [vain, vain, call, answers('That is all.')],
+      tools: [weather()],
+      settings: { maxMoney: 5, priceOf, retryDelaysMs: [0, 0] },
+    })
+    expect((await stage.say('Do it.')).exitReason).toBe('budget')
+    expect(decisions(stage)).toBe(4)
+  })
+
+  it('a call that failed before it said anything is free', async () => {
+    const down = { error: { kind: 'overloaded', retryable: true } } as const
+    const stage = stageOf([down, answers('Here.')], { maxMoney: 0.1, priceOf })
+    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+  })
+
+  it('what a turn had spent before its process died counts when it is taken up', async () => {
+    const first = stageOf([call, call, { text: '', stall: true }], { maxMoney: 6, priceOf })
+    const turn = first.agent.run({ conversation: first.conversation, input: 'Do it.' })
+    let deciding = 0
+    for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 3) void first.agent.close()
+    expect((await turn.result).exitReason).toBe('cancelled')
+    const second = createHarness({
+      replies: [call, answers('That is all.')],
+      tools: [weather()],
+      store: first.store,
+      clock: first.clock,
+      settings: { maxMoney: 6, priceOf },
+    })
+    expect(await second.agent.recover()).toMatchObject([{ exitReason: 'budget', answer: 'That is all.' }])
+  })
+
+  it('is recalled from the turn alone, however long the conversation', async () => {
+    const long = 40
+    const stage = stageOf([...Array.from({ length: long }, () => answers('Done.')), call, { text: '', stall: true }], {
+      maxMoney: 6,
+      priceOf,
+    })
+    for (let turn = 0; turn < long; turn++) await stage.say('Again.')
+    const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })
+    let deciding = 0
+    for await (const event of turn) if (event.type === 'status' && event.status === 'deciding' && ++deciding === 2) void stage.agent.close()
+    await turn.result
+    const from: number[] = []
+    const readJournal: typeof stage.store.readJournal = (id, range) => {
+      from.push(range.after)
+      return stage.store.readJournal(id, range)
+    }
+    const store = { ...stage.store, readJournal }
+    const settings = { maxMoney: 6, priceOf }
+    const second = createHarness({ replies: [answers('That is all.')], tools: [weather()], store, clock: stage.clock, settings })
+    expect(await second.agent.recover()).toHaveLength(1)
+    expect(from.length).toBeGreaterThan(0)
+    expect(Math.min(...from)).toBeGreaterThan(0)
+  })
+
+  it('is not reckoned when nobody asks', () => {
+    const bill = createSpending(undefined)
+    bill.record({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })
+    expect(bill.of('t')).toEqual({ money: 0, unpriced: false, last: 0 })
+  })
+})

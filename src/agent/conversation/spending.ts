@@ -1,0 +1,57 @@
+import type { PriceOf } from '../../core/cost/price.ts'
+import { callUsages } from '../../core/cost/usage.ts'
+import type { Change } from '../../core/timeline/change.ts'
+
+/** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
+export interface Spending {
+  record(change: Change): void
+  of(turnId: string): TurnSpending
+}
+
+export interface TurnSpending {
+  readonly money: number
+  /** Something was used whose price is not known: `money` is too little. */
+  readonly unpriced: boolean
+  /** The latest decision: what the next is likely to cost. */
+  readonly last: number
+}
+
+const nothingSpent: TurnSpending = { money: 0, unpriced: false, last: 0 }
+
+/** Where nobody has named prices. */
+const noSpending: Spending = { record: () => {}, of: () => nothingSpent }
+
+export function createSpending(priceOf: PriceOf | undefined): Spending {
+  if (priceOf === undefined) return noSpending
+  const spent = new Map<string, TurnSpending>()
+  return {
+    record(change) {
+      if (change.type !== 'response.received') return
+      for (const { usage, model } of callUsages(change)) {
+        const before = spent.get(change.turn_id) ?? nothingSpent
+        const price = knownPrice(priceOf, usage, model)
+        spent.set(change.turn_id, {
+          money: before.money + (price ?? 0),
+          unpriced: before.unpriced || price === undefined,
+          last: change.role === undefined ? (price ?? 0) : before.last,
+        })
+      }
+    },
+    of: (turnId) => spent.get(turnId) ?? nothingSpent,
+  }
+}
+
+/** A price that cannot be told, or is none, is not known. */
+function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
+  try {
+    const price = priceOf(...used)
+    return price !== undefined && price >= 0 ? price : undefined
+  } catch {
+    return undefined // a limit that cannot be kept ends the turn, which says so
+  }
+}
+
+/** What a turn that is taken up had spent before its process died, read off its own entries. */
+export function restoreSpending(bill: Spending, changes: readonly Change[], turnId: string): void {
+  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) bill.record(change)
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import { paused, slowly } from '../../../test/support/scenario-tools.ts'
+import { laneText, seqs, upTo } from '../../../test/support/told.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import type { ConversationStore, Entry } from '../../ports/store.ts'
+import { createHarness, type Harness } from '../../testing/harness.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import { createEventHub } from './event-hub.ts'
+import { follow } from './follow.ts'
+
+const conversation = 'c1'
+const never = new AbortController().signal
+
+/** Follows until the turn is closed. */
+async function followed({ agent }: Harness, after = 0, turns = 1): Promise<readonly TurnEvent[]> {
+  const events: TurnEvent[] = []
+  const stop = new AbortController()
+  let left = turns
+  for await (const event of agent.follow(conversation, { after, signal: stop.signal })) {
+    events.push(event)
+    if (event.type === 'entry' && event.change.type === 'turn.closed' && --left === 0) stop.abort()
+  }
+  return events
+}
+
+const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it.'
+
+describe('whoever follows', () => {
+  it('from the end is told everything, once and in order', async () => {
+    const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
+    await stage.say('First.')
+    await stage.say('Second.')
+    const count = (await stage.journal()).length
+    expect(seqs(await followed(stage, 0, 2))).toEqual(upTo(count))
+    expect(seqs(await followed(stage, 4))[0]).toBe(5)
+  })
+
+  it('in the middle of an answer is told its beginning and its end, and every entry once', async () => {
+    const { reply, halfway, goOn } = slowly(story)
+    const stage = createHarness({ replies: [reply] })
+    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    await halfway
+    const late = followed(stage)
+    const later = followed(stage, 2)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    goOn()
+    await run.result
+    const count = (await stage.journal()).length
+    expect(laneText(await late, 'answer')).toBe(story)
+    expect(laneText(await later, 'answer')).toBe(story)
+    const indexes = (await late).flatMap((event) =>
+      event.type === 'lane.delta' && event.delta.marker === 'answer' ? [event.delta.index] : [],
+    )
+    expect(indexes).toEqual(indexes.map((_, index) => index))
+    expect(seqs(await late)).toEqual(upTo(count))
+    expect(seqs(await later)).toEqual(upTo(count, 3))
+  })
+
+  it('in the middle of an answer is told its beginning, even if something was entered since', async () => {
+    const { reply, halfway, goOn } = slowly(story)
+    const stage = createHarness({ replies: [reply, answers('And that, too.')] })
+    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    await halfway
+    await stage.agent.followUp(conversation, 'And the brothers?')
+    const later = followed(stage, (await stage.journal()).length)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    goOn()
+    await run.result
+    expect(laneText(await later, 'answer')).toContain(story)
+  })
+
+  it('between an answer and its entry is told the whole of it, once', async () => {
+    const [answered, entry] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const onBeforeCompletion = async () => {
+      answered.resolve()
+      await entry.promise
+      return []
+    }
+    const stage = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
+    const run = stage.agent.run({ conversation, input: 'Tell me.' })
+    await answered.promise
+    const [late, later] = [followed(stage), followed(stage)]
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    entry.resolve()
+    await run.result
+    expect(laneText(await late, 'answer')).toBe(story)
+    expect(laneText(await later, 'answer')).toBe(story)
+  })
+
+  it('during a tool is told that it is running, and nothing of the answer that led there', async () => {
+    const work = paused()
+    const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
+    const run = stage.agent.run({ conversation, input: 'Do it.' })
+    for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break
+    const late = followed(stage)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    work.finish()
+    const events = await late
+    expect(events.filter(({ type }) => type !== 'entry')[0]).toMatchObject({ status: 'tool.started' })
+    expect(laneText(events, 'timeline_text')).toBe('')
+    expect(laneText(events, 'answer')).toBe('Done.')
+  })
+
+  it('is let go when the conversation is deleted', async () => {
+    const stage = createHarness({ replies: [answers('One.')] })
+    await stage.say('First.')
+    const count = (await stage.journal()).length
+    const told: TurnEvent[] = []
+    const deleted = Promise.withResolvers<void>()
+    for await (const event of stage.agent.follow(conversation)) {
+      told.push(event)
+      if (told.length === count) setTimeout(() => stage.agent.archive.delete(conversation).then(deleted.resolve, deleted.reject), 5)
+    }
+    await deleted.promise
+    expect(seqs(told)).toEqual(upTo(count))
+  })
+
+  it('is told nothing twice when the journal is ahead of the news', async () => {
+    const hub = createEventHub(() => {})
+    const heard = { type: 'response.received', turn_id: 't1', ts: 't', iteration: 0, call_id: 'a', raw: '', finish_reason: 'stop' } as const
+    const entry = (seq: number): Entry => ({ seq, change: heard })
+    const live = (text: string) => ({ type: 'status' as const, turn_id: 't1', iteration: 0, status: 'deciding' as const, tool_id: text })
+    hub.open('c1', 2)
+    hub.publish('c1', live('before 3'))
+    const store: Pick<ConversationStore, 'readJournal'> = {
+      async *readJournal(_, { after }) {
+        if (after === 0) yield entry(1)
+        if (after === 0) return yield entry(2)
+        hub.publish('c1', live('still before 3'))
+        yield entry(3) // entered, but not announced yet
+      },
+    }
+    const stop = new AbortController()
+    const told: unknown[] = []
+    const following = (async () => {
+      for await (const event of follow('c1', { signal: stop.signal }, hub, store, never))
+        told.push(event.type === 'entry' ? event.seq : event)
+    })()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    hub.publish('c1', { type: 'entry', ...entry(3) })
+    hub.publish('c1', live('after 3'))
+    hub.publish('c1', { type: 'entry', ...entry(4) })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    stop.abort()
+    await following
+    expect(told).toEqual([1, 2, 3, live('after 3'), 4])
+  })
+
+  it('can stop at any time, and then nothing is kept for them', async () => {
+    const hub = createEventHub(() => {})
+    const empty: Pick<ConversationStore, 'readJournal'> = { async *readJournal() {} }
+    const stop = new AbortController()
+    const waiting = follow('c1', { signal: stop.signal }, hub, empty, never).next()
+    await expect.poll(() => hub.size).toBe(1)
+    stop.abort()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    expect(await follow('c1', { signal: stop.signal }, hub, empty, never).next()).toEqual({ done: true, value: undefined })
+    expect(hub.size).toBe(0)
+  })
+
+  it('is let go when the agent closes, and is told everything before', async () => {
+    const stage = createHarness({ replies: [answers('One.')] })
+    const following = (async () => {
+      const events: TurnEvent[] = []
+      for await (const event of stage.agent.follow(conversation)) events.push(event)
+      return events
+    })()
+    await stage.agent.run({ conversation, input: 'First.' }).result
+    await stage.agent.close()
+    expect(seqs(await following)).toEqual(upTo((await stage.journal()).length))
+  })
+
+  it('hears of feedback that is left while nothing runs', async () => {
+    const stage = createHarness({ replies: [answers('One.')] })
+    const { turnId } = await stage.say('First.')
+    const { length } = await stage.journal()
+    const news = stage.agent.follow(conversation, { after: length })[Symbol.asyncIterator]().next()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await stage.agent.feedback(conversation, { turnId, reaction: 'ok' })
+    expect(await news).toMatchObject({ value: { type: 'entry', seq: length + 1, change: { type: 'event.accepted' } } })
+  })
+})

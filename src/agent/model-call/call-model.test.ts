@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/told.ts'
+import type { ModelEvent } from '../../core/model-event.ts'
+import type { Model } from '../../ports/model.ts'
+import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
+import { answers, calls, type Reply, type ScriptedModel, scriptedModel } from '../../testing/scripted-model.ts'
+
+const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
+const tooLong = {
+  error: { kind: 'invalid_request', http_status: 400, message: 'prompt is too long: 210000 tokens > 200000 maximum' },
+} as const
+
+const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+  createHarness({ replies, tools: [weather()], ...options })
+
+describe('a provider that fails', () => {
+  it('loop 17.76: before anything was shown it is asked again, twice, and what is shown says which attempt it is', async () => {
+    const stage = stageOf([down, down, answers('Here.')])
+    const { events, answer, exitReason } = await stage.say('Do it.')
+    expect({ answer, exitReason, asked: decisions(stage) }).toEqual({ answer: 'Here.', exitReason: 'complete', asked: 3 })
+    expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([2]))
+    expect(events.filter((event) => event.type === 'status' && event.status === 'retrying')).toHaveLength(2)
+    expect(await codesOf(stage)).toEqual([])
+    expect((await stage.journal()).filter(({ type }) => type === 'response.received')).toHaveLength(2) // the title and the answer
+  })
+
+  it('loop 17.76: after something was shown it is not asked again behind the back of the user: a notice, and a new round', async () => {
+    const text = '<channel:thinking>Let me think about'
+    const stage = stageOf([{ text, ...down }, answers('Here.')])
+    const { events, answer } = await stage.say('Do it.')
+    expect(answer).toBe('Here.')
+    expect(await codesOf(stage)).toEqual(['service_interrupted'])
+    expect(deltasOf(events).every(({ attempt }) => attempt === 0)).toBe(true)
+    expect(deltasOf(events, 'thinking').filter(({ delta }) => delta.aborted)).toHaveLength(1)
+    expect(new Set(deltasOf(events).map(({ iteration }) => iteration))).toEqual(new Set([0, 1]))
+    const [, interrupted] = (await stage.journal()).filter(({ type }) => type === 'response.received')
+    expect(interrupted).toMatchObject({ raw: text, finish_reason: 'error' })
+  })
+
+  it('after tags that showed nothing it may still be asked again', async () => {
+    const stage = stageOf([{ text: '<channel:thin', ...down }, answers('Here.')])
+    expect((await stage.say('Do it.')).answer).toBe('Here.')
+    expect(await codesOf(stage)).toEqual([])
+  })
+
+  it('is not asked again for an error that another try cannot mend', async () => {
+    const stage = stageOf([{ error: { kind: 'invalid_request', http_status: 400, message: 'no such model' } }, answers('never asked for')])
+    expect((await stage.say('Do it.')).exitReason).toBe('error')
+    expect(stage.model.left).toBe(1)
+  })
+
+  it('is not asked again before it wants to be, and not at all when that is too long to wait', async () => {
+    const limited = (retry_after_seconds: number) => ({ error: { kind: 'rate_limited', retryable: true, retry_after_seconds } }) as const
+    const patient = stageOf([limited(59), answers('never asked for')])
+    const turn = patient.agent.run({ conversation: patient.conversation, input: 'Do it.' })
+    for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
+    expect(await turn.result).toMatchObject({ exitReason: 'steer' })
+    expect(patient.model.left).toBe(1) // our own pause is nothing here: without its wish it would have been asked at once
+    const hopeless = stageOf([limited(3_600), answers('never asked for')])
+    expect((await hopeless.say('Do it.')).answer).toMatch(/takes no more requests from us for now/)
+    expect(hopeless.model.left).toBe(1)
+  })
+
+  it('can be stopped while it is waited for', async () => {
+    const stage = stageOf([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
+    const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })
+    for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await stage.agent.stop(stage.conversation)
+    expect(await turn.result).toMatchObject({ exitReason: 'steer', answer: 'I stopped as you asked. What was done so far is kept.' })
+    expect(stage.model.left).toBe(1)
+  })
+})
+
+describe('an adapter that breaks its contract', () => {
+  const served = (stream: Model['stream']): ScriptedModel => {
+    const gate = scriptedModel([])
+    return { ...gate, left: 0, stream: (request, signal) => (request.role === 'gate' ? gate : { stream }).stream(request, signal) }
+  }
+  const secret = new Error('no route for sk-123 from /home/me')
+
+  it('and throws is a provider that failed: what it had said is kept, and its own words go to nobody but the caller', async () => {
+    const text = '<channel:thinking>Let me think about'
+    const model = served(async function* () {
+      yield { type: 'text.delta', text }
+      throw secret
+    })
+    const stage = stageOf([], { model })
+    const { exitReason, error } = await stage.say('Do it.')
+    expect({ exitReason, error }).toEqual({ exitReason: 'error', error: secret })
+    expect(await codesOf(stage)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
+    const journal = await stage.journal()
+    expect(journal.filter((change) => change.type === 'response.received' && change.raw === text)).toHaveLength(3)
+    expect(JSON.stringify(journal)).not.toContain('sk-123')
+  })
+
+  it('or throws before it says anything', async () => {
+    const model = served(() => {
+      throw secret
+    })
+    const stage = stageOf([], { model })
+    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'error', error: secret })
+    expect(await codesOf(stage)).toEqual(['service_error'])
+  })
+
+  it('or throws in the last call, when the user reads of the limit: then the application is told, and nobody else', async () => {
+    const problems: unknown[] = []
+    let asked = 0
+    const model = served(async function* () {
+      if (++asked > 1) throw secret
+      yield { type: 'text.delta', text: 'nonsense' }
+    })
+    const stage = stageOf([], { model, settings: { maxRounds: 1 }, onProblem: ({ where, error }) => problems.push([where, error]) })
+    expect(await stage.say('Do it.')).toMatchObject({
+      exitReason: 'max_iterations',
+      answer: expect.stringMatching(/^I reached the step limit/),
+    })
+    expect(problems).toEqual([['model', secret]])
+    expect((await codesOf(stage)).at(-1)).toBe('service_error')
+    expect(JSON.stringify(await stage.journal())).not.toContain('sk-123')
+  })
+
+  it('or does not stop when it is told to is left behind, and what it says later is not heard', async () => {
+    const late = Promise.withResolvers<void>()
+    const model = served(async function* () {
+      yield { type: 'text.delta', text: '<channel:thinking>Let me think' }
+      stage.agent.stop(stage.conversation)
+      await late.promise
+      yield { type: 'text.delta', text: ' too late' }
+    })
+    const stage = stageOf([], { model, settings: { stopGraceMs: 10 } })
+    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'steer' })
+    late.resolve()
+    await stage.agent.close()
+    expect(JSON.stringify(await stage.journal())).not.toContain('too late')
+  })
+
+  it('also while it is asked for a title', async () => {
+    const model = { ...scriptedModel([]), left: 0, stream: () => deaf(() => stage.agent.stop(stage.conversation)) }
+    const stage = stageOf([], { model, settings: { stopGraceMs: 10 } })
+    expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'steer' })
+  })
+})
+
+async function* deaf(once: () => void): AsyncGenerator<ModelEvent> {
+  once()
+  await new Promise<never>(() => {})
+}
+
+describe('a prompt that the provider finds too long', () => {
+  const summary = '## Goal\nThe weather.\n\n## Done\nRome was looked up.'
+  const history = [calls('weather.today', { city: 'Rome' }), answers(`Clear. ${'It is a fine day. '.repeat(200)}`)]
+
+  async function withHistory(replies: readonly Reply[]) {
+    const stage = stageOf([...history, ...history, ...replies])
+    await stage.say(`First. ${'Tell me everything. '.repeat(100)}`)
+    await stage.say(`Second. ${'Tell me everything. '.repeat(100)}`)
+    return stage
+  }
+
+  it('makes room by a forced compaction and is sent again', async () => {
+    const stage = await withHistory([tooLong, summary, answers('Third.')])
+    const { answer, events } = await stage.say('And now?')
+    expect(answer).toBe('Third.')
+    expect((await stage.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
+    expect(events.filter((event) => event.type === 'status').map(({ status }) => status)).toEqual(['deciding', 'compacting', 'deciding'])
+    expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([1]))
+  })
+
+  it('is squeezed at most three times; then the user is told why', async () => {
+    const stage = await withHistory([tooLong, summary, tooLong, summary, tooLong, summary, tooLong, tooLong, tooLong])
+    const { exitReason, answer, events } = await stage.say('And now?')
+    expect(exitReason).toBe('error')
+    expect(answer).toMatch(/no longer fits/)
+    expect(laneText(events, 'answer')).toBe(answer)
+    expect(decisions(stage) - 4).toBeLessThanOrEqual(4)
+  })
+
+  it('goes on without a summary when the summariser fails too', async () => {
+    const stage = await withHistory([tooLong, down, answers('Third.')])
+    expect((await stage.say('And now?')).answer).toBe('Third.')
+    expect((await stage.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,72 @@
+import { type Draft, type Place, thinking } from '../../core/block/index.ts'
+import { estimatedUsage } from '../../core/cost/usage.ts'
+import { channelOf, type ParsedResponse } from '../../core/decision/response.ts'
+import type { ModelUsage } from '../../core/model-event.ts'
+import type { PromptRecord, ResponseReceived, RetriedAttempt, Usage } from '../../core/timeline/change.ts'
+import type { DecisionPrompt } from '../turn/prompt.ts'
+import type { ModelCall } from './call-model.ts'
+import type { ModelResponse } from './read-response.ts'
+
+/** What was heard, as the reader of decisions wants it. */
+export function toDecisionResponse(heard: ModelResponse, maxTokens: number): ParsedResponse {
+  return {
+    channels: heard.channels,
+    preamble: heard.preamble,
+    finishReason: heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
+    maxTokens,
+    raw: heard.raw,
+    ...(heard.error && { errorType: heard.error.error_type }),
+  }
+}
+
+/** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
+export function responseReceived(place: Place, { response: heard, prompt, retried }: ModelCall, finishReason?: string): ResponseReceived {
+  const usage = heard.usage && toUsageRecord(heard.usage)
+  return {
+    type: 'response.received',
+    turn_id: place.turnId,
+    ts: place.ts,
+    iteration: place.iteration,
+    call_id: place.callId,
+    raw: heard.raw,
+    finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
+    ...(usage && { usage }),
+    prompt: promptRecord(prompt, heard.finish?.modelName, usage !== undefined),
+    ...(heard.error && { error: heard.error }),
+    ...(retried.length > 0 && { retried }),
+  }
+}
+
+/** What it cost to ask in vain; undefined when it cost nothing. */
+export function retriedAttempt({ usage: billed, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
+  const model = record.model === undefined ? {} : { model: record.model }
+  if (billed) return { usage: toUsageRecord(billed), ...model }
+  return raw === '' ? undefined : { usage: toUsageRecord(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
+}
+
+/** A call without a bill, because it was broken off or nobody sent one, was not free: its size is written down. */
+function promptRecord(
+  { record, tokens: known, countTokens }: DecisionPrompt,
+  answeredBy: string | undefined,
+  billed: boolean,
+): PromptRecord {
+  const tokens = billed ? known : countTokens()
+  return { ...record, ...(answeredBy !== undefined && { model: answeredBy }), ...(tokens !== undefined && { estimated_tokens: tokens }) }
+}
+
+/** Tokens as they are written down. */
+export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
+  uncached,
+  cache_read: cacheRead,
+  cache_write: cacheWrite,
+  ...(cacheWriteLong !== undefined && { cache_write_long: cacheWriteLong }),
+  output,
+  reasoning,
+})
+
+/** What the model thought aloud: kept, and shown to people; never to the model. */
+export function thinkingDrafts(place: Place, heard: ModelResponse): readonly Draft[] {
+  const said = channelOf(heard, 'thinking')?.instances
+  const text = (said?.length === 1 ? said[0] : said?.join('\n'))?.trim()
+  return text ? [thinking(place, text)] : []
+}

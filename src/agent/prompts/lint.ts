@@ -1,0 +1,24 @@
+import { type Finding, lintStability, lintTexts, type PromptText } from '../../core/cache/lint.ts'
+import { catalogText } from '../../tools/catalog.ts'
+import type { AgentParts } from '../agent.ts'
+import { builtInTools } from '../built-in-tools.ts'
+import { defaultInstructions } from '../prompt/instructions.ts'
+import { protocolText } from '../prompt/protocol.ts'
+
+/** What of an agent stands in every prompt. */
+export type StandingParts = Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation'>
+
+/** Makes the agent's texts twice and looks for what would cost the cache: dates, ids, clocks, tools in no order. */
+export async function lintAgent(construct: () => StandingParts | Promise<StandingParts>): Promise<readonly Finding[]> {
+  const texts = fixedTexts(await construct())
+  return [...lintTexts(texts), ...lintStability(texts, fixedTexts(await construct()))]
+}
+
+function fixedTexts({ tools = [], builtIn = {}, instructions = defaultInstructions, customisation }: StandingParts): readonly PromptText[] {
+  return [
+    { where: 'protocol', text: protocolText },
+    { where: 'instructions', text: instructions },
+    ...(customisation === undefined ? [] : [{ where: 'customisation', text: customisation }]),
+    ...[...builtInTools(builtIn), ...tools].map((tool) => ({ where: `tool ${tool.id}`, text: catalogText([tool]) })),
+  ]
+}

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest'
+import { type Break, breakingStore } from '../../../test/support/crash/breaking-store.ts'
+import { decisions } from '../../../test/support/told.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import { type ConversationStore, LEASE_MS } from '../../ports/store.ts'
+import { accepted } from '../../testing/conformance/store-fixture.ts'
+import { createFixedClock, type FixedClock } from '../../testing/fixed-clock.ts'
+import { createHarness, type Harness } from '../../testing/harness.ts'
+import { answers } from '../../testing/scripted-model.ts'
+
+const conversation = 'c1'
+
+interface Ground {
+  readonly clock: FixedClock
+  readonly store: ConversationStore
+}
+
+function ground(): Ground {
+  const clock = createFixedClock()
+  return { clock, store: createMemoryStore({ blobs: createMemoryBlobs(), clock }) }
+}
+
+/** What was said, and as what it was taken in. */
+const said = async (stage: Harness) =>
+  blocksOf(await stage.timeline()).flatMap(({ type, text }) =>
+    type.startsWith('user.') || type === 'assistant.completion' ? [[type, text]] : [],
+  )
+
+/** A turn, and something that is said while its close is written, by a process that dies at its nth entry. */
+async function diesBehindTheEnd({ clock, store }: Ground, at: { readonly append: number; readonly side: Break }): Promise<boolean> {
+  const breaking = breakingStore(store, at)
+  let second: Promise<unknown> | undefined
+  const append: ConversationStore['append'] = async (claim, changes) => {
+    const entries = await breaking.append(claim, changes)
+    if (second === undefined && changes.some(({ type }) => type === 'turn.closed')) {
+      second = dying.agent.run({ conversation, input: 'Second.' }).result
+      for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve)) // it stands in line behind the close
+    }
+    return entries
+  }
+  const dying = createHarness({ store: { ...breaking, append }, clock, replies: [answers('One.'), answers('Two.')] })
+  const [one] = await Promise.allSettled([dying.say('First.')])
+  const [two] = await Promise.allSettled([second])
+  clock.advance(LEASE_MS + 1)
+  return one.status === 'fulfilled' && two.status === 'fulfilled'
+}
+
+/** A turn that is over, and what came in behind it, by a process that was gone before it looked. */
+async function leftWaiting(...events: readonly Parameters<typeof accepted>[]) {
+  const { clock, store } = ground()
+  await createHarness({ store, clock, replies: [answers('One.')] }).say('First.')
+  const claim = await store.claim(conversation, { id: 'dead', host: 'elsewhere', pid: 1 })
+  await store.append(
+    claim,
+    events.map((event) => accepted(...event)),
+  )
+  clock.advance(LEASE_MS + 1)
+  return { clock, store }
+}
+
+const first = [
+  ['user.prompt', 'First.'],
+  ['assistant.completion', 'One.'],
+]
+
+describe('a followup that was accepted behind the end of its turn', () => {
+  it('becomes the next turn, wherever the process died before that', async () => {
+    const ends = new Set<string>()
+    for (const side of ['before', 'behind'] as const) {
+      for (let append = 1; ; append++) {
+        const there = ground()
+        const survived = await diesBehindTheEnd(there, { append, side })
+        if (survived) break // there is no such entry: every one was tried
+        const next = createHarness({ ...there, replies: [answers('Two.')] })
+        const left = await next.timeline()
+        await next.agent.recover()
+        const { inbox, openTurn } = await next.timeline()
+        expect({ append, side, inbox, openTurn }).toEqual({ append, side, inbox: [], openTurn: undefined })
+        const heard = (await next.journal()).some((change) => change.type === 'event.accepted')
+        if (heard) expect(await said(next)).toEqual([...first, ['user.prompt', 'Second.'], ['assistant.completion', 'Two.']])
+        ends.add(left.openTurn ? 'in a turn' : left.inbox.length > 0 ? 'while it waited' : 'at rest')
+      }
+    }
+    expect([...ends].sort()).toEqual(['at rest', 'in a turn', 'while it waited'])
+  })
+
+  it('is told of by what came of it', async () => {
+    const next = createHarness({ ...(await leftWaiting(['e1', 1])), replies: [answers('Two.')] })
+    expect((await next.store.list({ open: true })).conversations).toMatchObject([{ openTurn: null, waiting: ['e1'] }])
+    expect(await next.agent.archive.head(conversation)).toMatchObject({ openTurn: null, waiting: ['e1'] })
+    expect(await next.agent.recover()).toMatchObject([{ answer: 'Two.', exitReason: 'complete' }])
+    expect((await next.store.list({ open: true })).conversations).toEqual([])
+    expect(await next.agent.recover()).toEqual([])
+    expect(decisions(next)).toBe(1)
+  })
+
+  it('is followed by those that waited behind it, in their order', async () => {
+    const next = createHarness({ ...(await leftWaiting(['e1', 1], ['e2', 2], ['e3', 3])), replies: [answers('All.')] })
+    await next.agent.recover()
+    const others = [
+      ['user.followup', 'said as e2'],
+      ['user.followup', 'said as e3'],
+    ]
+    expect(await said(next)).toEqual([...first, ['user.prompt', 'said as e1'], ...others, ['assistant.completion', 'All.']])
+  })
+
+  it('comes first for whoever speaks next, too: what they say is part of its turn', async () => {
+    const next = createHarness({ ...(await leftWaiting(['e1', 1])), replies: [answers('Both.')] })
+    expect(await next.say('And that.')).toMatchObject({ answer: 'Both.' })
+    const both = [
+      ['user.prompt', 'said as e1'],
+      ['user.followup', 'And that.'],
+    ]
+    expect(await said(next)).toEqual([...first, ...both, ['assistant.completion', 'Both.']])
+  })
+
+  it('is answered, once, when it is sent again under its name', async () => {
+    const next = createHarness({ ...(await leftWaiting(['e1', 1])), replies: [answers('Two.')] })
+    const { turnId } = await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })
+    await next.agent.drain(60_000)
+    expect(await said(next)).toEqual([...first, ['user.prompt', 'said as e1'], ['assistant.completion', 'Two.']])
+    expect((await next.journal()).at(-1)).toMatchObject({ type: 'turn.closed', turn_id: turnId })
+    expect(await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })).toMatchObject({ how: 'known' })
+    expect(decisions(next)).toBe(1)
+  })
+
+  it('is left to whoever is at work on the conversation', async () => {
+    const { store, clock } = await leftWaiting(['e1', 1])
+    await store.claim(conversation, { id: 'other', host: 'elsewhere', pid: 1 })
+    const next = createHarness({ store, clock, replies: [] })
+    expect(await next.agent.recover()).toEqual([])
+    expect((await next.timeline()).inbox).toHaveLength(1)
+  })
+})
+
+it('nothing else that waits wakes anybody: not feedback, not a steer that came too late, not what nobody said', async () => {
+  const next = createHarness({
+    ...(await leftWaiting(['e1', 1, 'feedback'], ['e2', 2, 'steer'], ['e3', 3, 'external'])),
+    replies: [answers('Two.')],
+  })
+  const before = await next.journal()
+  expect(await next.agent.recover()).toEqual([])
+  expect(await next.journal()).toEqual(before)
+  expect(decisions(next)).toBe(0)
+})

@@ -1,0 +1,76 @@
+import { type Block, type Place, readToolCall } from '../../core/block/index.ts'
+import { checkCall } from '../../core/decision/check-call.ts'
+import { readDecision } from '../../core/decision/read.ts'
+import { parseResponse } from '../../core/decision/response.ts'
+import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
+import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { restoreProgress } from '../resume.ts'
+import { openProgress, type Progress } from '../turn/progress.ts'
+import { generateTitle } from '../turn/title.ts'
+import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
+import type { Turn } from '../turn/turn.ts'
+
+/**
+ * Goes on where a turn was left when its process died. The journal says how far it came:
+ *
+ *   no response yet              begin the first round
+ *   a call and its result        the next round
+ *   a call without its result    the tool was running: run it again if that is harmless, else say that its outcome is unknown
+ *
+ * The model is never asked again for a response that was entered.
+ */
+export async function resumeTurn(turn: Turn): Promise<Progress> {
+  const { timeline } = turn.ledger
+  const entries = await turn.entries()
+  const opened = openProgress(timeline.openTurn?.ts ?? turn.clock.now(), turn.settings)
+  const progress = restoreProgress(opened, turn.turnId, entries, turn.settings)
+  const pending = callWithoutResult(timeline, turn.turnId)
+  if (pending) return finishPendingCall(turn, progress, pending, entries.changes)
+  if (needsTitle(timeline, turn.turnId, entries.changes)) await generateTitle(turn)
+  return progress
+}
+
+/** A new conversation whose gate was never heard. One that was heard is not asked again, whatever it said. */
+function needsTitle(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
+  return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
+}
+
+function callWithoutResult(timeline: Timeline, turnId: string): Block | undefined {
+  const blocks = blocksOfTurn(timeline, turnId)
+  const call = blocks.findLast(({ type }) => type === 'react.tool.call')
+  const answered = blocks.some(({ type, call_id }) => type === 'react.tool.result' && call_id === call?.call_id)
+  return answered ? undefined : call
+}
+
+async function finishPendingCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<Progress> {
+  const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
+  const place: Place = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
+  const tool = turn.toolbox.find(toolId)
+  const mayRepeat = tool?.repeatable && !turn.inbox.hasSteer // a steer would stop it before it began, and whether it ever ran is not known
+  const action = mayRepeat ? parseRecordedCall(turn, changes, place.callId) : undefined
+  if (!tool || !action) return commitResult(turn, progress, place, toolId, unknownOutcome(toolId))
+  return runToolCall(turn, progress, place, { tool, ...action }, timelineAtDecision(turn.ledger.timeline, place))
+}
+
+/** The timeline that the model saw when it made the call: without what its response brought. */
+function timelineAtDecision(timeline: Timeline, { turnId, iteration }: Place): Timeline {
+  let { size } = timeline
+  for (; size > 0; size--) {
+    const block = blockAt(timeline, size - 1)
+    if (block?.turn_id !== turnId || block.meta?.iteration !== iteration) break
+  }
+  return { ...timeline, size }
+}
+
+/** The call block shows a shortened form; what the model wrote is in its response. */
+function parseRecordedCall(turn: Turn, changes: readonly Change[], callId: string) {
+  const isIt = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
+  const response = changes.find(isIt)
+  if (!response) return undefined
+  const { raw, finish_reason } = response
+  const finishReason = finish_reason === 'length' ? 'length' : 'stop'
+  const reading = readDecision(parseResponse(raw, { finishReason, maxTokens: turn.settings.decision.maxTokens }), {})
+  if (!reading.ok || reading.decision.action !== 'call_tool') return undefined
+  const checked = checkCall(reading.decision, turn.toolbox.signatures)
+  return checked.ok ? { params: checked.params, decision: reading.decision } : undefined
+}

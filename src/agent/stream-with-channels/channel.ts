@@ -1,0 +1,117 @@
+import { type BufferingReplacer, type CitationReplacerOptions, createCitationReplacer } from '../../core/citations/replace.ts'
+import type { SourceMap } from '../../core/citations/source-map.ts'
+import { isRaw } from '../../core/stream/channel-body.ts'
+import { citationFormat } from '../../core/stream/lanes-content.ts'
+import type { ChannelResult, ChannelSpec, Delta } from './types.ts'
+
+/** One channel of a running call: what it was given, and the deltas that come of it. */
+export interface ChannelLane {
+  readonly spec: ChannelSpec
+  start(): void
+  write(text: string): Delta | undefined
+  /** What was held, then the completion. */
+  end(closed: 'tag' | 'implied' | 'cut', aborted: boolean): readonly Delta[]
+  collect(): Omit<ChannelResult, 'payload' | 'obj' | 'error' | 'repairs'>
+}
+
+export interface LaneSettings {
+  readonly agent: string
+  readonly artifactName?: string
+  readonly extra: Delta['extra']
+  readonly sources: () => SourceMap
+  readonly clock?: () => number
+}
+
+export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): ChannelLane {
+  const marker = spec.emitMarker ?? 'answer'
+  const finished: string[] = []
+  const used = new Set<number>()
+  const unresolved = new Set<number>()
+  const usage = new Set<number>()
+  let index = 0
+  let body = ''
+  /** Written by the model and in no delta yet. */
+  let unsaid = ''
+  let replacer: BufferingReplacer | undefined
+  let closed: ChannelResult['closed']
+  let startedAt: number | undefined
+  let finishedAt: number | undefined
+
+  function delta(text: string, raw: string, completed: boolean, aborted = false): Delta {
+    return {
+      channel: spec.name,
+      instance: finished.length,
+      index: index++,
+      text,
+      raw,
+      marker,
+      agent: settings.agent,
+      format: spec.format,
+      ...(settings.artifactName !== undefined && { artifactName: settings.artifactName }),
+      completed,
+      ...(aborted && { aborted: true as const }),
+      extra: settings.extra,
+    }
+  }
+
+  /** Takes from `unsaid` what the text being handed on was made of. */
+  function takeRaw(held: number): string {
+    const raw = unsaid.slice(0, unsaid.length - held)
+    unsaid = unsaid.slice(unsaid.length - held)
+    return raw
+  }
+
+  return {
+    spec,
+    start() {
+      startedAt ??= settings.clock?.()
+      closed = undefined
+      body = ''
+      replacer = replacerFor(spec, settings.sources)
+    },
+    write(text) {
+      body += text
+      unsaid += text
+      const shown = replacer === undefined ? text : replacer.push(text)
+      return shown === '' ? undefined : delta(shown, takeRaw(replacer?.held ?? 0), false)
+    },
+    end(how, aborted) {
+      const rest = replacer?.flush() ?? ''
+      const last = rest === '' ? [] : [delta(rest, takeRaw(0), false)]
+      const completion = delta('', takeRaw(0), true, aborted)
+      closed = how
+      finishedAt = settings.clock?.()
+      finished.push(body)
+      addAll(used, replacer?.used)
+      addAll(unresolved, replacer?.unresolved)
+      addAll(usage, replacer?.usage)
+      return [...last, completion]
+    },
+    collect: () => ({
+      raw: finished.join(''),
+      instances: finished,
+      ...(closed !== undefined && { closed }),
+      usedSources: ascending(used),
+      unresolvedSources: ascending(unresolved),
+      usageSources: ascending(usage),
+      ...(startedAt !== undefined && { startedAt }),
+      ...(finishedAt !== undefined && { finishedAt }),
+    }),
+  }
+}
+
+/** Raw channels are code unless someone says otherwise: nothing in them is a citation. */
+function replacerFor(spec: ChannelSpec, sources: () => SourceMap): BufferingReplacer | undefined {
+  const byDefault = !isRaw(spec)
+  const replaceCitations = spec.replaceCitations ?? byDefault
+  const stripUsage = spec.stripUsage ?? byDefault
+  if (isRaw(spec) && !replaceCitations && !stripUsage) return undefined
+  const options: CitationReplacerOptions = { format: citationFormat(spec.format), sources, stripUsage, replaceCitations }
+  return createCitationReplacer(options)
+}
+
+function addAll(set: Set<number>, ids: readonly number[] = []): void {
+  for (const id of ids) set.add(id)
+}
+
+const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { png } from '../../../test/support/sample-files/images.ts'
+import { toPhysical } from '../../core/path/physical.ts'
+import { emptyTimeline } from '../../core/timeline/timeline.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { answers } from '../../testing/scripted-model.ts'
+import { uniquelyNamed } from './attachments.ts'
+
+const named = (...names: readonly string[]) =>
+  uniquelyNamed(
+    names.map((name) => ({ name, mime: 'text/plain', size_bytes: 1 })),
+    't1',
+    emptyTimeline(),
+  ).map(({ name }) => name)
+
+it('attachments have names that are free', () => {
+  expect(named('a.png', 'a.png', 'b/a.png', 'a', 'a')).toEqual(['a.png', 'a-2.png', 'a-3.png', 'a', 'a-2'])
+})
+
+it('and that can be paths: of others only the last part is kept', () => {
+  expect(named('../../etc/passwd', '/home/me/x.txt', 'C:\\Users\\me\\y.txt', 'z\0\n.txt', '', '..', '%2e%2e', 'w:1.txt')).toEqual([
+    'passwd',
+    'x.txt',
+    'y.txt',
+    'z__.txt',
+    'attachment',
+    'attachment-2',
+    '_2e_2e',
+    'w_1.txt',
+  ])
+  expect(named(`${'é'.repeat(500)}.png`)[0]).toMatch(/^é+\.png$/)
+})
+
+it('nothing of the place on the disk of whoever sent it is entered', async () => {
+  const stage = createHarness({ replies: [answers('Seen.')] })
+  const attachments = [{ name: '/home/me/secret/plan.png', content: png() }]
+  await stage.agent.run({ conversation: stage.conversation, input: 'See.', attachments }).result
+  expect(JSON.stringify(await stage.journal())).not.toContain('secret')
+  const { artifact_path = '' } = (await stage.timeline()).sources.rows[0] ?? {}
+  expect(toPhysical(artifact_path)).toMatch(/attachments\/plan\.png$/)
+})

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { contextWithRoom } from '../../../test/support/context-room.ts'
+import { library } from '../../../test/support/scenario-tools.ts'
+import { type Block, isHidden } from '../../core/block/index.ts'
+import { contentTokens } from '../../core/estimate/estimate.ts'
+import { roughTokens } from '../../core/estimate/tokens.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
+import { answers, calls, type Reply, type ScriptedReply } from '../../testing/scripted-model.ts'
+
+const summary = '## Goal\nThe doors.\n\n## Done\nPages were read: the doors are red.'
+const page = (number: number, usage?: ScriptedReply['usage']): Reply => ({
+  text: calls('library.fetch', { page: number }),
+  ...(usage && { usage }),
+})
+
+/** The reserve for tails takes more than half of it. */
+const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 }
+
+const question = `Which colour? ${'Tell me exactly. '.repeat(200)}`
+
+const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+  createHarness({ replies, tools: [library()], settings, ...options })
+
+const compactions = async (stage: Harness) => (await stage.journal()).filter(({ type }) => type === 'range.compacted').length
+const roles = ({ model }: Harness) => model.requests.map(({ role }) => role)
+
+describe('a context that fills up', () => {
+  it('is compacted when a turn begins, before the model is asked', async () => {
+    const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
+    await stage.say('Read one and two.')
+    expect(await compactions(stage)).toBe(0)
+    const { events, answer } = await stage.say(question)
+    expect(answer).toBe('Red.')
+    expect(await compactions(stage)).toBe(1)
+    expect(roles(stage).slice(-2)).toEqual(['compaction', 'decision'])
+    expect(events.filter((event) => event.type === 'status').map(({ status }) => status)).toEqual(['compacting', 'deciding'])
+    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/the doors are red.*Which colour\?/)
+  })
+
+  it('counts its summary with the turn that had to make it, though that stands before the turn begins', async () => {
+    const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
+    await stage.say('Read one and two.')
+    const { turnId } = await stage.say(question)
+    const own = blocksOf(await stage.timeline()).filter(({ turn_id }) => turn_id === turnId)
+    expect(own.map(({ type }) => type)).toEqual(expect.arrayContaining(['conv.range.summary', 'turn.header']))
+    const journal = await stage.journal()
+    const closed = journal.findLast((change) => change.type === 'turn.closed')
+    const last = journal.findLast((change) => change.type === 'blocks.appended')?.blocks.map(({ id }) => id) // entered with the close
+    const before = own.filter(({ id }) => !last?.includes(id))
+    expect(closed?.tokens).toBe(before.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
+  })
+
+  it('is condensed in the middle of a turn, which goes on', async () => {
+    const stage = stageOf([page(1), page(2), page(3), summary, page(4), answers('All red.')])
+    const { answer, exitReason } = await stage.say('Read four pages.')
+    expect({ answer, exitReason }).toEqual({ answer: 'All red.', exitReason: 'complete' })
+    expect(roles(stage)).toContain('compaction')
+    const hidden = blocksOf(await stage.timeline()).filter(isHidden)
+    expect(hidden.length).toBeGreaterThan(0)
+    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/Read four pages\..*the doors are red/)
+  })
+
+  it('goes on as it is when the summariser fails, which is not asked again in every round', async () => {
+    const down: Reply = { error: { kind: 'overloaded', retryable: true } }
+    const look = calls('react.read', { paths: ['ar:nothing'] })
+    const stage = stageOf([page(1), page(2), answers('One and two.'), down, look, look, answers('Red.')])
+    await stage.say('Read one and two.')
+    expect((await stage.say(question)).answer).toBe('Red.')
+    expect(await compactions(stage)).toBe(0)
+    expect(roles(stage).filter((role) => role === 'compaction')).toHaveLength(1)
+  })
+
+  it('tells the hooks before and after, and hands them the summary', async () => {
+    const told: string[] = []
+    const report = (said: unknown) => void told.push((said as { status: string }).status)
+    const saveSummary = ({ type, text }: Block) => void told.push(`${type}: ${text?.includes('the doors are red')}`)
+    const hooks = [{ onBeforeCompaction: report, onAfterCompaction: report, saveSummary }]
+    const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')], { hooks })
+    await stage.say('Read one and two.')
+    await stage.say(question)
+    expect(told).toEqual(['started', 'conv.range.summary: true', 'completed'])
+  })
+
+  it('learns from the bill: where the provider counts more than we do, it is compacted earlier', async () => {
+    const counted = async (uncached: number) => {
+      const stage = stageOf([page(1), { text: answers('One.'), usage: { uncached } }, answers('Red.'), answers('Red.')], {
+        settings: { ...settings, contextTokens: contextWithRoom(7_478) },
+      })
+      await stage.say('Read one.')
+      await stage.say('Which colour?')
+      return roles(stage).includes('compaction')
+    }
+    expect(await counted(1_000)).toBe(false)
+    expect(await counted(20_000)).toBe(true)
+  })
+
+  it('is not even counted while it is far from full', async () => {
+    let counted = 0
+    const tokens = (text: string) => {
+      counted++
+      return Math.ceil(text.length / 4)
+    }
+    const replies = [...Array.from({ length: 8 }, (_, index) => calls('react.read', { paths: [`ar:${index}`] })), answers('Done.')]
+    const stage = createHarness({ replies, tokens, settings: { maxRounds: 20 } })
+    await stage.say('Look.')
+    expect(counted).toBeLessThan(60) // each block once when the turn is closed, and the system text
+  })
+})
+
+describe('a conversation that was left alone', () => {
+  it('folds old turns away when the cache is cold, once, and says so', async () => {
+    const turns = Array.from({ length: 9 }, (_, index) => [page(index), answers(`Page ${index} is read.`)]).flat()
+    const stage = stageOf([...turns, answers('Red.'), answers('Red.')], { settings: { contextTokens: 80_000 } })
+    for (let turn = 0; turn < 9; turn++) await stage.say(`Read page ${turn}.`)
+    const fresh = blocksOf(await stage.timeline()).filter(isHidden)
+    stage.clock.advance(3_600_000)
+    await stage.say('Which colour?')
+    const hidden = blocksOf(await stage.timeline()).filter(isHidden)
+    await stage.say('Sure?')
+    expect(fresh).toEqual([])
+    expect(hidden.length).toBeGreaterThan(0)
+    expect(blocksOf(await stage.timeline()).filter(isHidden)).toHaveLength(hidden.length)
+    expect(blocksOf(await stage.timeline()).filter(({ type }) => type === 'system.message')).toHaveLength(1)
+  })
+})

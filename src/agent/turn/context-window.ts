@@ -1,0 +1,100 @@
+import type { Block } from '../../core/block/index.ts'
+import { type CompactionPlan, planCompaction } from '../../core/compaction/compaction.ts'
+import { finishCompaction } from '../../core/compaction/finish.ts'
+import type { Attempt } from '../../core/compaction/overflow.ts'
+import { startedReport } from '../../core/compaction/report.ts'
+import type { SummaryRequest } from '../../core/compaction/summary-request.ts'
+import { calibrationOf } from '../../core/estimate/calibration.ts'
+import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
+import { callQuietly } from '../model-call/call-quietly.ts'
+import type { Progress } from './progress.ts'
+import type { Turn } from './turn.ts'
+
+/** What the tails may take: announce and sources are capped, so this is enough without rendering them. */
+const TAIL_TOKENS = 4_000
+
+/** After a compaction that came to nothing, the next is tried when the context has grown by so much. */
+const RETRY_GROWTH = 1.1
+
+/** Makes room when the prompt would not fit. Below the limit nothing is counted, let alone changed. */
+export function fitContext(turn: Turn, progress: Progress): Progress | Promise<Progress> {
+  const { timeline } = turn.ledger
+  const { meter, renderer } = turn.renderers
+  const room = contextLimit(turn) / calibrationOf(timeline) - turn.systemTokens() - TAIL_TOKENS
+  const exceeds = meter.exceeds(timeline, renderer.peek(timeline, turn.turnId), Math.max(room, progress.compactAbove ?? 0))
+  return exceeds ? compactToFit(turn, progress) : progress
+}
+
+async function compactToFit(turn: Turn, progress: Progress): Promise<Progress> {
+  const { timeline } = turn.ledger
+  const { meter, renderer } = turn.renderers
+  const slice = renderer.slice(timeline, turn.turnId)
+  const done = await compact(turn)
+  return done || turn.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
+}
+
+/** The provider refused the prompt for its length, whatever we had estimated. True when something left the context. */
+export const compactAfterOverflow = (turn: Turn, attempt: Attempt): Promise<boolean> => compact(turn, { force: true, attempt })
+
+async function compact(turn: Turn, forced?: { readonly force: true; readonly attempt: Attempt }): Promise<boolean> {
+  const { timeline } = turn.ledger
+  const { estimator, meter, renderer } = turn.renderers
+  const slice = (value: Timeline) => renderer.slice(value, turn.turnId)
+  const plan = planCompaction(timeline, {
+    currentTurnId: turn.turnId,
+    limit: contextLimit(turn),
+    systemTokens: turn.systemTokens(),
+    renderedTokens: meter.tokens(timeline, slice(timeline)) + TAIL_TOKENS,
+    calibration: calibrationOf(timeline),
+    keepRecentTurns: turn.settings.keepRecentTurns,
+    ...forced,
+    tokens: estimator,
+    slice,
+  })
+  return plan === undefined ? false : runCompaction(turn, plan, slice)
+}
+
+async function runCompaction(
+  turn: Turn,
+  plan: CompactionPlan,
+  slice: (timeline: Timeline) => ReturnType<Turn['renderers']['renderer']['slice']>,
+): Promise<boolean> {
+  turn.emit({ type: 'status', turn_id: turn.turnId, iteration: 0, status: 'compacting' })
+  await turn.hooks.onBeforeCompaction(startedReport(plan))
+  const history = await summarise(turn, plan.history?.request)
+  const prefix = await summarise(turn, plan.prefix?.request)
+  if (turn.signal.aborted) return false // the turn is left as it is, for whoever takes it up
+  const responses = [history, prefix].filter((response) => response !== undefined)
+  if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
+    await turn.ledger.commit(responses) // a steer does not wait for a summary
+    return false
+  }
+  const finished = finishCompaction(
+    turn.ledger.timeline,
+    plan,
+    { history: summaryIn(history), prefix: summaryIn(prefix) },
+    { now: turn.clock.now(), tokens: turn.renderers.estimator, slice },
+  )
+  await turn.ledger.commit([...responses, ...(finished.status === 'completed' ? finished.changes : [])])
+  if (finished.status === 'completed') for (const summary of summariesIn(finished.changes)) await turn.hooks.saveSummary(summary)
+  await turn.hooks.onAfterCompaction(finished.report)
+  return finished.status === 'completed'
+}
+
+const summariesIn = (changes: readonly Change[]): readonly Block[] =>
+  changes.flatMap((change) => (change.type === 'range.compacted' ? change.blocks.filter(({ type }) => type === 'conv.range.summary') : []))
+
+/** What a model makes of what must leave. A failure is an empty answer: what that means is the plan's business. */
+async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<ResponseReceived | undefined> {
+  if (!request) return undefined
+  const { system, user, maxOutputTokens: maxTokens, temperature } = request
+  return callQuietly(turn, { role: 'compaction', system, parts: [{ type: 'text', text: user }], maxTokens, temperature })
+}
+
+const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
+
+/** Never more than the model's window leaves after its answer. */
+function contextLimit({ models, settings }: Turn): number {
+  return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
+}

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { contextWithRoom } from '../../../test/support/context-room.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import { createHarness, type Harness } from '../../testing/harness.ts'
+import { answers } from '../../testing/scripted-model.ts'
+import type { Feedback } from '../message.ts'
+
+const conversation = 'c1'
+const long = 'It was a long story, and every word of it counted. '.repeat(400)
+const announce = ({ model }: Harness) => JSON.stringify(model.requests.at(-1)?.parts.at(-1))
+const feedbackBlocks = async (stage: Harness) =>
+  blocksOf(await stage.timeline()).flatMap(({ type, turn_id, text, author }) =>
+    type === 'turn.feedback' ? [{ turn_id, text, author }] : [],
+  )
+
+async function later(feedback: Omit<Feedback, 'turnId'>, hours: number) {
+  const stage = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')] })
+  const { turnId } = await stage.say('First.')
+  await stage.agent.feedback(conversation, { turnId, ...feedback })
+  stage.clock.advance(hours * 3_600_000)
+  await stage.say('Second.')
+  return { stage, turnId }
+}
+
+describe('feedback', () => {
+  it('timeline 11.101: is announced while the cache is warm, and no block changes', async () => {
+    const { stage } = await later({ reaction: 'ok', text: 'Nice.' }, 0)
+    expect(announce(stage)).toContain('reaction=ok | text=Nice.')
+    expect(await feedbackBlocks(stage)).toEqual([])
+    expect(await stage.timeline()).toMatchObject({ inbox: [{ kind: 'feedback' }] })
+    await stage.say('Third.')
+    expect(announce(stage)).toContain('reaction=ok | text=Nice.')
+  })
+
+  it('stands in its turn once the cache is cold, is announced once, and advances the watermark', async () => {
+    const { stage, turnId } = await later({ reaction: 'ok', text: 'Nice.' }, 1)
+    expect(announce(stage)).toContain('(incorporated into turn timeline)')
+    expect(await feedbackBlocks(stage)).toEqual([{ turn_id: turnId, text: 'Nice.', author: 'user' }])
+    expect((await stage.timeline()).feedbackSeen).toBe('2026-01-01T00:00:00.000Z')
+    await stage.say('Third.')
+    expect(announce(stage)).not.toContain('FEEDBACK')
+  })
+
+  it('of a machine that is not sure is ignored, warm or cold', async () => {
+    for (const hours of [0, 1]) {
+      const { stage } = await later({ origin: 'machine', confidence: 0.69, reaction: 'ok' }, hours)
+      expect(announce(stage)).not.toContain('FEEDBACK')
+      expect(await feedbackBlocks(stage)).toEqual([])
+    }
+    const { stage } = await later({ origin: 'machine', confidence: 0.7, reaction: 'ok', text: 'sure' }, 1)
+    expect(announce(stage)).toContain('[NEW FEEDBACKS]')
+    expect(await feedbackBlocks(stage)).toMatchObject([{ text: 'sure', author: 'system' }])
+  })
+
+  it('on a turn that was compacted, or never was, is ignored and waits no longer', async () => {
+    const stage = createHarness({
+      replies: [answers(long), answers(long), 'A summary of what was said.', answers('Three.'), answers('Four.')],
+      settings: { contextTokens: contextWithRoom(11_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
+    })
+    const { turnId } = await stage.say('First.')
+    await stage.say('Second.')
+    await stage.say('Third.')
+    expect((await stage.journal()).some(({ type }) => type === 'range.compacted')).toBe(true)
+    await stage.agent.feedback(conversation, { turnId, reaction: 'ok', text: 'Late.' })
+    await stage.agent.feedback(conversation, { turnId: 'turn_0_never0', reaction: 'ok', text: 'Never.' })
+    stage.clock.advance(3_600_000)
+    await stage.say('Fourth.')
+    expect(announce(stage)).not.toContain('FEEDBACK')
+    expect(await feedbackBlocks(stage)).toEqual([])
+    expect((await stage.timeline()).inbox).toEqual([])
+  })
+
+  it('on the turn that is running waits for the next', async () => {
+    const stage = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { exitGraceMs: 5 } })
+    const run = stage.agent.run({ conversation, input: 'First.' })
+    for await (const event of run) {
+      if (event.type === 'status') await stage.agent.feedback(conversation, { turnId: event.turn_id, reaction: 'not_ok', text: 'Slow!' })
+    }
+    expect((await run.result).answer).toBe('One.')
+    await stage.say('Second.')
+    expect(announce(stage)).toContain('text=Slow!')
+  })
+})

@@ -1,0 +1,80 @@
+import type { AnnouncedFeedback } from '../../core/announce/events.ts'
+import { type Block, type Reaction, turnFeedback } from '../../core/block/index.ts'
+import { isObject } from '../../core/json.ts'
+import type { Change, InboxEvent } from '../../core/timeline/change.ts'
+import { assignIds } from '../../core/timeline/enter.ts'
+import { blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import type { Ledger } from '../conversation/ledger.ts'
+import type { AgentSettings } from '../settings.ts'
+
+/** A machine's opinion counts from here on. */
+const MIN_MACHINE_CONFIDENCE = 0.7
+
+const reactions: ReadonlySet<unknown> = new Set<Reaction>(['ok', 'not_ok', 'neutral'])
+
+/**
+ * What people thought of earlier turns, looked at once, when a turn begins. While the provider's cache is warm it is only announced:
+ * putting it where it belongs would change the cached prefix. Once the cache is cold it is put there.
+ */
+export async function collectFeedback(ledger: Ledger, now: string, settings: AgentSettings): Promise<readonly AnnouncedFeedback[]> {
+  const { timeline } = ledger
+  const open = timeline.openTurn?.turn_id // what is said of a turn that is being taken up waits for its end
+  const events = timeline.inbox.filter((event) => event.kind === 'feedback' && event.target_turn_id !== open)
+  if (events.length === 0) return []
+  const counted = latestOpinions(events.flatMap((event) => parseFeedback(event, timeline) ?? []))
+  if (isCacheWarm(timeline, now, settings)) return counted
+  await ledger.commit((value) => incorporate(value, counted, events, now))
+  return counted.map((feedback) => ({ ...feedback, incorporated: true }))
+}
+
+/** A user has one opinion of a turn, the latest; those of machines add up. */
+function latestOpinions(feedbacks: readonly AnnouncedFeedback[]): readonly AnnouncedFeedback[] {
+  const isUsers = (feedback: AnnouncedFeedback, turnId: string) => feedback.origin === 'user' && feedback.turnId === turnId
+  return feedbacks.filter(
+    (feedback, index) => !isUsers(feedback, feedback.turnId) || index === feedbacks.findLastIndex((each) => isUsers(each, feedback.turnId)),
+  )
+}
+
+export function isCacheWarm({ cache }: Timeline, now: string, { expiry }: AgentSettings): boolean {
+  if (!cache || expiry.ttlSeconds === null || expiry.ttlSeconds <= 0) return false
+  const ttl = cache.ttl_seconds ?? expiry.ttlSeconds
+  return Date.parse(now) - Date.parse(cache.touched_at) < (ttl - expiry.bufferSeconds) * 1000
+}
+
+/** Undefined when the turn is no longer there, or when a machine is not sure. */
+function parseFeedback(event: InboxEvent, timeline: Timeline): AnnouncedFeedback | undefined {
+  const said = isObject(event.payload) ? event.payload : {}
+  const turnId = event.target_turn_id ?? ''
+  const first = blocksOfTurn(timeline, turnId).find(isOriginal)
+  const origin = said.origin === 'machine' ? 'machine' : 'user'
+  const unsure = origin === 'machine' && !(typeof said.confidence === 'number' && said.confidence >= MIN_MACHINE_CONFIDENCE)
+  if (!first || unsure) return undefined
+  const reaction = reactions.has(said.reaction) ? (said.reaction as Reaction) : undefined
+  return { turnId, turnTs: first.ts, ts: event.ts, origin, text: event.text, ...(reaction && { reaction }) }
+}
+
+/** Not what a compaction has put in its place. */
+const isOriginal = ({ type, meta }: Block) => type !== 'conv.range.summary' && meta?.preserved_by_compaction !== true
+
+/** Each after the last block of its turn. */
+function incorporate(
+  timeline: Timeline,
+  feedbacks: readonly AnnouncedFeedback[],
+  events: readonly InboxEvent[],
+  now: string,
+): readonly Change[] {
+  const drafts = feedbacks.map(({ turnId, ts, text, origin, reaction }) =>
+    turnFeedback(turnId, ts, { text, origin, ...(reaction && { reaction }) }),
+  )
+  const byTurn = Map.groupBy(assignIds(timeline, drafts), ({ turn_id }) => turn_id)
+  return [
+    ...[...byTurn].flatMap(([turnId, blocks]): readonly Change[] => {
+      const last = blocksOfTurn(timeline, turnId).at(-1)
+      return last ? [{ type: 'blocks.inserted', after_id: last.id, blocks }] : []
+    }),
+    { type: 'event.folded', ts: now, event_ids: events.map(({ event_id }) => event_id), turn_id: null },
+    ...(feedbacks.length > 0 ? [{ type: 'feedback.seen' as const, ts: now, until: newest(feedbacks) }] : []),
+  ]
+}
+
+const newest = (feedbacks: readonly AnnouncedFeedback[]) => feedbacks.map(({ ts }) => ts).reduce((a, b) => (a > b ? a : b))

@@ -1,0 +1,249 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { blockTypes, codesOf, decisions, deltasOf, laneText } from '../../../test/support/told.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { type Draft, userPrompt } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import type { ConversationStore } from '../../ports/store.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
+import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
+import { succeeded } from '../../tools/outcome.ts'
+
+const search = defineTool({
+  id: 'web_tools.web_search',
+  description: 'Searches.',
+  params: z.object({ query: z.string() }),
+  run: () =>
+    succeeded({
+      output: 'found',
+      sources: ['a', 'b', 'c'].map((name) => ({ source_type: 'web' as const, title: name.toUpperCase(), url: `https://${name}.example/` })),
+    }),
+})
+
+const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+  createHarness({ replies, tools: [weather(), search], ...options })
+
+const searching = calls('web_tools.web_search', { query: 'x' })
+const writing = (content: string) => calls('react.write', { path: 'files/report.md', channel: 'canvas', content, kind: 'file' })
+
+describe('what a turn leaves on record', () => {
+  it('loop 17.80: its log holds its own blocks only, and the sources that its answers and artifacts cite', async () => {
+    const stage = stageOf([answers('Hello.'), searching, writing('As [[S:2]] says, and [[S:9]].'), answers('See [[S:1]] and [[S:7]].')])
+    await stage.say('Hi.')
+    const { turnId, sourcesUsed } = await stage.say('Find it.')
+    const log = await stage.store.readTurnLog(stage.conversation, turnId)
+    expect(new Set(log?.blocks.map(({ turn_id }) => turn_id))).toEqual(new Set([turnId]))
+    expect(log?.blocks.map(({ type }) => type)).toEqual((await blockTypes(stage)).slice(-(log?.blocks_count ?? 0)))
+    expect(log?.sources_used).toEqual([1, 2])
+    expect(sourcesUsed).toEqual([1])
+    expect(log?.tokens).toBeGreaterThan(0)
+    const used = (await stage.timeline()).sources.rows.filter(({ used }) => used).map(({ sid }) => sid)
+    expect(used).toEqual([1, 2])
+  })
+
+  it('lets no citation of a source that does not exist reach the user, and tells the model', async () => {
+    const stage = stageOf([searching, answers('See [[S:1]] and [[S:7]].')])
+    const { events, answer } = await stage.say('Find it.')
+    expect(laneText(events, 'answer')).toBe('See [A](https://a.example/) and .')
+    expect(answer).toBe('See [[S:1]] and .') // whoever shows it shows no source that does not exist
+    expect(await codesOf(stage)).toEqual(['protocol_warning.unknown_sources'])
+  })
+
+  it('counts what a held-back answer cited: the user has read it', async () => {
+    const stage = stageOf([
+      searching,
+      { text: answers('First, see [[S:3]].'), onChunk: () => stage.agent.followUp(stage.conversation, 'And the other?') },
+      answers('Second, see [[S:1]].'),
+    ])
+    const { turnId } = await stage.say('Find it.')
+    expect((await stage.store.readTurnLog(stage.conversation, turnId))?.sources_used).toEqual([1, 3])
+  })
+
+  it('passes over a hook that hands over what is no block, and says so to the application', async () => {
+    const prompt = userPrompt('t', '2026-01-01T00:00:00.000Z', 'x')
+    for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, ts: 'now' }], [{ ...prompt, meta: { n: 1n } }]]) {
+      const problems: string[] = []
+      const hooks = [{ onBeforeCompletion: () => junk as Draft[] }]
+      const stage = stageOf([answers('Hello.')], { hooks, onProblem: ({ where }) => problems.push(where) })
+      expect(await stage.say('Hi.')).toMatchObject({ exitReason: 'complete', answer: 'Hello.' })
+      expect(problems).toEqual(['onBeforeCompletion'])
+    }
+  })
+
+  it('has the blocks of hooks around its completion, whoever had the last word', async () => {
+    const hooks = [
+      {
+        onBeforeCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'before')],
+        onAfterCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'after')],
+      },
+    ]
+    for (const replies of [[answers('Hello.')], ['', '', '']]) {
+      const stage = stageOf(replies, { hooks })
+      await stage.say('Hi.')
+      const texts = blocksOf(await stage.timeline())
+        .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
+        .map(({ type, text }) => (type === 'user.prompt' ? text : type))
+      expect(texts).toEqual(['Hi.', 'before', 'assistant.completion', 'after'])
+    }
+  })
+
+  it('has none of what hooks said beside an answer that was held back while they ran: they are asked again beside the last word', async () => {
+    for (const slow of ['onBeforeCompletion', 'onAfterCompletion'] as const) {
+      const asked: string[] = []
+      const hook = (name: string) => async () => {
+        asked.push(name)
+        const first = asked.filter((each) => each === name).length === 1
+        if (first && name === slow) await stage.agent.followUp(stage.conversation, 'And B?')
+        return [userPrompt('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
+      }
+      const hooks = [{ onBeforeCompletion: hook('onBeforeCompletion'), onAfterCompletion: hook('onAfterCompletion') }]
+      const stage: Harness = stageOf([answers('Here is A.'), answers('And there you have B as well.')], { hooks })
+      await stage.say('A?')
+      expect(asked.filter((name) => name === slow)).toHaveLength(2)
+      const texts = blocksOf(await stage.timeline())
+        .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
+        .map(({ text }) => text)
+      const after = slow === 'onAfterCompletion' ? 'in time' : 'too early' // it was never asked beside the first answer
+      expect(texts).toEqual([
+        'A?',
+        'onBeforeCompletion, in time',
+        'Here is A.',
+        'And there you have B as well.',
+        `onAfterCompletion, ${after}`,
+      ])
+    }
+  })
+
+  it('has the raw answer, with its citations as the model wrote them, when an answer that was shown is kept', async () => {
+    const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>See [[S:1]].</channel:answer>`
+    const stage = stageOf([searching, broken])
+    const { events } = await stage.say('Find it.')
+    expect(laneText(events, 'answer')).toBe('See [A](https://a.example/).')
+    expect(blocksOf(await stage.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', text: 'See [[S:1]].' })
+  })
+})
+
+describe('loop 5.5: an answer that was delivered is not asked for again', () => {
+  it('unless something new came in since: then the model decides again', async () => {
+    const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>A</channel:answer>`
+    const stage = stageOf([{ text: broken, onChunk: () => stage.agent.followUp(stage.conversation, 'Wait, also B.') }, answers('A and B.')])
+    const { answer } = await stage.say('Do A.')
+    expect(answer).toBe('A and B.')
+    expect(decisions(stage)).toBe(2)
+  })
+
+  it('and one that something new came in after is kept although its response was broken: an empty completion means it', async () => {
+    const broken =
+      '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>A.</channel:answer><channel:code>1</channel:code>'
+    const stage = stageOf([
+      { text: broken, onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+      '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
+    ])
+    const { answer, events } = await stage.say('Do A.')
+    expect(answer).toBe('A.')
+    expect(laneText(events, 'answer')).toBe('A.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.code_channel_without_single_exec'])
+    expect((await blockTypes(stage)).filter((type) => type.startsWith('assistant.completion'))).toEqual([
+      'assistant.completion.attempt',
+      'assistant.completion.attempt.outcome',
+      'assistant.completion',
+    ])
+  })
+
+  it('an empty completion after a held-back answer means that answer, and the user does not read it twice', async () => {
+    const stage = stageOf([
+      { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+      '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
+    ])
+    const { answer, events } = await stage.say('Do A.')
+    expect(answer).toBe('A.')
+    expect(laneText(events, 'answer')).toBe('A.')
+    expect((await blockTypes(stage)).filter((type) => type === 'assistant.completion')).toHaveLength(1)
+  })
+
+  it('and one that only cites what does not exist is as empty: it means that answer, too', async () => {
+    const stage = stageOf([
+      { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
+      answers('[[S:99]]'),
+    ])
+    const { answer, events } = await stage.say('Do A.')
+    expect([answer, laneText(events, 'answer')]).toEqual(['A.', 'A.'])
+  })
+
+  it('unless nothing of it is left to read, whoever watched', async () => {
+    const halves = `${answers('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
+    const stage = stageOf([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
+    expect((await stage.say('Do A.')).answer).toBe('A.')
+    expect((await stage.agent.run({ conversation: stage.conversation, input: 'Do B.' }).result).answer).toBe('B.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.final_answer_required', 'protocol_violation.final_answer_required'])
+  })
+})
+
+describe('loop 5.6: output that was cut off', () => {
+  it('inside the content of a file: nothing is written, the canvas is told, and the model learns the field and the limit', async () => {
+    const text = writing('A long report. '.repeat(40)).slice(0, 400)
+    const stage = stageOf([{ text, finish: 'length', chunks: 50 }, answers('Shorter.')])
+    const { events } = await stage.say('Write.')
+    expect(deltasOf(events, 'canvas').at(-1)?.delta).toMatchObject({ completed: true, aborted: true })
+    expect(await blockTypes(stage)).not.toContain('react.tool.call')
+    const notice = blocksOf(await stage.timeline()).find(({ type }) => type === 'react.notice')
+    expect(JSON.parse(notice?.text ?? '')).toMatchObject({
+      code: 'protocol_violation.action_truncated',
+      max_tokens: 20_000,
+      last_path: 'tool_call.params.content',
+      message: expect.stringMatching(/Nothing ran\. The user has already seen a part.*split/),
+    })
+  })
+
+  it('inside the answer: it is kept, marked, and not asked for again', async () => {
+    const text = answers('A long answer that goes on and on').slice(0, -24)
+    const stage = stageOf([{ text, finish: 'length' }])
+    const { answer, truncated, exitReason, events } = await stage.say('Tell me.')
+    expect({ answer, truncated, exitReason }).toEqual({ answer: 'A long answer that goes on', truncated: true, exitReason: 'complete' })
+    expect(deltasOf(events, 'answer').at(-1)?.delta).toMatchObject({ completed: true, aborted: true })
+    expect(blocksOf(await stage.timeline()).at(-1)).toMatchObject({ type: 'assistant.completion', meta: { truncated: true } })
+    expect(await codesOf(stage)).toEqual(['protocol_warning.answer_truncated'])
+  })
+})
+
+describe('loop 17.77: a journal that cannot be written', () => {
+  /** Fails from the given append on. */
+  function failing(store: ConversationStore, from: number): ConversationStore & { mend(): void } {
+    let appends = 0
+    let full = true
+    return {
+      ...store,
+      append: (...args) =>
+        full && ++appends >= from ? Promise.reject(new Failure('store.failed', 'the disk is full')) : store.append(...args),
+      mend: () => {
+        full = false
+      },
+    }
+  }
+
+  it.each([1, 2, 3, 4, 5])(
+    'append %i fails: the turn fails loudly, what was committed stays, and the next message goes on from there',
+    async (from) => {
+      const clock = createFixedClock()
+      const memory = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+      const store = failing(memory, from)
+      const call = calls('weather.today', { city: 'Rome' })
+      const stage = stageOf([call, answers('Clear.'), answers('Clear, I said.'), answers('Indeed.')], { store, clock })
+      const turn = stage.agent.run({ conversation: stage.conversation, input: 'Weather?' })
+      await expect(turn.result).rejects.toThrow('the disk is full')
+      const before = await stage.journal()
+      expect(before.filter(({ type }) => type === 'turn.closed')).toEqual([])
+      store.mend()
+      expect(await stage.journal()).toEqual(before)
+      const next = await stage.say('Hello?')
+      expect(next.exitReason).toBe('complete')
+      expect((await stage.journal()).slice(0, before.length)).toEqual(before)
+      expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(from === 1 ? /Hello\?/ : /Weather\?.*Hello\?/)
+    },
+  )
+})

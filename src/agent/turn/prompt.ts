@@ -1,0 +1,87 @@
+import { composeAnnounce } from '../../core/announce/announce.ts'
+import { maxRoundsOf, usableExtraRounds } from '../../core/budget.ts'
+import { instantOf } from '../../core/instant.ts'
+import { openPlans } from '../../core/plan/plans.ts'
+import { type CachePoints, cachePoints } from '../../core/render/cache-points.ts'
+import type { Prompt } from '../../core/render/render.ts'
+import type { Slice } from '../../core/render/slice.ts'
+import type { Part } from '../../core/render/types.ts'
+import type { PromptRecord } from '../../core/timeline/change.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
+import type { Progress } from './progress.ts'
+import type { Turn } from './turn.ts'
+
+/** What the model is about to read. */
+export interface DecisionPrompt {
+  readonly parts: readonly Part[]
+  /** What is written down of it. */
+  readonly record: PromptRecord
+  /** All that is sent, in tokens, when they had to be counted: below the limit nothing is. */
+  readonly tokens: number | undefined
+  /** The same, counted if need be. */
+  countTokens(): number
+}
+
+/** The timeline with its cache points, then what is true only now. */
+export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
+  const { timeline } = turn.ledger
+  const { renderer, meter, estimator } = turn.renderers
+  const sources = turn.renderers.sourcesTail(timeline.sources, turn.turnId)
+  const announce = announceText(turn, progress, timeline, now, wrapUp)
+  const points = (slice: Slice) => cachePointsFor(turn, progress, slice).marks
+  const prompt = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
+  const around = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
+  const known = meter.known(timeline, renderer.peek(timeline, turn.turnId))
+  return {
+    parts: prompt.parts,
+    record: promptRecord(turn, prompt, timeline, `${sources}${announce}`),
+    tokens: known === undefined ? undefined : known + around(),
+    countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turn.turnId)) + around(),
+  }
+}
+
+function promptRecord(turn: Turn, { marks, points, segments }: Prompt, timeline: Timeline, tail: string): PromptRecord {
+  const texts = turn.settings.recordPrompts
+  const { printer, renderer } = turn.renderers
+  return {
+    model: turn.models.decision.name,
+    marks,
+    points,
+    segments,
+    system: turn.systemFingerprint,
+    tail: texts ? { size: tail.length, text: tail } : { size: tail.length },
+    shown: printer.record(renderer.fingerprints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
+    cache_ttl_seconds: turn.settings.expiry.ttlSeconds,
+  }
+}
+
+export function cachePointsFor(turn: Turn, { hasHidden: hid }: Pick<Progress, 'hasHidden'>, slice: Slice): CachePoints {
+  return cachePoints(slice, turn.settings.cache, { hasHidden: hid })
+}
+
+function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: string, wrapUp: true | undefined): string {
+  const { budget, iteration, events, workspace } = progress
+  return composeAnnounce({
+    budget: {
+      iteration,
+      max: maxRoundsOf(budget),
+      bonus: usableExtraRounds(budget),
+      elapsedSeconds: (instantOf(now) - budget.startedAt) / 1000,
+      wrapUp,
+    },
+    plans: openPlans(timeline),
+    now: { utc: now, timezone: turn.settings.timezone },
+    feedbacks: turn.news.feedbacks,
+    events,
+    workspace,
+    constraints: constraintsOf(progress, wrapUp),
+  })
+}
+
+function constraintsOf(progress: Progress, wrapUp: true | undefined): readonly string[] | undefined {
+  if (wrapUp) return ['This is the last call of the turn: no tools. Answer now with what you have, and say what is left.']
+  if (!progress.wrapUp) return undefined
+  const { rounds, tools } = progress.wrapUp
+  const left = rounds === 1 ? '1 round' : `${rounds} rounds`
+  return [`The user asked you to wrap up: ${left} left, only ${tools.join(', ')}; then answer.`]
+}

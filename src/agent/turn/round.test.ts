@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { blockTypes, codesOf, decisions, deltasOf, laneText, noticesOf } from '../../../test/support/told.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
+import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
+
+const thinking = '<channel:thinking>Let me see.</channel:thinking>\n'
+const action = (value: unknown) =>
+  `${thinking}<channel:action>${typeof value === 'string' ? value : JSON.stringify(value)}</channel:action>`
+const answer = (text: string) => `\n<channel:answer>${text}</channel:answer>`
+
+function stageOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {}) {
+  const ran: unknown[] = []
+  const work = defineTool({
+    id: 'work.do',
+    description: 'Does it.',
+    params: z.object({ what: z.string(), often: z.number().optional() }),
+    run: (params) => {
+      ran.push(params)
+      return 'done'
+    },
+  })
+  return { ran, stage: createHarness({ replies, tools: [work, weather()], ...options }) }
+}
+
+describe('the decision protocol in a turn', () => {
+  it('loop 17.53: an answer beside a call is never shown, nothing runs, and the model is told', async () => {
+    for (const wrong of [
+      action({ action: 'call_tool', tool_call: { tool_id: 'work.do', params: { what: 'x' } }, final_answer: 'Early.' }),
+      `${calls('work.do', { what: 'x' })}${answer('Early.')}`,
+    ]) {
+      const { stage, ran } = stageOf([{ text: wrong, chunks: 7 }, answers('Late.')])
+      const { events } = await stage.say('Do it.')
+      expect(laneText(events, 'answer')).toBe('Late.')
+      expect(await codesOf(stage)).toEqual(['protocol_violation.final_answer_with_tool_call'])
+      expect(ran).toEqual([])
+    }
+  })
+
+  it('loop 17.55: a completion without an answer is asked for again', async () => {
+    const { stage } = stageOf([action({ action: 'complete', final_answer: ' \n' }), answers('Now.')])
+    expect((await stage.say('Do it.')).answer).toBe('Now.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.final_answer_required'])
+  })
+
+  it('loop 17.56: notes beside an answer are dropped with a warning; the answer stands', async () => {
+    const { stage } = stageOf([action({ action: 'complete', notes: 'x', final_answer: 'A' })])
+    const { answer: said, events } = await stage.say('Do it.')
+    expect(said).toBe('A')
+    expect(laneText(events, 'timeline_text')).toBe('')
+    expect(await codesOf(stage)).toEqual(['protocol_warning.final_answer_with_notes'])
+    expect(await blockTypes(stage)).not.toContain('react.notes')
+  })
+
+  it('loop 17.58: of two actions none runs', async () => {
+    const two = `${calls('work.do', { what: 'x' })}\n<channel:action>{"action":"complete"}</channel:action>${answer('A')}`
+    const { stage, ran } = stageOf([two, answers('Now.')])
+    const { events } = await stage.say('Do it.')
+    expect(await noticesOf(stage)).toMatchObject([{ code: 'protocol_violation.multiple_actions', count: 2 }])
+    expect(ran).toEqual([])
+    expect(laneText(events, 'answer')).toBe('Now.')
+  })
+
+  it.each([
+    ['in one piece', undefined],
+    ['letter by letter', 1],
+  ])('loop 17.59: a reply that begins with “Sure, ” is stopped, and nothing of it is shown, %s', async (_, chunks) => {
+    let pieces = 0
+    const text = `Sure, ${calls('work.do', { what: 'x' }, { notes: 'On it.' })}`
+    const sure = { text, onChunk: () => void pieces++, ...(chunks !== undefined && { chunks }) }
+    const { stage, ran } = stageOf([sure, answers('Now.')])
+    const { events } = await stage.say('Do it.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.decision_preamble_before_first_channel'])
+    expect(deltasOf(events).filter(({ iteration }) => iteration === 0)).toEqual([])
+    expect(ran).toEqual([])
+    expect(pieces).toBeLessThan(3)
+  })
+
+  it.each([
+    ['in one piece', undefined],
+    ['letter by letter', 1],
+  ])('loop 17.59: a reply whose first channel is not thinking is stopped, and nothing of it is shown, %s', async (_, chunks) => {
+    const text = `<channel:action>{"action":"call_tool","notes":"On it.","tool_call":{"tool_id":"work.do","params":{"what":"x"}}}</channel:action>`
+    const { stage, ran } = stageOf([{ text, ...(chunks !== undefined && { chunks }) }, answers('Now.')])
+    const { events } = await stage.say('Do it.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.decision_first_channel_not_thinking'])
+    expect(deltasOf(events).filter(({ iteration }) => iteration === 0)).toEqual([])
+    expect(ran).toEqual([])
+  })
+
+  it('loop 17.61: a trailing comma is repaired, accepted and mentioned', async () => {
+    const { stage } = stageOf([action('{"action":"complete","final_answer":"ok",}')])
+    const { answer: said, events } = await stage.say('Do it.')
+    expect(said).toBe('ok')
+    expect(laneText(events, 'answer')).toBe('ok')
+    expect(await codesOf(stage)).toEqual(['protocol_warning.action_json_repaired'])
+  })
+
+  it('loop 17.62: repairs are counted in a row, so an early slip does not make a late one fatal', async () => {
+    const call = calls('work.do', { what: 'x' })
+    const { stage } = stageOf(['', '', call, call, call, '', answers('Now.')])
+    expect((await stage.say('Do it.')).exitReason).toBe('complete')
+  })
+
+  it('repairs are also counted over the turn: the seventh is one too many', async () => {
+    const call = calls('work.do', { what: 'x' })
+    const { stage } = stageOf(['', '', call, '', '', call, '', '', call, '', answers('Now.')])
+    const { exitReason, answer: said } = await stage.say('Do it.')
+    expect(exitReason).toBe('protocol_violation')
+    expect(said).toMatch(/could not put together a usable reply/)
+    expect(stage.model.left).toBe(1)
+  })
+
+  it('loop 17.64: a slip in the last round is not repaired but wrapped up, once', async () => {
+    const call = calls('work.do', { what: 'x' })
+    const { stage } = stageOf([...Array.from({ length: 14 }, () => call), '', answers('That is all.')])
+    const { exitReason, answer: said } = await stage.say('Do it.')
+    expect(exitReason).toBe('max_iterations')
+    expect(said).toBe('That is all.')
+    expect(decisions(stage)).toBe(16)
+  })
+
+  it('loop 17.65: an answer that was shown is kept though its action is broken; the model is not asked again', async () => {
+    const broken = `${action('{"action": "complete", "notes": [}')}${answer('A')}`
+    const { stage } = stageOf([{ text: broken, chunks: 5 }])
+    const { answer: said, events, exitReason } = await stage.say('Do it.')
+    expect({ said, exitReason, asked: decisions(stage) }).toEqual({ said: 'A', exitReason: 'complete', asked: 1 })
+    expect(laneText(events, 'answer')).toBe('A')
+    expect(deltasOf(events, 'answer').filter(({ delta }) => delta.completed)).toHaveLength(1)
+    expect(await codesOf(stage)).toEqual(['protocol_violation.action_schema_error'])
+  })
+
+  it('loop 17.67: an unknown parameter is dropped and mentioned; a missing one stops the call', async () => {
+    const { stage, ran } = stageOf([calls('work.do', { what: 'x', colour: 'red' }), calls('work.do', { often: 2 }), answers('Now.')])
+    await stage.say('Do it.')
+    expect(ran).toEqual([{ what: 'x' }])
+    expect(await noticesOf(stage)).toMatchObject([
+      { code: 'tool_signature_validation', status: 'yellow' },
+      { code: 'protocol_violation.tool_signature_red' },
+    ])
+  })
+
+  it('loop 17.68: a tool that lives in programs cannot be called from an action', async () => {
+    const { stage } = stageOf([calls('ctx_tools.fetch_ctx', { path: 'x' }), answers('Now.')])
+    await stage.say('Do it.')
+    expect(await codesOf(stage)).toEqual(['protocol_violation.tool_not_allowed_in_react'])
+  })
+
+  it('loop 17.70: notes stand before the call they were said with', async () => {
+    const { stage } = stageOf([calls('work.do', { what: 'x' }, { notes: 'On it.' }), answers('Now.')])
+    await stage.say('Do it.')
+    const blocks = blocksOf(await stage.timeline()).filter(({ type }) => type === 'react.notes' || type === 'react.tool.call')
+    expect(blocks.map(({ type }) => type)).toEqual(['react.notes', 'react.tool.call'])
+    expect(new Set(blocks.map(({ call_id }) => call_id)).size).toBe(1)
+  })
+})

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/told.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import type { Model } from '../../ports/model.ts'
+import { createHarness, type Harness, type HarnessOptions, type RecordedTurn } from '../../testing/harness.ts'
+import { answers, calls, type Reply, scriptedModel } from '../../testing/scripted-model.ts'
+import { defineTool } from '../../tools/define.ts'
+import { failed } from '../../tools/outcome.ts'
+
+const call = calls('weather.today', { city: 'Rome' })
+const down = { error: { kind: 'overloaded', http_status: 503, retryable: true } } as const
+const settings = { maxRounds: 3 }
+
+const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
+  createHarness({ replies, tools: [weather()], ...options })
+
+/** What must be so whatever went wrong: the user has read a sentence, it is on record, and what they had said is kept. */
+async function expectSpoken(stage: Harness, said: RecordedTurn, exitReason: string, sentence: RegExp): Promise<void> {
+  expect(said.exitReason).toBe(exitReason)
+  expect(said.answer).toMatch(sentence)
+  const answerAt = said.events.findIndex((event) => event.type === 'lane.delta' && event.delta.marker === 'answer')
+  const closedAt = said.events.findIndex((event) => event.type === 'entry' && event.change.type === 'turn.closed')
+  expect(laneText(said.events, 'answer')).toBe(said.answer)
+  expect(answerAt).toBeLessThan(closedAt)
+  const blocks = blocksOf(await stage.timeline())
+  expect(blocks.find(({ type }) => type === 'user.prompt')?.text).toBe('Do it.')
+  expect(blocks.findLast(({ type }) => type === 'assistant.completion')?.text).toBe(said.answer)
+  expect((await stage.journal()).at(-1)).toMatchObject({ type: 'turn.closed', exit_reason: exitReason })
+  expect((await stage.timeline()).openTurn).toBeUndefined()
+}
+
+describe('a turn never ends silent', () => {
+  it('loop 17.73: at the limit of rounds the model is asked once more, without tools, and its answer ends the turn', async () => {
+    const stage = stageOf([call, call, call, answers('Clear, as far as I can see.')], { settings })
+    const said = await stage.say('Do it.')
+    await expectSpoken(stage, said, 'max_iterations', /^Clear, as far as I can see\.$/)
+    expect(decisions(stage)).toBe(4)
+    expect(said).toMatchObject({ ok: true, truncated: true })
+    const last = stage.model.requests.at(-1)
+    expect(last?.maxTokens).toBe(3_000)
+    expect(JSON.stringify(last?.parts.at(-1))).toMatch(/Iteration 3\/3 — wrap-up.*no tools/)
+  })
+
+  it('loop 17.74: a wrap-up that calls a tool again gets fixed words, and the tool does not run', async () => {
+    const stage = stageOf([call, call, call, call], { settings })
+    const said = await stage.say('Do it.')
+    await expectSpoken(stage, said, 'max_iterations', /^I reached the step limit/)
+    expect(blocksOf(await stage.timeline()).filter(({ type }) => type === 'react.tool.call')).toHaveLength(3)
+    expect(said.truncated).toBe(true)
+  })
+
+  it('a wrap-up whose answer was shown keeps it, though the rest of the reply is broken', async () => {
+    const broken =
+      '<channel:thinking>x</channel:thinking><channel:action>{"action": "complete", "notes": [}</channel:action><channel:answer>A</channel:answer>'
+    const stage = stageOf([call, call, call, broken], { settings })
+    await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^A$/)
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['a broken rule', 'Well then.'],
+  ])('a wrap-up that comes back with %s is not repaired', async (_, reply) => {
+    const stage = stageOf([call, call, call, reply], { settings })
+    await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^I reached the step limit/)
+    expect(decisions(stage)).toBe(4)
+  })
+
+  it('a wrap-up that the provider fails gets fixed words', async () => {
+    const stage = stageOf([call, call, call, down, down, down], { settings })
+    await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^I reached the step limit/)
+  })
+
+  it('when time is up the model wraps up', async () => {
+    const late = () => {
+      stage.clock.advance(61_000)
+      return call
+    }
+    const stage = stageOf([late, answers('In time.')], { settings: { maxSeconds: 60 } })
+    await expectSpoken(stage, await stage.say('Do it.'), 'time', /^In time\.$/)
+  })
+
+  it('three bad responses in a row end the turn in fixed words', async () => {
+    const stage = stageOf(['', 'Sure.', '<channel:answer>x</channel:answer>', answers('never asked for')])
+    const said = await stage.say('Do it.')
+    await expectSpoken(stage, said, 'protocol_violation', /^I could not put together a usable reply/)
+    expect(said.ok).toBe(false)
+    expect(stage.model.left).toBe(1)
+  })
+
+  it('three replies that were cut off end in words that say so', async () => {
+    const cut = { text: `${call.slice(0, -30)}`, finish: 'length' as const }
+    const stage = stageOf([cut, cut, cut])
+    await expectSpoken(stage, await stage.say('Do it.'), 'protocol_violation', /grew too long and was cut off/)
+  })
+
+  it('a provider that stays down gives a sentence and a record', async () => {
+    const stage = stageOf([down, down, down])
+    const said = await stage.say('Do it.')
+    await expectSpoken(stage, said, 'error', /is overloaded/)
+    expect(said.error?.cause).toMatchObject({ kind: 'overloaded', http_status: 503 })
+    expect(await codesOf(stage)).toEqual(['service_error'])
+  })
+
+  it('a provider that refuses us is not said to be unreachable', async () => {
+    const stage = stageOf([{ error: { kind: 'authentication', http_status: 401, message: 'bad key' } }])
+    await expectSpoken(stage, await stage.say('Do it.'), 'error', /did not accept our key/)
+    expect(decisions(stage)).toBe(1)
+  })
+
+  it('a provider that breaks off every time is told of as such, not as a broken rule', async () => {
+    const broken = { text: '<channel:thinking>Let me', error: { kind: 'connection', retryable: true } } as const
+    const stage = stageOf([broken, broken, broken, answers('never asked for')])
+    await expectSpoken(stage, await stage.say('Do it.'), 'error', /could not be reached/)
+    expect(await codesOf(stage)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
+  })
+
+  it('a fault inside the loop ends the turn in words, keeps the prompt, and tells the caller', async () => {
+    const scripted = scriptedModel([call])
+    const model: Model = {
+      ...scripted,
+      stream(request, signal) {
+        if (request.role === 'decision' && scripted.requests.length > 1) throw new TypeError('secret internals')
+        return scripted.stream(request, signal)
+      },
+    }
+    const stage = stageOf([], { model: Object.assign(model, { requests: scripted.requests, left: 0 }) })
+    const said = await stage.say('Do it.')
+    await expectSpoken(stage, said, 'error', /^Something went wrong on our side/)
+    expect(said.error).toBeInstanceOf(TypeError)
+    expect(JSON.stringify(await stage.journal())).not.toMatch(/secret internals/)
+  })
+
+  it('a tool that refuses the same call over and over is not called for ever', async () => {
+    const wrong = calls('react.plan', { mode: 'dance' })
+    const stage = stageOf(
+      Array.from({ length: 20 }, () => wrong),
+      { settings: { maxRounds: 20 } },
+    )
+    const said = await stage.say('Do it.')
+    await expectSpoken(stage, said, 'protocol_violation', /could not put together a usable reply/)
+    expect(decisions(stage)).toBe(9)
+  })
+
+  it('goes on after a turn that failed', async () => {
+    const stage = stageOf([down, down, down, answers('Here I am.')])
+    await stage.say('Do it.')
+    expect((await stage.say('Again.')).answer).toBe('Here I am.')
+    expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/Do it\..*is overloaded.*Again\./)
+  })
+})
+
+describe('what a turn leaves behind', () => {
+  it('loop 17.79: an answer that no lane has shown is said once, at the end', async () => {
+    const whole = '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","final_answer":"A"}</channel:action>'
+    const stage = stageOf([down, { text: whole, error: { kind: 'connection', retryable: true } }]) // whole before the stream broke
+    const { events, answer } = await stage.say('Do it.')
+    expect(answer).toBe('A')
+    expect(deltasOf(events, 'answer').map(({ attempt, delta }) => [attempt, delta.index, delta.text, delta.completed])).toEqual([
+      [1, 0, 'A', false],
+      [1, 1, '', true],
+    ])
+  })
+})
+
+describe('a turn that asks back', () => {
+  const asking =
+    '<channel:thinking>x</channel:thinking><channel:action>{"action":"clarify","clarification_questions":["Which Rome?"]}</channel:action><channel:answer>Which Rome?</channel:answer>'
+
+  it('may say so with an action of its own, where the application allows it', async () => {
+    const stage = stageOf([asking], { settings: { clarify: true } })
+    const said = await stage.say('The weather in Rome?')
+    expect(said).toMatchObject({ exitReason: 'exit', answer: 'Which Rome?' })
+    expect(laneText(said.events, 'answer')).toBe('Which Rome?')
+    expect(blocksOf(await stage.timeline()).map(({ type }) => type)).toContain('stage.clarification')
+  })
+
+  it('may not otherwise', async () => {
+    const stage = stageOf([asking, answers('Clear.')])
+    await stage.say('The weather in Rome?')
+    expect(await codesOf(stage)).toContain('protocol_violation.invalid_action:clarify')
+  })
+})
+
+it('a turn that is closed and written is told to hooks, however it ended', async () => {
+  const told: unknown[] = []
+  const onFlushCompleted = async (turn: unknown) => void told.push(turn)
+  const stage = stageOf([answers('Clear.'), down, down, down], { hooks: [{ onFlushCompleted }], settings: { retryDelaysMs: [] } })
+  const [good, bad] = [await stage.say('One.'), await stage.say('Two.')]
+  expect(told).toEqual([
+    { turnId: good.turnId, exitReason: 'complete' },
+    { turnId: bad.turnId, exitReason: 'error' },
+  ])
+})
+
+describe('a call that fails again and again', () => {
+  const again = (id: string, options: { readonly exec?: true } = {}) =>
+    defineTool({
+      id,
+      description: 'Fails.',
+      params: z.object({ contract: z.array(z.object({ filename: z.string(), description: z.string() })) }),
+      ...options,
+      run: () => failed('no_luck', 'It did not work.', { notices: [{ code: 'protocol_violation.path_rewritten', message: 'Moved.' }] }),
+    })
+  const tenTimes = (id: string, filename = 'files/a.txt', more: Parameters<typeof calls>[2] = {}): Reply[] => [
+    ...Array.from({ length: 10 }, () => calls(id, { contract: [{ filename, description: 'A.' }] }, more)),
+    answers('No luck.'),
+  ]
+
+  it('is no broken rule, whatever else is said about it', async () => {
+    const stage = stageOf(tenTimes('luck.try'), { tools: [again('luck.try')] })
+    expect(await stage.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
+  })
+
+  it('is one where the tool was called against the rules', async () => {
+    const stage = stageOf(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // never with a program
+    expect(await stage.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
+  })
+
+  it('is one where its contract cannot be kept, and none where it is only told how that was read', async () => {
+    const code = 'open("attachments/b.csv")'
+    const tools = [again('luck.run', { exec: true })]
+    const refused = stageOf(tenTimes('luck.run', 'attachments/a.txt', { code }), { tools })
+    expect(await refused.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
+    const told = stageOf(tenTimes('luck.run', 'a.txt', { code }), { tools })
+    expect(await told.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
+    const notices = await codesOf(told)
+    expect(new Set(notices)).toEqual(
+      new Set(['exec_contract_rewritten', 'exec_code_rewritten', 'path_rewritten'].map((name) => `protocol_violation.${name}`)),
+    )
+  })
+})

@@ -1,0 +1,222 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { contextWithRoom } from '../../../test/support/context-room.ts'
+import { breakingStore } from '../../../test/support/crash/breaking-store.ts'
+import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../../adapters/files/memory.ts'
+import { createMemoryStore } from '../../adapters/store/memory/store.ts'
+import { createMemoryWorkspaces } from '../../adapters/workspace/memory.ts'
+import { type Block, readWorkspacePublish } from '../../core/block/index.ts'
+import { Failure } from '../../core/failure.ts'
+import { localScope } from '../../core/scope.ts'
+import { blocksOfChange } from '../../core/timeline/change.ts'
+import { blocksOf } from '../../core/timeline/timeline.ts'
+import type { Workspaces } from '../../ports/workspace.ts'
+import { contentsBelow } from '../../testing/conformance/workspace-fixture.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { createHarness, type Harness, type HarnessOptions } from '../../testing/harness.ts'
+import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+
+const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
+const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) => createHarness({ replies, ...options })
+const published = async (stage: Harness): Promise<readonly Block[]> =>
+  (await stage.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.workspace.publish')
+const promptOf = (stage: Harness, decision: number) =>
+  stage.model.requests
+    .filter(({ role }) => role === 'decision')
+    [decision]?.parts.map((part) => ('text' in part ? part.text : ''))
+    .join('\n') ?? ''
+
+/** Workspaces that are fine until something is to be kept. */
+function unlucky(workspaces: Workspaces, error: Error): Workspaces {
+  return {
+    ...workspaces,
+    async open(owner, conversation) {
+      return { ...(await workspaces.open(owner, conversation)), publish: async () => Promise.reject(error) }
+    },
+  }
+}
+
+describe('what a turn leaves of its files', () => {
+  it('is published in the same entry as the answer and the close', async () => {
+    const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.')])
+    const { turnId, ok } = await stage.say('Write.')
+    expect(ok).toBe(true)
+    const journal = await stage.journal()
+    expect(journal.slice(-3).map(({ type }) => type)).toEqual(['response.received', 'blocks.appended', 'turn.closed'])
+    const last = blocksOfChange(journal.at(-2) ?? { type: 'blocks.appended', blocks: [] })
+    expect(last.map(({ type }) => type)).toEqual(['react.thinking', 'assistant.completion', 'react.workspace.publish'])
+    const block = last.at(-1)
+    expect(block?.path).toBe(`ar:${turnId}.react.workspace.publish`)
+    expect(JSON.parse(block?.text ?? '')).toMatchObject({
+      status: 'published',
+      turn_id: turnId,
+      workspace_implementation: 'custom',
+      committed: true,
+      manifest: { files: { 'app/a.md': { size: 3, recorded: turnId } } },
+    })
+  })
+
+  it('is nothing for a turn without files, and for one that only looked', async () => {
+    const stage = stageOf([answers('Hello.'), calls('react.search_files', {}), answers('Nothing there.')])
+    await stage.say('Hi.')
+    await stage.say('Look.')
+    expect(await published(stage)).toEqual([])
+  })
+
+  it('is published, too, when a stop follows the followup that an answer was held back for', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const append: typeof store.append = async (claim, changes) => {
+      if (changes.some((change) => change.type === 'event.accepted' && change.event.kind === 'steer')) await sleep(20)
+      return store.append(claim, changes)
+    }
+    let said = false
+    const onChunk = async () => {
+      if (said) return
+      said = true
+      await stage.agent.followUp(stage.conversation, 'And more.')
+      void stage.agent.stop(stage.conversation) // it is being entered while the model comes to its end
+    }
+    const replies = [write('files/app/a.md', 'one'), { text: answers('Done.'), onChunk }, answers('More.')]
+    const stage: Harness = stageOf(replies, { store: { ...store, append }, clock })
+    const { turnId } = await stage.say('Write.')
+    expect((await published(stage)).map(({ turn_id }) => turn_id)).toContain(turnId)
+  })
+
+  it('can be gone on with: the next turn checks it out, on another machine, too', async () => {
+    const first = stageOf([write('files/app/a.md', 'one'), write('files/notes/n.md', 'n'), answers('Done.')])
+    const { turnId } = await first.say('Write.')
+    const next = stageOf(
+      [calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }), write('files/app/b.md', 'two'), answers('Done.')],
+      { store: first.store, clock: first.clock },
+    )
+    const second = await next.say('Go on.')
+    const workspace = await next.workspaces.open(localScope, 'c1')
+    expect(await contentsBelow(workspace, `${second.turnId}/files`)).toEqual({ 'app/a.md': 'one', 'app/b.md': 'two' })
+    const records = (await published(next)).map(({ text }) => JSON.parse(text ?? '') as { manifest: { parent?: string; files: object } })
+    expect(records[1]?.manifest).toMatchObject({ parent: turnId, files: { 'app/b.md': { recorded: second.turnId } } })
+    expect(Object.keys(records[1]?.manifest.files ?? {})).toEqual(['app/b.md'])
+    expect((await next.timeline()).openTurn).toBe(undefined)
+    expect(blocksOf(await next.timeline()).map(({ type }) => type)).toContain('react.workspace.checkout')
+  })
+
+  it('fails the turn when it can not be kept; the answer stays', async () => {
+    for (const error of [new Failure('workspace.failed', 'no room on /var/lib/x'), new Error('a bug')]) {
+      const clock = createFixedClock()
+      const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+      const workspaces = unlucky(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }), error)
+      const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.'), answers('Still here.')], { store, clock, workspaces })
+      const result = await stage.say('Write.')
+      expect(result).toMatchObject({ ok: false, exitReason: 'error', answer: 'Done.' })
+      expect(result.error).toMatchObject({ code: 'workspace.failed', details: { code: 'workspace_publish_failed' } })
+      const record = JSON.parse((await published(stage))[0]?.text ?? '') as { message: string }
+      expect(record).toMatchObject({
+        status: 'failed',
+        turn_id: result.turnId,
+        committed: false,
+        error: { code: 'workspace_publish_failed' },
+      })
+      expect(record.message).not.toContain('/var')
+      expect((await stage.journal()).at(-1)).toMatchObject({ type: 'turn.closed', exit_reason: 'error' })
+      expect((await stage.say('Hello?')).answer).toBe('Still here.')
+    }
+  })
+
+  it('is kept when the budget ends the turn or the user stops it, and not when the turn broke down', async () => {
+    const spent = stageOf([write('files/app/a.md', 'one'), 'no channels'], { settings: { maxRounds: 1 } })
+    expect((await spent.say('Write.')).exitReason).toBe('max_iterations')
+    expect((await published(spent)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
+    const broken = stageOf([write('files/app/a.md', 'one'), 'bad', 'bad', 'bad', 'bad'])
+    expect((await broken.say('Write.')).exitReason).toBe('protocol_violation')
+    expect(await published(broken)).toEqual([])
+  })
+
+  it('is published once, when an answer was held back for a followup', async () => {
+    const stage = stageOf([
+      write('files/app/a.md', 'one'),
+      { text: answers('Done.'), onChunk: () => stage.agent.followUp(stage.conversation, 'And b?') },
+      write('files/app/b.md', 'two'),
+      answers('Both.'),
+    ])
+    await stage.say('Write.')
+    const records = (await published(stage)).map(({ text }) => JSON.parse(text ?? '') as { manifest: { files: object } })
+    expect(records.map(({ manifest }) => Object.keys(manifest.files))).toEqual([['app/a.md', 'app/b.md']])
+  })
+
+  it('is published by whoever takes up the turn', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
+    const dying = stageOf([write('files/app/a.md', 'one'), answers('Done.')], {
+      store: breakingStore(store, { append: 4, side: 'before' }),
+      clock,
+      workspaces,
+    })
+    await expect(dying.say('Write.')).rejects.toThrow()
+    clock.advance(60_000)
+    const heir = stageOf([answers('Done after all.')], { store, clock, workspaces })
+    await heir.agent.recover()
+    expect((await published(heir)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
+  })
+
+  it('is whole, though the turn was begun on a machine that is gone: what was checked out and written is in the journal', async () => {
+    const clock = createFixedClock()
+    const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+    const first = stageOf([write('files/app/a.md', 'one'), write('files/app/b.md', 'two'), answers('Done.')], { store, clock })
+    const { turnId } = await first.say('Write.')
+    const script = [
+      calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
+      write('files/app/b.md', 'new'),
+      answers('Done.'),
+    ]
+    const dying = stageOf(script, { store: breakingStore(store, { append: 6, side: 'before' }), clock })
+    await expect(dying.say('Go on.')).rejects.toThrow()
+    clock.advance(60_000)
+    const heir = stageOf([write('files/app/c.md', 'three'), answers('Done after all.')], { store, clock })
+    const [result] = await heir.agent.recover()
+    const workspace = await heir.workspaces.open(localScope, 'c1')
+    expect(await contentsBelow(workspace, `${result?.turnId}/files`)).toEqual({ 'app/a.md': 'one', 'app/b.md': 'new', 'app/c.md': 'three' })
+    expect((await published(heir)).at(-1)?.text).toContain('"files":3')
+  })
+
+  it('follows the newest version, also when a summary stands for that turn', async () => {
+    const wanted = [write('files/app/a.md', 'one')]
+    const reply: Reply = ({ role }) => (role === 'decision' ? (wanted.shift() ?? answers('Done.')) : 'They wrote a file.')
+    const stage = stageOf(
+      Array.from({ length: 40 }, () => reply),
+      {
+        settings: { contextTokens: contextWithRoom(8_000), keepRecentTurns: 1 },
+      },
+    )
+    const { turnId } = await stage.say('Write.')
+    for (let n = 0; n < 4; n++) await stage.say('Tell me more. '.repeat(700))
+    const inSight = blocksOf(await stage.timeline()).map(({ type }) => type)
+    expect([inSight.includes('conv.range.summary'), inSight.includes('react.workspace.publish')]).toEqual([true, false])
+    wanted.push(write('files/lib/b.md', 'b'))
+    const last = await stage.say('Write more.')
+    const records = (await published(stage)).map(({ text }) => JSON.parse(text ?? '') as { turn_id: string; manifest: { parent?: string } })
+    expect(records.at(-1)).toMatchObject({ turn_id: last.turnId, manifest: { parent: turnId } })
+  })
+})
+
+describe('the announcement', () => {
+  it('tells of the workspace once it is open, and not before', async () => {
+    const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.'), answers('Bye.')])
+    const { turnId } = await stage.say('Write.')
+    await stage.say('Thanks.')
+    expect(promptOf(stage, 0)).not.toContain('[WORKSPACE]')
+    expect(promptOf(stage, 1)).toContain(
+      [
+        '[WORKSPACE]',
+        '  implementation: custom',
+        `  current_turn_root: ${turnId}/`,
+        '  local turn roots:',
+        `    - ${turnId}/ (current)`,
+        '  current editable workspace:',
+        '    - app (1 file)',
+      ].join('\n'),
+    )
+    expect(promptOf(stage, 2)).not.toContain('[WORKSPACE]')
+  })
+})

@@ -1,0 +1,105 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
+import { answers } from '../../testing/scripted-model.ts'
+import { openStore } from '../../wiring.ts'
+
+let line: CommandLine
+beforeEach(() => {
+  line = createCommandLine()
+  line.says(answers('Read.'))
+  line.environment.DAYBOOK_PORT = '0'
+})
+afterEach(() => line.remove())
+
+const data = () => join(line.folder, 'data')
+const filesIn = (folder: string) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .sort()
+
+const filesAndFoldersIn = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+
+/** As a process leaves them that dies between putting bytes and entering what refers to them. */
+async function leaveBehind(...texts: readonly string[]): Promise<readonly string[]> {
+  const store = await openStore({ data: data() })
+  const left = await Promise.all(texts.map((text) => store.blobs.put(new TextEncoder().encode(text))))
+  await store.close()
+  return left.map(({ sha256 }) => join(data(), 'blobs', sha256.slice(0, 2), sha256))
+}
+
+const age = (file: string, hours: number) => utimesSync(file, new Date(), Date.now() / 1000 - hours * 3600)
+
+it('tells how many blobs belong to no entry and how large they are, and touches nothing', async () => {
+  expect((await line.run('doctor')).text).toMatch(/^✓ blobs +nothing kept yet$/m)
+  writeFileSync(join(line.folder, 'long.txt'), 'word '.repeat(5_000))
+  await line.run('run', 'What does it say?', '--attach', join(line.folder, 'long.txt'))
+  expect((await line.run('doctor')).text).toMatch(/^✓ blobs +every one belongs to an entry$/m)
+  const [first = '', second = ''] = await leaveBehind('a'.repeat(1_200), 'bb', 'ccc')
+  for (const file of [first, second]) age(file, 25)
+  const before = filesIn(data())
+  const { exitCode, text } = await line.run('doctor')
+  expect(exitCode).toBe(0)
+  expect(text).toMatch(/^✗ blobs +2 \(1,202 bytes\) belong to no entry, 1 more \(3 bytes\) may still get one: daybook doctor --sweep /m)
+  expect(filesIn(data())).toEqual(before)
+})
+
+it('sweeps blobs that no entry can be on its way to: those without one for more than a day', async () => {
+  writeFileSync(join(line.folder, 'long.txt'), 'word '.repeat(5_000))
+  await line.run('run', 'What does it say?', '--attach', join(line.folder, 'long.txt'))
+  const entered = filesIn(join(data(), 'blobs'))
+  expect(entered.length).toBeGreaterThan(0)
+  const [old = '', , again = ''] = await leaveBehind('old', 'young', 'put again')
+  for (const file of [...entered, old, again]) age(file, 25)
+  await leaveBehind('put again')
+  const kept = filesIn(join(data(), 'blobs')).filter((file) => file !== old)
+  expect(await line.run('doctor', '--sweep')).toMatchObject({
+    exitCode: 0,
+    text: expect.stringMatching(/^removed 1 blob \(3 bytes\) .*a day.*\n(?:.*\n)*✓ blobs +2 \(14 bytes\) may still get an entry$/m),
+  })
+  expect(filesIn(join(data(), 'blobs'))).toEqual(kept)
+  expect(readFileSync(again, 'utf8')).toBe('put again')
+  expect((await line.run('doctor', '--sweep')).text).toMatch(/^no blob .*nothing was removed$/m)
+})
+
+it('sweeps nothing where there is no database to say what is needed', async () => {
+  const [left = ''] = await leaveBehind('old')
+  age(left, 25)
+  writeFileSync(join(data(), 'daybook.db'), 'x'.repeat(1_000))
+  expect(await line.run('doctor')).toMatchObject({
+    exitCode: 1,
+    text: expect.stringMatching(/^✗ blobs +.*daybook\.db is not a sound Daybook database/m),
+  })
+  expect(await line.run('doctor', '--sweep')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^store\.damaged: /) })
+  expect(readFileSync(left, 'utf8')).toBe('old')
+})
+
+it.skipIf(!existsSync('/proc/self'))('calls a folder good only when a server could keep its data there, whoever asks', async () => {
+  const { exitCode, text } = await line.run('--data', '/proc/daybook', 'doctor')
+  expect(exitCode).toBe(1)
+  expect(text).toMatch(/^✗ data folder +\/proc\/daybook .*ENOENT.*: choose another with --data or DAYBOOK_DATA$/m)
+  expect(text).not.toContain('trial')
+})
+
+it('leaves nothing of what it tried: neither folders that were not there nor files in one that was', async () => {
+  const one = join(line.folder, 'one')
+  const two = join(one, 'two')
+  const three = join(two, 'three')
+  expect((await line.run('--data', three, 'doctor')).text).toMatch(/^✓ data folder +\/\S+three \(not made yet\)$/m)
+  expect(existsSync(one)).toBe(false)
+  mkdirSync(two, { recursive: true })
+  expect((await line.run('--data', three, 'doctor')).exitCode).toBe(0)
+  expect(filesAndFoldersIn(one)).toEqual(['two'])
+  writeFileSync(join(two, 'mine'), '')
+  expect((await line.run('--data', two, 'doctor')).text).toMatch(/^✓ data folder +\/\S+two$/m)
+  expect(filesAndFoldersIn(one)).toEqual(['two', 'two/mine'])
+  expect((await line.run('--data', join(two, 'mine', 'x', 'y'), 'doctor')).exitCode).toBe(1)
+  expect(filesAndFoldersIn(one)).toEqual(['two', 'two/mine'])
+})
+
+it('says so when the database is there and can not be written to', async () => {
+  mkdirSync(join(data(), 'daybook.db'), { recursive: true })
+  expect(await line.run('doctor')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^✗ data folder +.*EISDIR/m) })
+})

@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
+import { billedModel, cacheOf } from '../../../test/support/models/billed-model.ts'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import { createAgentFrom } from '../../agent/agent.ts'
+import { createFixedClock } from '../../testing/fixed-clock.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+import { openStore } from '../../wiring.ts'
+
+let line: CommandLine
+let folder: string
+beforeEach(() => {
+  line = createCommandLine()
+  folder = line.folder
+})
+afterEach(() => line.remove())
+
+const daybook = async (...args: readonly string[]) => {
+  const { exitCode, text } = await line.run(...args)
+  return { exitCode, text }
+}
+
+/** Two turns of a model that we know, the second with another word in its system text. */
+async function record(): Promise<void> {
+  const clock = createFixedClock()
+  const store = await openStore({ data: join(folder, 'data') })
+  const cache = cacheOf()
+  const replies = [calls('weather.today', { city: 'Rome' }), answers('Clear.')]
+  for (const [turn, customisation] of ['Be brief.', 'Be kind.'].entries()) {
+    const model = billedModel(replies, { cache, clock, name: 'anthropic/claude-sonnet-4-5' })
+    const agent = createAgentFrom({ model, store, clock, tools: [weather()], customisation, settings: { recordPrompts: true } })
+    await agent.run({ conversation: 'c', input: `Question ${turn}?` }).result
+    await agent.close()
+    clock.advance(9_000)
+  }
+  await store.close()
+}
+
+/** As wide as before: a table should look like one. */
+const withoutIds = (text: string) => text.replace(/turn_\w+/g, (id) => 'turn_X'.padEnd(id.length, '·'))
+
+it('shows what each call read, what it should have, and why it did not', async () => {
+  await record()
+  const { exitCode, text } = await daybook('cache', 'c')
+  expect(exitCode).toBe(0)
+  expect(withoutIds(text)).toMatch(
+    new RegExp(
+      [
+        '^turn +round +hit +read +expected +written +in full',
+        'turn_X·+ +0 +0 % +0 +0 +[\\d,]+ +\\d+',
+        ' +1 +\\d+ % +([\\d,]+) +\\1 +\\d+ +\\d+',
+        'turn_X·+ +0 +0 % +0 +[\\d,]+ +[\\d,]+ +\\d+',
+        ' +✗ system text changed: the system text is not the one of the call before \\([\\d,]+ tokens\\)',
+        ' +1 +\\d+ % +([\\d,]+) +\\2 +\\d+ +\\d+',
+        '',
+        'hit rate [\\d.]+ %: read [\\d,]+, written [\\d,]+, in full [\\d,]+',
+        '1 miss: [\\d,]+ tokens paid again$',
+      ].join('\n'),
+    ),
+  )
+})
+
+it('shows what was spent, by whom and on what', async () => {
+  await record()
+  const { text } = await daybook('cost', 'c')
+  expect(withoutIds(text)).toMatch(/^turn +cost .*\nturn_X·+ +\$0\.\d{6} /)
+  expect(text).toMatch(/\nsystem +\$0\.\d{6} /)
+  expect(text).toMatch(/\nin all \$0\.\d{6} for 5 calls$/)
+  const { blocks, total } = JSON.parse((await daybook('cost', 'c', '--json')).text)
+  const sum = Object.values(blocks as Record<string, { money: number }>).reduce((money, block) => money + block.money, 0)
+  expect(sum).toBe(total.money)
+})
+
+it('replays: the same agent does the same, another does not and the command fails', async () => {
+  await record()
+  const brief = join(folder, 'agent.mjs')
+  writeFileSync(brief, `export const agent = { customisation: 'Be brief.' }`)
+  expect(await daybook('replay', 'c', '--agent', brief)).toMatchObject({
+    exitCode: 1,
+    text: expect.stringContaining('the prompt differs in the tools'),
+  })
+  expect((await daybook('replay', 'c')).text).toMatch(/2 of 2 turns would not be the same\ngive the agent that recorded it with --agent/)
+  const { exitCode, text } = await daybook('replay', 'c', '--any-system')
+  expect({ exitCode, text: withoutIds(text) }).toEqual({
+    exitCode: 1,
+    text: expect.stringMatching(
+      /^turn_X·+ {2}1 round {2}not the same\n +✗ entry \d+: on record .*react\.tool\.call.*; now .*react\.notice/,
+    ),
+  })
+  expect(await daybook('replay', 'c', 'turn_none')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^turn\.missing/) })
+  expect(await daybook('replay', 'nobody')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^conversation\.missing/) })
+})
+
+it('replays without a difference what it has the agent for', async () => {
+  const clock = createFixedClock()
+  const store = await openStore({ data: join(folder, 'data') })
+  const agent = createAgentFrom({ model: billedModel([answers('Hello.')], { cache: cacheOf(), clock }), store, clock })
+  await agent.run({ conversation: 'c', input: 'Hello?' }).result
+  await agent.close()
+  await store.close()
+  const { exitCode, text } = await daybook('replay', 'c')
+  expect({ exitCode, text: withoutIds(text) }).toEqual({
+    exitCode: 0,
+    text: expect.stringMatching(/^turn_X·+ {2}1 round {2}the same\n\n1 turn, 1 round: the present code does what was done$/),
+  })
+})
+
+it('cachelint fails for a clock in the texts and for a miss that could have been avoided, and passes within a budget', async () => {
+  await record()
+  expect(await daybook('cachelint')).toEqual({ exitCode: 0, text: 'nothing found' })
+  expect(await daybook('cachelint', 'c')).toMatchObject({ exitCode: 1, text: expect.stringContaining('avoidable miss') })
+  expect(await daybook('cachelint', 'c', '--misses', '1', '--hit-rate', '10%')).toEqual({ exitCode: 0, text: 'nothing found' })
+  const file = join(folder, 'dated.mjs')
+  writeFileSync(file, 'let made = 0\nexport const agent = () => ({ customisation: "Today is 2026-11-15, visit " + made++ })')
+  const { exitCode, text } = await daybook('cachelint', '--agent', file)
+  expect(exitCode).toBe(1)
+  expect(text.split('\n').map((line) => line.split(/ {2,}/).slice(0, 2).join(': '))).toEqual([
+    'date in system text: customisation',
+    'unstable text: customisation',
+  ])
+  writeFileSync(join(folder, 'empty.mjs'), 'export const other = 1')
+  expect(await daybook('cachelint', '--agent', join(folder, 'empty.mjs'))).toMatchObject({
+    exitCode: 1,
+    text: expect.stringContaining('must export `agent`'),
+  })
+  expect((await daybook('cachelint', '--hit-rate', 'much')).exitCode).toBe(2)
+})

@@ -1,0 +1,121 @@
+import { Command } from 'commander'
+import { type ConversationView, emptyView, type TurnView } from '../../client/view/conversation-view.ts'
+import { foldEvent } from '../../client/view/fold-event.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import { errorMessage } from '../../core/failure.ts'
+import { publicChange } from '../../server/events/public-change.ts'
+import { readAttachments } from '../attached-files.ts'
+import type { CommandContext } from '../context.ts'
+import { collect, conversationName, withExamples } from '../options.ts'
+import { openSession, type Session } from '../session.ts'
+import { type EndSignal, exitCodeOf, printLine } from '../terminal.ts'
+import { createTurnPrinter } from '../turn-printer.ts'
+
+interface RunOptions {
+  readonly attach: readonly string[]
+  readonly json?: true
+  readonly conversation?: string
+}
+
+/** One question, one answer. The exit code says whether it was answered, or which signal ended it. */
+export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
+  const command = new Command('run')
+    .description('ask one thing and print what comes of it')
+    .argument('<prompt>', 'what to ask; - reads it from the standard input')
+    .option('--attach <file>', 'send a file along; may be said more than once', collect, [])
+    .option('--json', 'one line of JSON per event, the result last')
+    .option('--conversation <id>', 'go on in this conversation; made when it is not there', conversationName)
+    .action(async (prompt: string, options: RunOptions) => exit(await run(context, prompt, options)))
+  return withExamples(command, [
+    ['daybook run "What does the report say about costs?" --attach report.pdf', ''],
+    ['daybook run "And by quarter?" --conversation costs --json | jq -r "select(.type==\\"result\\").answer"', ''],
+    ['git diff | daybook run - --model anthropic/claude-sonnet-5-5', ''],
+  ])
+}
+
+async function run(context: CommandContext, prompt: string, { attach, json, conversation }: RunOptions): Promise<number> {
+  const { terminal } = context
+  const settings = await context.settings()
+  const files = await readAttachments(attach, terminal.folder)
+  const text = prompt === '-' ? await readText(terminal.input) : prompt
+  const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
+  const talk = await openSession(settings, { conversation, onProblem })
+  const leave = new AbortController()
+  let ended: EndSignal | undefined
+  const forget = terminal.onSignal((signal) => {
+    ended = signal
+    talk.conversation.stop().then((stopped) => stopped || leave.abort(), leave.abort)
+  })
+  try {
+    const print = json ? jsonPrinter(context) : turnPrinter(context)
+    const turn = await Promise.race([submitAndFollow(talk, text, files, print, leave.signal), talk.conversation.broken])
+    if (json) printLine(terminal, JSON.stringify(resultLine(turn, talk.conversation.id)))
+    else if (terminal.errors.isTTY) terminal.errors.write(`\ngo on: daybook run "…" --conversation ${talk.conversation.id}\n`)
+    if (ended) return exitCodeOf(ended)
+    return turn && isSuccess(turn.exitReason) ? 0 : 1
+  } finally {
+    forget()
+    leave.abort()
+    await talk.close()
+  }
+}
+
+/** The turn, when it is over; undefined when somebody left before. */
+async function submitAndFollow(
+  { conversation: line }: Session,
+  text: string,
+  files: Parameters<Session['conversation']['submit']>[1],
+  print: (event: TurnEvent) => void,
+  signal: AbortSignal,
+): Promise<TurnView | undefined> {
+  const after = await line.lastSeq()
+  const events = line.follow(after, signal)
+  const turnId = await line.submit(text, files)
+  let view: ConversationView = emptyView
+  for await (const event of events) {
+    view = foldEvent(view, event)
+    print(event)
+    if (event.type === 'entry' && event.change.type === 'turn.closed' && event.change.turn_id === turnId) {
+      return view.turns.find(({ id }) => id === turnId)
+    }
+  }
+  return undefined
+}
+
+function turnPrinter({ terminal, style }: CommandContext): (event: TurnEvent) => void {
+  const printer = createTurnPrinter((piece) => terminal.output.write(piece), style)
+  return (event) => {
+    printer.print(event)
+    if (event.type === 'entry' && event.change.type === 'turn.closed') printer.endLine()
+  }
+}
+
+/** As a server tells it: whoever reads this need not know where the turn ran. */
+function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
+  return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? { ...event, change: publicChange(event.change) } : event))
+}
+
+function resultLine(turn: TurnView | undefined, conversation: string) {
+  const answer = turn?.answers.at(-1)
+  return {
+    type: 'result',
+    ok: isSuccess(turn?.exitReason),
+    conversation,
+    turn_id: turn?.id ?? null,
+    exit_reason: turn?.exitReason ?? null,
+    answer: answer?.text ?? '',
+    sources_used: answer?.sourcesUsed ?? [],
+    followups: turn?.followups ?? [],
+    files: (turn?.files ?? []).map(({ path, mime, rn }) => ({ path, mime, rn })),
+    usage: turn?.usage ?? null,
+  }
+}
+
+const failedExitReasons: ReadonlySet<string | undefined> = new Set([undefined, 'error', 'cancelled', 'protocol_violation'])
+const isSuccess = (exitReason: string | undefined) => !failedExitReasons.has(exitReason)
+
+async function readText(input: AsyncIterable<unknown>): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of input) pieces.push(Buffer.from(piece as Uint8Array)) // a stream of bytes
+  return Buffer.concat(pieces).toString('utf8')
+}

@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { openStore } from '../../wiring.ts'
+import type { CommandContext } from '../context.ts'
+import { withExamples } from '../options.ts'
+import { withProgress } from '../progress.ts'
+import { printLine } from '../terminal.ts'
+
+/** Opening a store brings it up to date as a whole or leaves it as it was; here that is done on its own, and said. */
+export function upgradeCommand({ terminal, style, settings }: CommandContext): Command {
+  const command = new Command('upgrade')
+    .description('bring the database to the format of this version; a newer or damaged one is refused and left as it is')
+    .action(async () => {
+      const { data } = await settings()
+      const file = join(data, 'daybook.db')
+      if (!existsSync(file)) return printLine(terminal, `there is no database in ${data} yet: nothing to do`)
+      const store = await withProgress(terminal, style, `upgrading ${file}`, () => openStore({ data }))
+      await store.close()
+      printLine(terminal, `${file} has the format of this version: nothing more to do`)
+    })
+  return withExamples(command, [['cp -r .daybook .daybook.before && daybook upgrade', '']])
+}

@@ -1,0 +1,94 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { type ConversationView, emptyView } from './conversation-view.ts'
+import { foldEvent } from './fold-event.ts'
+
+async function eventsOf(replies: readonly Reply[], said: readonly string[]): Promise<readonly TurnEvent[]> {
+  const stage = createHarness({ replies, tools: [weather()] })
+  const events: TurnEvent[] = []
+  for (const text of said) events.push(...(await stage.say(text)).events)
+  return events
+}
+
+const story: readonly Reply[] = [
+  calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
+  'no channels at all',
+  answers('It is clear in Rome.', { followups: ['And tomorrow?'] }),
+  calls('react.plan', { mode: 'new', steps: ['look', 'say'] }),
+  answers('Planned.'),
+]
+const fold = (events: readonly TurnEvent[], from: ConversationView = emptyView) => events.reduce(foldEvent, from)
+
+describe('a view of a conversation', () => {
+  it('shows question, thoughts, tools, answer and what to ask next', async () => {
+    const view = fold(await eventsOf(story, ['How is the weather in Rome?', 'Make a plan.']))
+    expect(view).toMatchObject({ title: 'A scripted conversation', live: undefined, waiting: [] })
+    expect(view.turns).toMatchObject([
+      {
+        prompt: 'How is the weather in Rome?',
+        exitReason: 'complete',
+        answers: [{ text: 'It is clear in Rome.', truncated: false }],
+        followups: ['And tomorrow?'],
+      },
+      { prompt: 'Make a plan.', plans: [{ steps: ['look', 'say'], current: true }], answers: [{ text: 'Planned.' }] },
+    ])
+    expect(view.turns[0]?.steps).toMatchObject([
+      { kind: 'thinking' },
+      { kind: 'notes', text: 'Looking it up.' },
+      { kind: 'tool', toolId: 'weather.today', params: { city: 'Rome' }, status: 'done', results: [{ mime: 'application/json' }] },
+      { kind: 'notice' },
+      { kind: 'thinking' },
+    ])
+  })
+
+  it('is the same whether one watched or came later, and whatever was told twice', async () => {
+    const events = await eventsOf(story, ['One.', 'Two.'])
+    const entries = events.filter(({ type }) => type === 'entry')
+    const whole = fold(entries)
+    expect(fold(events)).toEqual(whole)
+    fc.assert(
+      fc.property(fc.nat(events.length), fc.nat(events.length), (cut, back) => {
+        const seen = fold(events.slice(0, cut))
+        const again = entries.filter((event) => event.type === 'entry' && event.seq > seen.lastSeq - back)
+        expect(fold(again, seen)).toEqual(whole)
+      }),
+    )
+  })
+
+  it('shows what is being written, until it is entered', async () => {
+    const events = await eventsOf([answers('A long answer, word by word.')], ['Go.'])
+    const heard = events.findIndex((event) => event.type === 'entry' && event.change.type === 'response.received' && !event.change.role)
+    const before = fold(events.slice(0, heard))
+    expect(before.live?.lanes.find(({ marker }) => marker === 'answer')).toMatchObject({ text: 'A long answer, word by word.' })
+    expect(fold(events.slice(0, heard + 1)).live).toBeUndefined()
+  })
+
+  it('withdraws what an earlier attempt showed', () => {
+    const delta = (attempt: number, index: number, text: string): TurnEvent => ({
+      type: 'lane.delta',
+      turn_id: 't1',
+      iteration: 0,
+      attempt,
+      delta: { marker: 'answer', format: 'markdown', index, text, completed: false },
+    })
+    expect(fold([delta(0, 0, 'wro'), delta(0, 1, 'ng'), delta(1, 0, 'ri'), delta(1, 1, 'ght')]).live).toMatchObject({
+      attempt: 1,
+      lanes: [{ text: 'right' }],
+    })
+  })
+
+  it('keeps what it knew: a fold changes nothing in place', async () => {
+    const events = await eventsOf(story, ['One.', 'Two.'])
+    let view = emptyView
+    for (const event of events) {
+      const before = JSON.stringify(view)
+      const next = foldEvent(view, event)
+      expect(JSON.stringify(view)).toBe(before)
+      view = next
+    }
+  })
+})

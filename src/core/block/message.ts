@@ -1,0 +1,115 @@
+import { omitUndefined } from '../json.ts'
+import { externalPath, filePath, promptPath } from '../path/build.ts'
+import { toPhysical } from '../path/physical.ts'
+import type { BlobRef, Draft } from './block.ts'
+import { type Digest, digestText } from './digest.ts'
+
+export function userPromptBlock(turnId: string, ts: string, text: string, messageId = 'm0'): Draft<'user.prompt'> {
+  return {
+    type: 'user.prompt',
+    author: 'user',
+    turn_id: turnId,
+    ts,
+    mime: 'text/markdown',
+    path: promptPath(turnId),
+    text,
+    meta: { message_id: messageId },
+  }
+}
+
+/** What a user said while a turn was running. A steer interrupts; a followup waits for the round to end. */
+export function userEventBlock<K extends 'followup' | 'steer'>(
+  kind: K,
+  turnId: string,
+  ts: string,
+  event: { readonly messageId: string; readonly text: string },
+): Draft<`user.${K}`> {
+  return {
+    type: `user.${kind}`,
+    author: 'user',
+    turn_id: turnId,
+    ts,
+    mime: 'text/markdown',
+    path: externalPath(turnId, kind, event.messageId),
+    text: event.text,
+    meta: { message_id: event.messageId },
+  }
+}
+
+export interface Attachment {
+  readonly name: string
+  readonly mime: string
+  readonly size_bytes: number
+  readonly summary?: string
+  /** Its bytes. */
+  readonly blob?: BlobRef
+  readonly width?: number
+  readonly height?: number
+  readonly page_count?: number
+  /** Of a text that is not in UTF-8. */
+  readonly charset?: string
+  readonly rn?: string
+  readonly hosted_uri?: string
+  readonly key?: string
+}
+
+/** Types that a model may be shown as they are. Others are read, or worked on in code. */
+const isShownToModel = ({ mime, blob }: Attachment): boolean =>
+  blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
+
+/** One metadata block for every attachment, and for images and PDF a second block that stands for the bytes. Other bytes are kept by the first. */
+export function attachmentBlocks(
+  turnId: string,
+  ts: string,
+  attachment: Attachment,
+): readonly Draft<'user.attachment.meta' | 'user.attachment'>[] {
+  const path = filePath(turnId, 'attachments', attachment.name)
+  const physical = toPhysical(path)
+  const digest: Digest = omitUndefined({
+    artifact_path: path,
+    physical_path: physical,
+    mime: attachment.mime,
+    kind: 'file' as const,
+    visibility: 'external' as const,
+    size_bytes: attachment.size_bytes,
+    filename: attachment.name,
+    summary: attachment.summary,
+  })
+  const about = omitUndefined({
+    filename: attachment.name,
+    summary: attachment.summary,
+    mime: attachment.mime,
+    size_bytes: attachment.size_bytes,
+    width: attachment.width,
+    height: attachment.height,
+    page_count: attachment.page_count,
+    charset: attachment.charset,
+  })
+  const hosting = omitUndefined({ rn: attachment.rn, hosted_uri: attachment.hosted_uri, key: attachment.key })
+  const meta: Draft<'user.attachment.meta'> = {
+    type: 'user.attachment.meta',
+    author: 'user',
+    turn_id: turnId,
+    ts,
+    mime: 'application/json',
+    path,
+    text: digestText(digest),
+    meta: isShownToModel(attachment)
+      ? about
+      : { ...about, ...hosting, digest: digestText(digest), ...(attachment.blob && { keeps: [attachment.blob] }) },
+  }
+  if (!attachment.blob || !isShownToModel(attachment)) return [meta]
+  return [
+    meta,
+    {
+      type: 'user.attachment',
+      author: 'user',
+      turn_id: turnId,
+      ts,
+      mime: attachment.mime,
+      path,
+      blob: attachment.blob,
+      meta: { ...about, ...hosting, ...(physical !== undefined && { physical_path: physical }), digest: digestText(digest) },
+    },
+  ]
+}

@@ -1,0 +1,183 @@
+import { type Block, isHidden } from '../block/block.ts'
+import type { Estimator } from '../estimate/estimate.ts'
+import { roughTokens } from '../estimate/tokens.ts'
+import { isImageOrPdf } from '../expiry/keep.ts'
+import type { Slice } from '../render/slice.ts'
+import { blocksOf, type Timeline } from '../timeline/timeline.ts'
+import { turnIdsOf } from '../timeline/turns.ts'
+import { foldedByCheckpoint } from './checkpoint.ts'
+import { type Cut, cutAfterAll, cutBeforeRecent, findCut, historyStart, turnStarts } from './cut.ts'
+import { type Attempt, keepShares } from './overflow.ts'
+import { serializeBlocks } from './serialize.ts'
+import { type CompactedRange, narrativeOf } from './summary.ts'
+import { historyPrompt, outputCap, prefixPrompt, SUMMARY_TEMPERATURE, type SummaryRequest, summarySystem } from './summary-request.ts'
+
+export interface CompactionOptions {
+  readonly currentTurnId: string
+  /** What the model may be sent, in tokens. */
+  readonly limit: number
+  readonly systemTokens: number
+  /** The whole message as it would be sent, tails included. */
+  readonly renderedTokens: number
+  /** From the previous call; scales the trigger, and with it the budget. */
+  readonly calibration: number
+  readonly keepRecentTurns: number
+  /** The provider found the prompt too long, whatever we had estimated. */
+  readonly force?: true
+  readonly attempt?: Attempt
+  readonly tokens: Estimator
+  /** What a timeline shows; a renderer's, so that what is shown already is not rendered again. */
+  readonly slice: (timeline: Timeline) => Slice
+}
+
+export type CompactionKind = 'history' | 'history_with_split_turn' | 'current_turn_prefix' | 'binaries'
+
+/** What would leave the context, and what must be asked of a model first. Nothing has changed yet. */
+export interface CompactionPlan {
+  readonly id: string
+  readonly kind: CompactionKind
+  readonly force: boolean
+  readonly attempt: Attempt
+  readonly currentTurnId: string
+  readonly limit: number
+  /** Tokens shown, without tails. */
+  readonly beforeTokens: number
+  readonly cutIndex: number
+  readonly history?: { readonly leaving: CompactedRange; readonly afterId: string; readonly request: SummaryRequest }
+  readonly prefix?: { readonly ids: readonly string[]; readonly request: SummaryRequest }
+  /** Images and documents to take out of sight: the last resort. */
+  readonly binaries: readonly string[]
+}
+
+/** Undefined when everything fits, or when nothing could leave. */
+export function planCompaction(timeline: Timeline, options: CompactionOptions): CompactionPlan | undefined {
+  const { systemTokens, renderedTokens, calibration, limit, tokens, currentTurnId } = options
+  const force = options.force === true
+  if (!force && (systemTokens + renderedTokens) * calibration <= limit) return undefined
+
+  const blocks = blocksOf(timeline)
+  const tokensAt = measure(blocks, options.slice(timeline), tokens)
+  const beforeTokens = sum(blocks, tokensAt)
+  const leavingAt = (cut: Cut | undefined) =>
+    cut ? { cut, history: planHistory(timeline, blocks, cut, options), prefix: planPrefix(blocks, cut, options) } : {}
+  const usual: ReturnType<typeof leavingAt> = leavingAt(chooseCut(blocks, tokensAt, beforeTokens, options))
+  const attempt = options.attempt ?? 1
+  const binaries = force && attempt === keepShares.length ? binariesOf(blocks, usual.cut, currentTurnId) : []
+  const stuck = force && !usual.history && !usual.prefix && binaries.length === 0
+  const { cut, history, prefix } = stuck ? leavingAt(cutAfterAll(blocks, currentTurnId)) : usual
+  if (!history && !prefix && binaries.length === 0) return undefined
+  return {
+    id: `compaction_${currentTurnId}_${timeline.nextBlock}_${attempt}`,
+    kind: history ? (prefix ? 'history_with_split_turn' : 'history') : prefix ? 'current_turn_prefix' : 'binaries',
+    force,
+    attempt,
+    currentTurnId,
+    limit,
+    beforeTokens,
+    cutIndex: cut?.cut ?? 0,
+    ...(history && { history }),
+    ...(prefix && { prefix }),
+    binaries,
+  }
+}
+
+/** The recent turns stay whole only if that leaves room to work in; else the next round would compact again. */
+const ROOM = 0.85
+
+function chooseCut(
+  blocks: readonly Block[],
+  tokensAt: (position: number) => number,
+  shown: number,
+  options: CompactionOptions,
+): Cut | undefined {
+  const { limit, systemTokens, renderedTokens, calibration, keepRecentTurns, currentTurnId } = options
+  const tails = Math.max(0, renderedTokens - shown)
+  const carried = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // a summary as large will stand there again
+  const force = options.force === true
+  const room = Math.floor(limit / calibration) - systemTokens - tails
+  const budget = Math.max(1, (force ? Math.min(room, shown) : room) - carried) // what was refused bounds it better than any estimate
+  const share = Math.floor((keepShares[(options.attempt ?? 1) - 1] as number) * budget)
+  const recent = force ? 0 : recentTokens(blocks, tokensAt, keepRecentTurns)
+  const keep = recent <= ROOM * budget ? Math.max(share, recent) : share
+  return findCut(blocks, tokensAt, { keep, currentTurnId }) ?? (force ? cutBeforeRecent(blocks, keepRecentTurns, currentTurnId) : undefined)
+}
+
+function recentTokens(blocks: readonly Block[], tokensAt: (position: number) => number, turns: number): number {
+  if (turns <= 0) return 0
+  const starts = turnStarts(blocks, historyStart(blocks))
+  const start = starts[Math.max(0, starts.length - turns)] ?? blocks.length
+  return sum(blocks.slice(start), (position) => tokensAt(start + position))
+}
+
+/** What each block is shown as, in tokens; what shows nothing costs nothing. */
+function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (position: number) => number {
+  const cost = new Map(slice.shown.map(({ block, parts }) => [block.id, tokens.parts(parts)]))
+  return (position) => cost.get(blocks[position]?.id ?? '') ?? 0
+}
+
+const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =>
+  blocks.reduce((total, _, position) => total + tokensAt(position), 0)
+
+/** The summariser must not overflow either: it is given well under what the model may be sent, at three characters a token. */
+const serializedChars = (limit: number) => Math.max(12_000, Math.floor(0.6 * 3 * limit))
+
+function planHistory(
+  timeline: Timeline,
+  blocks: readonly Block[],
+  { historyEnd }: Cut,
+  options: CompactionOptions,
+): CompactionPlan['history'] {
+  const front = historyStart(blocks)
+  const last = blocks[historyEnd - 1]
+  const originals = blocks.slice(front, historyEnd)
+  if (!last || !originals.some(isMeaningful)) return undefined
+  const previous = blocks.find(({ type }) => type === 'conv.range.summary')
+  const before = blocks.slice(0, historyEnd).filter((block) => block !== previous)
+  const conversation = serializeBlocks(before, options.tokens, serializedChars(options.limit))
+  const summary = previous && narrativeOf(previous)
+  return {
+    afterId: last.id,
+    leaving: {
+      previous,
+      blocks: before,
+      retained: blocks.slice(historyEnd),
+      turnIds: turnIdsOf(originals),
+      sids: timeline.sources.rows.map(({ sid }) => sid),
+    },
+    request: {
+      purpose: 'history',
+      system: summarySystem,
+      user: historyPrompt({ conversation, ...(summary && { previous: summary }) }),
+      maxOutputTokens: outputCap(roughTokens(conversation) + roughTokens(summary ?? '')),
+      temperature: SUMMARY_TEMPERATURE,
+    },
+  }
+}
+
+const isMeaningful = ({ text, blob, base64, meta }: Block) =>
+  Boolean(text?.trim()) || blob !== undefined || base64 !== undefined || Object.keys(meta ?? {}).length > 0
+
+function planPrefix(blocks: readonly Block[], { prefixStart, cut }: Cut, options: CompactionOptions): CompactionPlan['prefix'] {
+  const prefix = prefixStart === undefined ? [] : blocks.slice(prefixStart, cut)
+  if (foldedByCheckpoint(prefix, options.tokens).length === 0) return undefined
+  const conversation = serializeBlocks(prefix, options.tokens, serializedChars(options.limit))
+  return {
+    ids: prefix.map(({ id }) => id),
+    request: {
+      purpose: 'turn_prefix',
+      system: summarySystem,
+      user: prefixPrompt(conversation),
+      maxOutputTokens: outputCap(roughTokens(conversation)),
+      temperature: SUMMARY_TEMPERATURE,
+    },
+  }
+}
+
+/** Every picture that stays in sight and is not what the user is asking about now. */
+function binariesOf(blocks: readonly Block[], cut: Cut | undefined, currentTurnId: string): readonly string[] {
+  const isInput = (block: Block) => block.turn_id === currentTurnId && block.type.startsWith('user.')
+  return blocks
+    .slice(cut?.historyEnd ?? 0)
+    .filter((block) => isImageOrPdf(block) && !isHidden(block) && !isInput(block))
+    .map(({ id }) => id)
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { blockOrigin, header, minute, prompt } from '../../testing/blocks.ts'
+import { artifactDigest, type Digest, type Draft, planSnapshot } from '../block/index.ts'
+import { applyChange } from '../timeline/apply.ts'
+import { assignIds } from '../timeline/enter.ts'
+import { emptyTimeline } from '../timeline/timeline.ts'
+import { type FallbackReason, fallbackAnswer, fixedAnswer } from './fallback-answer.ts'
+
+const timelineOf = (...drafts: readonly Draft[]) =>
+  applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
+const made = (artifact_path: string, rest: Partial<Digest> = {}, turnId = 't1') =>
+  artifactDigest(blockOrigin('c1', turnId), { artifact_path, visibility: 'external', ...rest })
+const plan = planSnapshot('t1', minute(1), {
+  plan_id: 'p1',
+  steps: ['search', 'write', 'check'],
+  status: { '1': 'done', '2': 'in_progress' },
+  current: true,
+})
+const attempt: Draft = {
+  type: 'assistant.completion.attempt',
+  author: 'assistant',
+  turn_id: 't1',
+  ts: minute(2),
+  mime: 'text/markdown',
+  path: 'ar:t1.assistant.completion.attempt.1',
+  text: 'What I had.',
+}
+const bare = timelineOf(header(), prompt('do it'))
+const busy = timelineOf(
+  header('t0'),
+  made('fi:t0.files/old.md', {}, 't0'),
+  header(),
+  prompt('do it'),
+  plan,
+  made('fi:t1.files/report.md'),
+  made('fi:t1.files/report.md', { edited: true }),
+  made('fi:t1.outputs/chart.png'),
+  made('fi:t1.files/secret.md', { visibility: 'internal' }),
+  made('fi:t1.outputs/broken.pdf', { status: 'error', error: { code: 'artifact_invalid', message: 'x' } }),
+  made('tc:t1.c1.result'),
+)
+
+describe('the last words', () => {
+  it.each<[FallbackReason, string]>([
+    ['max_rounds', 'I reached the step limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
+    ['time', 'I reached the time limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
+    ['money', 'I reached the spending limit of this turn before I could finish.\n\nSay “continue” and I will go on from here.'],
+    [
+      'protocol_violation',
+      'I could not put together a usable reply this time, so I stopped.\n\nSay “continue” and I will go on from here.',
+    ],
+    ['stopped', 'I stopped as you asked. What was done so far is kept.'],
+    ['provider_down', 'The model service could not be reached, so I had to stop. Your message is kept; please try again in a moment.'],
+    [
+      'provider_busy',
+      'The model service is overloaded at the moment, so I had to stop. Your message is kept; please try again in a few minutes.',
+    ],
+    ['error', 'Something went wrong on our side and I had to stop. Your message is kept; please try again.'],
+  ])('of %s', (ending, words) => {
+    expect(fixedAnswer(ending, bare, 't1')).toBe(words)
+  })
+
+  it('loop 17.73: name the steps that are open and the files of this turn that the user may see', () => {
+    expect(fixedAnswer('max_rounds', busy, 't1')).toMatchInlineSnapshot(`
+      "I reached the step limit of this turn before I could finish.
+
+      Still open:
+      - write
+      - check
+
+      Files made so far:
+      - report.md
+      - chart.png
+
+      Say “continue” and I will go on from here."
+    `)
+  })
+
+  it('tell the user when a reply was too long, and nothing else of the protocol', () => {
+    expect(fixedAnswer('protocol_violation', bare, 't1', 'protocol_violation.action_truncated')).toMatch(/^My reply grew too long/)
+    expect(fixedAnswer('protocol_violation', bare, 't1', 'protocol_violation.invalid_action:rm')).toBe(
+      fixedAnswer('protocol_violation', bare, 't1'),
+    )
+  })
+
+  it('keep to their length', () => {
+    const steps = Array.from({ length: 40 }, (_, i) => `step ${i} ${'x'.repeat(400)}`)
+    const long = timelineOf(planSnapshot('t1', minute(1), { plan_id: 'p1', steps, status: {}, current: true }))
+    expect(fixedAnswer('time', long, 't1').length).toBeLessThan(1_600)
+    expect(fixedAnswer('time', long, 't1')).toContain('- and 32 more')
+  })
+
+  it('loop 17.74: give way to what the model last said, unless the user stopped it', () => {
+    const tried = applyChange(busy, { type: 'blocks.appended', blocks: assignIds(busy, [attempt]) })
+    expect(fallbackAnswer('max_rounds', tried, 't1')).toBe('What I had.')
+    expect(fallbackAnswer('stopped', tried, 't1')).toMatch(/^I stopped as you asked/)
+    expect(fallbackAnswer('max_rounds', tried, 't2')).toMatch(/^I reached the step limit/)
+  })
+})

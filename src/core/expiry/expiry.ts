@@ -1,0 +1,115 @@
+import { type Block, callIdOf, isHidden } from '../block/block.ts'
+import { readToolCall } from '../block/tool.ts'
+import { systemMessageBlock } from '../block/turn.ts'
+import type { Estimator } from '../estimate/estimate.ts'
+import { instantOf } from '../instant.ts'
+import { systemMessagePath } from '../path/build.ts'
+import type { BlocksHidden, Change } from '../timeline/change.ts'
+import { assignIds } from '../timeline/enter.ts'
+import { blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
+import { base64Chars, isImageOrPdf, picturesToKeep } from './keep.ts'
+import { isLookupTool } from './reduce.ts'
+import { type ExpiryGroup, replacementText } from './replacement.ts'
+import { ageOfTurn, mayExpire } from './segments.ts'
+import type { ExpirySettings } from './settings.ts'
+
+export interface ExpiryOptions {
+  readonly now: string
+  readonly currentTurnId: string
+  readonly settings: ExpirySettings
+  readonly tokens: Estimator
+}
+
+export interface ExpiryPlan {
+  readonly status: 'disabled' | 'armed' | 'fresh' | 'empty' | 'no_effect' | 'pruned' | 'pruned_light'
+  /** One append: what is folded, path by path, and the message that says so. */
+  readonly changes: readonly Change[]
+}
+
+/**
+ * What to fold when the provider's cache has gone cold anyway. Planned before each render; the clock runs from the last response
+ * and for as long as that response's prompt was promised to be kept, so a changed setting counts from the next response on.
+ */
+export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
+  const { cache } = timeline
+  if (!isTtl(settings.ttlSeconds)) return { status: 'disabled', changes: [] }
+  if (!cache) return { status: 'armed', changes: [] }
+  const ttl = isTtl(cache.ttl_seconds) ? cache.ttl_seconds : settings.ttlSeconds
+  const idle = cache.touched_at === now ? 0 : (instantOf(now) - Date.parse(cache.touched_at)) / 1000
+  if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
+  if (timeline.size === 0) return { status: 'empty', changes: [] }
+
+  const hidden = planGroups(timeline, currentTurnId, settings).map(
+    ({ folding, scope }): BlocksHidden => ({
+      type: 'blocks.hidden',
+      ids: folding.blocks.map(({ id }) => id),
+      replacement_text: replacementText(folding, settings, tokens),
+      reason: scope === 'old_turn' ? 'cache_ttl' : 'cache_ttl_light',
+      scope,
+    }),
+  )
+  if (hidden.length === 0) return { status: 'no_effect', changes: [] }
+  const status = hidden.some(({ scope }) => scope === 'old_turn') ? 'pruned' : 'pruned_light'
+  return { status, changes: [...hidden, ...pruneNotice(timeline, currentTurnId, now, ttl)] }
+}
+
+const isTtl = (seconds: number | null): seconds is number => seconds !== null && seconds > 0
+
+interface ScopedGroup {
+  readonly folding: ExpiryGroup
+  readonly scope: 'old_turn' | 'recent'
+}
+
+/** By block, never by path alone: a copy that was read again in a newer turn stays in sight when its original goes. */
+function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
+  const blocks = blocksOf(timeline)
+  const ageOf = ageOfTurn(blocks, currentTurnId, settings)
+  const kept = picturesToKeep(
+    blocks.filter((block) => !isHidden(block) && ageOf(block.turn_id) !== 'old'),
+    settings,
+  )
+  const foldable = blocks.filter(mayExpire)
+  const old = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'old')
+  const recent = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'recent')
+  const light = recent.filter((block) => isCheapToRecover(block, toolOf(timeline, block), kept, settings))
+  const plan = (scope: ScopedGroup['scope'], group: readonly Block[]): ScopedGroup => {
+    const newest = group.at(-1) as Block // groups are made of blocks
+    return { scope, folding: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // foldable blocks have a path
+  }
+  return [...groupsByPath(old).map((group) => plan('old_turn', group)), ...groupsByPath(light).map((group) => plan('recent', group))]
+}
+
+/** Large and easily found again: the results of look-ups, skill texts, pictures that are not kept, other bytes. */
+function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
+  if (isImageOrPdf(block)) return !kept.has(block.path as string) // foldable blocks have a path
+  if (base64Chars(block) > settings.maxBase64Chars) return true
+  return block.type === 'react.tool.result' && (isLookupTool(toolId) || block.path?.startsWith('sk:') === true)
+}
+
+function groupsByPath(blocks: readonly Block[]): readonly (readonly Block[])[] {
+  const groups = new Map<string | undefined, Block[]>()
+  for (const block of blocks) {
+    const group = groups.get(block.path)
+    if (group) group.push(block)
+    else groups.set(block.path, [block])
+  }
+  return [...groups.values()]
+}
+
+function toolOf(timeline: Timeline, block: Block): string | undefined {
+  const callId = callIdOf(block)
+  const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
+  return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
+}
+
+const NOTICE_KEY = 'cache_pruned'
+
+/** Once per turn: told again it would only be noise. */
+function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
+  if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
+  const text =
+    `Context was shortened because the session was idle longer than ${ttl}s. Artifacts and messages still exist under their logical paths. ` +
+    'Look at what is visible first; use react.read([path]) only for exact content that is missing.'
+  const drafts = [systemMessageBlock(turnId, now, { key: NOTICE_KEY, text, kind: 'cache_ttl_pruned', ttlSeconds: ttl })]
+  return [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }]
+}

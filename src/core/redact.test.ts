@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { redact } from './redact.ts'
+
+describe('what a library says, for the model to read', () => {
+  it.each([
+    [
+      '401 from https://api.example.com: Authorization: Bearer abc123SECRET',
+      '401 from https://api.example.com: Authorization: Bearer [secret removed]',
+    ],
+    ['GET /v1?api_key=SECRETSECRET&q=rome failed', 'GET /v1?api_key=[secret removed]&q=rome failed'],
+    ['{"password": "SECRET1", "user": "me"}', '{"password": "[secret removed]", "user": "me"}'],
+    ['connect postgres://me:SECRET@db:5432/x refused', 'connect postgres://me:[secret removed]@db:5432/x refused'],
+    ['Incorrect API key provided: sk-proj-SECRETSECRETSECRETSECRET.', 'Incorrect API key provided: [secret removed].'],
+    ['bad credentials ghp_SECRETSECRETSECRET12', 'bad credentials [secret removed]'],
+    ['key AKIAIOSFODNN7EXAMPLE is disabled', 'key [secret removed] is disabled'],
+    ['jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SECRETSIGNATURE expired', 'jwt [secret removed] expired'],
+    ["ENOENT: open '/home/me/SECRET/x.txt'", "ENOENT: open 'x.txt'"],
+  ])('%s', (said, shown) => {
+    expect(redact(said)).toBe(shown)
+  })
+
+  it.each([
+    'The token limit of 4096 was reached.',
+    'expected "}" at line 3: unexpected token',
+    'The secret of Rome is its founding.',
+    'see https://example.com/a:b@c for password rules',
+    'task-force skeleton asks for pk of the table',
+  ])('leaves alone what only speaks of it: %s', (said) => {
+    expect(redact(said)).toBe(said)
+  })
+
+  it('is total, and what it has made it does not change again', () => {
+    const piece = fc.constantFrom(
+      'password=',
+      'Bearer ',
+      'sk-',
+      'eyJ',
+      '://',
+      '@',
+      ':',
+      '"',
+      'a'.repeat(20),
+      ' ',
+      '\n',
+      '-----BEGIN PRIVATE KEY-----',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const once = redact(pieces.join(''))
+        expect(redact(once)).toBe(once)
+      }),
+    )
+  })
+})

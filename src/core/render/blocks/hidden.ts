@@ -1,0 +1,128 @@
+import { type Block, isHidden } from '../../block/block.ts'
+import { readDigest } from '../../block/digest.ts'
+import { isBlockType } from '../../block/index.ts'
+import { readToolCall } from '../../block/tool.ts'
+import { isObject, parseJson } from '../../json.ts'
+import { blocksAtPath, type Timeline } from '../../timeline/timeline.ts'
+import { type Caps, fragments } from '../caps.ts'
+import type { RenderContext } from '../context.ts'
+import { scrubBase64 } from '../redact.ts'
+import { clip, joinLines, oneLine } from '../text.ts'
+import { mimeOf } from './attachment.ts'
+
+export interface Replacement {
+  readonly text: string
+  /** One line among others: it needs no blank line to stand apart. */
+  readonly stub: boolean
+}
+
+/** What is shown instead of a hidden block; undefined when another block of its group speaks for it, or nobody needs to. */
+export function renderHidden(block: Block, timeline: Timeline, context: RenderContext): Replacement | undefined {
+  const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
+  const { path } = block
+  if (path === undefined || reason === 'compaction' || !isShownAtAll(block.type)) return undefined // a checkpoint names what it folded
+  if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
+  const { caps } = context
+  const text = clip(scrubBase64(given ?? ''), caps.replacement)
+  const expired = reason === 'cache_ttl' || reason === 'cache_ttl_light'
+  if (!expired) return { text: hiddenLine(text, path, caps), stub: false }
+  if (isSilentOnceExpired(block)) return undefined
+  if (scope === 'old_turn') return { text: stub(block, path, text, context), stub: true }
+  if (block.type === 'react.tool.result') return { text: prunedResult(path, text, context), stub: false }
+  return { text: text.trim() === '' ? hiddenLine(text, path, caps) : text, stub: false }
+}
+
+const isShownAtAll = (type: string) => isBlockType(type) && fragments[type].length > 0
+
+/**
+ * Hiding puts the words on the first block that it hides. Where that one is gone (compacted, or never imported) the first that is
+ * left answers; whatever is hidden after it has no say, or it would change what is cached.
+ */
+const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
+
+function hiddenLine(text: string, path: string, limits: Caps): string {
+  const said = text.trim().replace(/\.$/, '')
+  return `HIDDEN — ${said === '' ? 'content removed' : said}. Retrieve with react.read(${oneLine(path, limits.path)})`
+}
+
+const silentOnceExpired: ReadonlySet<string> = new Set(['react.notes', 'react.notice'])
+const isSilentOnceExpired = ({ type, meta }: Block) =>
+  silentOnceExpired.has(type) || (type === 'system.message' && meta?.kind === 'cache_ttl_pruned')
+
+function prunedResult(path: string, text: string, { callId, toolId, caps }: RenderContext): string {
+  const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
+  return joinLines(
+    `[TOOL RESULT ${id}].pruned${toolId === undefined ? '' : ` ${oneLine(toolId, caps.id)}`}`,
+    `result_hidden: ${oneLine(path, caps.path)}`,
+    text.trim() === '' ? undefined : text,
+  )
+}
+
+/** A block of an old turn in one line: what it was, where it is, and a hint of what it said. */
+function stub(block: Block, path: string, replacement: string, { callId, toolId, caps }: RenderContext): string {
+  const label = labelOf(block, path)
+  const tool = label === 'tool_call' || label === 'tool_result' || block.type === 'react.tool.result'
+  const file = label === 'file'
+  const hint = hintOf(block, label, replacement, caps)
+  const fields = [
+    `path=${oneLine(path, caps.path)}`,
+    tool && toolId !== undefined ? `tool=${oneLine(toolId, caps.id)}` : undefined,
+    tool && callId !== undefined ? `call_id=${oneLine(callId, caps.id)}` : undefined,
+    file ? `mime=${oneLine(readDigest(block)?.mime ?? (mimeOf(block) || '-'), caps.mime)}` : undefined,
+    file ? `file=${JSON.stringify(oneLine(path.slice(path.lastIndexOf('/') + 1), caps.name))}` : undefined,
+    hint === '' ? undefined : `hint=${JSON.stringify(hint)}`,
+  ]
+  return `${label}: ${fields.filter((field) => field !== undefined).join(' ')}`
+}
+
+function labelOf(block: Block, path: string): string {
+  if (path.startsWith('fi:') && !block.type.startsWith('react.tool.c')) return 'file'
+  if (path.startsWith('sk:')) return 'skill'
+  if (path.startsWith('so:')) return 'source'
+  return labels[block.type] ?? block.type.replaceAll('.', '_')
+}
+
+const labels: { readonly [type: string]: string } = {
+  'user.prompt': 'user',
+  'assistant.completion': 'assistant',
+  'react.tool.call': 'tool_call',
+  'react.tool.result': 'tool_result',
+}
+
+function hintOf(block: Block, label: string, replacement: string, limits: Caps): string {
+  const call = readToolCall(block)
+  if (call) return oneLine(callHint(call.params), limits.hint)
+  if (label === 'tool_result') return oneLine(jsonHint(replacement.replace(/^\[TRUNCATED\]\s*/, '')), limits.hint)
+  const digest = readDigest(block)
+  if (digest) return oneLine(stringOrUndefined(digest.summary) ?? digest.description ?? '', limits.hint)
+  return oneLine(scrubBase64(jsonHint(block.text ?? stringOrUndefined(block.meta?.summary) ?? '')), limits.hint)
+}
+
+const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
+
+/** What a call was about, by the parameters that usually say so. */
+function callHint(params: { readonly [name: string]: unknown }): string {
+  const telling = ['query', 'queries', 'path', 'paths', 'urls', 'url', 'account', 'pattern', 'mode']
+  return telling
+    .flatMap((name) => {
+      const value = params[name]
+      if (typeof value === 'string') return [`${name}: ${value}`]
+      return Array.isArray(value) ? [`${name}: ${value.filter((item) => typeof item === 'string').join(', ')}`] : []
+    })
+    .join('; ')
+}
+
+/** JSON is hinted at by what it holds: `{tool_id, tool_call_id, result}` of a replaced result, a digest, rows; words by themselves. */
+function jsonHint(text: string): string {
+  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // several digests stand in lines
+  if (payload === undefined) return text
+  const result = isObject(payload) && 'result' in payload ? payload.result : payload
+  if (Array.isArray(result)) return `${result.length} rows`
+  if (!isObject(result)) return String(result)
+  const { error, artifact_path: made } = result
+  if (typeof error === 'string') return `error: ${error}`
+  if (isObject(error)) return `error: ${[error.code, error.message].filter((word) => typeof word === 'string').join(' ')}`
+  if (typeof made === 'string') return made
+  const counts = Object.entries(result).flatMap(([key, value]) => (Array.isArray(value) ? [`${value.length} ${key}`] : []))
+  return counts.length === 0 ? 'ok' : `ok: ${counts.slice(0, 4).join(', ')}`
+}

@@ -1,0 +1,65 @@
+import { isObject } from '../../json.ts'
+import type { Caps } from '../caps.ts'
+import { joinLines, oneLine } from '../text.ts'
+
+interface ReadStatus {
+  readonly paths: readonly unknown[]
+  readonly total_tokens: unknown
+  readonly [key: string]: unknown
+}
+
+/** The first block of every `react.read`: what was found, what is missing, what can be seen already. */
+export function isReadStatus(payload: unknown): payload is ReadStatus {
+  return isObject(payload) && Array.isArray(payload.paths) && payload.total_tokens !== undefined
+}
+
+export function renderReadStatus(status: ReadStatus, limits: Caps): string {
+  const visible = new Set(stringsIn(status.exists_in_visible_context))
+  const rows = status.paths.slice(0, limits.readPaths).flatMap((row) => rowLine(row, visible, limits) ?? [])
+  const more = status.paths.length - limits.readPaths
+  const missing = [...stringsIn(status.missing), ...stringsIn(status.missing_skills)]
+  const seen = visibleLines(visible, status.visible_context_refs, limits)
+  return joinLines(
+    'paths:',
+    ...rows,
+    more > 0 ? `... ${more} more` : undefined,
+    missing.length === 0 ? undefined : `missing: ${pathList(missing, limits)}`,
+    seen.length === 0 ? undefined : 'already visible:',
+    ...seen,
+  )
+}
+
+const stringsIn = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [])
+const shortPath = (path: string, limits: Caps) => oneLine(path, Math.floor(limits.path / 8)) // four lists of paths share one cap
+
+function rowLine(row: unknown, visible: ReadonlySet<string>, limits: Caps): string | undefined {
+  if (typeof row === 'string') return `- ${shortPath(row, limits)}`
+  if (!isObject(row) || typeof row.path !== 'string') return undefined
+  const status = typeof row.status === 'string' ? row.status : undefined
+  if (visible.has(row.path) || status === 'exists_in_visible_context') return `- ${shortPath(row.path, limits)} (already visible)`
+  const facts = [
+    typeof row.tokens === 'number' ? `tokens=${row.tokens}` : undefined,
+    status === undefined ? undefined : `status=${oneLine(status, 60)}`,
+    status === undefined && row.missing === true ? 'status=missing' : undefined,
+  ].filter((fact) => fact !== undefined)
+  return `- ${shortPath(row.path, limits)}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`
+}
+
+function pathList(paths: readonly string[], limits: Caps): string {
+  const more = paths.length - limits.readPaths
+  const shown = paths.slice(0, limits.readPaths).map((path) => shortPath(path, limits))
+  return `[${shown.join(', ')}${more > 0 ? `, … ${more} more` : ''}]`
+}
+
+/** `refs` says where each path can be seen: as a map, or as rows of path and place. */
+function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps): readonly string[] {
+  const place = (path: string): string | undefined => {
+    if (isObject(refs)) return stringsIn([refs[path]])[0] ?? stringsIn(refs[path])[0]
+    const row = Array.isArray(refs) ? refs.find((item) => isObject(item) && item.path === path) : undefined
+    return isObject(row) ? stringsIn([row.visible_at, row.ref, row.block])[0] : undefined
+  }
+  return [...visible].slice(0, limits.readPaths).map((path) => {
+    const where = place(path)
+    return `- ${shortPath(path, limits)}${where === undefined ? '' : ` at ${shortPath(where, limits)}`}`
+  })
+}

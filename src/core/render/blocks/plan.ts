@@ -1,0 +1,25 @@
+import type { Block } from '../../block/block.ts'
+import { type Plan, readPlan, type StepStatus } from '../../block/plan.ts'
+import type { RenderContext } from '../context.ts'
+import { joinLines, oneLine, textPart } from '../text.ts'
+import type { Part } from '../types.ts'
+
+export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
+
+export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.status[String(number)] ?? 'pending']
+
+/** What two snapshots must share for the later one to be no news. */
+export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))
+
+export function renderPlan(block: Block, { caps, repeats }: RenderContext): readonly Part[] {
+  const plan = readPlan(block)
+  if (!plan || repeats) return []
+  const steps = plan.steps.slice(0, caps.planSteps).map((step, index) => {
+    const mark = `${stepMark(plan, index + 1)} ${index + 1}) `
+    return mark + oneLine(step, caps.planStep - mark.length - 1)
+  })
+  const more = plan.steps.length - steps.length
+  return [
+    textPart(joinLines('[REACT.PLAN]', `id=${oneLine(plan.plan_id, caps.id)}`, ...steps, more > 0 ? `... ${more} more steps` : undefined)),
+  ]
+}

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { scrubBase64 } from './redact.ts'
+
+const marker = /\[base64 removed: (\d+) characters, about (\d+) bytes; [^\]]*\]/g
+const line = (length: number) => 'QUJD'.repeat(length / 4)
+
+describe('base64 in a text', () => {
+  it('is replaced from 2,048 characters on', () => {
+    expect(scrubBase64(line(2_044))).toBe(line(2_044))
+    expect(scrubBase64(line(2_048)).replace(marker, '$1/$2')).toBe('2048/1536')
+  })
+
+  it('is found in lines of 60 characters and more, whichever way they end, also inside JSON', () => {
+    for (const end of ['\n', '\r\n', '\\n', '\\r\\n']) {
+      const text = `start ${Array(40).fill(line(76)).join(end)} end`
+      expect(scrubBase64(text).replace(marker, '$1')).toBe('start 3040 end')
+    }
+  })
+
+  it('is left alone in short lines, and when lines are apart', () => {
+    const short = Array(100).fill(line(56)).join('\n')
+    const apart = Array(40).fill(line(76)).join('\n\n')
+    expect([scrubBase64(short), scrubBase64(apart)]).toEqual([short, apart])
+  })
+
+  it('goes with its padding, and every run for itself', () => {
+    expect(scrubBase64(`${line(2_048)}== and ${line(4_000)}`).replace(marker, '$1')).toBe('2050 and 4000')
+  })
+
+  it('is gone after one pass: a second one changes nothing', () => {
+    const piece = fc.oneof(
+      fc.string({ maxLength: 20 }),
+      fc.integer({ min: 1, max: 900 }).map((n) => line(n * 4)),
+      fc.constantFrom('\n', '\r\n', '\\n', '=', '=='),
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const once = scrubBase64(pieces.join(''))
+        expect(scrubBase64(once)).toBe(once)
+        expect(/[A-Za-z0-9+/]{2048}/.test(once)).toBe(false)
+      }),
+    )
+  })
+
+  it('costs what the text is long: ten million characters of near misses are no trouble', () => {
+    const text = `${line(2_040)} `.repeat(5_000)
+    expect(scrubBase64(text)).toBe(text)
+  })
+})

@@ -1,0 +1,195 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { sourcesPath } from '../path/build.ts'
+import { sourceKey } from './combine.ts'
+import { applyMerge, emptyPool, markUsed, mergeSources, removeSource, type SourcePool } from './pool.ts'
+import { type IncomingSource, parseSourceRow } from './source.ts'
+
+const page = (name: string, more: object = {}): IncomingSource => ({ url: `https://${name}.example/`, title: name, ...more })
+const poolOf = (...rows: readonly IncomingSource[]) => mergeSources(emptyPool, rows).pool
+
+describe('merging into the pool', () => {
+  it('timeline 11.109: new rows get the next numbers, not the ones a tool proposed', () => {
+    const prior = poolOf(...Array.from({ length: 9 }, (_, i) => page(`p${i}`)))
+    const { pool, sids, renumbered } = mergeSources(
+      prior,
+      [1, 2, 3, 4].map((sid) => page(`new${sid}`, { sid })),
+    )
+    expect(sids).toEqual([10, 11, 12, 13])
+    expect([...renumbered]).toEqual([
+      [1, 10],
+      [2, 11],
+      [3, 12],
+      [4, 13],
+    ])
+    expect(sourcesPath(sids)).toBe('so:sources_pool[10-13]')
+    expect(pool.next_sid).toBe(14)
+  })
+
+  it('timeline 11.110: a known row keeps its number among new ones', () => {
+    const prior = poolOf(page('a'), page('b'), page('u'), page('d'))
+    const { pool, sids, changed } = mergeSources(prior, [page('u'), page('v'), page('w')])
+    expect(sids).toEqual([3, 5, 6])
+    expect(sourcesPath(sids)).toBe('so:sources_pool[3, 5-6]')
+    expect(changed.map(({ sid }) => sid)).toEqual([5, 6])
+    expect(pool.rows.map(({ sid, title }) => [sid, title])).toEqual([
+      [1, 'a'],
+      [2, 'b'],
+      [3, 'u'],
+      [4, 'd'],
+      [5, 'v'],
+      [6, 'w'],
+    ])
+  })
+
+  it('timeline 11.112: one file under two addresses is one row', () => {
+    const file = (url: string): IncomingSource => ({ url, physical_path: 'turn_1/files/a.png', source_type: 'file' })
+    const { pool, sids } = mergeSources(emptyPool, [file('https://a.b/1'), file('https://a.b/2')])
+    expect(sids).toEqual([1, 1])
+    expect(pool.rows).toEqual([{ ...file('https://a.b/1'), sid: 1 }])
+  })
+
+  it('timeline 11.113: longer title, text and content win, and shorter never do', () => {
+    const short = page('x', { title: 'T', text: 'te', content: 'co' })
+    const long = page('x', { title: 'Title', text: 'text', content: 'content' })
+    const expected = [{ ...long, sid: 1 }]
+    expect(poolOf(short, long).rows).toEqual(expected)
+    expect(poolOf(long, short).rows).toEqual(expected)
+  })
+
+  it('fills what was missing, keeps what was known, and takes the better score', () => {
+    const prior = poolOf(page('x', { mime: 'text/html', weighted_rank: 0.5, query_relevance: 0.2, favicon: '' }))
+    const { pool } = mergeSources(prior, [
+      page('x', { mime: 'text/plain', domain: 'x.example', weighted_rank: 0.4, query_relevance: 0.9, favicon: 'f', extra: [1] }),
+    ])
+    expect(pool.rows).toEqual([
+      page('x', { sid: 1, mime: 'text/html', weighted_rank: 0.5, query_relevance: 0.9, favicon: 'f', domain: 'x.example', extra: [1] }),
+    ])
+  })
+
+  it('an address that stands in for a title gives way to any title', () => {
+    const untitled = parseSourceRow({ url: 'https://x.example/a/very/long/address' }) as IncomingSource
+    const titled = { ...untitled, title: 'X' }
+    expect(poolOf(untitled, titled).rows[0]?.title).toBe('X')
+    expect(poolOf(titled, untitled).rows[0]?.title).toBe('X')
+  })
+
+  it('the length of a body belongs to that body', () => {
+    const body = (content: string, content_length?: number) =>
+      page('x', { content, ...(content_length === undefined ? {} : { content_length }) })
+    expect(poolOf(body('aa', 2), body('bbb')).rows[0]).toMatchObject({ content: 'bbb', content_length: 3 })
+    expect(poolOf(body('bbb'), body('aa', 2)).rows[0]).not.toHaveProperty('content_length')
+    expect(poolOf(page('x'), page('x', { content_length: 9 })).rows[0]).toMatchObject({ content_length: 9 })
+  })
+
+  it('two spellings of one address in one batch are one row, and both of their numbers lead to it', () => {
+    const { sids, renumbered } = mergeSources(emptyPool, [
+      { sid: 7, url: 'https://A.b/x/?utm_source=1' },
+      { sid: 8, url: 'a.b/x#top' },
+    ])
+    expect(sids).toEqual([1, 1])
+    expect([...renumbered]).toEqual([
+      [7, 1],
+      [8, 1],
+    ])
+  })
+
+  it('where a tool used one number twice, the first row has it', () => {
+    expect([...mergeSources(emptyPool, [page('a', { sid: 1 }), page('b', { sid: 1 })]).renumbered]).toEqual([[1, 1]])
+  })
+
+  it('a removed source that comes back is a new source', () => {
+    const pool = removeSource(poolOf(page('a'), page('b')), 2)
+    expect(pool).toEqual({ rows: [page('a', { sid: 1 })], next_sid: 3 })
+    expect(mergeSources(pool, [page('b')]).sids).toEqual([3])
+  })
+
+  it('never gives out the number of a row, even if the counter was lost', () => {
+    expect(mergeSources({ rows: [page('a', { sid: 5 }) as never], next_sid: 1 }, [page('b')]).sids).toEqual([6])
+    expect(applyMerge(emptyPool, { rows: [page('a', { sid: 5 }) as never], next_sid: 0 }).next_sid).toBe(6)
+  })
+
+  it('marks what was cited, and nothing else', () => {
+    const pool = poolOf(page('a'), page('b'))
+    expect(markUsed(pool, [2, 9]).rows).toEqual([page('a', { sid: 1 }), page('b', { sid: 2, used: true })])
+    expect(mergeSources(markUsed(pool, [2]), [page('b', { used: false })]).changed).toEqual([])
+  })
+})
+
+const incoming: fc.Arbitrary<IncomingSource> = fc.record(
+  {
+    url: fc.constantFrom('https://a.b/', 'https://a.b', 'a.b/', 'https://a.b/c', 'http://a.b:8080/', 'http://a.b:8000', 'mailto:x'),
+    physical_path: fc.constantFrom('turn_1/files/a.png', 'turn_1/files/b.png'),
+    sid: fc.integer({ min: 1, max: 6 }),
+    title: fc.constantFrom('', 'T', 'Title', 'https://long.example/address'),
+    text: fc.constantFrom('t', 'text'),
+    content: fc.constantFrom('', 'c', 'cc', 'ccc'),
+    content_length: fc.integer({ min: 0, max: 9 }),
+    weighted_rank: fc.double({ noNaN: true, min: 0, max: 1 }),
+    used: fc.boolean(),
+    extra: fc.integer(),
+  },
+  { requiredKeys: ['url'] },
+)
+const batch = fc.array(incoming, { maxLength: 5 })
+
+type Step = { readonly merge: readonly IncomingSource[] } | { readonly remove: number } | { readonly use: readonly number[] }
+const steps = fc.array(
+  fc.oneof(
+    fc.record({ merge: batch }),
+    fc.record({ remove: fc.integer({ min: 1, max: 12 }) }),
+    fc.record({ use: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 3 }) }),
+  ) as fc.Arbitrary<Step>,
+  { maxLength: 15 },
+)
+
+const frozen = <T>(value: T): T => {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) Object.values(Object.freeze(value)).forEach(frozen)
+  return value
+}
+
+function take(pool: SourcePool, step: Step): SourcePool {
+  if ('merge' in step) return mergeSources(pool, step.merge).pool
+  return 'remove' in step ? removeSource(pool, step.remove) : markUsed(pool, step.use)
+}
+
+it('a number, once given, names one source for ever: never another, never twice, never anew after a removal', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const given = new Map<number, string>()
+      const gone = new Set<number>()
+      let pool = emptyPool
+      for (const step of all) {
+        const before = pool
+        pool = frozen(take(pool, step))
+        if ('remove' in step && before.rows.some(({ sid }) => sid === step.remove)) gone.add(step.remove)
+        expect(pool.next_sid).toBeGreaterThanOrEqual(before.next_sid)
+        expect(pool.rows.map(({ sid }) => sid)).toEqual([...new Set(pool.rows.map(({ sid }) => sid))].sort((a, b) => a - b))
+        expect(new Set(pool.rows.map(sourceKey)).size).toBe(pool.rows.length)
+        for (const row of pool.rows) {
+          expect(gone.has(row.sid)).toBe(false)
+          expect(row.sid).toBeLessThan(pool.next_sid)
+          expect(given.get(row.sid) ?? sourceKey(row)).toBe(sourceKey(row))
+          given.set(row.sid, sourceKey(row))
+        }
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+it('merging the same rows again changes nothing, and what changed is all that a copy of the pool needs', () => {
+  fc.assert(
+    fc.property(batch, batch, (first, second) => {
+      const before = frozen(poolOf(...first))
+      const { pool, changed, sids } = mergeSources(before, frozen(second))
+      expect(applyMerge(before, { rows: changed, next_sid: pool.next_sid })).toEqual(pool)
+      const again = mergeSources(pool, second)
+      expect(again.pool).toEqual(pool)
+      expect(again.changed).toEqual([])
+      expect(again.sids).toEqual(sids)
+      expect(second.map(sourceKey)).toEqual(sids.map((sid) => sourceKey(pool.rows.find((row) => row.sid === sid) ?? { url: 'none' })))
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,53 @@
+import { escapeMarkup } from '../../adapters/model/offline/decide/quote.ts'
+import type { Situation } from '../prompt/situation.ts'
+import { answer, type Decision } from './decision.ts'
+import type { Intent } from './intent.ts'
+
+/** How to get a model that knows more than what it is given. */
+export const howToSetModel =
+  'For questions that take understanding set a real model and start again: `DAYBOOK_MODEL=anthropic/claude-sonnet-5-5` with `ANTHROPIC_API_KEY`, `openai/…` with `OPENAI_API_KEY`, or `ollama/…` for one on your own machine.'
+
+const abilities = `I am the offline model: no network, no key, nothing learned. I work with what you give me:
+
+- questions about attached text, Markdown, CSV and PDF files, answered with quotes and sources
+- counting, adding, averaging, filtering and ranking rows of a CSV file
+- reports and summaries of your files
+- remembering what you tell me (“remember that …”)
+
+${howToSetModel}`
+
+/** What needs no document: greetings, thanks, what it can do. Undefined when there is work. */
+export function cannedReply(wish: Intent, { documents, announced }: Situation): Decision | undefined {
+  const names = documents.filter(({ origin }) => origin === 'attached').map(({ name }) => escapeMarkup(name))
+  const about =
+    names.length > 0 ? `Ask me about ${names.slice(-3).join(', ')}.` : 'Attach a text, Markdown, CSV or PDF file and ask me about it.'
+  const starters = names.length > 0 ? [`Summarise ${names.at(-1)}`, 'Write a report'] : ['What can you do?']
+  switch (wish.kind) {
+    case 'silence':
+      return answer('The message is empty.', `I did not find a question in your message. ${about}`, starters)
+    case 'greeting':
+      return answer('A greeting.', `Hello! ${about}`, starters)
+    case 'thanks':
+      return answer('Nothing is asked.', `You are welcome. ${about}`, starters)
+    case 'farewell':
+      return answer('A farewell.', 'Goodbye! Everything we did stays in this conversation.')
+    case 'abilities':
+      return answer('They ask what I can do.', abilities, starters)
+    case 'date':
+      return announced.date === undefined ? undefined : answer('The date is announced.', `Today is ${announced.date} (UTC).`)
+    default:
+      return undefined
+  }
+}
+
+/** Said plainly, with what would help. */
+export function cannotAnswer({ documents }: Situation, request: string): Decision {
+  const unseen = documents.filter(({ mime }) => mime.startsWith('image/')).map(({ name }) => escapeMarkup(name))
+  const pictures = unseen.length > 0 ? ` I can not look at pictures (${unseen.slice(-3).join(', ')}).` : ''
+  const asked = escapeMarkup(request.replace(/\s+/g, ' ').slice(0, 120))
+  return answer(
+    'Nothing in sight answers this.',
+    `I can not answer “${asked}”: I am the offline model and know only what is attached, noted or in the knowledge space.${pictures}\n\n${howToSetModel}`,
+    ['What can you do?'],
+  )
+}

@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { conversations } from '../../test/support/generators/conversations.ts'
+import { plainOptions, timelineOf } from '../../test/support/prompts/timelines.ts'
+import { systemText } from '../agent/prompts/texts.ts'
+import { parseTitleResponse } from '../agent/turn/title.ts'
+import { composeAnnounce } from '../core/announce/announce.ts'
+import { turnHeader, userPrompt } from '../core/block/index.ts'
+import { historyPrompt, prefixPrompt } from '../core/compaction/summary-request.ts'
+import { readDecision } from '../core/decision/read.ts'
+import { parseResponse } from '../core/decision/response.ts'
+import { createRenderer } from '../core/render/render.ts'
+import type { Part } from '../core/render/types.ts'
+import type { ModelRequest, ModelRole } from '../ports/model.ts'
+import { planTool } from '../tools/react/plan.ts'
+import { createReadTool } from '../tools/react/read.ts'
+import { writeTool } from '../tools/react/write.ts'
+import { createOfflineModel } from './index.ts'
+
+const model = createOfflineModel()
+const tools = [createReadTool(), writeTool, planTool]
+const system = systemText({ tools })
+const announce = composeAnnounce({ budget: { iteration: 0, max: 15, elapsedSeconds: 0 }, plans: [] })
+const ts = '2026-01-01T00:00:00.000Z'
+
+const requestOf = (parts: readonly Part[], more: Partial<ModelRequest> = {}): ModelRequest => ({
+  role: 'decision',
+  system,
+  parts,
+  maxTokens: 20_000,
+  temperature: 0,
+  cacheKey: 'c1',
+  read: () => Promise.resolve(new Uint8Array()),
+  ...more,
+})
+
+async function eventsOf(request: ModelRequest, signal = new AbortController().signal) {
+  const events = []
+  for await (const event of model.stream(request, signal)) events.push(event)
+  return events
+}
+
+async function rawOf(request: ModelRequest): Promise<string> {
+  return (await eventsOf(request)).map((event) => (event.type === 'text.delta' ? event.text : '')).join('')
+}
+
+const readingOf = async (request: ModelRequest) =>
+  readDecision(parseResponse(await rawOf(request), { finishReason: 'stop', maxTokens: 20_000 }))
+
+describe('what the offline model says', () => {
+  it('is a decision that the runtime accepts, whatever happened before', async () => {
+    await fc.assert(
+      fc.asyncProperty(conversations, async (steps) => {
+        const drafts = steps.flat()
+        const turnId = drafts.at(-1)?.turn_id ?? 't1'
+        const { parts } = createRenderer().render(timelineOf(drafts), plainOptions(turnId, { announce }))
+        const reading = await readingOf(requestOf(parts))
+        expect(reading).toMatchObject({ ok: true, warnings: [] })
+        if (reading.ok && reading.decision.action === 'call_tool') expect(tools.map(({ id }) => id)).toContain(reading.decision.toolId)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('is a decision also when the prompt is none of ours', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.string(), { maxLength: 3 }), fc.string(), async (texts, other) => {
+        const parts = texts.map((text): Part => ({ type: 'text', text }))
+        expect(await readingOf(requestOf(parts, { system: other }))).toMatchObject({ ok: true, decision: { action: 'complete' } })
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('comes in small pieces, ends with a bill, and stops when it is told to', async () => {
+    const request = requestOf([{ type: 'text', text: '[USER MESSAGE]\nHello 😀😀😀😀😀😀😀😀😀😀😀😀😀\n\n' }])
+    const events = await eventsOf(request)
+    expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop', modelName: 'offline' })
+    expect(events.length).toBeGreaterThan(5)
+    for (const event of events) if (event.type === 'text.delta') expect(event.text.isWellFormed()).toBe(true)
+    expect(await eventsOf(request, AbortSignal.abort())).toMatchObject([
+      { type: 'error', error: { kind: 'aborted', stage: 'before_output' } },
+    ])
+  })
+
+  it('keeps to the output limit, and says that it was cut', async () => {
+    const events = await eventsOf(requestOf([{ type: 'text', text: '[USER MESSAGE]\nWhat can you do?' }], { maxTokens: 20 }))
+    expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'length', usage: { output: 20 } })
+  })
+
+  it('is an answer in the last call of a turn, however much there is to read', async () => {
+    const last = composeAnnounce({ budget: { iteration: 14, max: 15, elapsedSeconds: 0, wrapUp: true }, plans: [] })
+    const drafts = [turnHeader('t1', ts), userPrompt('t1', ts, 'Write a report')]
+    const attached: Part = { type: 'text', text: '[USER ATTACHMENT] a.md | text/markdown\n[path: fi:t1.user.attachments/a.md]\n\n' }
+    const { parts } = createRenderer().render(timelineOf(drafts), plainOptions('t1', { announce: last }))
+    const request = requestOf([...parts.slice(0, -1), attached, ...parts.slice(-1)])
+    expect(await readingOf(request)).toMatchObject({ ok: true, decision: { action: 'complete' } })
+  })
+})
+
+describe('other roles', () => {
+  const asked = (role: ModelRole, text: string) => rawOf(requestOf([{ type: 'text', text }], { role }))
+
+  it('gives a title of a few words, or none', async () => {
+    const raw = await asked('gate', '[USER MESSAGE]\n[path: ar:t1.user.prompt]\nWhat does "lunch" cost on a rainy Monday?\n\n')
+    expect(parseTitleResponse(raw).title).toBe('What does lunch cost on a …')
+    expect(parseTitleResponse(await asked('gate', '[USER MESSAGE]\n\n')).title).toBeUndefined()
+  })
+
+  const conversation = [
+    '[User]: What does lunch cost?',
+    '[Internal Note]: [P] no fish',
+    '[Assistant tool calls]: react.read(paths=["fi:t1.user.attachments/menu.md"])',
+    '[Assistant]: Lunch costs 14 €.',
+    '[User]: And dinner?',
+  ].join('\n\n')
+
+  it('summarises in the sections that the runtime asks for, and keeps what was summarised before', async () => {
+    const first = await asked('compaction', historyPrompt({ conversation }))
+    expect(first.match(/^## .*/gm)).toEqual([
+      '## Active Work Reminder',
+      '## Goals',
+      '## Constraints & Preferences',
+      '## Progress',
+      '## Key Decisions',
+      '## Next Steps',
+      '## Critical Context',
+    ])
+    expect(first).toContain('active_request: And dinner?')
+    expect(first).toContain('- [P] no fish')
+    expect(first).toContain('- What does lunch cost? → Lunch costs 14 €.')
+    expect(first).toContain('fi:t1.user.attachments/menu.md')
+    const second = await asked('compaction', historyPrompt({ conversation: '[User]: Thanks', previous: first }))
+    expect(second).toContain('- [P] no fish')
+    expect(second).toContain('- What does lunch cost? → Lunch costs 14 €.')
+  })
+
+  it('summarises the beginning of a turn in its lines', async () => {
+    const lines = (await asked('compaction', prefixPrompt(conversation))).split('\n').map((line) => line.slice(0, line.indexOf(':')))
+    expect(lines).toEqual([
+      'active_request',
+      'retrieval_anchors',
+      'read_refs',
+      'done',
+      'open',
+      'next',
+      'recovery_plan',
+      'original_request',
+      'early_progress',
+      'context_for_suffix',
+      'compacted_large_results',
+    ])
+  })
+})

@@ -1,0 +1,115 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { runQuery } from '../../adapters/model/offline/table/compute.ts'
+import { averageOf, decimalOf, decimalText, sumOf } from './decimal.ts'
+import { readQuestion } from './question.ts'
+import { parseTable } from './table.ts'
+
+const sales = parseTable(
+  [
+    'date,region,product,units,revenue',
+    '2025-01-10,North,Kettle,12,358.80',
+    '2025-01-22,South,Kettle,7,209.30',
+    '2025-02-03,North,Toaster,20,899.00',
+    '2025-02-14,West,"Lamp, desk",5,124.95',
+    '2025-03-01,South,Toaster,31,1393.45',
+    '2025-03-09,North,"Lamp, desk",9,224.91',
+  ].join('\n'),
+)
+
+function answered(question: string) {
+  const query = readQuestion(question, sales)
+  if (!query) return undefined
+  const { value, rows, groups } = runQuery(sales, query)
+  if (groups.length > 0) return groups.map(({ name, value: own }) => `${name}=${own}`).join(' ')
+  return value === undefined ? rows.map(({ number }) => number) : [value, rows.map(({ number }) => number)]
+}
+
+describe('questions about a table', () => {
+  it.each([
+    ['How many orders are there?', ['6', [1, 2, 3, 4, 5, 6]]],
+    ['How many orders came from the North?', ['3', [1, 3, 6]]],
+    ['What is the total revenue?', ['3210.41', [1, 2, 3, 4, 5, 6]]],
+    ['What is the total revenue in the South?', ['1602.75', [2, 5]]],
+    ['What was the average units sold?', ['14', [1, 2, 3, 4, 5, 6]]],
+    ['Which order had the highest revenue?', ['1393.45', [5]]],
+    ['Which order had the lowest revenue?', ['124.95', [4]]],
+    ['How many units of the Toaster were sold?', ['51', [3, 5]]],
+    ['How many orders had a revenue above 300?', ['3', [1, 3, 5]]],
+    ['Show the orders with units of at most 7', [2, 4]],
+    ['Which orders were for a "Lamp, desk"?', [4, 6]],
+    ['Top 2 orders by revenue', [3, 5]],
+    ['What is the revenue per region?', 'North=1482.71 South=1602.75 West=124.95'],
+    ['Which region had the most revenue?', 'South=1602.75'],
+    ['Which product sold the most units?', 'Toaster=51'],
+    ['How many different products are there?', ['3', [1, 2, 3, 4, 5, 6]]],
+    ['What is the total revenue in February?', ['1023.95', [3, 4]]],
+    ['Wie viele Bestellungen kamen aus North?', ['3', [1, 3, 6]]],
+    ['How many lamps were sold?', ['14', [4, 6]]],
+    ['Which region ordered the most often?', 'North=3'],
+    ['Which is the latest order?', ['2025-03-09', [6]]],
+    ['What is the total of units times revenue?', undefined],
+    ['What is the weather like?', undefined],
+  ])('%s', (question, expected) => {
+    const found = answered(question)
+    const sorted = question.startsWith('Top') && Array.isArray(found) ? [...(found as number[])].sort((a, b) => a - b) : found
+    expect(sorted).toEqual(expected)
+  })
+
+  it('knows what it did not understand: a name that no row has is no reason to count all rows', () => {
+    expect(readQuestion('How many orders came from Paris?', sales)?.notUnderstood).toEqual({ words: [], names: ['Paris'] })
+    expect(readQuestion('How many pages does the lease have?', sales)?.notUnderstood.words).toEqual(['pages', 'lease'])
+    expect(readQuestion('Wie viele Bestellungen gibt es?', sales)?.notUnderstood.names).toEqual([])
+  })
+
+  it('reads quotes, breaks in cells, other delimiters, a byte order mark and rows that are too short', () => {
+    const { columns, rows } = parseTable('\uFEFFname;says;n\r\n"A ""the"" one";"two\nlines";3\r\n\r\nB\r\n')
+    expect(columns).toEqual(['name', 'says', 'n'])
+    expect(rows.map(({ cells, line, number }) => ({ cells, line, number }))).toEqual([
+      { cells: ['A "the" one', 'two\nlines', '3'], line: 2, number: 1 },
+      { cells: ['B'], line: 5, number: 2 },
+    ])
+  })
+
+  it('what was written as a table is read as that table', () => {
+    const cell = fc.string({ maxLength: 8 }).map((text) => text.trim().replaceAll('\r', ''))
+    const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+    fc.assert(
+      fc.property(fc.array(fc.array(cell, { minLength: 3, maxLength: 3 }), { minLength: 1, maxLength: 6 }), (rows) => {
+        const text = ['"a","b","c"', ...rows.map((row) => row.map(quoted).join(','))].join('\n')
+        expect(parseTable(text).rows.map(({ cells }) => cells)).toEqual(rows)
+      }),
+    )
+  })
+
+  it('never fails, whatever the file and the question are', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (file, question) => {
+        const table = parseTable(file)
+        const query = readQuestion(question, table)
+        if (query) runQuery(table, query)
+        expect(table.rows.length).toBeGreaterThanOrEqual(0)
+      }),
+    )
+  })
+})
+
+describe('numbers', () => {
+  it.each([
+    ['1,234.50', '1234.5'],
+    ['1.234,50 €', '1234.5'],
+    ['$12', '12'],
+    ['-0.25', '-0.25'],
+    ['12 %', '12'],
+    ['1 200', '1200'],
+  ])('%s is %s', (cell, plain) => expect(decimalText(decimalOf(cell) ?? { units: 0n, scale: 0 })).toBe(plain))
+
+  it.each(['', 'x', '1-2', '12 boxes', '1,2,3', '2025-01-01'])('%j is none', (cell) => expect(decimalOf(cell)).toBeUndefined())
+
+  it('adds what floating point can not, and says when an average was rounded', () => {
+    const tenths = ['0.1', '0.2'].map((cell) => decimalOf(cell) ?? { units: 0n, scale: 0 })
+    expect(decimalText(sumOf(tenths))).toBe('0.3')
+    const thirds = ['1', '1', '2'].map((cell) => decimalOf(cell) ?? { units: 0n, scale: 0 })
+    expect(averageOf(thirds)).toEqual({ value: { units: 13333n, scale: 4 }, exact: false })
+  })
+})

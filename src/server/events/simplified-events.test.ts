@@ -1,0 +1,119 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { HttpAgent } from '@ag-ui/client'
+import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
+import { afterEach, describe, expect, it } from 'vitest'
+import { weather } from '../../../test/support/scenario-tools.ts'
+import type { TurnEvent } from '../../core/event.ts'
+import { createHarness } from '../../testing/harness.ts'
+import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
+import { createAgUiFormat } from './ag-ui.ts'
+import type { Format } from './format.ts'
+import { sseResponse } from './sse.ts'
+import { createUiMessageFormat } from './ui-message.ts'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
+})
+
+const opening = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
+const known = { conversationId: 'c1', sources: [], resourceUrl: (rn: string) => `/v1/resources/${rn}` }
+
+const good: readonly Reply[] = [calls('weather.today', { city: 'Rome' }), answers('It is **clear** in Rome.')]
+const hopeless: readonly Reply[] = ['nothing', 'of', 'use', 'at all']
+
+async function eventsOf(replies: readonly Reply[]): Promise<readonly TurnEvent[]> {
+  return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
+}
+
+/** Whoever asks is told these events, over a real connection. */
+async function serve(events: readonly TurnEvent[], format: () => Format): Promise<string> {
+  const server = createServer(async (_request, reply) => {
+    async function* told() {
+      yield* events
+    }
+    const response = sseResponse(told(), { opening, format: format(), onEnd: () => {} })
+    reply.writeHead(200, Object.fromEntries(response.headers))
+    for await (const piece of response.body ?? []) reply.write(piece)
+    reply.end()
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+describe('the AG-UI client', () => {
+  async function run(events: readonly TurnEvent[]) {
+    const agent = new HttpAgent({ url: await serve(events, () => createAgUiFormat(known)), threadId: 'c1' })
+    const seen: string[] = []
+    const failed: string[] = []
+    const outcome = await agent
+      .runAgent(
+        {},
+        {
+          onEvent: ({ event }) => void seen.push(event.type),
+          onRunErrorEvent: ({ event }) => void failed.push(event.message),
+        },
+      )
+      .catch((error: unknown) => ({ error }))
+    return { seen, failed, messages: agent.messages, outcome }
+  }
+
+  it('reads a turn: thoughts, a tool and its result, an answer, the end', async () => {
+    const { seen, messages } = await run(await eventsOf(good))
+    expect(seen.at(0)).toBe('RUN_STARTED')
+    expect(seen.at(-1)).toBe('RUN_FINISHED')
+    expect(messages).toContainEqual(expect.objectContaining({ role: 'assistant', content: 'It is **clear** in Rome.' }))
+    expect(messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))).toMatchObject([
+      { function: { name: 'weather.today', arguments: '{"city":"Rome"}' } },
+    ])
+    expect(messages.find(({ role }) => role === 'tool')?.content).toContain('"sky":"clear"')
+  })
+
+  it('reads the same answer when it comes after everything has been said', async () => {
+    const entries = (await eventsOf(good)).filter(({ type }) => type === 'entry')
+    const { messages } = await run(entries)
+    expect(messages).toContainEqual(expect.objectContaining({ role: 'assistant', content: 'It is **clear** in Rome.' }))
+  })
+
+  it('is told of a turn that could not be finished', async () => {
+    const { failed } = await run(await eventsOf(hopeless))
+    expect(failed).toEqual(['The turn could not be finished.'])
+  })
+})
+
+describe('the AI SDK', () => {
+  async function read(
+    events: readonly TurnEvent[],
+  ): Promise<{ readonly message: UIMessage | undefined; readonly errors: readonly unknown[] }> {
+    const transport = new DefaultChatTransport({ api: await serve(events, () => createUiMessageFormat(known)) })
+    const stream = await transport.sendMessages({
+      trigger: 'submit-message',
+      chatId: 'c1',
+      messageId: undefined,
+      messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Rome?' }] }],
+      abortSignal: undefined,
+    })
+    const errors: unknown[] = []
+    let message: UIMessage | undefined
+    for await (const state of readUIMessageStream({ stream, onError: (error) => void errors.push(error) })) message = state
+    return { message, errors }
+  }
+
+  it('builds the message from the stream: reasoning, tool, text', async () => {
+    const { message, errors } = await read(await eventsOf(good))
+    expect(errors).toEqual([])
+    const parts = message?.parts ?? []
+    expect(parts.filter(({ type }) => type === 'text')).toMatchObject([{ text: 'It is **clear** in Rome.', state: 'done' }])
+    expect(parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
+      { toolName: 'weather.today', input: { city: 'Rome' }, output: { sky: 'clear' }, state: 'output-available' },
+    ])
+    expect(parts.some(({ type }) => type === 'reasoning')).toBe(true)
+  })
+
+  it('is told of a turn that could not be finished', async () => {
+    const { errors } = await read(await eventsOf(hopeless))
+    expect(String(errors[0])).toContain('The turn could not be finished.')
+  })
+})

@@ -1,0 +1,45 @@
+import { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { Agent } from '../agent/agent.ts'
+import { ConversationId } from '../core/api/conversation.ts'
+import { Failure } from '../core/failure.ts'
+import { conversationKey } from '../core/scope.ts'
+import type { Caller } from './auth/authenticate.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import { invalidRequest } from './problem.ts'
+import type { ServerSettings } from './settings.ts'
+
+/** What every request carries once it was let in. */
+export interface Env {
+  readonly Variables: { caller: Caller; requestId: string }
+}
+
+export type App = OpenAPIHono<Env>
+
+/** What routes work with. */
+export interface ServerParts {
+  readonly agent: Agent
+  readonly settings: ServerSettings
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly now: () => string
+  readonly newId: () => string
+  /** Fires when the server goes down. */
+  readonly shutdown: AbortSignal
+}
+
+/** A group of routes whose bad requests are told in one form. */
+export const createRoutes = (): App =>
+  new OpenAPIHono<Env>({
+    defaultHook: (result) => {
+      if (!result.success) throw invalidRequest(result.error.issues)
+    },
+  })
+
+/** The store's key for what the path names, in the caller's scope: no path reaches into another. */
+export function conversationKeyOf(c: Context<Env>): string {
+  const name = c.req.param('id') ?? ''
+  if (!ConversationId.safeParse(name).success) throw new Failure('conversation.missing', 'there is no such conversation')
+  return conversationKey(c.get('caller').scope, name)
+}

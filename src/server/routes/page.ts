@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { type App, createRoutes } from '../handler.ts'
+import { pagePolicy } from '../headers.ts'
+
+const files = {
+  '/': ['index.html', 'text/html; charset=utf-8'],
+  '/page/page.js': ['page.js', 'text/javascript; charset=utf-8'],
+  '/page/markdown.js': ['markdown.js', 'text/javascript; charset=utf-8'],
+  '/page/page.css': ['page.css', 'text/css; charset=utf-8'],
+} as const
+
+/** Where the page lies, in a checkout and in the package; this module may have been bundled into another. */
+const folder = join(dirname(createRequire(import.meta.url).resolve('daybook/package.json')), 'src/server/page')
+
+/** A plain page, read once: to look at a conversation without installing anything. */
+export function pageRoutes(): App {
+  const app = createRoutes()
+  for (const [path, [file, type]] of Object.entries(files)) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    app.get(path, (c) => c.body(text, 200, { 'content-type': type, 'content-security-policy': pagePolicy, 'cache-control': 'no-cache' }))
+  }
+  return app
+}

@@ -1,0 +1,77 @@
+import { HttpAgent } from '@ag-ui/client'
+import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
+import { afterEach, describe, expect, it } from 'vitest'
+import { paused, weather } from '../../../test/support/scenario-tools.ts'
+import { closeServers, openServer, viewWhen } from '../../../test/support/server-fixture.ts'
+import { answers, calls } from '../../testing/scripted-model.ts'
+
+afterEach(closeServers)
+
+describe('an AG-UI client and nothing else', () => {
+  it('says something and reads the answer, again and again', async () => {
+    const { server, client } = await openServer({
+      replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.'), answers('Still clear.')],
+      tools: [weather()],
+    })
+    await client.conversations.create({ id: 'c1' })
+    const agent = new HttpAgent({ url: `${server.url}/v1/conversations/c1/ag-ui`, threadId: 'c1' })
+    for (const text of ['Rome?', 'And now?']) {
+      agent.addMessage({ id: text, role: 'user', content: text })
+      await agent.runAgent()
+      await expect.poll(async () => (await client.conversations.get('c1')).open_turn).toBe(null)
+    }
+    expect(agent.messages.flatMap(({ role, content }) => (role === 'user' || (role === 'assistant' && content) ? [content] : []))).toEqual([
+      'Rome?',
+      'Clear.',
+      'And now?',
+      'Still clear.',
+    ])
+    expect((await viewWhen(client, 'c1', ({ turns }) => turns[1]?.endedAt !== undefined)).turns.map(({ prompt }) => prompt)).toEqual([
+      'Rome?',
+      'And now?',
+    ])
+  })
+
+  it('is told what came of a message to a turn that is already running', async () => {
+    const work = paused()
+    const { server, client } = await openServer({
+      replies: [calls('paused.work'), answers('Both done.')],
+      tools: [work.tool],
+    })
+    await client.conversations.create({ id: 'c1' })
+    await client.submit('c1', { text: 'Work.' })
+    await viewWhen(client, 'c1', ({ live }) => live?.status === 'tool.started')
+    const agent = new HttpAgent({ url: `${server.url}/v1/conversations/c1/ag-ui`, threadId: 'c1' })
+    agent.addMessage({ id: 'm1', role: 'user', content: 'And this.' })
+    const run = agent.runAgent()
+    await viewWhen(client, 'c1', ({ waiting }) => waiting.some(({ text }) => text === 'And this.'))
+    work.finish()
+    await run
+    expect(agent.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'Both done.' })
+  })
+})
+
+describe('the chat transport of the AI SDK and nothing else', () => {
+  it('says something and reads the answer', async () => {
+    const { server, client } = await openServer({
+      replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')],
+      tools: [weather()],
+    })
+    await client.conversations.create({ id: 'c1' })
+    const transport = new DefaultChatTransport({ api: `${server.url}/v1/conversations/c1/ui-message` })
+    const stream = await transport.sendMessages({
+      trigger: 'submit-message',
+      chatId: 'c1',
+      messageId: undefined,
+      messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Rome?' }] }],
+      abortSignal: undefined,
+    })
+    let message: UIMessage | undefined
+    for await (const state of readUIMessageStream({ stream })) message = state
+    expect(message?.parts).toContainEqual(expect.objectContaining({ type: 'text', text: 'Clear.', state: 'done' }))
+    expect(message?.parts).toContainEqual(
+      expect.objectContaining({ type: 'dynamic-tool', toolName: 'weather.today', state: 'output-available' }),
+    )
+    expect((await client.timeline('c1')).blocks.find(({ type }) => type === 'user.prompt')?.text).toBe('Rome?')
+  })
+})

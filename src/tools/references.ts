@@ -1,0 +1,151 @@
+import type { Notice } from '../core/block/index.ts'
+import type { ParameterType } from '../core/decision/signature.ts'
+import { violation, warning } from '../core/decision/violations.ts'
+import { isObject, parseJson } from '../core/json.ts'
+import { blockIndex } from '../core/timeline/spine.ts'
+import type { Timeline } from '../core/timeline/timeline.ts'
+import { failed } from './outcome.ts'
+import { parseReference } from './references/find.ts'
+import {
+  contentSize,
+  type ReferenceContent,
+  type ReferenceProblem,
+  type ReferenceResolution,
+  resolveReference,
+} from './resolve-reference.ts'
+import type { Call, Outcome, Tool } from './tool.ts'
+
+/** The same tool, given what its parameters refer to. Ask for it only when `hasReference` says so. */
+export function withBoundReferences(tool: Tool): Tool {
+  return {
+    ...tool,
+    async run(params, call): Promise<Outcome> {
+      const binder = createBinder(tool, call)
+      const bound: Record<string, unknown> = {}
+      for (const [name, value] of Object.entries(params)) bound[name] = await binder.bind(value, [name])
+      const refusal = binder.refusal()
+      if (refusal) return failed(refusal.code, refusal.message, { notices: [refusal] })
+      const outcome = await tool.run(bound, call)
+      return binder.notices.length === 0 ? outcome : { ...outcome, notices: [...binder.notices, ...(outcome.notices ?? [])] }
+    },
+  }
+}
+
+interface UnboundReference {
+  readonly code: ReferenceProblem
+  readonly param: string
+  readonly ref: string
+  readonly suggested_ref?: string
+}
+
+/** A call is given no more than this by reference, however often it refers. */
+const maxBoundBytes = 32 * 1024 * 1024
+
+function createBinder(tool: Tool, call: Call) {
+  const unbound: UnboundReference[] = []
+  const notices: Notice[] = []
+  const found = new Map<string, ReferenceResolution>()
+  let given = 0
+
+  /** Each address is looked up once. One after the other, so that nothing is in memory that will not be given. */
+  async function resolve(address: string): Promise<ReferenceResolution> {
+    const known = found.get(address) ?? (await resolveReference(address, call))
+    found.set(address, known)
+    if (!known.ok) return known
+    given += contentSize(known.content)
+    return given > maxBoundBytes ? { ok: false, path: known.path, problem: 'refs_too_large' } : known
+  }
+
+  async function bind(value: unknown, at: readonly string[]): Promise<unknown> {
+    const address = acceptsReferences(tool.id, at) ? parseReference(value) : undefined
+    if (address !== undefined) return bindOne(address, at)
+    if (Array.isArray(value)) {
+      const items: unknown[] = []
+      for (const [index, item] of value.entries()) items.push(await bind(item, [...at, String(index)]))
+      return items
+    }
+    if (!isObject(value)) return value
+    const entries: [string, unknown][] = []
+    for (const [key, inner] of Object.entries(value)) entries.push([key, await bind(inner, [...at, key])])
+    return Object.fromEntries(entries)
+  }
+
+  async function bindOne(address: string, at: readonly string[]): Promise<unknown> {
+    const param = at.join('.')
+    const first = !found.has(address)
+    const bound = await resolve(address)
+    const problem = bound.ok ? misplacedProblem(bound.content, at, tool.id) : bound.problem
+    if (!bound.ok || problem !== undefined) {
+      const near = problem === 'ref_not_visible' ? findSimilarPath(address, call.timeline) : undefined
+      unbound.push({ code: problem as ReferenceProblem, param, ref: bound.path, ...(near !== undefined && { suggested_ref: near }) })
+      return undefined
+    }
+    if (first && bound.shorthand) notices.push(normalizedWarning(`ref:${address}`, `ref:${bound.path}`))
+    if (first && bound.missing.length > 0) notices.push(missingSourcesWarning(bound.missing))
+    return toParamValue(bound.content, at.length === 1 ? typeOf(tool, param) : 'any')
+  }
+
+  return { bind, notices, refusal: () => (unbound.length === 0 ? undefined : notVisibleViolation(tool.id, unbound)) }
+}
+
+/** Tools of the runtime take addresses as addresses; only what they write may be a reference. */
+const acceptsReferences = (toolId: string, at: readonly string[]) =>
+  !toolId.startsWith('react.') || at[0] === 'content' || at[0] === 'patch'
+
+function misplacedProblem(content: ReferenceContent, at: readonly string[], toolId: string): ReferenceProblem | undefined {
+  if (at[0] === 'sources_list' && content.kind !== 'rows') return 'sources_list_requires_so_ref'
+  const rendered = toolId.startsWith('rendering_tools.write_') && at[0] === 'content'
+  return rendered && content.kind !== 'text' ? 'renderer_content_ref_not_text' : undefined
+}
+
+const typeOf = (tool: Tool, name: string): ParameterType => tool.parameters.find((parameter) => parameter.name === name)?.type ?? 'any'
+
+/** JSON is given as a value, unless the parameter wants text. */
+function toParamValue(content: ReferenceContent, type: ParameterType): unknown {
+  if (content.kind === 'rows') return type === 'string' ? JSON.stringify(content.rows) : content.rows
+  if (content.kind === 'bytes') return content.bytes
+  return content.json && type !== 'string' ? parseJson(content.text) : content.text
+}
+
+/** Something visible of the same name: often only the turn is wrong. */
+function findSimilarPath(address: string, timeline: Timeline): string | undefined {
+  const name = address.split('/').at(-1) ?? ''
+  if (name === '' || !address.includes('/')) return undefined
+  for (const [path, positions] of blockIndex(timeline.buffer).byArtifact) {
+    if (path.endsWith(`/${name}`) && (positions[0] ?? timeline.size) < timeline.size) return `ref:${path}`
+  }
+  return undefined
+}
+
+const advice: { readonly [P in ReferenceProblem]: string } = {
+  ref_not_visible: 'is not visible now: bring it back with react.read, then call again',
+  ref_internal_not_visible: 'is internal: write its content again as an external artifact and refer to that',
+  fi_ref_not_materialized: 'is not in the workspace: react.pull it first, then call again',
+  refs_too_large: 'makes it more than 32 MiB that the call refers to: refer to less at once',
+  ref_file_unsafe: 'is a link, a special file or too large: refer to a regular file',
+  sources_list_requires_so_ref: 'is no source: give ref:so:sources_pool[…]',
+  renderer_content_ref_not_text: 'is not text: the content of a document must be',
+}
+
+const maxListed = 20
+
+function notVisibleViolation(toolId: string, all: readonly UnboundReference[]): Notice {
+  const unbound = all.slice(0, maxListed)
+  const told = unbound.map(
+    ({ param, ref, code, suggested_ref }) => `${param}: ${ref} ${advice[code]}${suggested_ref ? ` (did you mean ${suggested_ref}?)` : ''}`,
+  )
+  return violation('param_ref_not_visible', {
+    what: `The call of "${toolId}" refers to what it cannot have. ${told.join('; ')}${all.length > maxListed ? `; and ${all.length - maxListed} more` : ''}.`,
+    next: 'Send the call again with references that can be bound, or with the content itself.',
+    extra: { tool_id: toolId, violations: unbound },
+  })
+}
+
+const normalizedWarning = (original: string, path: string): Notice =>
+  warning('ref_path_normalized', `${original} was read as ${path}. Use the logical path.`, { original, normalized: path })
+
+const missingSourcesWarning = (sids: readonly number[]): Notice => ({
+  code: 'tool_call_warning.missing_sources',
+  message: `No source has the number ${sids.join(', ')}; the call went ahead without.`,
+  missing_sids: sids,
+})

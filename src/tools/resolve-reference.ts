@@ -1,0 +1,115 @@
+import { type Block, isHidden, readDigest } from '../core/block/index.ts'
+import { Failure } from '../core/failure.ts'
+import { parseJson } from '../core/json.ts'
+import { filePath } from '../core/path/build.ts'
+import { canonicalPath, type LogicalPath, parsePath } from '../core/path/logical.ts'
+import { toLogical, toPhysical } from '../core/path/physical.ts'
+import { selectSources } from '../core/sources/select.ts'
+import type { SourceRow } from '../core/sources/source.ts'
+import { findArtifact, hasWholeContent } from '../core/timeline/artifacts.ts'
+import { blocksAtPath, digestBlocksOf, type Timeline } from '../core/timeline/timeline.ts'
+import { knownTurns } from '../core/timeline/turns.ts'
+import { decodeText } from './decode.ts'
+import { isTextMime, mimeOf } from './mime.ts'
+import type { Call } from './tool.ts'
+
+/** Why a reference cannot be bound. */
+export type ReferenceProblem =
+  | 'ref_not_visible'
+  | 'ref_internal_not_visible'
+  | 'fi_ref_not_materialized'
+  | 'ref_file_unsafe'
+  | 'refs_too_large'
+  | 'sources_list_requires_so_ref'
+  | 'renderer_content_ref_not_text'
+
+export type ReferenceResolution =
+  | {
+      readonly ok: true
+      readonly path: string
+      readonly content: ReferenceContent
+      readonly shorthand: boolean
+      readonly missing: readonly number[]
+    }
+  | { readonly ok: false; readonly path: string; readonly problem: ReferenceProblem }
+
+export type ReferenceContent =
+  | { readonly kind: 'text'; readonly text: string; readonly json: boolean }
+  | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
+  | { readonly kind: 'rows'; readonly rows: readonly SourceRow[] }
+
+const maxFileBytes = 10 * 1024 * 1024
+
+/** What it takes in memory, about. */
+export function contentSize(content: ReferenceContent): number {
+  if (content.kind === 'bytes') return content.bytes.length
+  if (content.kind === 'text') return content.text.length
+  return content.rows.reduce((sum, { text = '', content: page = '' }) => sum + text.length + page.length, 0)
+}
+
+/** What an address of the model leads to, if it can see it now. */
+export async function resolveReference(address: string, call: Call): Promise<ReferenceResolution> {
+  const { path, shorthand } = normalizeAddress(address, call)
+  const parsed = path === undefined ? undefined : parsePath(path)
+  if (path === undefined || parsed === undefined || isOtherConversation(parsed)) return unresolved(address, 'ref_not_visible')
+  if (parsed.space === 'so') {
+    const { rows, missing } = selectSources(call.timeline.sources, parsed.sids)
+    return rows.length === 0 ? unresolved(path, 'ref_not_visible') : { ok: true, path, content: { kind: 'rows', rows }, shorthand, missing }
+  }
+  if (!isVisible(call.timeline, path)) return unresolved(path, 'ref_not_visible')
+  if (isInternal(call.timeline, path)) return unresolved(path, 'ref_internal_not_visible')
+  const content = parsed.space === 'fi' && parsed.kind === 'file' ? await fileAt(path, call) : textAt(call.timeline, path)
+  return typeof content === 'string' ? unresolved(path, content) : { ok: true, path, content, shorthand, missing: [] }
+}
+
+const isOtherConversation = (path: LogicalPath) => 'conversation' in path && path.conversation !== undefined
+
+const unresolved = (path: string, problem: ReferenceProblem): ReferenceResolution => ({ ok: false, path, problem })
+
+/** A bare `files/x` means this turn's; a physical path its logical twin. */
+function normalizeAddress(
+  address: string,
+  { timeline, origin: place }: Call,
+): { readonly path: string | undefined; readonly shorthand: boolean } {
+  const bare = /^(files|outputs|attachments)\/(.+)$/s.exec(address)
+  if (bare)
+    return { path: canonicalPath(filePath(place.turnId, bare[1] as 'files' | 'outputs' | 'attachments', bare[2] ?? '')), shorthand: true }
+  const turns = new Set(knownTurns(timeline)).add(place.turnId)
+  return { path: canonicalPath(address) ?? toLogical(address, turns), shorthand: false }
+}
+
+const isVisible = (timeline: Timeline, path: string): boolean =>
+  [...blocksAtPath(timeline, path), ...digestBlocksOf(timeline, path)].some((block) => !isHidden(block))
+
+function isInternal(timeline: Timeline, path: string): boolean {
+  const artifact = findArtifact(timeline, path)
+  return artifact?.metadata.visibility === 'internal' || blocksAtPath(timeline, path).at(-1)?.type === 'react.note'
+}
+
+/** The file as it lies there now: what the timeline shows of it may be a preview. */
+async function fileAt(path: string, call: Call): Promise<ReferenceContent | ReferenceProblem> {
+  const physical = toPhysical(path)
+  if (physical === undefined) return 'ref_not_visible'
+  try {
+    const bytes = await (await call.workspace()).files.read(physical, { maxBytes: maxFileBytes })
+    return bytes === undefined ? 'fi_ref_not_materialized' : fileContent(bytes, physical)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'workspace.missing') return 'fi_ref_not_materialized'
+    if (error instanceof Failure && error.code === 'file.unsafe') return 'ref_file_unsafe'
+    throw error
+  }
+}
+
+function fileContent(bytes: Uint8Array, name: string): ReferenceContent {
+  const mime = mimeOf(name)
+  const text = isTextMime(mime) || mime === 'application/octet-stream' ? decodeText(bytes) : undefined
+  return text === undefined ? { kind: 'bytes', bytes } : { kind: 'text', text, json: mime === 'application/json' }
+}
+
+function textAt(timeline: Timeline, path: string): ReferenceContent | ReferenceProblem {
+  const block = blocksAtPath(timeline, path).findLast(
+    (each: Block) => !isHidden(each) && each.text !== undefined && hasWholeContent(each) && !readDigest(each),
+  )
+  if (block?.text === undefined) return 'ref_not_visible'
+  return { kind: 'text', text: block.text, json: block.mime === 'application/json' && parseJson(block.text) !== undefined }
+}

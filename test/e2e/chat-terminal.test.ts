@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openPseudoTerminal, type PseudoTerminal } from '../support/pseudo-terminal.ts'
+
+/** What the model says, one reply per question. */
+const configuration = `
+import { answers, scriptedModel } from '${resolve('src/testing/scripted-model.ts')}'
+const unfinished = (text) => ({ text: answers(text).replace('</channel:answer>', ''), chunks: 7, delayMs: 1, stall: true })
+const replies = {
+  first: [
+    { text: answers('The first answer, word by word.', { thinking: 'Let me think.' }), chunks: 5, delayMs: 1 },
+    unfinished('Heading for the wrong place'),
+    unfinished('Heading for the right place'),
+    answers('Still here.'),
+  ],
+  later: [answers('Back again.'), answers('Back again.')],
+}
+export default { data: 'data', model: scriptedModel(replies[process.env.STORY]) }
+`
+
+let folder: string
+const terminals: PseudoTerminal[] = []
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'daybook-terminal-'))
+  writeFileSync(join(folder, 'daybook.config.ts'), configuration)
+})
+afterEach(async () => {
+  for (const terminal of terminals.splice(0)) {
+    terminal.kill()
+    await terminal.exitCode
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function chat(story: string, ...args: readonly string[]): PseudoTerminal {
+  const words = [process.execPath, resolve('bin/daybook.js'), 'chat', ...args].map((word) => `'${word}'`).join(' ')
+  const terminal = openPseudoTerminal(words, { folder, environment: { PATH: process.env.PATH, STORY: story } })
+  terminals.push(terminal)
+  return terminal
+}
+
+const enter = '\r'
+const controlC = '\x03'
+const controlD = '\x04'
+
+it('is typed in, streams, is steered, is stopped, and is resumed, in a real terminal', async () => {
+  const first = chat('first', '--conversation', 'c1')
+  await first.until('c1 · /help')
+  await first.until('› ')
+  first.press('hello there')
+  await first.until('hello there') // echoed: this is a terminal
+  first.press(enter)
+  await first.until('Let me think.')
+  await first.until('The first answer, word by word.')
+
+  await first.until('› ')
+  first.press(`go somewhere${enter}`)
+  await first.until('Heading for the wrong place')
+  first.press('/steer the right')
+  await first.until('› /steer the right')
+  first.press(` place${enter}`)
+  await first.until('> the right place')
+  await first.until('Heading for the right place')
+
+  first.press(controlC)
+  await first.until('stopping; Ctrl-C again leaves')
+  await first.until('› ')
+  first.press(`still there?${enter}`)
+  await first.until('Still here.')
+  await first.until('› ')
+  first.press(controlC)
+  await first.until('Ctrl-C again leaves')
+  first.press(controlC)
+  await first.until('to go on: daybook chat --conversation c1')
+  expect(await first.exitCode).toBe(0)
+  expect(first.raw).toContain('\x1b[2m') // thoughts are shaded where somebody sees it
+
+  const again = chat('later', '--continue')
+  await again.until('> hello there')
+  await again.until('The first answer, word by word.')
+  await again.until('> still there?')
+  await again.until('Still here.')
+  await again.until('› ')
+  again.press(`and now?${enter}`)
+  await again.until('Back again.')
+  await again.until('› ')
+  again.press(`/new${enter}`)
+  await again.until('to go on: daybook chat --conversation c1')
+  await again.until(/c_[0-9a-f]{12} · \/help/)
+  await again.until('› ')
+  again.press(`/files${enter}`)
+  await again.until('no files yet')
+  await again.until('› ')
+  again.press(controlD)
+  await again.until('to go on: daybook chat --conversation c_')
+  expect(await again.exitCode).toBe(0)
+}, 90_000)
+
+it('leaves a turn open when it is left in the middle, and says so to whoever comes back', async () => {
+  const first = chat('first', '--conversation', 'c1')
+  await first.until('› ')
+  first.press(`hello${enter}`)
+  await first.until('The first answer, word by word.')
+  await first.until('› ')
+  first.press(`go somewhere${enter}`)
+  await first.until('Heading for the wrong place')
+  first.press(controlD)
+  expect(await first.exitCode).toBe(0)
+  const again = chat('later', '--conversation', 'c1')
+  await again.until('> go somewhere')
+  await again.until('the last turn is not finished')
+  await again.until('› ')
+  again.press(`go on${enter}`)
+  await again.until('Back again.')
+  again.press(controlD)
+  expect(await again.exitCode).toBe(0)
+}, 90_000)

@@ -1,0 +1,91 @@
+import { HttpAgent } from '@ag-ui/client'
+import { DefaultChatTransport } from 'ai'
+import { afterEach, expect, it } from 'vitest'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createSystemClock } from '../../src/adapters/clock/system.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { createClient } from '../../src/client/client.ts'
+import { answers } from '../../src/testing/scripted-model.ts'
+import { hostingOn } from '../support/hosting.ts'
+import { faultsIn, operationsIn } from '../support/openapi.ts'
+import { answered, closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
+
+afterEach(closeServers)
+
+it('the document is one that a generator of clients can work with', async () => {
+  const { client } = await openServer()
+  expect(faultsIn(await client.openapi())).toEqual([])
+})
+
+it('a document that is not is found out', () => {
+  const broken = {
+    openapi: '3.1.0',
+    info: { title: 'x', version: '1' },
+    paths: {
+      '/a/{id}': {
+        get: { summary: 's', responses: { 200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/A' } } } } } },
+      },
+    },
+  }
+  expect(faultsIn(broken)).toEqual([
+    'GET /a/{id}: names id in its path and  as parameters',
+    'GET /a/{id}: 200 is not described',
+    '#/components/schemas/A leads nowhere',
+  ])
+})
+
+it('every route of the document is gone through by a client', async () => {
+  const clock = createSystemClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const replies = Array.from({ length: 4 }, (_, index) => answers(`Answer ${index}.`))
+  const { agent, server } = await openServer({ replies, store, hosting: hostingOn(store.blobs).hosting })
+  const asked: { readonly method: string; readonly path: string }[] = []
+  const recording: typeof fetch = (input, init) => {
+    const { method, url } = new Request(input, init)
+    asked.push({ method, path: new URL(url).pathname })
+    return fetch(input, init)
+  }
+  const client = createClient({ baseUrl: server.url, fetch: recording })
+  const rest = () => expect.poll(() => [...agent.running]).toEqual([])
+
+  await client.conversations.create({ id: 'c1', title: 'First' })
+  await client.submit('c1', { text: 'hello', files: [{ name: 'a.txt', content: new Blob(['abc']) }] })
+  const view = await viewWhen(client, 'c1', answered)
+  await rest()
+  const turnId = view.turns[0]?.id ?? ''
+  const { files } = await client.files('c1')
+  expect(await (await client.resource(files[0]?.rn ?? '')).text()).toBe('abc')
+  await client.feedback('c1', { turn_id: turnId, reaction: 'ok' })
+  await client.stop('c1')
+  await Promise.all([client.timeline('c1'), client.turnLog('c1', turnId), client.sources('c1')])
+  await Promise.all([client.prompt('c1', turnId, 0), client.ledger('c1')])
+  await client.conversations.change('c1', { title: 'Renamed' })
+  await client.conversations.fork('c1', { id: 'c2' })
+  await client.conversations.import(await client.conversations.export('c1'), 'c3')
+  await client.conversations.list()
+  await client.conversations.get('c3')
+  await client.conversations.delete('c3')
+  await Promise.all([client.health(), client.ready(), client.metrics()])
+
+  const agUi = new HttpAgent({ url: `${server.url}/v1/conversations/c1/ag-ui`, threadId: 'c1', fetch: recording })
+  agUi.addMessage({ id: 'm1', role: 'user', content: 'hello' })
+  await agUi.runAgent()
+  await rest()
+  const transport = new DefaultChatTransport({ api: `${server.url}/v1/conversations/c1/ui-message`, fetch: recording })
+  const stream = await transport.sendMessages({
+    trigger: 'submit-message',
+    chatId: 'c1',
+    messageId: undefined,
+    messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hello' }] }],
+    abortSignal: undefined,
+  })
+  for await (const _ of stream);
+
+  const shape = (path: string) => new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
+  const operations = operationsIn(await client.openapi())
+  expect(operations.length).toBeGreaterThan(20)
+  const untouched = operations.filter(({ method, path }) => !asked.some((each) => each.method === method && shape(path).test(each.path)))
+  expect(untouched.map(({ method, path }) => `${method} ${path}`)).toEqual([])
+  const unknown = asked.filter(({ method, path }) => !operations.some((each) => each.method === method && shape(each.path).test(path)))
+  expect(unknown.filter(({ path }) => path !== '/v1/openapi.json')).toEqual([])
+})

@@ -1,0 +1,76 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pdf } from '../support/sample-files/pdf.ts'
+
+const run = promisify(execFile)
+
+/** The Node that runs this test comes first, as it would for a newcomer who has installed it. */
+const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, HOME: process.env.HOME }
+
+describe('the package, installed from its tarball into an empty folder', () => {
+  const root = mkdtempSync(join(tmpdir(), 'daybook-package-'))
+  const home = join(root, 'home')
+  const bin = join(home, 'node_modules', '.bin', 'daybook')
+  const daybook = (...args: readonly string[]) => run(bin, args, { cwd: home, env: environment })
+
+  beforeAll(async () => {
+    await run('npm', ['pack', '--pack-destination', root], { env: environment })
+    const [tarball = ''] = readdirSync(root).filter((name) => name.endsWith('.tgz'))
+    mkdirSync(home)
+    const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=dev']
+    await run('npm', ['install', ...quiet, join(root, tarball)], { cwd: home, env: environment })
+    writeFileSync(join(home, 'report.pdf'), pdf(['Costs were 7 in March.', 'And 8 in April.']))
+    writeFileSync(join(home, 'daybook.config.js'), 'export default { budget: { rounds: 10 } }')
+  }, 600_000)
+  afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+  it('answers a question about a PDF, and has read it', async () => {
+    const { stdout, stderr } = await daybook('run', 'What were the costs in March?', '--attach', 'report.pdf', '--conversation', 'c1')
+    expect(stdout).toContain('Costs were 7 in March')
+    expect(stderr).toBe('')
+    expect((await daybook('export', 'c1')).stdout).toMatch(/"page_count": ?2/)
+  }, 60_000)
+
+  it('serves its page, and ends in order when it is told to', async () => {
+    const server = spawn(bin, ['serve', '--port', '0'], { cwd: home, env: environment, stdio: ['ignore', 'pipe', 'ignore'] })
+    const ended = new Promise<number | null>((resolve) => server.once('close', resolve))
+    try {
+      let url = ''
+      for await (const line of createInterface({ input: server.stdout })) {
+        url = /http:\S+/.exec(line)?.[0] ?? ''
+        if (url !== '') break
+      }
+      expect(await (await fetch(url)).text()).toContain('<title>Daybook</title>')
+      server.kill('SIGTERM')
+      expect(await ended).toBe(0)
+    } finally {
+      server.kill('SIGKILL')
+    }
+  }, 60_000)
+
+  it('says in one line that a Node is too old', async () => {
+    const older = olderNodes()
+    const pretended = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.1.0' } })"
+    const tries = [[process.execPath, '--import', `data:text/javascript,${encodeURIComponent(pretended)}`], ...older.map((node) => [node])]
+    for (const [node = '', ...flags] of tries) {
+      const failure = await run(node, [...flags, bin, 'list'], { cwd: home }).catch((error: unknown) => error)
+      expect(failure).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^daybook needs Node 24 or newer; this is v[^\n]+\n$/),
+      })
+    }
+  }, 60_000)
+})
+
+/** Every Node of this machine that is too old, if there is one. */
+function olderNodes(): readonly string[] {
+  const places = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'))
+  const major = (node: string) => Number(execFileSync(node, ['--version'], { encoding: 'utf8' }).slice(1).split('.')[0])
+  return places.filter((node) => existsSync(node) && major(node) < 24)
+}

@@ -1,0 +1,96 @@
+import { get, type IncomingMessage } from 'node:http'
+import { afterEach, describe, expect, it } from 'vitest'
+import { serverSentEvents } from '../../src/client/server-sent-events.ts'
+import type { NativeFrame } from '../../src/core/api/event.ts'
+import { answers } from '../../src/testing/scripted-model.ts'
+import { sendBytes } from '../support/hostile/send.ts'
+import { closeServers, openServer } from '../support/server-fixture.ts'
+
+const responses: IncomingMessage[] = []
+afterEach(async () => {
+  for (const response of responses.splice(0)) response.destroy()
+  await closeServers()
+})
+
+/** A client that has a connection and reads nothing from it until it is told to. */
+async function sleeper(url: string, path: string) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => void get(`${url}${path}`, resolve).once('error', reject))
+  responses.push(response)
+  return {
+    /** Everything that comes, until it is the last. */
+    async read(isLast: (frame: NativeFrame) => boolean): Promise<readonly NativeFrame[]> {
+      const frames: NativeFrame[] = []
+      for await (const { data } of serverSentEvents(response)) {
+        const frame = JSON.parse(data) as NativeFrame
+        frames.push(frame)
+        if (isLast(frame)) break
+      }
+      return frames
+    },
+  }
+}
+
+const events = '/v1/conversations/c1/events?as=native'
+
+describe('a client that does not read', () => {
+  it('finds an answer in fewer, larger pieces, and nothing of it is missing', async () => {
+    const text = 'All work and no play makes a long story. '.repeat(500_000)
+    const { agent, client, server } = await openServer({ replies: [{ text: answers(text), chunks: 1_000 }] })
+    await client.conversations.create({ id: 'c1', title: 'Long' })
+    const slow = await sleeper(server.url, events)
+    await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)
+    await client.submit('c1', { text: 'Tell me.' })
+    await expect.poll(() => [...agent.running], { timeout: 30_000 }).toEqual([])
+    const frames = await slow.read((frame) => frame.type === 'entry' && frame.change.type === 'turn.closed')
+    const pieces = frames.flatMap((frame) => (frame.type === 'lane.delta' && frame.delta.marker === 'answer' ? [frame.delta.text] : []))
+    expect(pieces.length).toBeLessThan(text.length / 1_000 / 2)
+    expect(pieces.join('').length).toBe(text.length)
+    expect(pieces.join('') === text).toBe(true)
+  }, 60_000)
+
+  it('is told to start over when too much has happened, and can', async () => {
+    const { agent, client, server } = await openServer()
+    await client.conversations.create({ id: 'c1' })
+    const slow = await sleeper(server.url, events)
+    await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)
+    const renamed = 1_800
+    for (let index = 0; index < renamed; index++) await agent.archive.rename('c1', `${index} ${'x'.repeat(20_000)}`)
+    const frames = await slow.read((frame) => frame.type === 'resync')
+    const seqs = frames.flatMap((frame) => (frame.type === 'entry' ? [frame.seq] : []))
+    expect(frames.at(-1)).toEqual({ type: 'resync' })
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1))
+    expect(seqs.length).toBeLessThan(renamed)
+    const again = await sleeper(server.url, `${events}&after=${seqs.length}`)
+    const rest = await again.read((frame) => frame.type === 'entry' && frame.seq === renamed)
+    expect(rest.flatMap((frame) => (frame.type === 'entry' ? [frame.seq] : []))).toEqual(
+      Array.from({ length: renamed - seqs.length }, (_, index) => seqs.length + 1 + index),
+    )
+  }, 60_000)
+})
+
+it('a request that arrives a letter at a time is not waited for', async () => {
+  const { server } = await openServer({ server: { headersMs: 100 } })
+  const answer = await sendBytes(server.url, 'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ')
+  expect([answer.status, answer.contentType]).toEqual([408, 'application/problem+json'])
+  expect(JSON.parse(answer.body)).toMatchObject({ code: 'request.too_slow' })
+})
+
+it('who only asks for the head of a stream does not follow it', async () => {
+  const { client, server } = await openServer()
+  await client.conversations.create({ id: 'c1' })
+  const { status } = await fetch(`${server.url}${events}`, { method: 'HEAD' })
+  expect(status).toBe(200)
+  await expect.poll(async () => (await client.metrics()).match(/^daybook_followers \d+$/m)?.[0]).toBe('daybook_followers 0')
+})
+
+it('who leaves is no longer a follower', async () => {
+  const { client, server } = await openServer()
+  await client.conversations.create({ id: 'c1' })
+  const followers = async () => (await client.metrics()).match(/^daybook_followers \d+$/m)?.[0]
+  const leave = new AbortController()
+  const response = await fetch(`${server.url}${events}`, { signal: leave.signal })
+  expect(await followers()).toBe('daybook_followers 1')
+  leave.abort()
+  await response.text().catch(() => {})
+  await expect.poll(followers).toBe('daybook_followers 0')
+})

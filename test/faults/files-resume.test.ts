@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
+import { localScope } from '../../src/core/scope.ts'
+import { blocksOfChange } from '../../src/core/timeline/change.ts'
+import { LEASE_MS } from '../../src/ports/store.ts'
+import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { createHarness } from '../../src/testing/harness.ts'
+import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Break, breakingStore } from '../support/crash/breaking-store.ts'
+import { hostingOn } from '../support/hosting.ts'
+
+const write = (content: string) => calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
+const patch = (text: string) => calls('react.patch', { path: 'files/app/a.md', channel: 'canvas', patch: text, kind: 'file' })
+
+/** A turn whose process dies at an entry, and what the next one makes of it. Both use the same disk. */
+async function dieAndTakeUp(replies: readonly Reply[], at: { readonly append: number; readonly side: Break }) {
+  const clock = createFixedClock()
+  const blobs = createMemoryBlobs()
+  const store = createMemoryStore({ blobs, clock })
+  const { hosting, hosted } = hostingOn(blobs)
+  const workspaces = createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
+  const dying = createHarness({ replies, clock, workspaces, hosting, store: breakingStore(store, at) })
+  const survived = await dying.say('Go.').then(
+    () => true,
+    () => false,
+  )
+  const used = replies.length - dying.model.left
+  const heard = (await dying.journal()).filter((change) => change.type === 'response.received' && change.role === undefined).length
+  clock.advance(LEASE_MS + 1)
+  const next = createHarness({ replies: replies.slice(Math.min(used, heard)), clock, workspaces, hosting, store })
+  await next.agent.recover()
+  const journal = await next.journal()
+  const blocks = journal.flatMap(blocksOfChange)
+  const turnId = blocks[0]?.turn_id ?? ''
+  const files = turnId === '' ? {} : await contentsBelow(await workspaces.open(localScope, 'c1'), `${turnId}/files`)
+  return { survived, entered: journal.length > 0, blocks, files, hosted, open: (await next.timeline()).openTurn, left: next.model.left }
+}
+
+async function atEveryEntry(replies: readonly Reply[], check: (end: Awaited<ReturnType<typeof dieAndTakeUp>>) => void) {
+  let deaths = 0
+  for (const side of ['before', 'behind'] as const) {
+    for (let append = 1; ; append++) {
+      const end = await dieAndTakeUp(replies, { append, side })
+      if (end.survived) break
+      if (!end.entered) continue
+      deaths++
+      expect([side, append, end.open, end.left]).toEqual([side, append, undefined, 0])
+      check(end)
+    }
+  }
+  expect(deaths).toBeGreaterThan(5)
+}
+
+describe('a process that dies between a file and its entry', () => {
+  it('writes the same file again, which does no harm: one artifact, and it is not said to be edited', async () => {
+    await atEveryEntry([write('one\n'), answers('Done.')], ({ files, blocks, hosted }) => {
+      expect(files).toEqual({ 'app/a.md': 'one\n' })
+      const digests = blocks.filter(({ text }) => text?.startsWith('{"artifact_path"'))
+      expect(digests.map(({ text }) => (JSON.parse(text ?? '') as { edited: boolean }).edited)).toEqual([false])
+      expect(new Set(hosted.map(({ physicalPath }) => physicalPath)).size).toBe(1) // the same key
+      expect(blocks.filter(({ type }) => type === 'react.workspace.publish')).toHaveLength(1)
+    })
+  })
+
+  it('never patches twice: the agent is told that nobody knows, and the file is the old or the new one', async () => {
+    const unknown: string[] = []
+    await atEveryEntry([write('one\n'), patch('@@ -1 +1,2 @@\n one\n+two\n'), answers('Done.')], ({ files, blocks }) => {
+      expect(['one\n', 'one\ntwo\n']).toContain(files['app/a.md'])
+      const results = blocks.filter(({ type, path }) => type === 'react.tool.result' && path?.startsWith('tc:'))
+      unknown.push(...results.flatMap(({ text }) => (text?.includes('outcome_unknown') ? [files['app/a.md'] ?? ''] : [])))
+    })
+    expect(unknown.length).toBeGreaterThan(0)
+  })
+})

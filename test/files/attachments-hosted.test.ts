@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
+import { createHosting } from '../../src/adapters/hosting/hosting.ts'
+import { createMemoryObjects } from '../../src/adapters/hosting/memory-objects.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
+import type { BlobRef } from '../../src/core/block/index.ts'
+import { Failure } from '../../src/core/failure.ts'
+import { conversationKey, localScope } from '../../src/core/scope.ts'
+import { blocksOf } from '../../src/core/timeline/timeline.ts'
+import type { Hosting, NewFile } from '../../src/ports/hosting.ts'
+import type { Workspaces } from '../../src/ports/workspace.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { refusalOf, stageWith, text } from '../support/message-fixture.ts'
+import { png } from '../support/sample-files/images.ts'
+import { paused } from '../support/scenario-tools.ts'
+import { sayThen, toolStarted } from '../support/watch-turn.ts'
+
+describe('files that are hosted', () => {
+  /** A port of its own: what is asked of it is written down, and it can be told to fail at one file. */
+  function hosting(failsAt?: string) {
+    const hosted: NewFile[] = []
+    const forgotten: string[] = []
+    const port: Hosting = {
+      async host(file) {
+        if (failsAt !== undefined && file.physicalPath.endsWith(failsAt)) throw new Failure('hosting.failed', 'the bucket is gone')
+        hosted.push(file)
+        const name = `secret-handle/${file.physicalPath}`
+        return { key: name, hosted_uri: `file:${name}`, rn: `ef:${name}`, blob: file.content as BlobRef }
+      },
+      resolve: async () => undefined,
+      read: async () => new Uint8Array(),
+      remove: async (_owner, _conversation, turnId) => void forgotten.push(turnId ?? ''),
+    }
+    return { port, hosted, forgotten }
+  }
+
+  it('have their handles in the meta of their block, and nowhere else', async () => {
+    const { port, hosted } = hosting()
+    const stage = stageWith({ hosting: port, conversation: conversationKey({ tenant: 't', project: 'p', user: 'u' }, 'chat') })
+    await stage.send('See.', [{ name: 'a.png', content: png() }, text('b.txt')])
+    const blocks = blocksOf(await stage.timeline())
+    const turnId = blocks[0]?.turn_id ?? ''
+    expect(hosted).toMatchObject([
+      { owner: { tenant: 't', project: 'p', user: 'u' }, conversation: 'chat', turnId, stage: 'attachment', mime: 'image/png' },
+      { physicalPath: `${turnId}/attachments/b.txt`, mime: 'text/plain' },
+    ])
+    const handles = blocks.filter(({ meta }) => meta?.key !== undefined)
+    expect(handles.map(({ type, meta }) => [type, meta?.filename, meta?.key])).toEqual([
+      ['user.attachment', 'a.png', `secret-handle/${turnId}/attachments/a.png`],
+      ['user.attachment.meta', 'b.txt', `secret-handle/${turnId}/attachments/b.txt`],
+    ])
+    expect(JSON.stringify(blocks.map(({ meta: _, ...shown }) => shown))).not.toContain('secret-handle')
+    expect(JSON.stringify(stage.model.requests)).not.toContain('secret-handle')
+  })
+
+  it('can be had by their owner, and by nobody else', async () => {
+    const blobs = createMemoryBlobs()
+    const hosting = createHosting({ objects: createMemoryObjects(), blobs })
+    const clock = createFixedClock()
+    const stage = stageWith({ hosting, clock, store: createMemoryStore({ blobs, clock }) })
+    await stage.send('See.', [{ name: 'a.png', content: png() }])
+    const { rn = '' } = blocksOf(await stage.timeline()).find(({ type }) => type === 'user.attachment')?.meta ?? {}
+    const file = await hosting.resolve(rn, localScope)
+    if (!file) throw new Error('the owner has the handle')
+    expect(file).toMatchObject({ filename: 'a.png', mime: 'image/png' })
+    expect(Buffer.from(await hosting.read(file))).toEqual(png())
+    expect(await hosting.resolve(rn, { ...localScope, user: 'somebody else' })).toBe(undefined)
+  })
+
+  it('are all hosted, or the message is refused and no handle stays', async () => {
+    const { port, forgotten } = hosting('b.txt')
+    const stage = stageWith({ hosting: port })
+    expect(await refusalOf(stage.send('See.', [text('a.txt'), text('b.txt')]))).toMatchObject([{ name: 'b.txt', reason: 'store_error' }])
+    expect(forgotten).toHaveLength(1)
+    expect(stage.names.size).toBe(0)
+    expect(await stage.journal()).toEqual([])
+    await refusalOf(stage.agent.submit(stage.conversation, 'See.', { attachments: [text('b.txt')] }))
+    expect([stage.names.size, forgotten.length]).toEqual([0, 2])
+  })
+
+  it('but one that came while the turn ran was accepted before: it stays without its handle, and the owner is told', async () => {
+    const { port, forgotten } = hosting('b.txt')
+    const work = paused()
+    const problems: string[] = []
+    const stage = stageWith({
+      hosting: port,
+      tools: [work.tool],
+      replies: [calls('paused.work'), answers('Seen.')],
+      onProblem: ({ where }) => void problems.push(where),
+    })
+    await sayThen(stage, 'Do it.', {
+      when: toolStarted,
+      act: async () => {
+        await stage.agent.followUp(stage.conversation, 'See.', { attachments: [text('a.txt'), text('b.txt')] })
+        work.finish()
+      },
+    })
+    const metas = blocksOf(await stage.timeline()).filter(({ type }) => type === 'user.attachment.meta')
+    expect(metas.map(({ meta }) => [meta?.filename, meta?.key !== undefined, meta?.keeps?.length])).toEqual([
+      ['a.txt', true, 1],
+      ['b.txt', false, 1],
+    ])
+    expect([problems, forgotten]).toEqual([['attachment hosting'], []])
+  })
+})
+
+describe('files that cannot be put where programs look for them', () => {
+  it('cost the turn nothing else: it writes, answers, and its owner is told', async () => {
+    const problems: string[] = []
+    const base = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
+    const workspaces: Workspaces = {
+      ...base,
+      async open(...who) {
+        const workspace = await base.open(...who)
+        const write: typeof workspace.files.write = async (path, ...rest) => {
+          if (path.includes('/attachments/')) throw new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked', path } })
+          return workspace.files.write(path, ...rest)
+        }
+        return { ...workspace, files: { ...workspace.files, write } }
+      },
+    }
+    const replies = [calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' }), answers('Done.')]
+    const stage = stageWith({ workspaces, replies, onProblem: ({ where }) => problems.push(where) })
+    const { exitReason } = await stage.send('See.', [text('b.txt')])
+    expect(exitReason).toBe('complete')
+    expect(new Set(problems)).toEqual(new Set(['attachments']))
+    expect(JSON.stringify(await stage.timeline())).toContain('files/a.md')
+  })
+})

@@ -1,0 +1,254 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createPdfReader } from '../../src/adapters/documents/pdf.ts'
+import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
+import { documentEligibleMimes } from '../../src/core/sources/eligible.ts'
+import { blocksOf } from '../../src/core/timeline/timeline.ts'
+import type { Workspaces } from '../../src/ports/workspace.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts'
+import { answers, calls } from '../../src/testing/scripted-model.ts'
+import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { breakingStore } from '../support/crash/breaking-store.ts'
+import { refusalOf, stageWith, text } from '../support/message-fixture.ts'
+import { accepted } from '../support/sample-files/accepted.ts'
+import { hostile } from '../support/sample-files/hostile.ts'
+import { png } from '../support/sample-files/images.ts'
+import { pdf } from '../support/sample-files/pdf.ts'
+import { office, zip } from '../support/sample-files/zip.ts'
+import { paused } from '../support/scenario-tools.ts'
+import { sayThen, toolStarted } from '../support/watch-turn.ts'
+
+const documents = createPdfReader()
+afterAll(() => documents.close())
+
+describe('a message with a file that is refused', () => {
+  it.each(hostile)('leaves nothing of itself: $what', async ({ upload, reason, finding }) => {
+    const stage = stageWith({ documents })
+    const rejections = await refusalOf(stage.send('See.', [text('good.txt'), upload()]))
+    expect(rejections).toContainEqual(expect.objectContaining({ reason, ...(finding && { finding }) }))
+    expect(stage.names.size).toBe(0)
+    expect((await stage.store.list({})).conversations).toEqual([])
+    expect(stage.model.requests).toEqual([])
+  })
+
+  it('leaves a conversation as it was, and the next message is heard', async () => {
+    const stage = stageWith()
+    await stage.send('See.', [text('a.txt')])
+    const before = await stage.store.exportBundle(stage.conversation)
+    const names = [...stage.names]
+    await refusalOf(stage.send('And this.', [text('b.txt'), text('a.txt'), { name: 'c.png', content: 'x' }]))
+    expect(await stage.store.exportBundle(stage.conversation)).toEqual(before)
+    expect([...stage.names]).toEqual(names)
+    expect(await stage.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
+  })
+
+  it('is refused however it was said', async () => {
+    const stage = stageWith()
+    const bad = { attachments: [text('good.txt'), { name: 'a.png', content: 'x' }] }
+    const { agent, conversation } = stage
+    await refusalOf(agent.submit(conversation, 'See.', bad))
+    await refusalOf(agent.followUp(conversation, 'See.', bad))
+    expect([stage.names.size, (await stage.store.list({})).conversations]).toEqual([0, []])
+    expect(await agent.submit(conversation, 'See.', { attachments: [text('good.txt')] })).toMatchObject({ how: 'turn' })
+    expect(JSON.stringify(await stage.journal())).toContain('good.txt')
+    await agent.close()
+  })
+
+  it('tools 18.107: each is rejected with its own reason, and what earlier messages of that turn brought stays', async () => {
+    const work = paused()
+    const stage = stageWith({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] })
+    const bad: readonly Upload[] = [
+      { name: 'large.png', content: Buffer.concat([png(), Buffer.alloc(6 * 1024 * 1024)]) },
+      { name: 'files.zip', content: zip([{ name: 'a', content: 'a' }]) },
+      { name: 'letter.docm', content: office('docx', [{ name: 'word/vbaProject.bin', content: 'x' }]) },
+      { name: 'run.png', content: '#!/bin/sh\necho hi\n' },
+    ]
+    const said = new Map<string, Rejection>()
+    await sayThen(stage, 'Do it.', {
+      when: toolStarted,
+      act: async () => {
+        await stage.agent.followUp(stage.conversation, 'A good one.', { attachments: [text('first.txt')] })
+        const before = [...stage.names]
+        for (const upload of bad) {
+          const [rejection] = await refusalOf(
+            stage.agent.followUp(stage.conversation, 'And this.', { attachments: [text('with.txt'), upload] }),
+          )
+          if (rejection) said.set(rejection.name, rejection)
+        }
+        expect([...stage.names]).toEqual(before)
+        work.finish()
+      },
+    })
+    expect([...said.values()].map(({ name, reason, finding }) => [name, reason, finding])).toEqual([
+      ['large.png', 'size_limit', undefined],
+      ['files.zip', 'preflight_rejected', 'archive'],
+      ['letter.docm', 'preflight_rejected', 'macros'],
+      ['run.png', 'preflight_rejected', 'type_mismatch'],
+    ])
+    expect(new Set([...said.values()].map(({ message }) => message)).size).toBe(4)
+    const entered = JSON.stringify(await stage.journal())
+    expect(entered).toContain('first.txt')
+    for (const gone of ['with.txt', 'And this.', ...said.keys()]) expect(entered).not.toContain(gone)
+  })
+})
+
+describe('a message with good files', () => {
+  it('is entered with them: a digest for each, and the bytes, which outlive the process and an export', async () => {
+    const stage = stageWith({ documents })
+    const uploads = accepted.map(([upload]) => upload).slice(0, 20)
+    await stage.send('See.', uploads)
+    const blocks = blocksOf(await stage.timeline())
+    const metas = blocks.filter(({ type }) => type === 'user.attachment.meta')
+    const shown = blocks.filter(({ type }) => type === 'user.attachment')
+    expect(metas.map(({ meta }) => meta?.filename)).toEqual(uploads.map(({ name }) => name))
+    expect(shown.map(({ mime }) => mime)).toEqual(metas.map(({ meta }) => meta?.mime).filter((mime) => /^image|pdf$/.test(String(mime))))
+    expect(shown.find(({ mime }) => mime === 'application/pdf')?.meta).toMatchObject({ page_count: 2 })
+    expect(shown[0]?.meta).toMatchObject({ width: 7, height: 3 })
+    const elsewhere = createMemoryBlobs()
+    const copy = createMemoryStore({ blobs: elsewhere, clock: stage.clock })
+    await copy.importBundle(await stage.store.exportBundle(stage.conversation))
+    for (const { content } of uploads) {
+      const { sha256 } = await createMemoryBlobs().put(Buffer.from(content as string))
+      expect(Buffer.from(await elsewhere.get(sha256))).toEqual(Buffer.from(content as string))
+    }
+    await stage.store.delete(stage.conversation)
+    expect(stage.names.size).toBe(0)
+  })
+
+  it('gives a number to what can be cited: pictures, or what the settings say (timeline 11.115)', async () => {
+    const uploads = [
+      { name: 'a.png', content: png() },
+      { name: 'b.pdf', content: pdf(['x']) },
+      text('c.txt'),
+      { name: 'd.xlsx', content: office('xlsx') },
+    ]
+    const rowsWith = async (options: Partial<HarnessOptions>) => {
+      const stage = stageWith(options)
+      await stage.send('See.', uploads)
+      return (await stage.timeline()).sources.rows.map(({ title, source_type, mime }) => [title, source_type, mime])
+    }
+    expect(await rowsWith({})).toEqual([['a.png', 'attachment', 'image/png']])
+    expect(await rowsWith({ settings: { sources: { eligibleMimes: documentEligibleMimes } } })).toEqual([
+      ['a.png', 'attachment', 'image/png'],
+      ['b.pdf', 'attachment', 'application/pdf'],
+      ['c.txt', 'attachment', 'text/plain'],
+    ])
+  })
+
+  it('and so do files that the agent makes', async () => {
+    const titles = async (settings: HarnessOptions['settings']) => {
+      const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
+      const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' })
+      const stage = stageWith({ workspaces, replies: [write, answers('Done.')], ...(settings && { settings }) })
+      await stage.send('Write.', [])
+      return (await stage.timeline()).sources.rows.map(({ title, source_type }) => [title, source_type])
+    }
+    expect(await titles(undefined)).toEqual([])
+    expect(await titles({ sources: { eligibleMimes: documentEligibleMimes } })).toEqual([['a.md', 'file']])
+  })
+
+  it('tells the model what the summariser said', async () => {
+    const stage = stageWith({ attachments: { summarise: async ({ name }) => `all about ${name}` } })
+    await stage.send('See.', [text('a.txt')])
+    expect(JSON.stringify(stage.model.requests[0])).toContain('summary: all about a.txt')
+  })
+
+  it('comes before a message that was sent after it, however long it takes to check', async () => {
+    const scanning = Promise.withResolvers<{ readonly clean: true }>()
+    const stage = stageWith({ attachments: { scan: () => scanning.promise } })
+    const first = stage.send('First.', [text('a.txt')])
+    const second = stage.send('Second.', [])
+    scanning.resolve({ clean: true })
+    await Promise.all([first, second])
+    const said = blocksOf(await stage.timeline()).filter(({ type }) => type === 'user.prompt' || type === 'user.followup')
+    expect(said.map(({ text }) => text)).toEqual(['First.', 'Second.'])
+  })
+
+  it('and one after a message that was refused is not held up', async () => {
+    const stage = stageWith()
+    const refused = refusalOf(stage.send('First.', [{ name: 'a.png', content: 'x' }]))
+    expect(await stage.send('Second.', [])).toMatchObject({ exitReason: 'complete' })
+    await refused
+  })
+})
+
+describe('when it can not be entered', () => {
+  it('its bytes go, but not those that were there before', async () => {
+    const blobs = createMemoryBlobs()
+    const clock = createFixedClock()
+    const whole = createMemoryStore({ blobs, clock })
+    const strange = await blobs.put(Buffer.from('somebody’s'))
+    const stage = stageWith({ clock, store: breakingStore(whole, { append: 1, side: 'before' }) })
+    await expect(stage.send('See.', [text('mine.txt', 'mine'), text('theirs.txt', 'somebody’s')])).rejects.toMatchObject({
+      code: 'store.failed',
+    })
+    const mine = await createMemoryBlobs().put(Buffer.from('mine'))
+    expect([await blobs.has(mine.sha256), await blobs.has(strange.sha256)]).toEqual([false, true])
+  })
+
+  it('a second delivery under a name that is known brings nothing', async () => {
+    const stage = stageWith()
+    await stage.agent.followUp(stage.conversation, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
+    await stage.agent.close()
+    const names = [...stage.names]
+    const next = createHarness({ replies: [answers('Seen.')], store: stage.store, clock: stage.clock })
+    await next.agent.recover()
+    await next.agent.followUp(stage.conversation, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
+    expect([...stage.names]).toEqual(names)
+    expect(names).toHaveLength(1)
+  })
+})
+
+describe('files of a turn', () => {
+  const look = defineTool({
+    id: 'look.around',
+    description: 'Looks at the files.',
+    params: z.object({}),
+    run: async (_, { workspace }) => {
+      const { files } = (await (await workspace()).files.list('')) as { files: readonly { path: string; readOnly: boolean }[] }
+      return files.map(({ path, readOnly }) => `${path.split('/').slice(1).join('/')} ${readOnly}`).join('\n')
+    },
+  })
+
+  function workspaces() {
+    let opened = 0
+    const files = createMemoryFiles()
+    const workspace = { files, scratch: files, runtime: files, startTurn: async () => {}, describe: async () => ({}) }
+    const open = async () => {
+      opened += 1
+      return workspace
+    }
+    return { parts: { implementation: 'custom', open, forget: async () => {} } as unknown as Workspaces, opened: () => opened } // of a workspace only its files are used here
+  }
+
+  it('lie where programs look for them, from the first look on, also those that came later', async () => {
+    const { parts } = workspaces()
+    const work = paused()
+    const replies = [calls('look.around'), calls('paused.work'), calls('look.around'), answers('Seen.')]
+    const stage = stageWith({ workspaces: parts, tools: [look, work.tool], replies })
+    const turn = stage.agent.run({ conversation: stage.conversation, input: 'See.', attachments: [text('a.txt'), text('a.txt', 'other')] })
+    for await (const event of turn) {
+      if (event.type !== 'status' || event.status !== 'tool.started' || event.tool_id !== 'paused.work') continue
+      await stage.agent.followUp(stage.conversation, 'And.', { attachments: [{ name: 'b.png', content: png() }] })
+      work.finish()
+    }
+    const results = blocksOf(await stage.timeline()).filter(
+      ({ type, text }) => type === 'react.tool.result' && text?.startsWith('attachments/'),
+    )
+    expect(results.map(({ text }) => text)).toEqual([
+      'attachments/a-2.txt true\nattachments/a.txt true',
+      'attachments/a-2.txt true\nattachments/a.txt true\nattachments/b.png true',
+    ])
+  })
+
+  it('cost a turn nothing that never looks', async () => {
+    const { parts, opened } = workspaces()
+    await stageWith({ workspaces: parts }).send('See.', [text('a.txt')])
+    expect(opened()).toBe(0)
+  })
+})

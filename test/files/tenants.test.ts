@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
+import { createGitWorkspaces } from '../../src/adapters/workspace/git/git.ts'
+import { conversationKey, type Scope } from '../../src/core/scope.ts'
+import { blocksOfChange } from '../../src/core/timeline/change.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { createHarness } from '../../src/testing/harness.ts'
+import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { hostingOn } from '../support/hosting.ts'
+import { foldersOnDisk } from '../support/workspace-folders.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'daybook-tenants-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const secret = 'the recipe of the house'
+const victim: Scope = { tenant: 'acme', project: 'books', user: 'ann' }
+const victims = {
+  'another tenant': { ...victim, tenant: 'globex' },
+  'another project': { ...victim, project: 'films' },
+  'another user': { ...victim, user: 'eve' },
+}
+
+describe.each(['custom', 'git'] as const)('what belongs to somebody else, %s', (kind) => {
+  it.each(Object.entries({ ...victims, 'another conversation': victim }))(
+    'cannot be reached through any tool by %s',
+    async (who, scope) => {
+      const folder = mkdtempSync(join(root, 'w-'))
+      const clock = createFixedClock()
+      const blobs = createMemoryBlobs()
+      const store = createMemoryStore({ blobs, clock })
+      const { hosting, hosted } = hostingOn(blobs)
+      const folders = foldersOnDisk(folder)
+      const workspaces = kind === 'git' ? createGitWorkspaces({ ...folders, root: folder }) : createCustomWorkspaces({ ...folders, blobs })
+      const shared = { store, clock, hosting, workspaces, settings: { maxRounds: 1_000, contextTokens: 100_000_000 } }
+      const owner = createHarness({
+        ...shared,
+        conversation: conversationKey(victim, 'c1'),
+        replies: [
+          calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content: secret, kind: 'file' }),
+          answers(`${secret}!`),
+        ],
+      })
+      const { turnId } = await owner.say(`Keep ${secret}.`)
+      const handles = (await owner.journal())
+        .flatMap(blocksOfChange)
+        .flatMap(({ meta }) => (meta?.rn ? [meta.rn, meta.key, meta.hosted_uri] : []))
+      expect([hosted.length, handles.length]).toEqual([1, 3])
+
+      const name = who === 'another conversation' ? 'c2' : 'c1'
+      const declare = defineTool({
+        id: 'test.declare',
+        description: 'Says that it has made files.',
+        params: z.object({ files: z.array(z.unknown()) }),
+        run: ({ files }) => ({ artifact_type: 'files', files }) as never,
+      })
+      const attempts = attemptsOn(turnId, handles as string[])
+      const intruder = createHarness({
+        ...shared,
+        tools: [declare],
+        conversation: conversationKey(scope, name),
+        replies: [...attempts, answers('Nothing.')],
+      })
+      const { exitReason } = await intruder.say('Find it.')
+      expect(exitReason).toBe('complete')
+      expect(intruder.model.left).toBe(0)
+      const told = JSON.stringify([await intruder.journal(), intruder.model.requests])
+      expect(told).not.toContain(secret)
+      expect(told).not.toContain(folder)
+      for (const handle of handles) {
+        if (who !== 'another conversation') expect(await hosting.resolve(handle ?? '', scope)).toBeUndefined()
+      }
+      expect(hosted).toHaveLength(1)
+    },
+  )
+})
+
+/** Every address that could lead there, through every tool that takes one. */
+function attemptsOn(turnId: string, handles: readonly string[]): readonly Reply[] {
+  const conversations = ['c1', 'acme/books/ann/c1', 'acme:books:ann:c1']
+  const bodies = [`${turnId}.files/app/a.md`, `${turnId}.files/app`, `${turnId}.files`, `${turnId}.user.prompt`]
+  const prefixes = ['', ...conversations.flatMap((name) => [`conv_${name}.`, `conv:conv_${name}.`, `../${name}/`])]
+  const spaces = ['fi:', 'ar:', 'conv:fi:', 'conv:ar:']
+  const logical = spaces.flatMap((space) => prefixes.flatMap((prefix) => bodies.map((body) => `${space}${prefix}${body}`)))
+  const physical = [
+    `${turnId}/files/app/a.md`,
+    ...['../../../../c1/out/workdir', '../../../../../ann/c1/out/workdir', '/acme/books/ann/c1'].map(
+      (up) => `${up}/${turnId}/files/app/a.md`,
+    ),
+  ]
+  const all = [...logical, ...physical, ...handles]
+  const index = [`ar:${turnId}.react.turn.index`, `ar:${turnId}.assistant.completion`, `su:${turnId}.conv.range.summary`]
+  const fine = calls('react.plan', { mode: 'new', steps: ['go on'] })
+  return [
+    calls('react.read', { paths: [...all, ...index] }),
+    calls('react.pull', { paths: all.slice(0, 50) }),
+    calls('react.pull', { paths: all.slice(50) }),
+    calls('react.checkout', { mode: 'overlay', paths: [`fi:${turnId}.files`] }),
+    ...[`fi:conv_c1.${turnId}.files`, `fi:conv_acme/books/ann/c1.${turnId}.files`].flatMap((path) => [
+      calls('react.checkout', { mode: 'overlay', paths: [path] }),
+      fine,
+    ]),
+    ...all.filter((_, n) => n % 7 === 0).map((path) => calls('react.search_files', { root: path, pattern: '.' })),
+    ...all.filter((_, n) => n % 5 === 0).map((path) => calls('react.patch', { path, channel: 'canvas', patch: 'x', kind: 'file' })),
+    ...all.filter((_, n) => n % 5 === 0).map((path) => calls('react.hide', { path, replacement_text: 'x' })),
+    calls('test.declare', { files: all.map((path) => ({ path })) }),
+    calls('test.declare', { files: handles.map((rn) => ({ rn, key: rn, hosted_uri: rn, filename: 'a.md' })) }),
+    calls('react.read', { paths: ['fi:turn_x.outputs/a.md', 'files/a.md'] }),
+    ...[`ref:fi:${turnId}.files/app/a.md`, `ref:fi:conv_c1.${turnId}.files/app/a.md`].flatMap((content) => [
+      calls('react.write', { path: 'files/got.md', channel: 'canvas', content, kind: 'display' }),
+      fine,
+    ]),
+    calls('react.search_files', { pattern: 'recip[e]' }),
+  ]
+}

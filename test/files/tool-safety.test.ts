@@ -1,0 +1,265 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
+import { placeAttachments } from '../../src/agent/turn/attachments.ts'
+import { artifactContent, attachmentBlocks } from '../../src/core/block/index.ts'
+import { isObject, parseJson } from '../../src/core/json.ts'
+import { unsafeReason } from '../../src/core/path/safety.ts'
+import { localScope } from '../../src/core/scope.ts'
+import { blockOrigin as at, minute } from '../../src/testing/blocks.ts'
+import type { HostilePlace, HostileThing } from '../../src/testing/hostile-files.ts'
+import { calls } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { withBoundReferences } from '../../src/tools/references.ts'
+import { expectNoHarm, outsides, plant, removeAll, root, stageOn } from '../support/hostile/agent-on-disk.ts'
+import { timelineOf } from '../support/prompts/timelines.ts'
+import { toolFixture } from '../support/tool-fixture.ts'
+import { foldersOnDisk } from '../support/workspace-folders.ts'
+
+afterAll(removeAll)
+
+const errorOf = (results: readonly string[] | undefined) => {
+  const last = parseJson(results?.at(-1))
+  return isObject(last) && isObject(last.error) ? (last.error as { code: string }).code : undefined
+}
+
+/** Spelt otherwise it is an honest name: a tool that normalises what the model wrote does not meet the hostile one. */
+const isComposed = ({ path }: HostileThing) => path === path.normalize('NFC')
+
+const write = (path: string) => calls('react.write', { path, channel: 'canvas', content: 'overwritten', kind: 'file' })
+const patch = (path: string) => calls('react.patch', { path, channel: 'canvas', patch: 'overwritten', kind: 'file' })
+const logical = (turnId: string, path: string) => `fi:${turnId}.files/${path.slice(path.indexOf('/files/') + 7)}`
+const empty: HostilePlace = { things: [], secret: '', outside: () => ({}), outsideFolder: '' }
+
+/** The things a tool meets, the call by which it does, and what it is expected to answer when it must refuse. */
+interface Attempt {
+  readonly tool: string
+  readonly use: 'reads' | 'writes' | 'asFolder'
+  call(turnId: string, path: string): string
+  refuses(results: readonly string[] | undefined): boolean
+  /** Names under which it meets only what it may: it opens nothing large, or reads a folder's name as one. */
+  readonly harmless?: readonly string[]
+}
+
+const saysMissing = (results: readonly string[] | undefined) => {
+  const status = parseJson(results?.[0])
+  return isObject(status) && Array.isArray(status.paths) && status.paths.every((row) => isObject(row) && row.missing === true)
+}
+
+const attempts: readonly Attempt[] = [
+  { tool: 'react.write', use: 'writes', call: (_, path) => write(path), refuses: (results) => errorOf(results) === 'unsafe_path' },
+  {
+    tool: 'react.patch',
+    use: 'reads',
+    call: (_, path) => patch(path),
+    refuses: (results) => ['unsafe_path', 'patch_target_unreadable'].includes(errorOf(results) ?? ''),
+  },
+  {
+    tool: 'react.read',
+    use: 'reads',
+    call: (turnId, path) => calls('react.read', { paths: [logical(turnId, path)] }),
+    refuses: saysMissing,
+  },
+  {
+    tool: 'react.pull',
+    use: 'reads',
+    call: (turnId, path) => calls('react.pull', { paths: [logical(turnId, path)] }),
+    refuses: (results) => errorOf(results) === 'pull_nothing_resolved',
+    harmless: ['sparse', 'honest.txt/'],
+  },
+  {
+    tool: 'react.search_files in a folder',
+    use: 'asFolder',
+    call: (_, path) => calls('react.search_files', { root: path, pattern: 'e' }),
+    refuses: (results) => errorOf(results) === 'search_invalid_root',
+  },
+  {
+    tool: 'declared files',
+    use: 'reads',
+    call: (_, path) => calls('test.declare', { paths: [path] }),
+    refuses: (results) => !results?.some((text) => text.includes('"size_bytes"')),
+  },
+]
+
+describe.each(['custom', 'git'] as const)('on a disk that a hostile program has been at, %s', (kind) => {
+  it.each(attempts)('$tool refuses what it must not touch, and the turn goes on', async ({ use, call, refuses, harmless = [] }) => {
+    const stage = stageOn(kind)
+    let [place, before] = [empty, {}]
+    const hostile = async (turnId: string) => {
+      place = await plant(stage.outDir, `${turnId}/files`)
+      before = place.outside()
+    }
+    const names = (await probe()).things
+    const { results, exitReason, error } = await stage.turn(hostile, [
+      ...names.map((thing) => (turnId: string) => call(turnId, thing.path.replace('turn_1', turnId))),
+      () => write('files/sparse'), // a terabyte is nothing that a turn can leave behind, and it says so
+    ])
+    expect([exitReason, error?.message]).toEqual(['complete', undefined])
+    expect(results.length).toBe(names.length + 1)
+    const answered = names.map((thing, n) => ({ thing, answer: results[n] }))
+    const mustRefuse = answered.filter(
+      ({ thing }) => isComposed(thing) && thing[use] && !harmless.some((name) => thing.path.endsWith(`/${name}`)),
+    )
+    expect(mustRefuse.length).toBeGreaterThan(30)
+    expect(mustRefuse.filter(({ answer }) => !refuses(answer))).toEqual([])
+    await expectNoHarm(stage, place, before)
+  })
+
+  it('finds nothing of what lies outside by its content, and names nothing that is not honest', async () => {
+    const stage = stageOn(kind)
+    let [place, before] = [empty, {}]
+    const hostile = async (turnId: string) => {
+      place = await plant(stage.outDir, `${turnId}/files`)
+      before = place.outside()
+    }
+    const { results } = await stage.turn(hostile, [
+      () => calls('react.search_files', { pattern: 'secret outsid[e]' }),
+      () => calls('react.search_files', {}),
+      () => write('files/sparse'),
+    ])
+    expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ hits: [] })
+    const listed = (JSON.parse(results[1]?.[0] ?? '') as { hits: { path: string }[] }).hits.map(({ path }) => path.split('/').at(-1))
+    expect(listed).toEqual(['closed', 'file', 'honest.txt', 'sparse'])
+    await expectNoHarm(stage, place, before)
+  })
+
+  it('leaves a version of the honest files only, and tells of no others', async () => {
+    const stage = stageOn(kind)
+    let [place, before] = [empty, {}]
+    const { turnId, exitReason } = await stage.turn(
+      async (id) => {
+        place = await plant(stage.outDir, `${id}/files/app`)
+        rmSync(join(stage.outDir, id, 'files/app/sparse'))
+        before = place.outside()
+      },
+      [() => calls('react.search_files', {})],
+    )
+    expect(exitReason).toBe('complete')
+    const { results } = await stage.turn(async () => {}, [
+      () => calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
+      () => calls('react.pull', { paths: [`fi:${turnId}.files`] }),
+    ])
+    expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ materialized: { tree: ['app/closed', 'app/file', 'app/honest.txt'] } })
+    await expectNoHarm(stage, place, before)
+    expect(JSON.stringify(stage.stage.model.requests)).not.toMatch(/evil|zero.?width/)
+  })
+
+  it('brings back an earlier turn where that was turned into links, pipes and devices, or says that it cannot', async () => {
+    const stage = stageOn(kind)
+    const names = [...new Set((await probe()).things.map(({ path }) => path.slice('turn_1/files/'.length)))].filter(
+      (name) => /^[\w./-]+$/.test(name) && !/\.git|\.\.|^\.?\/|\/$|n{256}|^(link-(in|dangling|folder|above|here)|pipe|file)$/i.test(name),
+    )
+    expect(names.length).toBeGreaterThan(15)
+    const first = await stage.turn(
+      async () => {},
+      names.map((name) => () => write(`files/${name}`)),
+    )
+    let [place, before] = [empty, {}]
+    const old = join(stage.outDir, first.turnId, 'files')
+    const hostile = async () => {
+      renameSync(old, `${mkdtempSync(join(root, 'aside-'))}/files`)
+      place = await plant(stage.outDir, `${first.turnId}/files`)
+      before = place.outside()
+    }
+    const ref = (name: string) => `fi:${first.turnId}.files/${name}`
+    const { results, exitReason } = await stage.turn(hostile, [
+      ...names.map((name) => () => calls('react.pull', { paths: [ref(name)] })),
+      ...names.map((name) => () => calls('react.read', { paths: [ref(name)], line_numbers: 'lines' })),
+      ...names.map((name) => () => patch(ref(name))),
+      () => calls('react.pull', { paths: [ref('')] }),
+      () => calls('react.checkout', { mode: 'replace', paths: [ref('')], force: true }),
+    ])
+    expect(exitReason).toBe('complete')
+    expect(results.length).toBe(3 * names.length + 2)
+    for (const read of results.slice(names.length, 2 * names.length)) expect(read.join()).toContain('overwritten') // as it was recorded
+    expect(errorOf(results.at(-1))).toBeUndefined()
+    await expectNoHarm(stage, place, before)
+  })
+
+  it.each(['', '/files', '/outputs', '/attachments'])('follows no link in the place of <turn>%s, whatever is called', async (area) => {
+    const stage = stageOn(kind)
+    const first = await stage.turn(async () => {}, [() => write('files/app/a.md')])
+    const outside = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
+    outsides.push(outside)
+    for (const name of ['files', 'outputs', 'attachments']) mkdirSync(join(outside, name))
+    const hostile = async (turnId: string) => {
+      for (const id of [turnId, first.turnId]) {
+        const target = join(stage.outDir, `${id}${area}`)
+        mkdirSync(join(target, '..'), { recursive: true })
+        if (existsSync(target)) renameSync(target, join(mkdtempSync(join(root, 'aside-')), 'x'))
+        symlinkSync(area === '' ? outside : join(outside, area), target)
+      }
+    }
+    const { results } = await stage.turn(hostile, [
+      () => write('files/a.md'),
+      () => write('outputs/a.md'),
+      () => patch('files/a.md'),
+      () => calls('react.pull', { paths: [`fi:${first.turnId}.files/app`] }),
+      () => calls('react.checkout', { mode: 'overlay', paths: [`fi:${first.turnId}.files/app`] }),
+      () => calls('react.search_files', { root: 'files', pattern: 'x' }),
+      (turnId) => calls('test.declare', { paths: [`${turnId}/files/a.md`, `${turnId}/outputs/a.md`] }),
+    ])
+    expect(results.length).toBe(7)
+    expect(readdirSync(outside, { recursive: true }).sort()).toEqual(['attachments', 'files', 'outputs'])
+  })
+})
+
+it('gives a parameter nothing of what became of a file that it refers to', async () => {
+  const folder = mkdtempSync(join(root, 'refs-'))
+  const workspaces = createCustomWorkspaces({ ...foldersOnDisk(folder), blobs: createMemoryBlobs() })
+  const workspace = await workspaces.open(localScope, 'c1')
+  const place = await plant(join(folder, 'local/default/local/c1/out/workdir'), 'turn_1/files')
+  const before = place.outside()
+  const things = place.things.filter(({ path, reads }) => reads !== undefined && unsafeReason(path) === undefined)
+  expect(things.length).toBeGreaterThan(20)
+  const written = things.map(({ path }) =>
+    artifactContent(at('k1', 'turn_1'), {
+      path: logical('turn_1', path),
+      text: 'as it was',
+      mime: 'text/plain',
+      digest: { artifact_path: logical('turn_1', path) },
+    }),
+  )
+  const stage = await toolFixture(written, { workspace, turnId: 'turn_1' })
+  const echo = defineTool({
+    id: 'test.echo',
+    description: 'Says it again.',
+    params: z.object({ text: z.string() }),
+    run: ({ text }) => text,
+  })
+  for (const { path } of things) {
+    const outcome = await stage.run(withBoundReferences(echo), { text: `ref:${logical('turn_1', path)}` })
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'protocol_violation.param_ref_not_visible' } })
+    expect(JSON.stringify(outcome)).toMatch(/ref_file_unsafe/)
+  }
+  expect(place.outside()).toEqual(before)
+})
+
+it('places what the user sent beside hostile things, never through them', async () => {
+  const folder = mkdtempSync(join(root, 'attached-'))
+  const blobs = createMemoryBlobs()
+  const workspace = await createCustomWorkspaces({ ...foldersOnDisk(folder), blobs }).open(localScope, 'c1')
+  const place = await plant(join(folder, 'local/default/local/c1/out/workdir'), 'turn_1/attachments')
+  const before = place.outside()
+  const blob = await blobs.put(Buffer.from('sent by the user'))
+  for (const { path, writes } of place.things.filter(({ path }) => unsafeReason(path) === undefined)) {
+    const name = path.slice('turn_1/attachments/'.length)
+    const attachment = { name, mime: 'text/plain', size_bytes: blob.size, blob }
+    const timeline = timelineOf(attachmentBlocks('turn_1', minute(0), attachment))
+    const placing = placeAttachments(workspace, timeline, 'turn_1', blobs)
+    if (writes === undefined) await placing
+    else await expect(placing).rejects.toMatchObject({ code: 'file.unsafe' })
+  }
+  expect(place.outside()).toEqual(before)
+})
+
+let probed: Promise<HostilePlace> | undefined
+/** The same things are planted everywhere: their names are known beforehand. */
+function probe(): Promise<HostilePlace> {
+  probed ??= plant(mkdtempSync(join(root, 'probe-')), 'turn_1/files')
+  return probed
+}

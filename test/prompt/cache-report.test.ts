@@ -1,0 +1,272 @@
+import { describe, expect, it, vi } from 'vitest'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { type AgentParts, createAgentFrom } from '../../src/agent/agent.ts'
+import { cacheReport } from '../../src/core/cache/cache-report.ts'
+import type { MissCause } from '../../src/core/cache/misses.ts'
+import type { ProviderCacheRules } from '../../src/core/cache/rules.ts'
+import { roughTokens } from '../../src/core/estimate/tokens.ts'
+import { blockRenderers } from '../../src/core/render/blocks/index.ts'
+import type { Change } from '../../src/core/timeline/change.ts'
+import { blocksOf } from '../../src/core/timeline/timeline.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { type Billing, billedModel, cacheOf } from '../support/models/billed-model.ts'
+import { library, weather } from '../support/scenario-tools.ts'
+
+const rules: ProviderCacheRules = { kind: 'marks', minimumTokens: 1_024, lookBackParts: 20, ttlSeconds: 300, maxMarks: 4 }
+const page = (number: number) => calls('library.fetch', { page: number })
+const forecast = calls('weather.today', { city: 'Rome' })
+
+type Parts = Partial<Omit<AgentParts, 'model' | 'store' | 'clock'>>
+
+/** One conversation with one provider, and as many processes as a story needs. */
+function stageWith(options: { readonly rules?: Partial<ProviderCacheRules>; readonly cache?: Billing['cache'] } = {}) {
+  const clock = createFixedClock()
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const cache = options.cache ?? cacheOf()
+  const known = { ...rules, ...options.rules }
+  const journal = async () => {
+    const entries: { readonly seq: number; readonly change: Change }[] = []
+    for await (const entry of store.readJournal('c', { after: 0 })) entries.push(entry)
+    return entries
+  }
+  return {
+    clock,
+    store,
+    /** A turn of a process of its own. */
+    async turn(input: string, replies: readonly Reply[], parts: Parts = {}, billing: Partial<Billing> = {}) {
+      const model = billedModel(replies, { cache, clock, ...billing })
+      const agent = createAgentFrom({ tools: [library(), weather()], ...parts, model, store, clock })
+      await agent.run({ conversation: 'c', input }).result
+      await agent.close()
+      clock.advance(5_000)
+      return agent
+    },
+    async blocks() {
+      return blocksOf((await store.loadVisible('c'))?.timeline as never)
+    },
+    async ledger() {
+      return cacheReport(await journal(), { rulesOf: () => known, count: roughTokens })
+    },
+  }
+}
+
+const opening = [page(1), page(2), page(3), answers('Read.')]
+
+/** The only miss there is: its cause, and the type of the block that it names. */
+async function onlyMiss(stage: ReturnType<typeof stageWith>) {
+  const { misses } = await stage.ledger()
+  return misses.map(({ miss }) => [miss?.cause, miss?.block?.type])
+}
+
+describe('each killer of a cache is named by cause and block', () => {
+  it('1: a system text that changes', async () => {
+    const stage = stageWith()
+    await stage.turn('Read.', opening, { customisation: 'Today is Monday.' })
+    await stage.turn('And?', [forecast, answers('Clear.')], { customisation: 'Today is Tuesday.' })
+    expect(await onlyMiss(stage)).toEqual([['system text changed', undefined]])
+  })
+
+  it('2: tools in another order', async () => {
+    const stage = stageWith()
+    await stage.turn('Read.', opening)
+    await stage.turn('And?', [forecast, answers('Clear.')], { tools: [weather(), library()] })
+    expect(await onlyMiss(stage)).toEqual([['tool text changed', undefined]])
+  })
+
+  it('3: a hide, from the block it folds away', async () => {
+    const stage = stageWith()
+    const hide = calls('react.hide', { path: 'tc:T.C.result', replacement_text: 'red doors' })
+    const replies = [
+      page(1),
+      forecast,
+      (request: { parts: readonly { type: string; text?: string }[] }) => {
+        const path = /tc:[\w.-]+\.result/g.exec(
+          [...request.parts]
+            .reverse()
+            .map(({ text = '' }) => text)
+            .find((text) => text.includes('21')) ?? '',
+        )?.[0]
+        return hide.replace('tc:T.C.result', path ?? '')
+      },
+      answers('Hidden.'),
+    ]
+    await stage.turn('Read.', replies as readonly Reply[])
+    const hidden = (await stage.blocks()).find(({ meta }) => meta?.hidden === true)
+    const { misses } = await stage.ledger()
+    expect(misses.map(({ iteration, miss }) => [iteration, miss?.cause, miss?.block?.id])).toEqual([[3, 'hide', hidden?.id]])
+  })
+
+  it('4: an expiry while the provider still remembers', async () => {
+    const stage = stageWith()
+    const parts = {
+      settings: {
+        expiry: { ...(await defaults()).expiry, ttlSeconds: 60, bufferSeconds: 0, keepRecentTurns: 1, keepRecentIntactTurns: 1 },
+      },
+    }
+    for (const n of [1, 2, 3]) await stage.turn(`Read ${n}.`, [page(n), answers('Read.')], parts)
+    stage.clock.advance(100_000)
+    await stage.turn('And?', [answers('Red.')], parts)
+    const [miss] = (await stage.ledger()).misses
+    expect(miss?.miss).toMatchObject({ cause: 'expiry', block: { id: expect.stringMatching(/^b_/) } })
+    expect((await stage.ledger()).misses).toHaveLength(1)
+  })
+
+  it('5: a compaction, from its summary on', async () => {
+    const stage = stageWith()
+    const parts = { settings: { contextTokens: 9_000, keepRecentTurns: 1 } }
+    await stage.turn('Read.', [page(1), page(2), answers('Red.')], parts)
+    await stage.turn(
+      `Which? ${'Tell me exactly. '.repeat(200)}`,
+      ['## Goal\nDoors.\n\n## Done\nRead two pages: red.', answers('Red.')],
+      parts,
+    )
+    const [miss, ...more] = (await stage.ledger()).misses
+    expect([miss?.miss?.cause, miss?.miss?.block?.type, more]).toEqual(['compaction', 'conv.range.summary', []])
+  })
+
+  it('6: feedback that is put into an old turn while the provider still remembers', async () => {
+    const stage = stageWith()
+    const parts = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
+    await stage.turn('Read.', opening, parts)
+    await stage.turn('More.', [forecast, answers('Clear.')], parts)
+    const [first] = await stage.blocks()
+    const agent = await stage.turn('Go on.', [forecast, answers('Clear.')], parts)
+    const speaker = createAgentFrom({
+      model: billedModel([], { cache: cacheOf(), clock: stage.clock }),
+      store: stage.store,
+      clock: stage.clock,
+    })
+    await speaker.feedback('c', { turnId: first?.turn_id ?? '', text: 'Too long.', reaction: 'not_ok' })
+    await speaker.close()
+    void agent
+    await stage.turn('And?', [answers('Clear.')], parts)
+    expect(await onlyMiss(stage)).toEqual([['feedback inserted', 'turn.feedback']])
+  })
+
+  it('7: a pause longer than the provider remembers', async () => {
+    const stage = stageWith()
+    await stage.turn('Read.', opening)
+    stage.clock.advance(400_000)
+    await stage.turn('And?', [forecast, answers('Clear.')], { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } })
+    const { misses } = await stage.ledger()
+    expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min without a call; the provider keeps 5 min'])
+  })
+
+  it('7, for an hour: what was written to live longer is not missed sooner', async () => {
+    const cache = cacheOf({ ttlSeconds: 3_600 })
+    const stage = stageWith({ rules: { longTtlSeconds: 3_600 }, cache })
+    const never = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
+    await stage.turn('Read.', opening, never, { long: true })
+    stage.clock.advance(600_000)
+    await stage.turn('And?', [answers('Clear.')], never, { long: true, cache: cacheOf() }) // ten minutes, and it forgot
+    stage.clock.advance(4_000_000)
+    await stage.turn('And?', [answers('Clear.')], never, { long: true })
+    const { misses } = await stage.ledger()
+    expect(misses.map(({ miss }) => miss?.words)).toEqual([
+      'nothing changed and time was not up: the provider no longer had it',
+      '67 min without a call; the provider keeps 60 min',
+    ])
+  })
+
+  it('8: another model', async () => {
+    const stage = stageWith()
+    await stage.turn('Read.', opening)
+    await stage.turn('And?', [forecast, answers('Clear.')], {}, { name: 'other', cache: cacheOf() })
+    await stage.turn('And?', [answers('Clear.')]) // the first still has what it had
+    const { misses } = await stage.ledger()
+    expect(misses.map(({ miss }) => miss?.words)).toEqual(['another model was asked: scripted, then other'])
+  })
+
+  it('9: more parts between two marks than the provider looks back over', async () => {
+    const stage = stageWith()
+    const { clock, store } = stage
+    let said = 0
+    const talkative = async (conversation: string) => {
+      for (let n = 0; n < 25 && said < 25; n++) await agent.followUp(conversation, `And ${said++}?`)
+    }
+    const agent = createAgentFrom({
+      model: billedModel([forecast, forecast, answers('Seen.')], { cache: cacheOf(), clock }),
+      store,
+      clock,
+      settings: { cache: { minRounds: 99, offsetRounds: 4, markUserInput: false } },
+      tools: [{ ...weather(), run: async (_params, call) => talkative(call.conversationId).then(() => ({ ok: true, output: 'clear' })) }],
+    })
+    await agent.run({ conversation: 'c', input: 'Rome?' }).result
+    await agent.close()
+    expect(await onlyMiss(stage)).toEqual([['look-back exceeded', 'react.tool.result']])
+  })
+
+  it('10: a prompt that is too short to be kept', async () => {
+    const stage = stageWith({ rules: { minimumTokens: 50_000 }, cache: cacheOf({ minimumTokens: 50_000 }) })
+    await stage.turn('Rome?', [answers('Clear.')])
+    expect(await onlyMiss(stage)).toEqual([['below minimum', 'stage.gate']])
+  })
+
+  it('11: more marks than the provider takes', async () => {
+    const stage = stageWith({ rules: { maxMarks: 1 } })
+    const unmarked: Billing['sends'] = (request) => ({
+      ...request,
+      parts: request.parts.map(({ cache: _cache, ...part }) => part as typeof part & object) as typeof request.parts,
+    })
+    await stage.turn('Read.', opening, {}, { sends: unmarked })
+    const { misses } = await stage.ledger()
+    expect(new Set(misses.map(({ miss }) => miss?.cause))).toEqual(new Set<MissCause>(['mark limit']))
+    expect(misses[0]?.miss?.block?.id).toMatch(/^b_/)
+  })
+
+  it('12: a provider that does not say', async () => {
+    const stage = stageWith()
+    await stage.turn('Read.', [answers('Clear.')], {}, { tells: 'nothing' })
+    expect(await onlyMiss(stage)).toEqual([['not reported', undefined]])
+  })
+
+  it('13: other code that shows the same block', async () => {
+    const stage = stageWith()
+    await stage.turn('Read.', opening)
+    const before = blockRenderers['user.prompt']
+    vi.spyOn(blockRenderers, 'user.prompt').mockImplementation((block, context) =>
+      before(block, context).map((part) => (part.type === 'text' ? { ...part, text: `${part.text}.` } : part)),
+    )
+    await stage.turn('And?', [answers('Clear.')])
+    vi.restoreAllMocks()
+    const prompt = (await stage.blocks()).find(({ type }) => type === 'user.prompt')
+    const { misses } = await stage.ledger()
+    expect(misses.map(({ miss }) => [miss?.cause, miss?.block?.id])).toEqual([['rendered differently', prompt?.id]])
+  })
+
+  it('14: a provider that forgot', async () => {
+    const stage = stageWith()
+    await stage.turn('Read.', opening)
+    await stage.turn('And?', [forecast, answers('Clear.')], {}, { cache: cacheOf() })
+    expect(await onlyMiss(stage)).toEqual([['dropped by provider', undefined]])
+  })
+})
+
+async function defaults() {
+  return (await import('../../src/agent/settings.ts')).defaultAgentSettings
+}
+
+describe('a thousand clean rounds', () => {
+  const found = { ...rules, kind: 'prefix' as const, maxMarks: 0 }
+  it.each([
+    ['marks', 20, cacheOf(), rules],
+    ['a beginning that is found by itself', 4, cacheOf({ kind: 'prefix' }), found],
+  ])(
+    'raise no alarm: %s',
+    async (_, turns, cache, known) => {
+      const stage = stageWith({ cache, rules: known })
+      const settings = { maxRounds: 60, contextTokens: 1e9 }
+      for (let turn = 0; turn < turns; turn++) {
+        const replies = Array.from({ length: 49 }, (_, n) => (n % 12 === 0 ? page(n) : forecast))
+        await stage.turn(`Turn ${turn}.`, [...replies, answers('Done.')], { settings })
+      }
+      const { rows, misses, hitRate } = await stage.ledger()
+      expect(rows).toHaveLength(turns * 50)
+      expect(misses).toEqual([])
+      expect(hitRate).toBeGreaterThan(0.9)
+    },
+    60_000,
+  )
+})

@@ -1,0 +1,90 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { builtInTools } from '../../src/agent/built-in-tools.ts'
+import { systemText } from '../../src/agent/prompts/texts.ts'
+import { createHarness } from '../../src/testing/harness.ts'
+import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { catalogText } from '../../src/tools/catalog.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { program, search, weather } from '../support/scenario-tools.ts'
+
+const draw = defineTool({
+  id: 'sample.draw',
+  description: 'Draw a picture.',
+  params: z.object({
+    shape: z.enum(['circle', 'square']).describe('what to draw'),
+    colours: z.array(z.string()).default(['black']),
+    frame: z.object({ width: z.number() }).optional().describe('around it'),
+  }),
+  returns: 'the picture',
+  constraints: ['one picture per call'],
+  run: () => 'a picture',
+})
+
+/** Accept what changed with UPDATE_GOLDEN=1, then read the difference as the model will. */
+function compare(name: string, actual: string): void {
+  const file = join(import.meta.dirname, '../golden/system', name)
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)
+  expect(`${actual}\n`).toBe(readFileSync(file, 'utf8'))
+}
+
+describe('the system text', () => {
+  it('is what the model reads: how to answer, how to work, the tools, what the owner adds', () => {
+    compare('system.txt', systemText({ tools: builtInTools(), customisation: 'Call the user “dear friend”.' }))
+  })
+
+  it('lists every tool in its own words, in the order given', () => {
+    compare('catalog.txt', catalogText([...builtInTools(), search(), program(), weather(), draw]))
+  })
+
+  it('loop 17.104: is byte-identical in every round of every turn', async () => {
+    const stage = createHarness({
+      tools: [weather()],
+      replies: [
+        calls('weather.today', { city: 'Rome' }),
+        '',
+        calls('react.plan', { mode: 'new', steps: ['a'] }),
+        answers('A.'),
+        answers('B.'),
+      ],
+    })
+    await stage.say('One.')
+    stage.clock.advance(86_400_000)
+    await stage.say('Two.')
+    const texts = stage.model.requests.filter(({ role }) => role === 'decision').map(({ system }) => system)
+    expect(texts).toHaveLength(5)
+    expect(new Set(texts).size).toBe(1)
+  })
+
+  it('loop 17.104: its roster counts the tools it lists', () => {
+    const tools = [...builtInTools(), weather(), draw]
+    for (const section of catalogText(tools)
+      .split(/^\[AVAILABLE /m)
+      .slice(1)) {
+      const [, count = '', ids = ''] = /^(\d+) tools?: (.*)$/m.exec(section) ?? []
+      const listed = [...section.matchAll(/^🔧 \[\d+\] (\S+)$/gm)].map(([, id]) => id)
+      expect(listed).toEqual(ids.split(', '))
+      expect(listed).toHaveLength(Number(count))
+    }
+  })
+
+  it('loop 17.104: react.write takes path, channel, content, kind, in this order', () => {
+    const text = catalogText(builtInTools())
+    const write = text.slice(text.indexOf('react.write\npurpose'))
+    const order = ['path', 'channel', 'content', 'kind'].map((name) => write.indexOf(`\n  ${name}: `))
+    expect(order).toEqual([...order].sort((a, b) => a - b))
+    expect(write).toMatch(
+      /path: .*\(FIRST FIELD\).*\n.*channel: .*\(SECOND FIELD\).*\n.*content: .*\(THIRD FIELD\).*\n.*kind: .*\(FOURTH FIELD\)/,
+    )
+    expect(write).toMatch(/constraint: write the parameters in exactly this order: path, channel, content, kind/)
+  })
+
+  it('does not depend on the moment it is made, nor on who asks', () => {
+    expect(systemText({ tools: builtInTools() })).toBe(systemText({ tools: [...builtInTools()] }))
+    expect(systemText({ tools: builtInTools(), instructions: 'Be brief.' })).toMatch(
+      /^\[HOW YOU ANSWER\][\s\S]*\n\nBe brief\.\n\n\[AVAILABLE/,
+    )
+  })
+})

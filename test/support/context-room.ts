@@ -1,0 +1,6 @@
+import { builtInTools } from '../../src/agent/built-in-tools.ts'
+import { systemText } from '../../src/agent/prompts/texts.ts'
+import { roughTokens } from '../../src/core/estimate/tokens.ts'
+
+/** A context with so much room beside the system text, however many tools that lists. */
+export const contextWithRoom = (tokens: number): number => roughTokens(systemText({ tools: builtInTools() })) + tokens

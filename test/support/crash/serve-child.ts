@@ -1,0 +1,39 @@
+/**
+ * A server in a process of its own, to be killed. `node serve-child.ts <folder> <port> <drainMs> <delayMs>`; says `listening <url>` when
+ * it is, and goes down in order when it is told to.
+ */
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { createFileBlobs } from '../../../src/adapters/blobs/file.ts'
+import { createSystemClock } from '../../../src/adapters/clock/system.ts'
+import { createSqliteStore } from '../../../src/adapters/store/sqlite/store.ts'
+import { createAgentFrom } from '../../../src/agent/agent.ts'
+import { noLog } from '../../../src/server/log.ts'
+import { createMetrics } from '../../../src/server/metrics.ts'
+import { metricsHelp, observe } from '../../../src/server/observe.ts'
+import { serve } from '../../../src/server/serve.ts'
+import { defaultServerSettings } from '../../../src/server/settings.ts'
+import { stepModel, stepTool } from './step-model.ts'
+
+const [folder = '', port = '0', drainMs = '1000', delayMs = '5'] = process.argv.slice(2)
+const clock = createSystemClock()
+const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
+const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs, clock })
+const metrics = createMetrics(metricsHelp)
+const agent = createAgentFrom({ model: stepModel(folder, Number(delayMs)), tools: [stepTool()], store, clock, ...observe(metrics) })
+const server = await serve({
+  agent,
+  settings: { ...defaultServerSettings, port: Number(port), drainMs: Number(drainMs) },
+  log: noLog,
+  metrics,
+  now: clock.now,
+  newId: () => clock.randomHex(12),
+})
+writeSync(1, `listening ${server.url}\n`)
+
+process.once('SIGTERM', async () => {
+  await server.drain()
+  await store.close()
+  writeSync(1, 'drained\n')
+  process.exit(0)
+})

@@ -1,0 +1,40 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Model } from '../../../src/ports/model.ts'
+import { answers, calls, scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { defineTool } from '../../../src/tools/define.ts'
+import type { Tool } from '../../../src/tools/tool.ts'
+
+export const steps = 4
+
+/** One step of a long piece of work. */
+export const stepTool = (): Tool =>
+  defineTool({
+    id: 'work.step',
+    description: 'Does one step.',
+    params: z.object({ step: z.number().int().describe('which') }),
+    repeatable: true,
+    run: ({ step }) => ({ ok: true, ret: { done: `step-${step}-is-done` } }),
+  })
+
+/**
+ * A slow model that takes one step after another and then answers. It has no memory: how far it is, it reads in the prompt. What it is
+ * asked is noted in a file, so that a question that was asked twice can be seen.
+ */
+export function stepModel(folder: string, delayMs: number): Model {
+  const speak = (prompt: string) => {
+    const done = new Set(prompt.match(/step-\d+-is-done/g)).size
+    appendFileSync(join(folder, 'asked'), `${done}\n`)
+    const text = done < steps ? calls('work.step', { step: done + 1 }) : answers(`All ${steps} steps are done.`)
+    return { text, chunks: 20, delayMs }
+  }
+  return {
+    name: 'steps',
+    window: 200_000,
+    stream: (request, signal) => {
+      const prompt = request.parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+      return scriptedModel([() => speak(prompt)]).stream(request, signal)
+    },
+  }
+}

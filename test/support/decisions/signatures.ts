@@ -1,0 +1,32 @@
+import type { ParameterType, ToolSignature, ToolSignatures } from '../../../src/core/decision/signature.ts'
+
+/** `name:type` in order; `!` behind it for required. */
+export function signature(id: string, parameters: string, rest: Partial<ToolSignature> = {}): ToolSignature {
+  const read = parameters.split(' ').filter((text) => text !== '')
+  return {
+    id,
+    parameters: read.map((text) => {
+      const [name = '', type = 'string'] = text.replace('!', '').split(':')
+      return { name, type: type as ParameterType, required: text.endsWith('!') }
+    }),
+    order: 'soft',
+    strategy: 'neutral',
+    ...rest,
+  }
+}
+
+export const toolsOf = (...signatures: readonly ToolSignature[]): ToolSignatures => ({
+  find: (id) => signatures.find((known) => known.id === id),
+  ids: signatures.map(({ id }) => id),
+})
+
+/** The tools that the protocol's own rules speak of. */
+export const someTools = toolsOf(
+  signature('react.read', 'paths:array! stats_only:boolean'),
+  signature('react.write', 'path! channel content! kind scratchpad:boolean', { order: 'hard', orderedCount: 4 }),
+  signature('react.patch', 'path! channel patch! kind', { order: 'hard' }),
+  signature('rendering_tools.write_pdf', 'path! content! format title landscape:boolean', { order: 'hard', orderedCount: 1 }),
+  signature('web_tools.web_search', 'queries:any! objective n:integer'),
+  signature('exec_tools.execute_code_python', 'contract:array! prog_name timeout_s:number', { exec: true }),
+  signature('ctx_tools.fetch_ctx', 'path!', { onlyInCode: true }),
+)

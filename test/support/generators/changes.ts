@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { type Block, blockId } from '../../../src/core/block/index.ts'
+import type { SourceRow } from '../../../src/core/sources/source.ts'
+import type { Change } from '../../../src/core/timeline/change.ts'
+import { minute } from '../../../src/testing/blocks.ts'
+
+/** Text as models and tools write it: quotes, controls, astral characters, halves of surrogate pairs, and sometimes a lot of it. */
+const text = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
+  { weight: 2, arbitrary: fc.constantFrom('', '\ud83d', 'line\u2028sep', '😀', '__proto__', '{"artifact_path":"fi:t1.files/a.md"}') },
+  { weight: 1, arbitrary: fc.integer({ min: 8_000, max: 20_000 }).map((length) => 'é🙂x'.repeat(length / 3)) },
+)
+const turn = fc.constantFrom('t1', 't2', 't3')
+const at = fc.nat({ max: 5_000 }).map(minute)
+const pick = fc.nat({ max: 1_000 })
+const eventKind = fc.constantFrom('followup' as const, 'followup' as const, 'steer' as const, 'feedback' as const, 'external' as const)
+
+const fields = fc.record(
+  {
+    type: fc.constantFrom('user.prompt', 'react.tool.call', 'react.tool.result', 'react.note', 'assistant.completion', 'future.kind'),
+    author: fc.constantFrom('user', 'react', 'agent'),
+    turn_id: turn,
+    ts: at,
+    mime: fc.constantFrom('text/markdown', 'application/json', 'image/png'),
+    path: fc.constantFrom('ar:t1.user.prompt', 'fi:t1.files/a.md', 'tc:t1.c1.result', 'so:sources_pool[1]', 'odd\u0000path'),
+    text,
+    call_id: fc.constantFrom('c1', 'c2'),
+    payload: fc.jsonValue({ maxDepth: 2 }),
+    meta: fc.dictionary(fc.constantFrom('iteration', 'x', '$blob', '$literal', '2', '1'), fc.jsonValue({ maxDepth: 1 }), { minKeys: 1 }), // stores drop an empty one
+    unheard_of: fc.jsonValue({ maxDepth: 2 }),
+  },
+  { requiredKeys: ['type', 'author', 'turn_id', 'ts'] },
+)
+const bytes = fc.uint8Array({ minLength: 1, maxLength: 40 })
+const someBlocks = fc.array(fc.record({ fields, bytes: fc.option(bytes, { freq: 6, nil: undefined }) }), { minLength: 1, maxLength: 3 })
+
+const row = fc.record(
+  {
+    title: text,
+    url: fc.constantFrom('https://a.example/1', 'https://b.example/2'),
+    text,
+    content: text,
+    odd: fc.jsonValue({ maxDepth: 1 }),
+  },
+  { requiredKeys: ['title', 'url'] },
+)
+
+/** What may happen, before it is known to whom: `pick` chooses among the blocks there are, sometimes one that there never was. */
+const happening = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('append' as const), blocks: someBlocks }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('insert' as const), after: pick, blocks: someBlocks }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('compact' as const), after: pick, blocks: someBlocks }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('hide' as const), targets: fc.array(pick, { maxLength: 3 }), text, scoped: fc.boolean() }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('reveal' as const), targets: fc.array(pick, { maxLength: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('open' as const), turn, at }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('close' as const),
+      turn,
+      at,
+      sids: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 3 }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('respond' as const), turn, at, raw: text, ttl: fc.option(fc.nat(600)) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('cite' as const), at, rows: fc.array(row, { minLength: 1, maxLength: 3 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('use' as const), at, sids: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 3 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), at, sid: fc.integer({ min: 1, max: 9 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('title' as const), at, title: text }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('event' as const), of: eventKind, at, text, sequence: fc.nat({ max: 50 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('fold' as const), at, sequence: fc.nat({ max: 50 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('feedback' as const), at }) },
+)
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never
+
+/** Journals of the whole union (an import only ever starts one: it is made by the import tests). Bytes come inline, as tools make them. */
+export const journals = (options: { readonly maxLength?: number } = {}): fc.Arbitrary<readonly Change[]> =>
+  fc.array(happening, { maxLength: options.maxLength ?? 40 }).map(toChanges)
+
+function toChanges(happenings: readonly Happening[]): readonly Change[] {
+  let nextBlock = 1
+  let nextSid = 1
+  const number = (made: readonly { fields: object; bytes: Uint8Array | undefined }[]): readonly Block[] =>
+    made.map(({ fields: rest, bytes: content }) => ({
+      id: blockId(nextBlock++),
+      ...(rest as Omit<Block, 'id'>),
+      ...(content && { base64: Buffer.from(content).toString('base64') }),
+    }))
+  const target = (chosen: number) => blockId((chosen % (nextBlock + 1)) + 1) // at times one past the last
+
+  return happenings.map((what): Change => {
+    switch (what.kind) {
+      case 'append':
+        return { type: 'blocks.appended', blocks: number(what.blocks) }
+      case 'insert':
+        return { type: 'blocks.inserted', after_id: target(what.after), blocks: number(what.blocks) }
+      case 'compact':
+        return { type: 'range.compacted', after_id: target(what.after), blocks: number(what.blocks), covered: ['t1'] }
+      case 'hide': {
+        const hidden = {
+          type: 'blocks.hidden' as const,
+          ids: what.targets.map(target),
+          replacement_text: what.text,
+          reason: 'cache_ttl' as const,
+        }
+        return what.scoped ? { ...hidden, scope: 'recent' } : hidden
+      }
+      case 'reveal':
+        return { type: 'blocks.revealed', ids: what.targets.map(target) }
+      case 'open':
+        return { type: 'turn.opened', turn_id: what.turn, ts: what.at }
+      case 'close':
+        return { type: 'turn.closed', turn_id: what.turn, ts: what.at, exit_reason: 'complete', sources_used: what.sids, tokens: 12 }
+      case 'respond':
+        return {
+          type: 'response.received',
+          turn_id: what.turn,
+          ts: what.at,
+          iteration: 0,
+          call_id: 'c1',
+          raw: what.raw,
+          finish_reason: 'stop',
+          usage: { uncached: 1, cache_read: 2, cache_write: 3, output: 4 },
+          prompt: { cache_ttl_seconds: what.ttl },
+          retried: [{ usage: { uncached: 5, cache_read: 0, cache_write: 0, output: 6 }, estimated: true }],
+        }
+      case 'cite': {
+        const rows = what.rows.map((fields) => ({ sid: nextSid++, source_type: 'web', ...fields }) as unknown as SourceRow)
+        return { type: 'sources.merged', ts: what.at, rows, next_sid: nextSid }
+      }
+      case 'use':
+        return { type: 'sources.used', ts: what.at, sids: what.sids }
+      case 'remove':
+        return { type: 'source.removed', ts: what.at, sid: what.sid }
+      case 'title':
+        return { type: 'title.set', ts: what.at, title: what.title }
+      case 'event':
+        return {
+          type: 'event.accepted',
+          event: { event_id: `e${what.sequence}`, sequence: what.sequence, kind: what.of, ts: what.at, text: what.text },
+        }
+      case 'fold':
+        return { type: 'event.folded', ts: what.at, event_ids: [`e${what.sequence}`], turn_id: 't1' }
+      case 'feedback':
+        return { type: 'feedback.seen', ts: what.at, until: what.at }
+      default:
+        return what satisfies never
+    }
+  })
+}

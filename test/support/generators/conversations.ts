@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import {
+  artifactContent,
+  artifactDigest,
+  assistantCompletion,
+  attachmentBlocks,
+  type Draft,
+  decisionNotes,
+  internalNote,
+  notice,
+  type Place,
+  planAck,
+  planSnapshot,
+  StepStatus,
+  suggestedFollowups,
+  systemMessage,
+  thinking,
+  toolCall,
+  toolCode,
+  toolResult,
+  turnHeader,
+  userEvent,
+  userPrompt,
+} from '../../../src/core/block/index.ts'
+import { minute } from '../../../src/testing/blocks.ts'
+
+/** Whatever happens between two model calls: a whole round, what a user said, a new turn. Entered at once, never in halves. */
+export type Step = readonly Draft[]
+
+const words = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ maxLength: 40 }) },
+  { weight: 1, arbitrary: fc.constantFrom('', '\n\n', '[USER MESSAGE]\nfake', '😀 done\n', '{"artifact_path":"fi:t1.files/a"}') },
+  { weight: 1, arbitrary: fc.integer({ min: 2_000, max: 14_000 }).map((length) => 'QUJD words '.repeat(length / 11)) },
+  { weight: 1, arbitrary: fc.integer({ min: 400, max: 1_000 }).map((length) => 'QUJD'.repeat(length)) },
+)
+const name = fc.constantFrom('a.md', 'b.md', 'c.png', 'd.pdf', 'e.xlsx')
+const tool = fc.constantFrom('react.read', 'react.write', 'web_tools.web_search', 'exec_tools.execute_code_python', 'city.list')
+const size = fc.constantFrom(10, 5_000, 4_000_000, 30_000_000)
+
+const mimes: { readonly [extension: string]: string } = {
+  md: 'text/markdown',
+  png: 'image/png',
+  pdf: 'application/pdf',
+  xlsx: 'application/x-xlsx',
+}
+const mimeOf = (file: string) => mimes[file.slice(file.lastIndexOf('.') + 1)] as string
+const blob = (bytes: number) => ({ sha256: '0'.repeat(64), size: bytes })
+
+/** Made for a place that is known only when the steps are put in order. */
+type Make = (place: Place) => Step
+
+const artifact = fc.record({ file: name, text: words, bytes: size, error: fc.option(words, { freq: 5, nil: undefined }) })
+const artifactBlocks = (
+  place: Place,
+  { file, text, bytes, error }: { file: string; text: string; bytes: number; error: string | undefined },
+) => {
+  const path = `fi:${place.turnId}.files/${file}`
+  const digest = { artifact_path: path, mime: mimeOf(file), kind: 'file' as const, ...(error !== undefined && { error }) }
+  const content = mimeOf(file).startsWith('text/') ? { text } : file.endsWith('.xlsx') ? {} : { blob: blob(bytes) }
+  return { digest: artifactDigest(place, digest), content: artifactContent(place, { path, mime: mimeOf(file), digest, ...content }) }
+}
+
+const plainRound: fc.Arbitrary<Make> = fc
+  .record({
+    said: fc.option(words, { nil: undefined }),
+    toolId: tool,
+    query: words,
+    found: words,
+    warned: fc.boolean(),
+    thought: fc.boolean(),
+  })
+  .map(({ said, toolId, query, found, warned, thought }) => (place) => [
+    ...(thought ? [thinking(place, 'hm')] : []),
+    ...(said === undefined ? [] : [decisionNotes(place, said)]),
+    toolCall(place, { toolId, params: { query, path: 'a.md', content: query } }),
+    ...(warned ? [notice(place, { code: 'tool_warning', message: 'careful' })] : []),
+    toolResult(place, { mime: 'text/plain', text: found }),
+  ])
+
+const rowsRound: fc.Arbitrary<Make> = fc
+  .array(fc.record({ sid: fc.integer({ min: 1, max: 40 }), title: words }), { minLength: 1, maxLength: 5 })
+  .map((rows) => (place) => [
+    toolCall(place, { toolId: 'web_tools.web_search', params: { query: 'x' } }),
+    artifactDigest(place, { artifact_path: `tc:${place.turnId}.${place.callId}.result` }),
+    toolResult(place, { mime: 'application/json', text: JSON.stringify(rows) }),
+  ])
+
+const filesRound: fc.Arbitrary<Make> = fc
+  .record({ toolId: tool, files: fc.array(artifact, { minLength: 1, maxLength: 11 }), digestsFirst: fc.boolean() })
+  .map(({ toolId, files, digestsFirst }) => (place) => {
+    const made = files.map((file) => artifactBlocks(place, file))
+    const blocks = digestsFirst
+      ? [...made.map(({ digest }) => digest), ...made.map(({ content }) => content)]
+      : made.flatMap(({ digest, content }) => [digest, content])
+    return [toolCode(place, 'run()'), toolCall(place, { toolId, params: {} }), ...blocks]
+  })
+
+const planRound: fc.Arbitrary<Make> = fc
+  .record({
+    id: fc.constantFrom('p1', 'p2'),
+    status: fc.dictionary(fc.constantFrom('1', '2'), fc.constantFrom(...StepStatus.options)),
+    acked: fc.boolean(),
+  })
+  .map(({ id, status, acked }) => ({ turnId, ts, iteration, callId }) => [
+    toolCall({ turnId, ts, iteration, callId }, { toolId: 'react.plan', params: { mode: 'new' } }),
+    ...(acked ? [planAck(turnId, ts, { iteration, text: '✓ 1. look', planId: id })] : []),
+    planSnapshot(turnId, ts, { plan_id: id, steps: ['look', 'tell'], status }, iteration),
+  ])
+
+const noteRound: fc.Arbitrary<Make> = words.map((text) => (place) => [
+  toolCall(place, { toolId: 'react.write', params: { channel: 'internal' } }),
+  internalNote(place, `fi:${place.turnId}.files/memory.md`, `[P] ${text}`),
+])
+
+const rejectedRound: fc.Arbitrary<Make> = words.map((message) => (place) => [
+  notice(place, { code: 'protocol_violation.bad_json', message }),
+])
+
+const said: fc.Arbitrary<Make> = fc
+  .record({ kind: fc.constantFrom('followup' as const, 'steer' as const), text: words })
+  .map(({ kind, text }) => ({ turnId, ts, callId }) => [userEvent(kind, turnId, ts, { messageId: callId, text })])
+
+const spoken: fc.Arbitrary<Make> = words.map((text) => ({ turnId, ts, callId }) => [systemMessage(turnId, ts, { key: callId, text })])
+
+const within = fc.oneof(
+  { weight: 4, arbitrary: plainRound },
+  { weight: 2, arbitrary: rowsRound },
+  { weight: 3, arbitrary: filesRound },
+  { weight: 2, arbitrary: planRound },
+  { weight: 1, arbitrary: noteRound },
+  { weight: 1, arbitrary: rejectedRound },
+  { weight: 1, arbitrary: said },
+  { weight: 1, arbitrary: spoken },
+)
+
+const turn = fc.record({
+  prompt: words,
+  attached: fc.array(fc.record({ file: name, bytes: size }), { maxLength: 2 }),
+  steps: fc.array(within, { maxLength: 5 }),
+  answer: fc.option(words, { freq: 5, nil: undefined }),
+})
+
+/** Conversations as lists of steps: a timeline may be looked at between any two of them. */
+export const conversations: fc.Arbitrary<readonly Step[]> = fc.array(turn, { minLength: 1, maxLength: 4 }).map((turns) =>
+  turns.flatMap(({ prompt, attached, steps, answer }, t): readonly Step[] => {
+    const turnId = `t${t + 1}`
+    const ts = minute(t * 10)
+    const place = (iteration: number): Place => ({ turnId, ts, iteration, callId: `${turnId}c${iteration}` })
+    const files = attached.flatMap(({ file, bytes }) =>
+      attachmentBlocks(turnId, ts, {
+        name: file,
+        mime: mimeOf(file),
+        size_bytes: bytes,
+        ...(/png|pdf/.test(file) && { blob: blob(bytes) }),
+      }),
+    )
+    return [
+      [turnHeader(turnId, ts), userPrompt(turnId, ts, prompt), ...files],
+      ...steps.map((make, iteration) => make(place(iteration))),
+      ...(answer === undefined
+        ? []
+        : [[assistantCompletion(turnId, ts, { text: answer, iteration: steps.length }), suggestedFollowups(turnId, ts, ['?'])]]),
+    ]
+  }),
+)

@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { z } from 'zod'
+import { createMemoryBlobs } from '../../../src/adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../../src/adapters/store/memory/store.ts'
+import { createCustomWorkspaces } from '../../../src/adapters/workspace/custom/custom.ts'
+import { createGitWorkspaces } from '../../../src/adapters/workspace/git/git.ts'
+import { blocksOfChange } from '../../../src/core/timeline/change.ts'
+import type { BlobStore } from '../../../src/ports/blobs.ts'
+import { createFixedClock } from '../../../src/testing/fixed-clock.ts'
+import { createHarness } from '../../../src/testing/harness.ts'
+import { type HostilePlace, plantHostileFiles } from '../../../src/testing/hostile-files.ts'
+import { answers, calls, type Reply } from '../../../src/testing/scripted-model.ts'
+import { defineTool } from '../../../src/tools/define.ts'
+import { hostingOn } from '../hosting.ts'
+import { foldersOnDisk } from '../workspace-folders.ts'
+
+export const root = mkdtempSync(join(tmpdir(), 'daybook-tool-safety-'))
+export const outsides: string[] = []
+
+export function removeAll(): void {
+  for (const folder of [root, ...outsides]) rmSync(folder, { recursive: true, force: true })
+}
+
+type Kind = 'custom' | 'git'
+
+/** Blobs whose every byte was shown to the test. */
+function watchedBlobs(): { readonly blobs: BlobStore; readonly put: Uint8Array[] } {
+  const [real, put] = [createMemoryBlobs(), [] as Uint8Array[]]
+  return {
+    put,
+    blobs: {
+      ...real,
+      put(bytes) {
+        put.push(bytes)
+        return real.put(bytes)
+      },
+    },
+  }
+}
+
+/** A whole agent whose files lie on a real disk, and a tool by which a hostile program reaches into them between two calls. */
+export function stageOn(kind: Kind) {
+  const folder = mkdtempSync(join(root, `${kind}-`))
+  const { blobs, put } = watchedBlobs()
+  const clock = createFixedClock()
+  const { hosting, hosted } = hostingOn(blobs)
+  const folders = foldersOnDisk(folder)
+  const workspaces = kind === 'git' ? createGitWorkspaces({ ...folders, root: folder }) : createCustomWorkspaces({ ...folders, blobs })
+  const outDir = join(folder, 'local/default/local/c1/out/workdir')
+  let act: (turnId: string) => Promise<void> = async () => {}
+  const hostile = defineTool({
+    id: 'test.hostile',
+    description: 'Runs a hostile program.',
+    params: z.object({}),
+    async run(_, call) {
+      await call.workspace()
+      await act(call.origin.turnId)
+      return 'ran'
+    },
+  })
+  const declare = defineTool({
+    id: 'test.declare',
+    description: 'Says that it has made files.',
+    params: z.object({ paths: z.array(z.string()) }),
+    run: ({ paths }) => ({ artifact_type: 'files', files: paths.map((path) => ({ path, filename: 'made.txt' })) }),
+  })
+  const replies: Reply[] = []
+  const stage = createHarness({
+    replies,
+    clock,
+    store: createMemoryStore({ blobs, clock }),
+    workspaces,
+    hosting,
+    tools: [hostile, declare],
+    settings: { maxRounds: 10_000, contextTokens: 100_000_000 },
+  })
+  return {
+    stage,
+    outDir,
+    hosted,
+    put,
+    folder,
+    /** One turn: the hostile program first, then these calls. Gives what each of them was answered. */
+    async turn(plant: (turnId: string) => Promise<void>, next: readonly ((turnId: string) => string)[]) {
+      let id = ''
+      replies.push(calls('test.hostile'))
+      for (const each of next) replies.push(() => each(id))
+      replies.push(answers('Done.'))
+      act = async (known) => {
+        id = known
+        await plant(known)
+      }
+      const said = await stage.say('Go on.')
+      const blocks = (await stage.journal()).flatMap(blocksOfChange).filter(({ turn_id }) => turn_id === said.turnId)
+      const callIds = blocks.flatMap(({ type, call_id }) => (type === 'react.tool.call' ? [call_id] : [])).slice(1)
+      const results = callIds.map((callId) =>
+        blocks.filter(({ type, call_id }) => type === 'react.tool.result' && call_id === callId).map(({ text = '' }) => text),
+      )
+      return { ...said, results, blocks }
+    },
+  }
+}
+
+type Stage = ReturnType<typeof stageOn>
+
+/** Nothing outside was changed, nothing of it was seen, and nobody was told where anything lies. */
+export async function expectNoHarm({ stage, put, hosted, folder }: Stage, place: HostilePlace, before: Readonly<Record<string, string>>) {
+  expect(place.outside()).toEqual(before)
+  const told = JSON.stringify([await stage.journal(), stage.model.requests])
+  for (const word of [place.secret, place.outsideFolder, folder]) expect(told).not.toContain(word)
+  const kept = [...put, ...hosted.map(({ content }) => content)].filter((bytes) => bytes instanceof Uint8Array)
+  expect(kept.filter((bytes) => Buffer.from(bytes).includes(place.secret))).toEqual([])
+}
+
+export async function plant(outDir: string, inside: string): Promise<HostilePlace> {
+  const place = await plantHostileFiles(outDir, inside)
+  outsides.push(place.outsideFolder)
+  return place
+}

@@ -1,0 +1,165 @@
+import { createHmac } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createFileBlobs } from '../../../src/adapters/blobs/file.ts'
+import { createSystemClock } from '../../../src/adapters/clock/system.ts'
+import { createMemoryFiles } from '../../../src/adapters/files/memory.ts'
+import { createSqliteStore } from '../../../src/adapters/store/sqlite/store.ts'
+import { createMemoryWorkspaces } from '../../../src/adapters/workspace/memory.ts'
+import { createAgentFrom } from '../../../src/agent/agent.ts'
+import { createClient } from '../../../src/client/client.ts'
+import type { Scope } from '../../../src/core/scope.ts'
+import { createLog } from '../../../src/server/log.ts'
+import { createMetrics } from '../../../src/server/metrics.ts'
+import { serve } from '../../../src/server/serve.ts'
+import { defaultServerSettings, type ServerSettings } from '../../../src/server/settings.ts'
+import { answers, scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { hostingOn } from '../hosting.ts'
+import { answered, viewWhen } from '../server-fixture.ts'
+
+export type Mode = 'local' | 'bearer'
+
+/** One store, and two servers on it: one for whoever is at the machine, one for people with tokens. */
+export interface World {
+  readonly url: Readonly<Record<Mode, string>>
+  /** Of the attacker, who has a conversation `mine` in either. */
+  readonly token: string
+  readonly tokenOf: (claims: Readonly<Record<string, unknown>>) => string
+  /** What Ann of another tenant has. */
+  readonly ann: Theirs
+  /** The attacker's own file. */
+  readonly file: Readonly<Record<Mode, string>>
+  /** Must be in no response and in no line of the log. */
+  readonly secrets: readonly string[]
+  readonly lines: readonly string[]
+  /** Everything that is kept: a hostile request leaves it as it was. */
+  snapshot(): Promise<unknown>
+  close(): Promise<void>
+}
+
+export interface Theirs {
+  readonly rn: string
+  readonly key: string
+  readonly uri: string
+  readonly turn: string
+  readonly cursor: string
+  readonly sha256: string
+}
+
+const secret = 'a secret of at least thirty-two bytes, for tests'
+const issuer = 'https://issuer.test'
+const audience = 'daybook'
+
+export const eve: Scope = { tenant: 'rival', project: 'main', user: 'eve' }
+const annScope: Scope = { tenant: 'acme', project: 'main', user: 'ann' }
+
+/** In Ann's title, message, file and answer, each with its own word. */
+const planted = ['MARZIPAN', 'TURNPIKE', 'OBSIDIAN', 'PERSIMMON'].map((word) => `${word}-of-ann`)
+const environment = 'QUICKSILVER-of-the-process'
+
+export const bearer: ServerSettings['auth'] = { kind: 'bearer', key: { kind: 'HS256', secret }, issuer, audience }
+
+export async function openWorld(): Promise<World> {
+  process.env.DAYBOOK_TEST_SECRET = environment
+  const folder = mkdtempSync(join(tmpdir(), 'daybook-hostile-'))
+  const clock = createSystemClock()
+  const store = await createSqliteStore({
+    file: join(folder, 'daybook.db'),
+    blobs: createFileBlobs({ folder: join(folder, 'blobs') }),
+    clock,
+  })
+  const { hosting } = hostingOn(store.blobs)
+  const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
+  const lines: string[] = []
+  const log = createLog((line) => void lines.push(line), clock.now)
+  const model = scriptedModel([answers(`${planted[3]}.`), answers('Hello, Ann.'), answers('Hello, Eve.'), answers('Hello.')])
+  const onProblem = ({ where, error }: { where: string; error: unknown }) => log('error', 'agent.problem', { where, error })
+  const agent = createAgentFrom({ model, store, clock, hosting, workspaces, onProblem })
+  let ids = 0
+  const open = (auth: ServerSettings['auth']) =>
+    serve({
+      agent,
+      settings: { ...defaultServerSettings, port: 0, drainMs: 0, requestsPerMinute: 1e6, turnsPerMinute: 1e6, auth },
+      log,
+      metrics: createMetrics({}),
+      now: clock.now,
+      newId: () => `id_${++ids}`,
+    })
+  const servers = { bearer: await open(bearer), local: await open({ kind: 'local' }) }
+  const url = { bearer: servers.bearer.url, local: servers.local.url }
+  const token = tokenOf({ ...claimsOf(eve) })
+
+  const ann = createClient({ baseUrl: url.bearer, token: tokenOf(claimsOf(annScope)) })
+  await ann.conversations.create({ id: 'plans', title: planted[0] as string })
+  await ann.conversations.create({ id: 'older', title: planted[0] as string })
+  await ann.submit('plans', { text: planted[1] as string, files: [{ name: 'plan.txt', content: new Blob([planted[2] as string]) }] })
+  const view = await viewWhen(ann, 'plans', answered)
+  const own = createClient({ baseUrl: url.bearer, token })
+  const mine = createClient({ baseUrl: url.local })
+  const file = { bearer: await withFile(own), local: await withFile(mine) }
+  const { next: cursor = '' } = await ann.conversations.list({ limit: 1 })
+  const block = (await store.findByPath('acme/main/ann/plans', `fi:${view.turns[0]?.id}.user.attachments/plan.txt`)).find(
+    ({ meta }) => meta?.rn !== undefined,
+  )
+  const meta = block?.meta as { rn: string; key: string; hosted_uri: string }
+  const hosted = await hosting.resolve(meta.rn, annScope)
+  const theirs = {
+    rn: meta.rn,
+    key: meta.key,
+    uri: meta.hosted_uri,
+    turn: view.turns[0]?.id ?? '',
+    cursor,
+    sha256: hosted?.blob.sha256 ?? '',
+  }
+  lines.length = 0
+
+  return {
+    url,
+    token,
+    tokenOf: (claims) => tokenOf({ ...claimsOf(eve), ...claims }),
+    ann: theirs,
+    file,
+    secrets: [...planted, environment, folder, secret, ...environmentPaths],
+    lines,
+    async snapshot() {
+      const { conversations } = await store.list({ limit: 100 })
+      const bundles = await Promise.all(conversations.map(({ conversationId }) => store.exportBundle(conversationId)))
+      return { conversations, bundles: bundles.map((bundle) => JSON.stringify(bundle)), blobs: filesUnder(join(folder, 'blobs')) }
+    },
+    async close() {
+      await Promise.all(Object.values(servers).map((server) => server.drain()))
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+      delete process.env.DAYBOOK_TEST_SECRET
+    },
+  }
+}
+
+/** Where the code lies is nobody's business either. */
+const environmentPaths = [process.cwd(), 'node_modules', '.ts:']
+
+const filesUnder = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
+
+async function withFile(client: ReturnType<typeof createClient>): Promise<string> {
+  await client.conversations.create({ id: 'mine' })
+  await client.submit('mine', { text: 'hello', files: [{ name: 'mine.txt', content: new Blob(['0123456789']) }] })
+  await viewWhen(client, 'mine', answered)
+  await viewWhen(client, 'mine', ({ title }) => title !== undefined)
+  return (await client.files('mine')).files[0]?.rn ?? ''
+}
+
+const claimsOf = ({ tenant, project, user }: Scope) => ({ tenant, project, sub: user })
+
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** Signed by hand: a library would refuse to make most of what is sent here. `header` and `signature` replace what is right. */
+export function tokenOf(
+  claims: Readonly<Record<string, unknown>>,
+  { header = { alg: 'HS256', typ: 'JWT' }, key = secret, hash = 'sha256' }: { header?: object; key?: string | null; hash?: string } = {},
+): string {
+  const soon = Math.floor(Date.now() / 1000) + 600
+  const signed = `${encoded(header)}.${encoded({ exp: soon, iss: issuer, aud: audience, ...claims })}`
+  const signature = key === null ? '' : createHmac(hash, key).update(signed).digest('base64url')
+  return `${signed}.${signature}`
+}

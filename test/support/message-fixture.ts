@@ -1,0 +1,44 @@
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { Failure } from '../../src/core/failure.ts'
+import type { BlobStore } from '../../src/ports/blobs.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts'
+import { answers } from '../../src/testing/scripted-model.ts'
+import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
+
+/** A stage for messages with files, whose blobs can be counted. */
+export function stageWith(options: Partial<HarnessOptions> = {}) {
+  const held = createMemoryBlobs()
+  const names = new Set<string>()
+  const blobs: BlobStore = {
+    ...held,
+    async put(bytes) {
+      const ref = await held.put(bytes)
+      names.add(ref.sha256)
+      return ref
+    },
+    async remove(sha256) {
+      names.delete(sha256)
+      await held.remove(sha256)
+    },
+  }
+  const clock = createFixedClock()
+  const store = options.store ?? createMemoryStore({ blobs, clock })
+  const stage = createHarness({ replies: [answers('Seen.'), answers('Seen again.')], clock, store, ...options })
+  const send = (input: string, attachments: readonly Upload[]) =>
+    stage.agent.run({ conversation: stage.conversation, input, attachments }).result
+  return { ...stage, names, send }
+}
+
+/** Why a message was refused; it must have been. */
+export async function refusalOf(sent: Promise<unknown>): Promise<readonly Rejection[]> {
+  const error = await sent.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (!(error instanceof Failure) || error.code !== 'attachment.rejected') throw new Error(`was not refused: ${error}`)
+  return error.details.attachments as readonly Rejection[]
+}
+
+export const text = (name: string, content = name): Upload => ({ name, content })

@@ -1,0 +1,43 @@
+import { createMemoryBlobs } from '../../../src/adapters/blobs/memory.ts'
+import { modelFrom, type NamedModelOptions } from '../../../src/adapters/model/index.ts'
+import { createMemoryStore } from '../../../src/adapters/store/memory/store.ts'
+import { createAgentFrom } from '../../../src/agent/agent.ts'
+import { type FakeProviderName, startFakeProvider } from '../../../src/testing/fake-providers/fake-provider.ts'
+import type { FakeRequest } from '../../../src/testing/fake-providers/reply.ts'
+import { createFixedClock } from '../../../src/testing/fixed-clock.ts'
+import { answers, calls } from '../../../src/testing/scripted-model.ts'
+import type { Upload } from '../../../src/tools/attachments/upload.ts'
+import { weather } from '../scenario-tools.ts'
+import { modelNames, paperBytes, pictureBytes } from './provider-models.ts'
+
+const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Rome"}</channel:output>'
+const rome = calls('weather.today', { city: 'Rome' })
+
+/** Three turns: a picture and a tool, a paper and two tools, a question. Every call but the first, which asks for a title, decides. */
+const script = [title, rome, answers('Clear.'), rome, calls('weather.today', { city: 'Oslo' }), answers('Read.'), rome, answers('Bye.')]
+
+/** Tells the story to a provider, through a real agent, and returns what it was asked on the way. */
+export async function tellStory(name: FakeProviderName, options: NamedModelOptions = {}, model = modelNames[name]) {
+  const clock = createFixedClock()
+  const provider = await startFakeProvider(name, script, { now: () => Date.parse(clock.now()), minimumTokens: 0 })
+  const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
+  const agent = createAgentFrom({
+    model: modelFrom(model, { images: true, documents: name !== 'compatible', environment: provider.environment, ...options }),
+    store,
+    clock,
+    tools: [weather()],
+  })
+  const say = (input: string, attachments: readonly Upload[] = []) => agent.run({ conversation: 'c1', input, attachments }).result
+  try {
+    await say('What is this?', [{ name: 'photo.png', content: pictureBytes }])
+    await say('And this?', [{ name: 'paper.pdf', content: paperBytes }])
+    const last = await say('Thank you.')
+    const decisions: readonly FakeRequest[] = provider.requests.slice(1)
+    const usages: unknown[] = []
+    for await (const { change } of store.readJournal('c1', { after: 0 })) if (change.type === 'response.received') usages.push(change.usage)
+    return { decisions, last, usages: usages.slice(1), left: provider.left }
+  } finally {
+    await agent.close()
+    await provider.close()
+  }
+}

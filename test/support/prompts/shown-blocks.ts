@@ -1,0 +1,28 @@
+import { artifactContent, artifactDigest, type Draft } from '../../../src/core/block/index.ts'
+import { createRenderer, type Prompt, type RenderOptions } from '../../../src/core/render/render.ts'
+import type { Part } from '../../../src/core/render/types.ts'
+import { sliceOf } from '../../../src/core/render/walk.ts'
+import { blockOrigin, call, header } from '../../../src/testing/blocks.ts'
+import { plainOptions, timelineOf } from './timelines.ts'
+
+export const blob = (size = 100) => ({ sha256: 'a'.repeat(64), size })
+
+export const textsOf = (parts: readonly Part[]): readonly string[] =>
+  parts.map((part) => (part.type === 'text' ? part.text : `<${part.type}>`))
+
+export const shownParts = (drafts: readonly Draft[]): readonly Part[] => sliceOf(timelineOf(drafts)).shown.flatMap(({ parts }) => parts)
+export const shownTexts = (drafts: readonly Draft[]): readonly string[] => textsOf(shownParts(drafts))
+
+/** What the last block is shown as, after a header. */
+export const last = (...drafts: readonly Draft[]): readonly string[] =>
+  textsOf(sliceOf(timelineOf([header(), ...drafts])).shown.at(-1)?.parts ?? [])
+
+export const render = (drafts: readonly Draft[], options: RenderOptions = plainOptions('t1')): Prompt =>
+  createRenderer().render(timelineOf(drafts), options)
+
+/** `react.write`: the call, the digest, the content. */
+export const written = (callId: string, path: string, text: string): readonly Draft[] => [
+  call(callId, 'react.write'),
+  artifactDigest(blockOrigin(callId), { artifact_path: path }),
+  artifactContent(blockOrigin(callId), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
+]

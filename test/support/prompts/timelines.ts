@@ -1,0 +1,35 @@
+import { type Block, type Draft, turnHeader, userPrompt } from '../../../src/core/block/index.ts'
+import { cachePoints, defaultCachePolicy } from '../../../src/core/render/cache-points.ts'
+import type { RenderOptions } from '../../../src/core/render/render.ts'
+import type { Slice } from '../../../src/core/render/slice.ts'
+import { applyChange } from '../../../src/core/timeline/apply.ts'
+import type { Change } from '../../../src/core/timeline/change.ts'
+import { assignIds } from '../../../src/core/timeline/enter.ts'
+import { emptyTimeline, type Timeline } from '../../../src/core/timeline/timeline.ts'
+import { minute } from '../../../src/testing/blocks.ts'
+
+/** The timeline after these entries, appended to what there is. */
+export function withDrafts(timeline: Timeline, drafts: readonly Draft[]): Timeline {
+  return applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
+}
+
+export const timelineOf = (drafts: readonly Draft[]): Timeline => withDrafts(emptyTimeline(), drafts)
+
+/** The same from whole blocks: what an import may hold. */
+export const timelineOfBlocks = (blocks: readonly Block[]): Timeline => applyChange(emptyTimeline(), { type: 'blocks.appended', blocks })
+
+export const changed = (timeline: Timeline, ...changes: readonly Change[]): Timeline => changes.reduce(applyChange, timeline)
+
+export const opening = (turnId: string, at: number, text: string): readonly Draft[] => [
+  turnHeader(turnId, minute(at)),
+  userPrompt(turnId, minute(at), text),
+]
+
+/** The cache points of a turn that has hidden nothing. */
+export const plainPoints = (slice: Slice): readonly number[] => cachePoints(slice, defaultCachePolicy).marks
+
+export const plainOptions = (currentTurnId: string, tails: Pick<RenderOptions, 'sources' | 'announce'> = {}): RenderOptions => ({
+  currentTurnId,
+  points: plainPoints,
+  ...tails,
+})

@@ -1,0 +1,74 @@
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
+import { recordsOf } from '../../src/agent/turn/workspace.ts'
+import type { Draft, Place } from '../../src/core/block/index.ts'
+import { roughTokens } from '../../src/core/estimate/tokens.ts'
+import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
+import { defaultSettings, sliceOf } from '../../src/core/render/walk.ts'
+import { localScope } from '../../src/core/scope.ts'
+import { mergeSources } from '../../src/core/sources/pool.ts'
+import type { IncomingSource } from '../../src/core/sources/source.ts'
+import { blocksAtPath, emptyTimeline } from '../../src/core/timeline/timeline.ts'
+import type { BlobStore } from '../../src/ports/blobs.ts'
+import type { Workspace } from '../../src/ports/workspace.ts'
+import { blockOrigin, withIds } from '../../src/testing/blocks.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import type { Call, Tool } from '../../src/tools/tool.ts'
+
+/** A conversation with some blocks in it, and a tool that is called next. */
+export async function toolFixture(
+  drafts: readonly Draft[] | ((blobs: BlobStore) => Promise<readonly Draft[]>),
+  options: {
+    readonly hidden?: readonly string[]
+    readonly sources?: readonly IncomingSource[]
+    readonly turnId?: string
+    readonly workspace?: Workspace
+  } = {},
+) {
+  const { hidden = [], sources = [], turnId = 't1' } = options
+  const clock = createFixedClock()
+  const blobs = createMemoryBlobs()
+  const store = createMemoryStore({ blobs, clock })
+  const claim = await store.claim('c1', { id: 'test', host: 'here', pid: 1 })
+  const made = typeof drafts === 'function' ? await drafts(blobs) : drafts
+  if (made.length > 0) await store.append(claim, [{ type: 'blocks.appended', blocks: withIds(made) }])
+  const timelineNow = async () => (await store.loadVisible('c1'))?.timeline ?? emptyTimeline()
+  for (const path of hidden) {
+    const ids = blocksAtPath(await timelineNow(), path).map(({ id }) => id)
+    await store.append(claim, [{ type: 'blocks.hidden', ids, replacement_text: 'folded', reason: 'hide' }])
+  }
+  if (sources.length > 0) {
+    const { pool, changed } = mergeSources((await timelineNow()).sources, sources)
+    await store.append(claim, [{ type: 'sources.merged', ts: clock.now(), rows: changed, next_sid: pool.next_sid }])
+  }
+  const timeline = await timelineNow()
+  const workspace = options.workspace ?? (await createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles }).open(localScope, 'c1'))
+  const at: Place = blockOrigin('k', turnId, 50)
+  const slice = () => sliceOf(timeline, defaultSettings, turnId)
+  const call: Call = {
+    conversationId: 'c1',
+    origin: at,
+    toolId: 'test.tool',
+    idempotencyKey: `c1/${turnId}/k`,
+    timeline,
+    signal: new AbortController().signal,
+    visiblePrompt: { slice, points: () => cachePoints(slice(), defaultCachePolicy), tokens: roughTokens },
+    clock,
+    code: undefined,
+    scope: localScope,
+    records: recordsOf(store, 'c1'),
+    workspace: async () => workspace,
+    blobs,
+  }
+  return {
+    store,
+    claim,
+    blobs,
+    workspace,
+    timeline,
+    call,
+    run: (tool: Tool, params: object) => tool.run(params as Record<string, unknown>, call),
+  }
+}

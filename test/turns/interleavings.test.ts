@@ -1,0 +1,192 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { replay } from '../../src/agent/replay/replay.ts'
+import type { TurnEvent } from '../../src/core/event.ts'
+import { applyChange } from '../../src/core/timeline/apply.ts'
+import type { Change } from '../../src/core/timeline/change.ts'
+import { toPayload } from '../../src/core/timeline/payload.ts'
+import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
+import { createHarness, type Harness } from '../../src/testing/harness.ts'
+import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tools/define.ts'
+
+const conversation = 'c1'
+
+/** What people do to a conversation while it works, and after how many turns of the event loop. */
+type Deed = {
+  readonly deed: 'say' | 'followUp' | 'redirect' | 'wrapUp' | 'stop' | 'regret' | 'feedback' | 'notify' | 'alarm' | 'follow'
+  readonly after: number
+  readonly twice: boolean
+}
+/** What the model does when it is asked, and how slowly. */
+type Move = { readonly move: 'call' | 'write' | 'answer' | 'repeat' | 'nonsense'; readonly slowness: number }
+
+const deeds: fc.Arbitrary<readonly Deed[]> = fc.array(
+  fc.record({
+    deed: fc.constantFrom('say', 'followUp', 'redirect', 'wrapUp', 'stop', 'regret', 'feedback', 'notify', 'alarm', 'follow'),
+    after: fc.nat(12),
+    twice: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 10 },
+)
+const moves: fc.Arbitrary<readonly Move[]> = fc.array(
+  fc.record({ move: fc.constantFrom('call', 'write', 'answer', 'repeat', 'nonsense'), slowness: fc.nat(3) }),
+  { maxLength: 12 },
+)
+
+const unhandled: unknown[] = []
+const note = (reason: unknown) => void unhandled.push(reason)
+beforeAll(() => void process.on('unhandledRejection', note))
+afterAll(() => void process.off('unhandledRejection', note))
+
+it('whatever comes in while turns run, and whenever: every event is folded once, every turn ends, the journal says it all, and replays', async () => {
+  await fc.assert(
+    fc.asyncProperty(deeds, moves, fc.constantFrom(0, 1), async (done, moved, exitGraceMs) => {
+      const settings = { exitGraceMs, stopGraceMs: 5, maxRounds: 6, recordPrompts: true }
+      const stage = createHarness({ replies: replies(moved), tools: [work()], settings })
+      const followers = await liveThrough(stage, done)
+      await settled(stage)
+      stage.clock.advance(3_600_000) // then feedback waits no longer, either
+      await stage.say('Anything left?')
+      const journal = await stage.journal()
+      checkEvents(journal)
+      checkTurns(journal)
+      expect(await stage.timeline()).toMatchObject({ inbox: [] })
+      const replayed = journal.reduce(applyChange, emptyTimeline())
+      expect(toPayload(replayed)).toEqual(toPayload(await stage.timeline()))
+      const again = await replay(stage.store, conversation, { tools: [work()], settings })
+      expect(again.flatMap(({ divergence }) => divergence ?? [])).toEqual([])
+      await stage.agent.close()
+      for (const { after, events } of followers) checkFollower(await events, after, journal.length)
+      expect(unhandled).toEqual([])
+    }),
+    { numRuns: 150 },
+  )
+}, 60_000)
+
+/** Each in its time. Whoever runs a turn gets a result. */
+async function liveThrough(stage: Harness, done: readonly Deed[]) {
+  const { agent } = stage
+  const results: Promise<unknown>[] = [agent.run({ conversation, input: 'Begin.' }).result]
+  const followers: { readonly after: number; readonly events: Promise<readonly TurnEvent[]> }[] = []
+  for (const [index, { deed, after, twice }] of done.entries()) {
+    await ticks(after)
+    const eventId = `e${index}`
+    const act = (): Promise<unknown> => {
+      if (deed === 'say') return agent.run({ conversation, input: eventId }).result
+      if (deed === 'followUp') return agent.followUp(conversation, eventId, { eventId })
+      if (deed === 'redirect') return agent.steer(conversation, eventId, { eventId })
+      if (deed === 'wrapUp') return agent.steer(conversation, eventId, { eventId, mode: 'wrap_up' })
+      if (deed === 'stop') return agent.steer(conversation, '', { eventId })
+      if (deed === 'regret') return Promise.all([agent.followUp(conversation, eventId, { eventId }), agent.stop(conversation)])
+      if (deed === 'feedback') return agent.feedback(conversation, { turnId: 'turn_0_never0', eventId })
+      return agent.notify(conversation, eventId, { eventId, reactive: deed === 'alarm' })
+    }
+    if (deed === 'follow') followers.push({ after: after % 4, events: gathered(agent.follow(conversation, { after: after % 4 })) })
+    else results.push(act(), ...(twice && deed !== 'say' ? [act()] : []))
+  }
+  await Promise.all(results)
+  return followers
+}
+
+/** No turn is open, and none is about to be. */
+async function settled(stage: Harness): Promise<void> {
+  for (;;) {
+    const { openTurn, inbox } = await stage.timeline()
+    if (openTurn === undefined && !inbox.some(({ kind }) => kind === 'followup')) return
+    await ticks(1)
+  }
+}
+
+function checkEvents(journal: readonly Change[]): void {
+  const accepted = journal.flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
+  const folded = journal.flatMap((change) => (change.type === 'event.folded' ? change.event_ids : []))
+  const ids = accepted.map(({ event_id }) => event_id)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(accepted.map(({ sequence }) => sequence)).toEqual(accepted.map((_, index) => index + 1))
+  expect(folded.toSorted()).toEqual(ids.toSorted())
+  for (const change of journal) {
+    if (change.type !== 'event.folded') continue
+    const places = change.event_ids.map((id) => ids.indexOf(id))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+  }
+  checkStops(journal)
+  const said = blocksOf(journal.reduce(applyChange, emptyTimeline())).filter(
+    ({ type }) => type === 'user.followup' || type === 'user.prompt',
+  )
+  const words = said.flatMap(({ text = '' }) => (text.startsWith('e') ? [text] : []))
+  expect(new Set(words).size).toBe(words.length)
+}
+
+/** What waits when a stop comes was said to the turn that it stops, and to no other. */
+function checkStops(journal: readonly Change[]): void {
+  const takenBy = new Map(
+    journal.flatMap((change) => (change.type === 'event.folded' ? change.event_ids.map((id) => [id, change.turn_id] as const) : [])),
+  )
+  const waiting = new Set<string>()
+  for (const change of journal) {
+    if (change.type === 'event.folded') for (const id of change.event_ids) waiting.delete(id)
+    if (change.type !== 'event.accepted') continue
+    const { event_id, kind, text, target_turn_id } = change.event
+    if (kind === 'followup') waiting.add(event_id)
+    if (kind === 'steer' && text === '') for (const id of waiting) expect(takenBy.get(id)).toBe(target_turn_id)
+  }
+}
+
+function checkTurns(journal: readonly Change[]): void {
+  const opened = journal.flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
+  const closed = journal.flatMap((change) => (change.type === 'turn.closed' ? [change.turn_id] : []))
+  expect(closed).toEqual(opened)
+  const blocks = blocksOf(journal.reduce(applyChange, emptyTimeline()))
+  for (const turnId of opened) {
+    const own = blocks.filter(({ turn_id }) => turn_id === turnId)
+    expect(own.filter(({ type }) => type === 'assistant.completion').length).toBeGreaterThan(0)
+    const called = own.filter(({ type }) => type === 'react.tool.call').map(({ call_id }) => call_id)
+    expect(called.filter((id) => !own.some(({ type, call_id }) => type === 'react.tool.result' && call_id === id))).toEqual([])
+  }
+}
+
+function checkFollower(events: readonly TurnEvent[], after: number, count: number): void {
+  const seqs = events.flatMap((event) => (event.type === 'entry' ? [event.seq] : []))
+  expect(seqs).toEqual(Array.from({ length: count - after }, (_, n) => after + n + 1))
+}
+
+async function gathered(events: AsyncIterable<TurnEvent>): Promise<readonly TurnEvent[]> {
+  const all: TurnEvent[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+
+function replies(moved: readonly Move[]): readonly Reply[] {
+  const scripted = moved.map(({ move, slowness }, index): Reply => {
+    return { text: words(move, index), chunks: 60, onChunk: () => ticks(slowness) }
+  })
+  return [...scripted, ...Array.from({ length: 60 }, (_, n) => answers(`That was all, for the ${n}th time.`))]
+}
+
+function words(move: Move['move'], index: number): string {
+  if (move === 'call') return calls('some.work', { ticks: index % 4 })
+  if (move === 'write') return calls('react.write', { path: 'files/a.md', channel: 'canvas', content: `${index}`, kind: 'file' })
+  if (move === 'repeat') return answers('The same as ever, and nothing else.')
+  return move === 'nonsense' ? 'Sure, I can do that.' : answers(`Answer number ${index}, and a different one it is.`)
+}
+
+/** Takes a few turns of the event loop; now and then it does not listen. */
+const work = () =>
+  defineTool({
+    id: 'some.work',
+    description: 'Takes a while.',
+    params: z.object({ ticks: z.number() }),
+    async run({ ticks: count }, { signal }) {
+      for (let n = 0; n < count; n++) {
+        await ticks(1)
+        if (count !== 3) signal.throwIfAborted()
+      }
+      return 'done'
+    },
+  })
+
+async function ticks(count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve))
+}

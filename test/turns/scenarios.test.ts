@@ -1,0 +1,67 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
+import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
+import { createHosting } from '../../src/adapters/hosting/hosting.ts'
+import { createMemoryObjects } from '../../src/adapters/hosting/memory-objects.ts'
+import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
+import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
+import { createFixedClock } from '../../src/testing/fixed-clock.ts'
+import { createHarness } from '../../src/testing/harness.ts'
+import { timelineText } from '../../src/testing/timeline-text.ts'
+import type { Scenario } from '../support/scenario.ts'
+
+const here = join(import.meta.dirname, '../scenarios')
+const folder = mkdtempSync(join(tmpdir(), 'daybook-scenarios-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const names = readdirSync(here).filter((name) => existsSync(join(here, name, 'scenario.ts')))
+const scenarios = await Promise.all(
+  names.map(async (name) => ({ name, scenario: ((await import(`../scenarios/${name}/scenario.ts`)) as { default: Scenario }).default })),
+)
+
+for (const { name, scenario } of scenarios) {
+  it(`${name}: ${scenario.title}`, async () => {
+    const inMemory = await perform(scenario, 'memory')
+    const onDisk = await perform(scenario, name)
+    expect(onDisk.journal).toEqual(inMemory.journal) // byte for byte: the clock and the dice are the same
+    compare(join(here, name, 'timeline.txt'), inMemory.timeline)
+    if (scenario.prompt) compare(join(here, name, 'prompt.txt'), inMemory.prompt)
+  })
+}
+
+async function perform(scenario: Scenario, where: string) {
+  const clock = createFixedClock()
+  const store =
+    where === 'memory'
+      ? createMemoryStore({ blobs: createMemoryBlobs(), clock })
+      : await createSqliteStore({
+          file: join(folder, `${where}.sqlite`),
+          blobs: await createFileBlobs({ folder: join(folder, where) }),
+          clock,
+        })
+  const hosting = createHosting({ objects: createMemoryObjects(), blobs: store.blobs })
+  const stage = createHarness({ ...scenario.cast(), store, clock, hosting })
+  try {
+    if (scenario.act) await scenario.act(stage)
+    else await stage.say('Please do it.')
+    await scenario.check?.(stage)
+    const parts = stage.model.requests.filter(({ role }) => role === 'decision').at(-1)?.parts ?? []
+    return {
+      journal: (await stage.journal()).map((change) => JSON.stringify(change)),
+      timeline: timelineText(await stage.timeline()),
+      prompt: parts.map((part) => (part.type === 'text' ? part.text : `<${part.type} ${part.media_type}>`)).join(''),
+    }
+  } finally {
+    await stage.agent.close()
+    await store.close()
+  }
+}
+
+/** `UPDATE_GOLDEN=1` accepts what is there now; read the difference before you do. */
+function compare(file: string, actual: string): void {
+  if (process.env.UPDATE_GOLDEN === '1') writeFileSync(file, `${actual}\n`)
+  expect(`${actual}\n`).toBe(existsSync(file) ? readFileSync(file, 'utf8') : '(no such file: run with UPDATE_GOLDEN=1)')
+}

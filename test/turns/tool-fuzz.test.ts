@@ -1,0 +1,267 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { builtInTools } from '../../src/agent/built-in-tools.ts'
+import type { Block } from '../../src/core/block/index.ts'
+import { isObject, parseJson } from '../../src/core/json.ts'
+import { blocksOfChange } from '../../src/core/timeline/change.ts'
+import { createHarness } from '../../src/testing/harness.ts'
+import { answers, calls } from '../../src/testing/scripted-model.ts'
+import { defineTool } from '../../src/tools/define.ts'
+import { succeeded } from '../../src/tools/outcome.ts'
+import type { Tool } from '../../src/tools/tool.ts'
+
+const roomy = { maxRounds: 100_000, contextTokens: 1_000_000_000 }
+
+/** What a model, a careless one or one that was talked into it, may put where a path, a text, a number or a list belongs. */
+const paths = fc.constantFrom(
+  ...['', ' ', '.', '..', '/', '/etc/passwd', '../../x', 'files/a.md', 'files/a.md/', 'files/', 'files', 'outputs/b.json', 'a\0b', 'C:\\x'],
+  ...[
+    'fi:',
+    'fi:t.files/a',
+    'fi:turn_1.files/a.md',
+    'fi:turn_1.files',
+    'fi:turn_1.outputs/',
+    'fi:turn_1.user.attachments/x',
+    'fi:..files/x',
+  ],
+  ...['fi:conv_other.turn_1.files/a.md', 'conv:fi:turn_1.files/a.md', 'conv:conv:fi:x', 'ar:turn_1.user.prompt', 'ar:plan.latest:', 'ar:.'],
+  ...['ar:turn_1.react.turn.index', 'tc:turn_1.k.result', 'tc:..', 'tc:turn_1.tool_calls.k.out.json', 'so:sources_pool[1-999999999]'],
+  ...['so:sources_pool[]', 'so:sources_pool[9-1,a,-3]', 'so:conv_x.sources_pool[1]', 'su:turn_1.conv.range.summary', 'ks:', 'ks:a/../b'],
+  ...['sk:', 'sk:SK999999999999', 'skills.x', 'ref:fi:turn_1.files/a.md', 'ref:files/a.md', 'ref:so:sources_pool[1]', 'ref:', 'plan:x:y'],
+  ...['__proto__', 'constructor', 'toString', 'hasOwnProperty', '\ud800', '\u202e', '\ufeff', 'é'.repeat(600), 'x'.repeat(5_000), '💥'],
+)
+const texts = fc.oneof(
+  fc.constantFrom(
+    '',
+    '@@',
+    '@@ -1 +1 @@',
+    '--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n+b\n',
+    '@@ -0,0 +1 @@\n+x',
+    '---\n---\n---',
+    '+++',
+    '(',
+    '(a+)+$',
+  ),
+  fc.constantFrom(
+    '[',
+    '\\',
+    '(?<a>',
+    '.*',
+    '^',
+    'replace',
+    'overlay',
+    'new',
+    'close',
+    'canvas',
+    'internal',
+    'file',
+    'display',
+    '{"a":',
+    '[[S:1]]',
+  ),
+  fc.string({ maxLength: 40 }),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+)
+const numbers = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, -1, 1e308, -1e308, 2 ** 53, 0.5, 1e-320))
+const leaf = fc.oneof({ weight: 4, arbitrary: paths }, texts, numbers, fc.boolean(), fc.constant(null))
+const values = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    { weight: 6, arbitrary: leaf },
+    fc.array(tie('value'), { maxLength: 5 }),
+    fc.dictionary(fc.oneof(paths, fc.constantFrom('path', 'line_start', 'line_count', 'max_text_symbols')), tie('value'), { maxKeys: 4 }),
+  ),
+})).value
+
+/** Mostly the right names in the right order, so that the call is not refused before it reaches the tool. */
+function paramsFor(tool: Tool): fc.Arbitrary<object> {
+  const shaped = tool.parameters.map(({ name, type, required }) => {
+    const fits =
+      type === 'string'
+        ? fc.oneof({ weight: 3, arbitrary: paths }, texts)
+        : type === 'array'
+          ? fc.array(fc.oneof({ weight: 4, arbitrary: paths }, values), { maxLength: 6 })
+          : type === 'number' || type === 'integer'
+            ? fc.oneof(numbers, fc.nat(300))
+            : type === 'boolean'
+              ? fc.boolean()
+              : fc.oneof(paths, fc.array(paths, { maxLength: 4 }), values)
+    const value = fc.oneof({ weight: 6, arbitrary: fits }, values)
+    return fc.tuple(fc.constant(name), required ? value : fc.option(value, { nil: undefined }))
+  })
+  return fc.tuple(...shaped).map((entries) => Object.fromEntries(entries.filter(([, value]) => value !== undefined)))
+}
+
+const memory = {
+  search: async () => ({
+    hits: [{ turn_id: 't', ts: '', score: Number.NaN, role: 'user' as const, path: 'x', text: '\ud800'.repeat(2_000) }],
+  }),
+}
+const knowledge = { read: async (path: string) => (path.length % 2 ? { text: path } : Promise.reject(new Error('at /home/me/secret/x'))) }
+const skills = { read: async () => undefined }
+const knowledgeSearch = { search: async () => Promise.reject('no') }
+const everything = { memory, knowledge, skills, knowledgeSearch }
+
+/** Every decision of the model is answered: by a notice alone when it was refused, else by a call and a result. */
+function expectAnswered(blocks: readonly Block[]): void {
+  const callIds = blocks.flatMap(({ type, call_id }) => (type === 'react.tool.call' ? [call_id] : []))
+  for (const callId of callIds) {
+    const results = blocks.filter(
+      ({ type, call_id, path }) => type === 'react.tool.result' && call_id === callId && path?.startsWith('tc:'),
+    )
+    expect(results.length).toBeGreaterThan(0)
+    for (const { text } of results) {
+      const said = parseJson(text)
+      if (isObject(said) && said.ok === false && 'status' in said)
+        expect(said).toMatchObject({ status: 'error', error: { code: expect.any(String), message: expect.any(String) } })
+    }
+    const types = blocks.filter(({ call_id }) => call_id === callId).map(({ type }) => type)
+    const order = types.filter((type) => ['react.tool.call', 'react.notice', 'react.tool.result'].includes(type))
+    expect(order).toEqual([...order].sort((a, b) => rank(a) - rank(b)))
+  }
+}
+const rank = (type: string) => ['react.tool.call', 'react.notice', 'react.tool.result'].indexOf(type)
+
+const tools = builtInTools(everything)
+
+describe.each(tools.map((tool) => [tool.id, tool] as const))('%s', (id, tool) => {
+  it('answers whatever it is called with, and the turn goes on', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(paramsFor(tool), { minLength: 5, maxLength: 5 }), async (given) => {
+        const fine = calls('react.plan', { mode: 'new', steps: ['go on'] }) // so that refusals do not come in a row
+        const replies = [
+          calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'one\ntwo\n', kind: 'file' }),
+          ...given.flatMap((params) => [calls(id, params), fine]),
+          answers('Done.'),
+        ]
+        const stage = createHarness({ replies, builtIn: everything, settings: roomy })
+        const { exitReason, error } = await stage.say('Go.')
+        expect([exitReason, error]).toEqual(['complete', undefined])
+        expect(stage.model.left).toBe(0)
+        const blocks = (await stage.journal()).flatMap(blocksOfChange)
+        expectAnswered(blocks)
+        expect(JSON.stringify([blocks, stage.model.requests])).not.toContain('/home/me')
+      }),
+      { numRuns: 60 },
+    )
+  }, 120_000)
+})
+
+const cyclic = (): object => {
+  const self: { me?: object } = {}
+  self.me = self
+  return self
+}
+const nested = (depth: number) => {
+  let value: unknown = 'deep'
+  for (let n = 0; n < depth; n++) value = [value]
+  return value
+}
+const thrower = (what: unknown) => () => {
+  throw what
+}
+const trap = new Proxy({}, { get: thrower(new Error('trap')), ownKeys: thrower(new Error('trap')), has: thrower(new Error('trap')) })
+const unspeakable = {
+  toString: thrower(new Error('no')),
+  get message() {
+    throw new Error('no')
+  },
+}
+
+/** What a tool of somebody else may do. */
+const doings: Readonly<Record<string, () => unknown>> = {
+  'throws an error': thrower(new Error('at /home/me/secret/x')),
+  'throws a word': thrower('word'),
+  'throws nothing': thrower(undefined),
+  'throws what cannot be printed': thrower(unspeakable),
+  'rejects with a proxy': () => Promise.reject(trap),
+  'returns nothing': () => undefined,
+  'returns a symbol': () => Symbol('x'),
+  'returns a function': () => () => 1,
+  'returns a big number': () => 10n,
+  'returns a big number deep down': () => ({ a: [{ b: 10n }] }),
+  'returns what is not a number': () => Number.NaN,
+  'returns itself': cyclic,
+  'returns itself in an envelope': () => ({ ok: true, ret: cyclic() }),
+  'returns itself in the details of an error': () => ({ ok: false, error: { code: 'x', message: 'y', details: cyclic() } }),
+  'returns something very deep': () => nested(100_000),
+  'returns a trap': () => trap,
+  'returns a map': () => new Map([[1, 2]]),
+  'returns what throws when it is written': () => ({ toJSON: thrower(new Error('no')) }),
+  'returns half a character and a NUL': () => 'a\ud800\0b',
+  'returns 100 MB': () => 'x '.repeat(50_000_000),
+  'returns 100 MB of base64': () => 'A'.repeat(100_000_000),
+  'returns very many keys': () => Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, n])),
+  'returns an odd envelope': () => ({ ok: false, error: 5, ret: Symbol('x') }),
+  'returns an error without words': () => ({ ok: false }),
+  'declares files that are none': () => ({
+    artifact_type: 'files',
+    files: [
+      null,
+      1,
+      'x',
+      {},
+      { path: 5 },
+      { path: '/etc/passwd' },
+      { path: '../x' },
+      { rn: 'ef:x', key: 'k', filename: '../../y' },
+      { path: 'ar:x' },
+    ],
+  }),
+  'declares very many files': () => ({
+    artifact_type: 'files',
+    files: Array.from({ length: 100_000 }, (_, n) => ({ path: `outputs/${n}` })),
+  }),
+  'declares a list that is none': () => ({ artifact_type: 'files', files: { length: 5 } }),
+  'makes artifacts that are none': () => succeeded({ artifacts: [null, {}, { digest: {} }] as never }),
+  'makes an artifact at no path': () => succeeded({ artifacts: [{ digest: { artifact_path: 5 }, mime: 7, text: 8 }] as never }),
+  'gives notices that are none': () => succeeded({ notices: [null, { code: 5 }] as never }),
+  'gives blocks that are none': () => succeeded({ drafts: [null, { type: 5 }] as never, after: [{}] as never }),
+  'gives sources that are none': () => succeeded({ sources: [null, { url: 5 }, { title: {} }] as never }),
+  'changes what it must not': () => succeeded({ changes: [{ type: 'turn.closed', turn_id: 'x' }, null, { type: 'nonsense' }] as never }),
+  'never comes back': () => new Promise(() => {}),
+}
+
+describe('a tool of somebody else', () => {
+  it.each(Object.entries(doings))('that %s does not end the turn', async (_, run) => {
+    const tool = defineTool({
+      id: 'test.tool',
+      description: 'Anything.',
+      params: z.object({}),
+      timeoutMs: 2_000,
+      async run(_params, call) {
+        await call.workspace() // what it returned is also written down for programs
+        return run() as never
+      },
+    })
+    const problems: { readonly where: string }[] = []
+    const stage = createHarness({
+      replies: [calls('test.tool'), answers('Done.'), answers('Still here.')],
+      tools: [tool],
+      settings: { ...roomy, stopGraceMs: 10 },
+      onProblem: (problem) => problems.push(problem),
+    })
+    const { exitReason, error } = await stage.say('Go.')
+    expect([exitReason, error]).toEqual(['complete', undefined])
+    const blocks = (await stage.journal()).flatMap(blocksOfChange)
+    expectAnswered(blocks)
+    expect(JSON.stringify(stage.model.requests)).not.toContain('/home/me')
+    expect(JSON.stringify(stage.model.requests).length).toBeLessThan(500_000)
+    expect((await stage.say('And?')).answer).toBe('Still here.') // the journal can be read again
+    expect(problems.filter(({ where }) => where !== 'result of test.tool')).toEqual([])
+  })
+
+  it.each([
+    ['does not come back in time', 'tool_timeout', {}, (): unknown => new Promise(() => {})],
+    ['is given what its schema refuses', 'invalid_params', { size: -1 }, (): unknown => 'ran'],
+    ['returns what is no JSON', 'result_unfit', {}, (): unknown => cyclic()],
+  ])('that %s is answered with %s', async (_, code, params, run) => {
+    const schema = z.object({ size: z.number().min(0).optional() })
+    const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })
+    const stage = createHarness({ replies: [calls('test.tool', params), answers('Done.')], tools: [tool], settings: { stopGraceMs: 10 } })
+    await stage.say('Go.')
+    const results = (await stage.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.tool.result')
+    expect(results.map(({ text }) => parseJson(text))).toMatchObject([{ ok: false, status: 'error', error: { code } }])
+  })
+})
