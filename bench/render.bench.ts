@@ -11,13 +11,12 @@ import {
   userPrompt,
 } from '../src/core/block/index.ts'
 import { createRenderer, type RenderOptions } from '../src/core/render/render.ts'
-import type { Slice } from '../src/core/render/slice.ts'
 import { sourcesTail } from '../src/core/render/sources-tail.ts'
+import type { Slice } from '../src/core/render/types.ts'
 import type { SourcePool } from '../src/core/sources/pool.ts'
 import type { SourceRow } from '../src/core/sources/source.ts'
 import { applyChange } from '../src/core/timeline/apply.ts'
-import { assignIds } from '../src/core/timeline/enter.ts'
-import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
+import { assignIds, emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'
 const body = 'A result of ordinary length, in ordinary words, as tools give them. '.repeat(30)

@@ -1,5 +1,5 @@
+import type { CitedSource } from '../src/core/citations/replace.ts'
 import { createCitationReplacer } from '../src/core/citations/replace.ts'
-import type { CitedSource } from '../src/core/citations/source-map.ts'
 import { createChannelParser } from '../src/core/stream/channel-parser.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { artifactContent, artifactDigest, type Draft } from '../src/core/block/index.ts'
 import { blockOrigin, call, header, prompt, result } from '../src/testing/blocks.ts'
 import { createReadTool } from '../src/tools/react/read.ts'
-import { hasReference } from '../src/tools/references/find.ts'
+import { hasReference } from '../src/tools/references.ts'
 import { toolFixture } from '../test/support/tool-fixture.ts'
 import { median, timed } from './measure.ts'
 

@@ -10,13 +10,12 @@ import { createDiskFiles } from './adapters/files/disk.ts'
 import { createMemoryFiles } from './adapters/files/memory.ts'
 import { createFileObjects } from './adapters/hosting/file-objects.ts'
 import { createHosting } from './adapters/hosting/hosting.ts'
-import { cacheRulesOf } from './adapters/model/cache-rules.ts'
 import { type ModelChoice, modelFrom, type NamedModelOptions } from './adapters/model/model-from.ts'
 import { createChargeOf, createPriceOf } from './adapters/model/prices.ts'
+import { cacheRulesOf } from './adapters/model/provider-rules.ts'
 import { createMemoryStore } from './adapters/store/memory/store.ts'
 import { makeFolder } from './adapters/store/sqlite/make-folder.ts'
-import { createCustomWorkspaces } from './adapters/workspace/custom/custom.ts'
-import { createMemoryWorkspaces } from './adapters/workspace/memory.ts'
+import { createCustomWorkspaces, createMemoryWorkspaces } from './adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from './agent/agent.ts'
 import { type Archive, createArchive } from './agent/archive.ts'
 import { createOwner } from './agent/conversation/conversation.ts'
@@ -24,7 +23,7 @@ import { type AgentSettings, defaultAgentSettings } from './agent/settings.ts'
 import type { Settings } from './config.ts'
 import type { BlobRef } from './core/block/index.ts'
 import { errorMessage, Failure } from './core/failure.ts'
-import { documentEligibleMimes } from './core/sources/eligible.ts'
+import { documentEligibleMimes } from './core/sources/source.ts'
 import type { BlobStore } from './ports/blobs.ts'
 import type { DocumentReader } from './ports/documents.ts'
 import type { Hosting } from './ports/hosting.ts'
@@ -96,7 +95,7 @@ export async function findUnreferencedBlobs(
 ): Promise<{ readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs } | undefined> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return undefined
-  const { findUnreferenced: unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
+  const { findUnreferenced: unreferencedAmong } = await import('./adapters/store/sqlite/remove.ts')
   const stored = await blobs.list() // before the entries: what is entered meanwhile is found there
   const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
   const unreferenced = Object.groupBy(unreferencedAmong(file, stored), ({ putAt }) => (putAt < before ? 'old' : 'young'))
@@ -107,7 +106,7 @@ export async function findUnreferencedBlobs(
 export async function sweepUnreferencedBlobs(settings: Pick<Settings, 'data'>): Promise<UnreferencedBlobs> {
   const { file, blobs } = storePaths(settings)
   if (!existsSync(file)) return countOf([])
-  const { sweepUnreferenced, findUnreferenced: unreferencedAmong } = await import('./adapters/store/sqlite-unreferenced.ts')
+  const { sweepUnreferenced, findUnreferenced: unreferencedAmong } = await import('./adapters/store/sqlite/remove.ts')
   const before = Date.now() - UNREFERENCED_BLOB_GRACE_MS
   const old = (await blobs.list()).filter(({ putAt }) => putAt < before)
   const removed = await sweepUnreferenced(file, unreferencedAmong(file, old), (sha256) => blobs.removeIfPutBefore(sha256, before))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { slow, weather } from '../../test/support/scenario-tools.ts'
-import { blockTypes, decisions } from '../../test/support/told.ts'
+import { blockTypes, decisions } from '../../test/support/watch-turn.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
 

@@ -1,12 +1,11 @@
-import type { PromptView } from '../core/api/prompt.ts'
+import type { PromptView } from '../core/api/report.ts'
 import { roughTokens } from '../core/estimate/tokens.ts'
 import type { EntryEvent } from '../core/event.ts'
 import { Failure } from '../core/failure.ts'
 import { parseConversationKey, type Scope } from '../core/scope.ts'
 import type { SourceRow } from '../core/sources/source.ts'
-import { type Bundle, parseBundle } from '../core/timeline/bundle.ts'
+import { type Bundle, forkBundle, parseBundle } from '../core/timeline/bundle.ts'
 import type { Change } from '../core/timeline/change.ts'
-import { forkBundle } from '../core/timeline/fork.ts'
 import { type TimelinePayload, toPayload } from '../core/timeline/payload.ts'
 import { waitingFollowups } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
@@ -17,7 +16,7 @@ export type { ConversationInfo as ConversationHead } from '../ports/store.ts'
 
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
-import { type Bookkeeping, readUsageReport, type UsageReport } from './bookkeeping.ts'
+import { type Bookkeeping, readUsageReport, type UsageReport } from './conversation/spending.ts'
 import type { ReplayParts } from './replay/setup.ts'
 
 /** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */

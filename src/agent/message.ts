@@ -1,4 +1,4 @@
-import { isId } from '../core/path/id.ts'
+import { isId } from '../core/path/safety.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 
 /** What can be said to an agent, and what becomes of it at first. */

@@ -1,7 +1,7 @@
 import type { PriceOf } from '../core/cost/price.ts'
-import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/settings.ts'
+import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/expiry.ts'
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
-import { defaultEligibleMimes } from '../core/sources/eligible.ts'
+import { defaultEligibleMimes } from '../core/sources/source.ts'
 
 /** How an agent behaves when nobody says otherwise. */
 export interface AgentSettings {

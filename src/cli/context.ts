@@ -5,8 +5,8 @@ import { type EffectiveSettings, effectiveSettings, environmentLayer, fileLayer,
 import { errorMessage } from '../core/failure.ts'
 import { importConfiguration, openArchive } from '../wiring.ts'
 import { type ConversationClient, localConversationClient, remoteConversationClient } from './conversation-client.ts'
-import { type Style, styleFor } from './style.ts'
 import type { Terminal } from './terminal.ts'
+import { type Style, styleFor } from './terminal.ts'
 
 /** What every command works with. */
 export interface CommandContext {

@@ -11,11 +11,10 @@ import { runCommand } from './commands/run.ts'
 import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
 import { upgradeCommand } from './commands/upgrade.ts'
-import { createContext } from './context.ts'
+import { type CommandContext, createContext } from './context.ts'
 import { describeError } from './errors.ts'
-import { printWelcome } from './greet.ts'
 import { folderName } from './options.ts'
-import { processTerminal, type Terminal } from './terminal.ts'
+import { printLine, processTerminal, type Terminal } from './terminal.ts'
 
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
@@ -73,4 +72,18 @@ export async function main(
     terminal.errors.write(`${line}\n`)
     return 1
   }
+}
+
+/** What it is, where its data is, and what to type next. */
+export async function printWelcome(context: CommandContext, version: string): Promise<void> {
+  const { terminal } = context
+  const { data, server } = await context.settings()
+  const { conversations, more } = await context.withConversations((shelf) => shelf.list({ limit: 100 }))
+  printLine(terminal, `daybook ${version} on Node ${process.versions.node}`)
+  printLine(terminal, 'A timeline-native agent runtime: everything is entered once, in order, and every other view is derived from it.')
+  printLine(terminal)
+  printLine(terminal, server === undefined ? `data            ${data}` : `server          ${server}`)
+  printLine(terminal, `conversations   ${more ? 'more than 100' : conversations.length}`)
+  printLine(terminal)
+  printLine(terminal, 'next            daybook chat   daybook run "…"   daybook serve   daybook doctor   daybook --help')
 }

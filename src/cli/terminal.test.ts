@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { plainLine, plainText } from './plain-text.ts'
+import { plainLine, plainText } from './terminal.ts'
 
 it('shows signs that a terminal would obey, instead of sending them', () => {
   expect(plainText('a\x1b]52;c;ZXZpbA==\x07b\x9b2Jc\r\nd\te\u202ef')).toBe('a␛]52;c;ZXZpbA==␇b\ufffd2Jc\nd\te\ufffdf')

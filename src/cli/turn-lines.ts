@@ -2,8 +2,8 @@ import { type Block, readNotice, readPlan, readToolCall } from '../core/block/in
 import type { StatusEvent } from '../core/event.ts'
 import { isObject, parseJson } from '../core/json.ts'
 import type { SourceRow } from '../core/sources/source.ts'
-import { plainLine, plainText } from './plain-text.ts'
-import type { Style } from './style.ts'
+import type { Style } from './terminal.ts'
+import { plainLine, plainText } from './terminal.ts'
 
 /** What is seen of a turn, line by line: a thing that happened, and the lines that tell of it. */
 export type Lines = readonly string[]

@@ -3,7 +3,7 @@ import { weather } from '../../test/support/scenario-tools.ts'
 import type { TurnEvent } from '../core/event.ts'
 import { createHarness } from '../testing/harness.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
-import { styleFor } from './style.ts'
+import { styleFor } from './terminal.ts'
 import { createTurnPrinter } from './turn-printer.ts'
 
 async function story(): Promise<readonly TurnEvent[]> {

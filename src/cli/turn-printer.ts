@@ -3,9 +3,7 @@ import { replaceBatch } from '../core/citations/replace.ts'
 import type { LaneEvent, TurnEvent } from '../core/event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
 import type { Change } from '../core/timeline/change.ts'
-import { createLineWriter, type LineWriter } from './paper.ts'
-import { plainLine, plainText } from './plain-text.ts'
-import type { Style } from './style.ts'
+import { plainLine, plainText, type Style } from './terminal.ts'
 import {
   attachmentLine,
   dimLines,
@@ -129,4 +127,39 @@ function createBlockPrinter({ paper, style, speech, sources }: BlockPrinterParts
     'stage.suggested_followups': inLines(followupLines),
   }
   return (block) => shown[block.type]?.(block)
+}
+
+/** Where a turn is printed: knows whether it is at the beginning of a line, and whose words it is in the middle of. */
+export interface LineWriter {
+  /** On a line of its own. */
+  line(text: string): void
+  /** Words of a stream as they come. Those of another stream begin a new line. */
+  append(stream: string, text: string): void
+  /** What comes next is no part of these words. */
+  endStream(): void
+}
+
+export function createLineWriter(write: (text: string) => void): LineWriter {
+  let stream: string | undefined
+  let fresh = true
+
+  function print(text: string): void {
+    if (text === '') return
+    write(text)
+    fresh = text.endsWith('\n')
+  }
+  function endWords(): void {
+    if (stream !== undefined && !fresh) print('\n')
+    stream = undefined
+  }
+
+  return {
+    line: (text) => print(`${fresh ? '' : '\n'}${text}\n`),
+    append(name, text) {
+      if (stream !== name) endWords()
+      stream = name
+      print(text)
+    },
+    endStream: endWords,
+  }
 }

@@ -3,12 +3,11 @@ import type {
   ConversationList,
   ConversationQuery,
   ConversationSummary,
+  FileList,
   ForkRequest,
   NewConversation,
 } from '../core/api/conversation.ts'
-import type { FileList } from '../core/api/file.ts'
-import type { PromptView } from '../core/api/prompt.ts'
-import type { CostView } from '../core/api/report.ts'
+import type { CostView, PromptView } from '../core/api/report.ts'
 import type { FeedbackBody, StopAccepted, TurnAccepted, TurnSubmission } from '../core/api/turn.ts'
 import type { TurnEvent } from '../core/event.ts'
 import type { SourceRow } from '../core/sources/source.ts'

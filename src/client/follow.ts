@@ -1,5 +1,4 @@
-import type { NativeFrame } from '../core/api/event.ts'
-import type { TurnEvent } from '../core/event.ts'
+import type { NativeFrame, TurnEvent } from '../core/event.ts'
 import { type Request, RequestRefused } from './request.ts'
 import { serverSentEvents } from './server-sent-events.ts'
 

@@ -1,5 +1,3 @@
-import { stripAbsolutePaths } from './path/places.ts'
-
 /** Told by their shape: keys of services that mark their own, tokens that carry their claims, keys in armour. */
 const keyShapes = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{0,8192}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -27,4 +25,14 @@ export function redact(text: string): string {
   let open = stripAbsolutePaths(text).replace(passwordInUrl, `$1:${REMOVED}@`)
   for (const key of keyShapes) open = open.replace(key, REMOVED)
   return open.replace(labelledSecret, (_all, name: string, sign: string, scheme = '') => `${name}${sign}${scheme}${REMOVED}`)
+}
+
+const roots = 'home|Users|root|tmp|var|opt|srv|etc|usr|mnt|private|work|workspace|app|data'
+
+// Only under roots that disks have: `/v1/items` is a route, and what follows `https:/` is an address.
+const absolutePaths = new RegExp(`(?<![\\w/:.~-])(?:file://)?(?:[A-Za-z]:[\\\\/]|/(?:${roots})/)[^\\s'"\`<>|*?:,;()]*`, 'g')
+
+/** The text with each absolute path cut to its last part: `open '/home/me/x.txt'` says `open 'x.txt'`. Where it lay is nobody's business. */
+export function stripAbsolutePaths(text: string): string {
+  return text.replace(absolutePaths, (place) => place.split(/[\\/]/).findLast((part) => part !== '') ?? '')
 }

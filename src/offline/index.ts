@@ -1,5 +1,3 @@
-import { titleResponse } from '../adapters/model/offline/gate.ts'
-import { splitPieces, writeDecision } from '../adapters/model/offline/write-out.ts'
 import { roughTokens } from '../core/estimate/tokens.ts'
 import type { FinishReason, ModelEvent, ModelUsage } from '../core/model-event.ts'
 import { cutAt } from '../core/render/text.ts'
@@ -7,6 +5,7 @@ import type { DocumentReader } from '../ports/documents.ts'
 import type { Model, ModelRequest } from '../ports/model.ts'
 import { compactionResponse } from './compaction.ts'
 import { decide } from './decide/decide.ts'
+import { escapeMarkup, splitPieces, writeDecision } from './decide/decision.ts'
 import { openDocument } from './decide/open-documents.ts'
 import { readSituation } from './prompt/situation.ts'
 
@@ -63,3 +62,23 @@ const abortedEvent = (stage: 'before_output' | 'after_output'): ModelEvent => ({
     retryable: false,
   },
 })
+
+const maxTitleWords = 6
+
+/** A title: the first words of the message, or the name of what came with it. */
+export function titleResponse(request: ModelRequest): string {
+  const { request: said, documents } = readSituation(request)
+  const words = escapeMarkup(said)
+    .replace(/["\\]/g, '')
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  const title =
+    words.length === 0
+      ? (documents[0]?.name ?? null)
+      : `${words
+          .slice(0, maxTitleWords)
+          .join(' ')
+          .replace(/[\s,.;:!?]+$/, '')}${words.length > maxTitleWords ? ' …' : ''}`
+  const output = JSON.stringify({ conversation_title: title === '' ? null : title })
+  return `<channel:thinking>The first words name it.</channel:thinking>\n<channel:output>${output}</channel:output>`
+}

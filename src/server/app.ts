@@ -2,18 +2,14 @@ import type { Context } from 'hono'
 import type { Authenticate } from './auth/authenticate.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
-import { createMethodLookup } from './known-routes.ts'
 import { checkBody, limitSize } from './limits/body.ts'
-import { createStreamQuota } from './limits/followers.ts'
-import { createTurnQuota, tooMany } from './limits/quotas.ts'
-import { createTokenBucket } from './limits/token-bucket.ts'
+import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
 import { problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
 import { ledgerRoutes } from './routes/cost.ts'
 import { eventRoutes } from './routes/events.ts'
 import { pageRoutes } from './routes/page.ts'
-import { promptRoutes } from './routes/prompts.ts'
-import { recordRoutes } from './routes/records.ts'
+import { promptRoutes, recordRoutes } from './routes/records.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
 import { chatRoutes } from './routes/submit-and-stream.ts'
@@ -118,4 +114,16 @@ const routeMissing = () => new RequestProblem(404, 'route.missing', 'There is no
 function problemResponse(c: Context<Env>, problem: ReturnType<typeof problemOf>, headers: Readonly<Record<string, string>> = {}): Response {
   const body = JSON.stringify({ ...problem, request_id: c.get('requestId') })
   return c.body(body, problem.status as 500, { ...headers, 'content-type': 'application/problem+json' })
+}
+
+/** Which methods a path is known by. */
+export type MethodLookup = (path: string) => ReadonlySet<string>
+
+/** Asked before anything else of a request is looked at: what is not there is not read. */
+export function createMethodLookup(app: Pick<App, 'routes'>): MethodLookup {
+  const known = app.routes
+    .filter(({ method }) => method !== 'ALL')
+    .map(({ method, path }) => ({ method, shape: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+')}$`) }))
+  return (path) =>
+    new Set(known.filter(({ shape }) => shape.test(path)).flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
 }

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createApp } from './app.ts'
+import { createLocalAuth } from './auth/authenticate.ts'
 import { createBearerAuth } from './auth/bearer.ts'
-import { createLocalAuth } from './auth/local.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
 

@@ -66,3 +66,57 @@ export function runningTotals(segments: readonly Segment[]): readonly number[] {
   for (const { tokens } of segments) totals.push((totals.at(-1) as number) + tokens)
   return totals
 }
+
+/** Prefixes that share their beginning share nodes: a prefix is one node, whoever sent it and however often. */
+export interface PrefixNode {
+  readonly next: Map<string, PrefixNode>
+  /** The first moment at which this prefix is no longer kept; undefined when it never was. */
+  expiresAt: number | undefined
+}
+
+export const createPrefixTree = (): PrefixNode => ({ next: new Map(), expiresAt: undefined })
+
+/** One node per segment: the prefix that ends with it. */
+export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): readonly PrefixNode[] {
+  let node = root
+  return segments.map(({ content }) => {
+    const known = node.next.get(content) ?? createPrefixTree()
+    node.next.set(content, known)
+    node = known
+    return known
+  })
+}
+
+export interface LayeredCall extends ModelCall {
+  /** How many of the parts, from the first, may be sent again as they are. What follows them is new in every call. */
+  readonly stableParts: number
+}
+
+/**
+ * The least that any plan of marks could pay: each stable token is written once, when it first appears, and read in every later
+ * call; what is not stable is paid in full. No minimum, no end of life, no bounded look-back.
+ */
+export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): Bill {
+  const segmentsOf = createSegmenter(count)
+  const root = createPrefixTree()
+  return sumBills(
+    calls.map((call) => {
+      const segments = segmentsOf(call)
+      const stable = segments.length - call.parts.length + call.stableParts
+      const tokens = { uncached: 0, cacheRead: 0, cacheWrite: 0 }
+      for (const [index, node] of walkPrefixes(root, segments.slice(0, stable)).entries()) {
+        tokens[node.expiresAt === undefined ? 'cacheWrite' : 'cacheRead'] += segments[index]?.tokens ?? 0
+        node.expiresAt = Number.POSITIVE_INFINITY
+      }
+      for (const segment of segments.slice(stable)) tokens.uncached += segment.tokens
+      return billFor(tokens)
+    }),
+  )
+}
+
+/** Everything in full, every time. */
+export function uncachedBill(calls: readonly ModelCall[], count: TokenCounter): Bill {
+  const segmentsOf = createSegmenter(count)
+  const uncached = calls.reduce((sum, call) => sum + segmentsOf(call).reduce((tokens, segment) => tokens + segment.tokens, 0), 0)
+  return billFor({ uncached, cacheRead: 0, cacheWrite: 0 })
+}

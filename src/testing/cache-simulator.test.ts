@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Part } from '../core/render/types.ts'
-import { rates } from './cache-bills.ts'
+import { idealBill, rates, uncachedBill } from './cache-bills.ts'
 import { createCacheSimulator } from './cache-simulator.ts'
-import { idealBill, uncachedBill } from './cache-simulator-ideal.ts'
 
 /** One token per character: bills can be read off the texts. */
 const count = (text: string) => text.length

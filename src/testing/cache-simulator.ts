@@ -1,7 +1,15 @@
 import type { TokenCounter } from '../core/estimate/tokens.ts'
-import type { Bill, ModelCall } from './cache-bills.ts'
-import { createMarkCache } from './cache-simulator-marks.ts'
-import { createPrefixCache } from './cache-simulator-prefix.ts'
+import {
+  type Bill,
+  billFor,
+  createPrefixTree,
+  createSegmenter,
+  type ModelCall,
+  type PrefixNode,
+  runningTotals,
+  type Segment,
+  walkPrefixes,
+} from './cache-bills.ts'
 
 /**
  * What a provider's prompt cache would bill, without a provider. Give it the prompts of a conversation in order; it says how many
@@ -51,4 +59,112 @@ export interface CacheSimulatorOptions {
 
 export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimulator {
   return options.kind === 'anthropic' ? createMarkCache(options) : createPrefixCache({ blockTokens: 128, ...options })
+}
+
+const maxMarks = 4
+/** Parts looked at from each mark backwards, the marked one included. */
+const defaultLookBack = 20
+
+/** Explicit marks with a bounded look-back; the rules are told in cache-simulator.ts. */
+export function createMarkCache(options: {
+  readonly minimumTokens: number
+  readonly ttlSeconds: number
+  readonly count: TokenCounter
+  readonly lookBack?: number
+}) {
+  const lookBack = options.lookBack ?? defaultLookBack
+  const segmentsOf = createSegmenter(options.count)
+  const root = createPrefixTree()
+
+  return {
+    call(request: ModelCall): Bill {
+      const segments = segmentsOf(request)
+      const marks = markedParts(segments)
+      const nodes = walkPrefixes(root, segments.slice(0, (marks.at(-1) ?? -1) + 1))
+      const totals = runningTotals(segments)
+      const goneAt = request.at + options.ttlSeconds
+      const hit = Math.max(-1, ...marks.map((mark) => latestLiveEntry(nodes, mark, request.at, lookBack)))
+
+      let written = hit
+      for (const [index, node] of nodes.entries()) {
+        const read = index === hit || (index < hit && segments[index]?.marked && isLive(node, request.at))
+        const writes = index > hit && segments[index]?.marked && (totals[index + 1] as number) >= options.minimumTokens
+        if (read || writes) node.expiresAt = goneAt
+        if (writes) written = index
+      }
+      const cacheRead = totals[hit + 1] as number
+      const cached = totals[written + 1] as number
+      return billFor({ uncached: (totals.at(-1) as number) - cached, cacheRead, cacheWrite: cached - cacheRead })
+    },
+  }
+}
+
+function markedParts(segments: readonly Segment[]): readonly number[] {
+  const marks = segments.flatMap(({ marked }, index) => (marked ? [index] : []))
+  if (marks.length > maxMarks) throw new RangeError(`A request may carry ${maxMarks} cache marks, this one has ${marks.length}.`)
+  const silent = marks.find((index) => segments[index]?.content === '')
+  if (silent !== undefined) throw new RangeError(`Part ${silent} is empty: it can not carry a cache mark.`)
+  return marks
+}
+
+const isLive = (node: PrefixNode | undefined, at: number) => node?.expiresAt !== undefined && node.expiresAt > at
+
+function latestLiveEntry(nodes: readonly PrefixNode[], mark: number, at: number, lookBack: number): number {
+  for (let index = mark; index >= 0 && index > mark - lookBack; index--) {
+    if (isLive(nodes[index], at)) return index
+  }
+  return -1
+}
+
+interface CachedPrompt {
+  readonly segments: readonly Segment[]
+  readonly goneAt: number
+}
+
+/** Automatic caching of the longest common beginning; the rules are told in cache-simulator.ts. */
+export function createPrefixCache(options: {
+  readonly minimumTokens: number
+  readonly ttlSeconds: number
+  readonly count: TokenCounter
+  readonly blockTokens: number
+}) {
+  const segmentsOf = createSegmenter(options.count)
+  let kept: readonly CachedPrompt[] = []
+
+  return {
+    call(request: ModelCall): Bill {
+      const segments = segmentsOf(request)
+      const total = runningTotals(segments).at(-1) as number
+      const goneAt = request.at + options.ttlSeconds
+      const live = kept.filter((prompt) => prompt.goneAt > request.at)
+      const shared = live.map((prompt) => sharedTokens(prompt.segments, segments, options.count))
+      const most = Math.max(0, ...shared)
+      const whole = Math.floor(most / options.blockTokens) * options.blockTokens
+      const cacheRead = whole >= options.minimumTokens ? whole : 0
+      kept = [
+        ...live.map((prompt, index) => (cacheRead > 0 && shared[index] === most ? { ...prompt, goneAt } : prompt)),
+        ...(total >= options.minimumTokens ? [{ segments, goneAt }] : []),
+      ]
+      return billFor({ uncached: total - cacheRead, cacheRead, cacheWrite: 0 })
+    },
+  }
+}
+
+function sharedTokens(one: readonly Segment[], other: readonly Segment[], count: TokenCounter): number {
+  let tokens = 0
+  for (const [index, { content, tokens: weight }] of one.entries()) {
+    const beside = other[index]?.content
+    if (beside === undefined) break
+    if (beside !== content) return tokens + count(sharedText(content, beside))
+    tokens += weight
+  }
+  return tokens
+}
+
+/** Bytes of an image are all or nothing. */
+function sharedText(one: string, other: string): string {
+  if (one.startsWith('\u0000')) return ''
+  let length = 0
+  while (length < one.length && one[length] === other[length]) length++
+  return one.slice(0, length)
 }

@@ -1,7 +1,7 @@
 import { createMemoryBlobs } from '../adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../adapters/files/memory.ts'
 import { createMemoryStore } from '../adapters/store/memory/store.ts'
-import { createMemoryWorkspaces } from '../adapters/workspace/memory.ts'
+import { createMemoryWorkspaces } from '../adapters/workspace/custom/custom.ts'
 import { type Agent, type AgentParts, createAgentFrom } from '../agent/agent.ts'
 import type { TurnResult } from '../agent/turn/finish.ts'
 import type { TurnEvent } from '../core/event.ts'

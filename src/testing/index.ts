@@ -1,6 +1,6 @@
 export { blockOrigin as place, call, completion, header, minute, prompt, result, rounds, withIds as entered } from './blocks.ts'
+export { idealBill, uncachedBill } from './cache-bills.ts'
 export { createCacheSimulator } from './cache-simulator.ts'
-export { idealBill, uncachedBill } from './cache-simulator-ideal.ts'
 export { describeBlobs } from './conformance/blobs.ts'
 export { describeFiles } from './conformance/files.ts'
 export { describeHosting } from './conformance/hosting.ts'
@@ -14,7 +14,7 @@ export {
   type FakeScript,
   startFakeProvider,
 } from './fake-providers/fake-provider.ts'
-export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/reply.ts'
+export type { FakeErrorKind, FakeFault, FakeReply, FakeRequest, FakeUsage } from './fake-providers/provider-format.ts'
 export { createFixedClock, type FixedClock } from './fixed-clock.ts'
 export { createHarness, type Harness, type HarnessOptions, type RecordedTurn as Said } from './harness.ts'
 export { type HostilePlace, type HostileThing, plantHostileFiles } from './hostile-files.ts'

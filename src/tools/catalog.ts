@@ -1,4 +1,4 @@
-import type { Parameter } from './parameters.ts'
+import type { Parameter } from './define.ts'
 import type { Tool } from './tool.ts'
 
 const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../core/json.ts'
 import { toolPath } from '../core/path/build.ts'
-import { normalizeTarget } from '../core/path/target.ts'
+import { normalizeTarget } from '../core/path/physical.ts'
 import { scrubBase64 } from '../core/render/redact.ts'
 
 const maxTextLength = 2_000

@@ -1,8 +1,6 @@
 import { isObject } from '../core/json.ts'
 import { redact } from '../core/redact.ts'
-import { withGracePeriod } from './left-behind.ts'
 import { failed } from './outcome.ts'
-import { isThenable } from './thenable.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
 /** How a call came to its end besides its outcome. */
@@ -111,3 +109,46 @@ const cancelledBeforeStart = failed('tool_cancelled', 'The call was cancelled be
 
 const timeoutError = (ms: number) =>
   new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')
+
+/**
+ * The work's own end, or undefined when it was told to stop and is still not done after the grace. Whatever it does then is nobody's
+ * business any more.
+ */
+export function withGracePeriod<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  graceMs: number,
+  onLeft: () => void = () => {},
+): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
+    const arm = () => {
+      timer = setTimeout(() => {
+        onLeft()
+        resolve(undefined)
+      }, graceMs)
+    }
+    const disarm = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', arm)
+    }
+    if (signal.aborted) arm()
+    else signal.addEventListener('abort', arm)
+    work.then(
+      (result) => {
+        disarm()
+        resolve(result)
+      },
+      (error: unknown) => {
+        disarm()
+        reject(error)
+      },
+    )
+  })
+}
+
+/** What `await` would wait for. Whoever has a plain value in hand need not. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return typeof (value as { readonly then?: unknown }).then === 'function'
+}

@@ -5,8 +5,7 @@ import { artifactContent, artifactDigest, internalNote, toolResult } from '../co
 import { Failure } from '../core/failure.ts'
 import { blockOrigin, header, prompt, result } from '../testing/blocks.ts'
 import { defineTool } from './define.ts'
-import { hasReference } from './references/find.ts'
-import { withBoundReferences } from './references.ts'
+import { hasReference, withBoundReferences } from './references.ts'
 
 const file = (name: string, text: string) => [
   artifactDigest(blockOrigin('w1'), { artifact_path: `fi:t1.files/${name}`, visibility: 'external' }),

@@ -2,7 +2,7 @@ import type { Digest, Draft, Notice, Place, Visibility } from '../core/block/ind
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { Json } from '../core/json.ts'
 import type { CachePoints } from '../core/render/cache-points.ts'
-import type { Slice } from '../core/render/slice.ts'
+import type { Slice } from '../core/render/types.ts'
 import type { Scope } from '../core/scope.ts'
 import type { IncomingSource } from '../core/sources/source.ts'
 import type { Change, ResponseReceived } from '../core/timeline/change.ts'
@@ -11,7 +11,7 @@ import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspace } from '../ports/workspace.ts'
-import type { Parameter } from './parameters.ts'
+import type { Parameter } from './define.ts'
 
 /** Something the agent can do. Made by `defineTool`; the types of its parameters are checked there and forgotten here. */
 export interface Tool {

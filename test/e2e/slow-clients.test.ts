@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { serverSentEvents } from '../../src/client/server-sent-events.ts'
-import type { NativeFrame } from '../../src/core/api/event.ts'
+import type { NativeFrame } from '../../src/core/event.ts'
 import { answers } from '../../src/testing/scripted-model.ts'
 import { sendBytes } from '../support/hostile/send.ts'
 import { closeServers, openServer } from '../support/server-fixture.ts'

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
-import { applyPatch } from '../../src/core/patch/apply.ts'
-import { formatPatch } from '../../src/core/patch/format.ts'
+import { applyPatch, formatPatch } from '../../src/core/patch/apply.ts'
 import { parsePatch } from '../../src/core/patch/parse.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'daybook-patch-'))

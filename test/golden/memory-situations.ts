@@ -9,8 +9,7 @@ import {
   systemMessage,
   toolResult,
 } from '../../src/core/block/index.ts'
-import { assignIds } from '../../src/core/timeline/enter.ts'
-import { blocksAtPath, blocksOf, type Timeline } from '../../src/core/timeline/timeline.ts'
+import { assignIds, blocksAtPath, blocksOf, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 import { changed, opening, timelineOf, withDrafts } from '../support/prompts/timelines.ts'
 import { ask, at, blob, budget, found, ranking, type Situation, search, visitPlan, written } from './scenes.ts'

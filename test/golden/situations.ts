@@ -18,8 +18,7 @@ import {
   userEvent,
 } from '../../src/core/block/index.ts'
 import { emptyPool } from '../../src/core/sources/pool.ts'
-import { assignIds } from '../../src/core/timeline/enter.ts'
-import { blocksOf } from '../../src/core/timeline/timeline.ts'
+import { assignIds, blocksOf } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
 import { changed, opening, timelineOf } from '../support/prompts/timelines.ts'
 import { compacted, hidden, midTurnCompacted, pruned } from './memory-situations.ts'

@@ -15,14 +15,12 @@ import {
   toolResult,
   userEvent,
 } from '../../src/core/block/index.ts'
-import { planExpiry } from '../../src/core/expiry/expiry.ts'
-import { defaultExpirySettings } from '../../src/core/expiry/settings.ts'
+import { defaultExpirySettings, planExpiry } from '../../src/core/expiry/expiry.ts'
 import { parsePath } from '../../src/core/path/logical.ts'
 import { applyChange } from '../../src/core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../src/core/timeline/change.ts'
-import { assignIds } from '../../src/core/timeline/enter.ts'
 import { type BlockHistory, resolvePath } from '../../src/core/timeline/resolve.ts'
-import { blocksOf, emptyTimeline, type Timeline } from '../../src/core/timeline/timeline.ts'
+import { assignIds, blocksOf, emptyTimeline, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { blockOrigin, completion, header, minute, prompt } from '../../src/testing/blocks.ts'
 import { compact, shownText, shownTokens, tokens } from '../support/prompts/compaction.ts'
 

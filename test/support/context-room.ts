@@ -1,5 +1,5 @@
-import { builtInTools } from '../../src/agent/built-in-tools.ts'
 import { systemText } from '../../src/agent/prompts/texts.ts'
+import { builtInTools } from '../../src/agent/tools.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
 
 /** A context with so much room beside the system text, however many tools that lists. */

@@ -1,5 +1,5 @@
 import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
-import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { type Draft, workspacePublish } from '../../src/core/block/index.ts'
 import { localScope } from '../../src/core/scope.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'

@@ -1,6 +1,6 @@
 import { streamWithChannels } from '../../src/agent/stream-with-channels/stream.ts'
 import type { ChannelSpec, Delta, StreamWithChannelsOptions } from '../../src/agent/stream-with-channels/types.ts'
-import type { CitedSource, SourceMap } from '../../src/core/citations/source-map.ts'
+import type { CitedSource, SourceMap } from '../../src/core/citations/replace.ts'
 import type { ModelEvent } from '../../src/core/model-event.ts'
 
 /** Sources and channels as the head of spec/loop.md §17 gives them. */

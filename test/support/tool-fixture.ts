@@ -1,7 +1,7 @@
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
-import { createMemoryWorkspaces } from '../../src/adapters/workspace/memory.ts'
+import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { recordsOf } from '../../src/agent/turn/workspace.ts'
 import type { Draft, Place } from '../../src/core/block/index.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'

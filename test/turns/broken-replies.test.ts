@@ -8,7 +8,7 @@ import { createHarness, type Harness, type RecordedTurn } from '../../src/testin
 import { defineTool } from '../../src/tools/define.ts'
 import { brokenReply } from '../support/generators/broken-replies.ts'
 import { weather } from '../support/scenario-tools.ts'
-import { deltasOf, laneText } from '../support/told.ts'
+import { deltasOf, laneText } from '../support/watch-turn.ts'
 
 const exec = defineTool({
   id: 'sample.exec',

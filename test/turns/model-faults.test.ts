@@ -3,11 +3,11 @@ import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { modelFrom, type NamedModelOptions } from '../../src/adapters/model/index.ts'
 import type { FakeProvider, FakeProviderName, FakeScript } from '../../src/testing/fake-providers/fake-provider.ts'
 import { startFakeProvider } from '../../src/testing/fake-providers/fake-provider.ts'
-import type { FakeReply } from '../../src/testing/fake-providers/reply.ts'
+import type { FakeReply } from '../../src/testing/fake-providers/provider-format.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { answers, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { everyProvider, modelNames } from '../support/models/provider-models.ts'
-import { codesOf } from '../support/told.ts'
+import { codesOf } from '../support/watch-turn.ts'
 
 /** Planted where a key belongs; the fakes repeat it in their refusals, and nobody else may. */
 const key = 'sk-planted-9f3kQzT71xWmN4bVc8'

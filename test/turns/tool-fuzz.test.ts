@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { builtInTools } from '../../src/agent/built-in-tools.ts'
+import { builtInTools } from '../../src/agent/tools.ts'
 import type { Block } from '../../src/core/block/index.ts'
 import { isObject, parseJson } from '../../src/core/json.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'

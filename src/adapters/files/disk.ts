@@ -2,11 +2,20 @@ import { unlink } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
 import type { Files } from '../../ports/files.ts'
 import { newDraftId } from './drafts.ts'
-import { errorCode } from './error-code.ts'
-import { createFolderLock } from './gate.ts'
 import { listFiles } from './listing.ts'
-import { type OpenFolder, openOrMakeSubfolder, openRoot, openSubfolder, walk } from './open.ts'
-import { checkReplaceable, isReadOnly, openFile, readBytes, writeAtomically } from './open-file.ts'
+import {
+  checkReplaceable,
+  errorCode,
+  isReadOnly,
+  type OpenFolder,
+  openFile,
+  openOrMakeSubfolder,
+  openRoot,
+  openSubfolder,
+  readBytes,
+  walk,
+  writeAtomically,
+} from './open.ts'
 import { openPrivateFolder, recoverSwaps, replaceFolder } from './replace-folder.ts'
 import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFile } from './safe-paths.ts'
 
@@ -116,4 +125,29 @@ function translateError(error: unknown, of: string): unknown {
     cause: error,
     details: { path: of, code },
   })
+}
+
+/** Many may share, one alone is alone; in the order of their coming. A write must not land in a folder that is just being replaced. */
+export interface FolderLock {
+  shared<T>(work: () => Promise<T>): Promise<T>
+  exclusive<T>(work: () => Promise<T>): Promise<T>
+}
+
+export function createFolderLock(): FolderLock {
+  let exclusive: Promise<unknown> = Promise.resolve()
+  const sharers = new Set<Promise<unknown>>()
+  return {
+    shared(work) {
+      const done = exclusive.then(work)
+      const settled: Promise<unknown> = done.catch(() => {}).finally(() => sharers.delete(settled)) // whoever asked hears of its failure
+      sharers.add(settled)
+      return done
+    },
+    exclusive(work) {
+      const before = Promise.all([exclusive, ...sharers])
+      const done = before.then(work)
+      exclusive = done.catch(() => {})
+      return done
+    },
+  }
 }

@@ -3,9 +3,7 @@ import { lstat, opendir } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
-import { errorCode } from './error-code.ts'
-import { type OpenFolder, openSubfolder, walk } from './open.ts'
-import { isReadOnly } from './open-file.ts'
+import { errorCode, isReadOnly, type OpenFolder, openSubfolder, walk } from './open.ts'
 import { privateFolder } from './safe-paths.ts'
 
 /** Somebody may have made millions: no more than this are looked at, and then there was more. */

@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { Failure } from '../../core/failure.ts'
-import { isOrphanedDraft, isOwnDraft, newDraftId } from './drafts.ts'
-import { errorCode } from './error-code.ts'
-import { type OpenFolder, openOrMakeSubfolder, openSubfolder, walk } from './open.ts'
-import { lstatIfExists, writeNewFile } from './open-file.ts'
+import { isOrphanedDraft, isOwnDraft, newDraftId, removeTree } from './drafts.ts'
+import { errorCode, lstatIfExists, type OpenFolder, openOrMakeSubfolder, openSubfolder, walk, writeNewFile } from './open.ts'
 import { privateFolder, safeSegments, unsafeFile } from './safe-paths.ts'
-import { removeTree } from './trash.ts'
 
 /*
  * How a folder is replaced, below the private folder of the files (`<id>` is a draft's):

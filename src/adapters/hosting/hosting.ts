@@ -1,9 +1,16 @@
 import { z } from 'zod'
 import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { formatResourceName, parseResourceName, type ResourceName } from '../../core/path/resource-name.ts'
+import {
+  conversationPrefix,
+  formatResourceName,
+  parseResourceName,
+  parseStorageKey,
+  type ResourceName,
+  storageKey,
+  turnPrefix,
+} from '../../core/path/resource-name.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
-import { conversationPrefix, parseStorageKey, storageKey, turnPrefix } from '../../core/path/storage-key.ts'
 import type { Scope } from '../../core/scope.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { HostedFile, Hosting, HostingHandles, NewFile } from '../../ports/hosting.ts'

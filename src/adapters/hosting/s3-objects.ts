@@ -1,6 +1,5 @@
 import { Failure } from '../../core/failure.ts'
 import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
-import { parseListPage } from './s3-list-page.ts'
 import { createS3Requests, type S3Requests } from './s3-requests.ts'
 
 export interface S3Options {
@@ -75,3 +74,31 @@ async function listPage(request: S3Requests, parameters: Readonly<Record<string,
   const query = { 'list-type': '2', 'encoding-type': 'url', ...Object.fromEntries(given) }
   return parseListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
 }
+
+/** One answer to ListObjectsV2. S3 is asked to percent-encode keys, since XML can not hold every character; not every server does. */
+export function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
+  if (!xml.includes('<ListBucketResult')) throw new Failure('hosting.failed', 'S3 answered a listing with something else')
+  const isEncoded = elementOf('EncodingType', xml) === 'url'
+  const keys = [...xml.matchAll(/<Contents>[\s\S]*?<Key>([\s\S]*?)<\/Key>/g)].map(([, key = '']) => decodeText(key))
+  const isCut = elementOf('IsTruncated', xml) === 'true'
+  const next = elementOf('NextContinuationToken', xml)
+  if (isCut && next === undefined) throw new Failure('hosting.failed', 'S3 cut a listing short and did not say how to go on')
+  return { keys: isEncoded ? keys.map(decodeKey) : keys, next: isCut ? next : undefined }
+}
+
+function elementOf(tag: string, xml: string): string | undefined {
+  const [, text] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(xml) ?? []
+  return text === undefined ? undefined : decodeText(text)
+}
+
+const xmlEntities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', apos: "'", amp: '&' }
+
+function decodeText(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(lt|gt|quot|apos|amp));/gi, (_, hex?: string, decimal?: string, name?: string) => {
+    if (name !== undefined) return xmlEntities[name.toLowerCase()] ?? ''
+    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex, 16))
+  })
+}
+
+/** As in a form: a space may be written as `+`. */
+const decodeKey = (key: string) => decodeURIComponent(key.replaceAll('+', ' '))

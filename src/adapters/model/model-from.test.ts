@@ -5,8 +5,7 @@ import { ask, requestOf, text } from '../../../test/support/models/provider-mode
 import { createAgent } from '../../index.ts'
 import { startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
 import { answers, scriptedModel } from '../../testing/scripted-model.ts'
-import { modelFrom } from './model-from.ts'
-import { parseModelName } from './model-name.ts'
+import { modelFrom, parseModelName } from './model-from.ts'
 import { rulesNameOf } from './provider-rules.ts'
 
 const none = { environment: {} }

@@ -1,4 +1,10 @@
-import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4TextPart, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type {
+  LanguageModelV3Prompt,
+  LanguageModelV4FilePart,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider'
 import type { BinaryPart, Part } from '../../core/render/types.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import type { MarkRules, ProviderRules } from './provider-rules.ts'
@@ -71,4 +77,18 @@ async function buildPart(part: Part, { rules, read }: PromptOptions): Promise<La
 function placeholderText({ type, media_type, blob }: BinaryPart): string {
   const instead = type === 'document' ? 'react.read of its path gives its text, where it has any' : 'say so if the user asks about it'
   return `[${type} not shown: ${media_type}, ${blob.size} bytes. This model takes no ${type}s of that type; ${instead}.]\n\n`
+}
+
+/** The same prompt for models that speak the interface before: there, bytes stand in a part as they are. */
+export function toV3Prompt(prompt: LanguageModelV4Prompt): LanguageModelV3Prompt {
+  return prompt.map((message) =>
+    message.role === 'user'
+      ? {
+          ...message,
+          content: message.content.map((part) =>
+            part.type === 'file' && part.data.type === 'data' ? { ...part, data: part.data.data } : part,
+          ),
+        }
+      : message,
+  ) as LanguageModelV3Prompt // only system and user messages with text and bytes are made here, and those are now alike
 }

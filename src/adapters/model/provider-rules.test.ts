@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { cacheRulesOf } from './cache-rules.ts'
+import { cacheRulesOf } from './provider-rules.ts'
 
 it('says of a model by name how its provider caches, and of a stranger nothing', () => {
   expect(cacheRulesOf('anthropic/claude-sonnet-4-5')).toEqual({

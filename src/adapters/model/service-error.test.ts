@@ -6,8 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { ask, requestOf, text } from '../../../test/support/models/provider-models.ts'
 import { modelFrom } from './model-from.ts'
 import { redact } from './redact.ts'
-import { retryAfterSeconds } from './retry-after.ts'
-import { type CallInfo, toServiceError } from './service-error.ts'
+import { type CallInfo, retryAfterSeconds, toServiceError } from './service-error.ts'
 
 const caller: CallInfo = {
   provider: 'acme',

@@ -1,8 +1,7 @@
 import { isContextOverflow } from '../../core/compaction/overflow.ts'
+import { isObject, parseJson } from '../../core/json.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
-import { type ErrorFacts, readErrorFacts } from './error-facts.ts'
 import { redact, safeName } from './redact.ts'
-import { retryAfterSeconds } from './retry-after.ts'
 
 /** Whose call it was, and what may not be said of it. */
 export interface CallInfo {
@@ -109,3 +108,83 @@ const overflowCode = (type: unknown, code: unknown) =>
   [code, type].filter((name) => typeof name === 'string').find((name) => isContextOverflow('', name))
 const temporary = (kind: ServiceErrorKind): Classification => ({ kind, retryable: true })
 const permanent = (kind: ServiceErrorKind): Classification => ({ kind, retryable: false })
+
+/** What an error says of itself, whichever library made it: an answer of the provider, an error inside its stream, a broken line. */
+export interface ErrorFacts {
+  /** The error's own class. */
+  readonly name: string
+  readonly message: string
+  readonly status?: number
+  /** The provider's words for it: a class of errors, and the one error. */
+  readonly type?: unknown
+  readonly code?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** What the network said: `ECONNREFUSED`. */
+  readonly network?: string
+}
+
+export function readErrorFacts(error: unknown): ErrorFacts {
+  const outer = isObject(error) ? error : {}
+  const body = outer.data ?? (typeof outer.responseBody === 'string' ? parseJson(outer.responseBody) : undefined)
+  const said = innermostError(body)
+  const network = networkCode(error)
+  return {
+    name: typeof outer.name === 'string' ? outer.name : 'Error',
+    message: nonEmptyText(said.message) ?? nonEmptyText(outer.message) ?? String(error),
+    type: said.type ?? said.status ?? outer.type,
+    code: said.code ?? outer.code,
+    ...(typeof outer.statusCode === 'number' && { status: outer.statusCode }),
+    ...(isObject(outer.responseHeaders) && { headers: outer.responseHeaders as Record<string, string> }),
+    ...(body !== undefined && { body }),
+    ...(network !== undefined && { network }),
+  }
+}
+
+/** `{error: {…}}` within `{response: {…}}` within `[…]`: providers wrap what they say. */
+function innermostError(body: unknown): Readonly<Record<string, unknown>> {
+  const first = Array.isArray(body) ? body[0] : body
+  if (!isObject(first)) return {}
+  const inner = isObject(first.error) ? first.error : isObject(first.response) ? first.response : undefined
+  return inner ? innermostError(inner) : first
+}
+
+const nonEmptyText = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
+
+/** Down the chain of causes, which may be as long as it likes. */
+function networkCode(error: unknown): string | undefined {
+  let current = error
+  for (let depth = 0; depth < 8 && isObject(current); depth++) {
+    if (typeof current.code === 'string' && /^(?:E[A-Z]{3,}|UND_ERR_\w+)$/.test(current.code)) return current.code
+    if (current.message === 'terminated') return networkCode(current.cause) ?? 'terminated'
+    current = current.cause
+  }
+  return undefined
+}
+
+/** When a provider wants to be asked again, in seconds from now: by its headers, or by Google's note in the body of an error. */
+export function retryAfterSeconds(headers: Readonly<Record<string, string>> | undefined, body: unknown, now: number): number | undefined {
+  const milliseconds = parseNonNegative(headers?.['retry-after-ms'])
+  if (milliseconds !== undefined) return milliseconds / 1000
+  const said = headers?.['retry-after']
+  if (said !== undefined) return parseNonNegative(said) ?? (/[a-z]/i.test(said) ? secondsUntil(Date.parse(said), now) : undefined)
+  return googleDelay(body)
+}
+
+function parseNonNegative(text: string | undefined): number | undefined {
+  const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text)
+  return Number.isFinite(value) && value >= 0 ? value : undefined
+}
+
+const secondsUntil = (moment: number, now: number) => (Number.isNaN(moment) ? undefined : Math.max(0, (moment - now) / 1000))
+
+/** `{error: {details: [{'@type': '…RetryInfo', retryDelay: '37s'}]}}` */
+function googleDelay(body: unknown): number | undefined {
+  const error = isObject(body) && isObject(body.error) ? body.error : body
+  const details = isObject(error) && Array.isArray(error.details) ? error.details : []
+  for (const detail of details) {
+    const delay = isObject(detail) && typeof detail.retryDelay === 'string' ? /^([\d.]+)s$/.exec(detail.retryDelay)?.[1] : undefined
+    if (delay !== undefined) return parseNonNegative(delay)
+  }
+  return undefined
+}

@@ -15,8 +15,8 @@ import {
 } from '../../testing/conformance/workspace-fixture.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryFiles } from '../files/memory.ts'
+import { createMemoryWorkspaces } from './custom/custom.ts'
 import { createGitWorkspaces } from './git/git.ts'
-import { createMemoryWorkspaces } from './memory.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-agreement-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -1,13 +1,12 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import { Failure } from '../../core/failure.ts'
-import { stripAbsolutePaths } from '../../core/path/places.ts'
+import { parseJson } from '../../core/json.ts'
+import { stripAbsolutePaths } from '../../core/redact.ts'
 import type { Files } from '../../ports/files.ts'
 import type { CheckoutOutcome, CheckoutRequest, CheckoutSource, RecordedFiles } from '../../ports/workspace.ts'
-import { type CheckoutHashes, type CheckoutRecord, readCheckoutRecord, sha256Of, writeCheckoutRecord } from './checkout-record.ts'
-import { findTurnFiles } from './files.ts'
-import { layerFiles } from './layers.ts'
+import { filesFolder, findTurnFiles, listBelow, readFiles, type StoredFile, type VersionStore } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
-import { filesFolder, listBelow, readFiles } from './turn-files.ts'
-import type { StoredFile, VersionStore } from './versions.ts'
 
 export interface CheckoutContext {
   readonly versions: VersionStore
@@ -134,4 +133,63 @@ const checkoutFailure = (
 function unsavedMessage(own: readonly string[]): string {
   const more = own.length > 10 ? ` and ${own.length - 10} more` : ''
   return `made in this turn and not saved yet: ${own.slice(0, 10).join(', ')}${more}`
+}
+
+/** What a turn has checked out so far. Kept beside OUT_DIR, so that a process that takes up the turn knows it, too. */
+const CheckoutRecord = z.object({
+  mode: z.enum(['replace', 'overlay']),
+  from: z.array(z.object({ turnId: z.string(), rel: z.string() })),
+  /** Scopes that the turn answers for, even when nothing is left of them. `true`: all of them. */
+  scopes: z.union([z.literal(true), z.array(z.string())]),
+  /** Hashes of what a checkout put, or was about to put, at each path: anything else there is the turn's own work. */
+  laid: z.array(z.tuple([z.string(), z.array(z.string())])).transform((entries): CheckoutHashes => new Map(entries)),
+})
+export type CheckoutRecord = z.infer<typeof CheckoutRecord>
+
+export type CheckoutHashes = ReadonlyMap<string, readonly string[]>
+
+const recordPath = (turnId: string) => `workspace/${turnId}.json`
+
+export async function readCheckoutRecord(runtime: Files, turnId: string): Promise<CheckoutRecord | undefined> {
+  const bytes = await runtime.read(recordPath(turnId))
+  if (!bytes) return undefined
+  const read = CheckoutRecord.safeParse(parseJson(new TextDecoder().decode(bytes)))
+  return read.success ? read.data : undefined // programs of the agent's may reach it: what is no record of ours says nothing
+}
+
+export async function writeCheckoutRecord(runtime: Files, turnId: string, record: CheckoutRecord): Promise<void> {
+  await runtime.write(recordPath(turnId), Buffer.from(JSON.stringify({ ...record, laid: [...record.laid] })))
+}
+
+export const sha256Of = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+/** True for a scope that the turn answers for besides those that it has files in. */
+export function isCheckedOutScope(record: CheckoutRecord | undefined, rel: string): boolean {
+  return record !== undefined && (record.scopes === true || record.scopes.includes(scopeOf(rel)))
+}
+
+/**
+ * Files laid over each other, the last on top. Where one is a file and another a folder of the same name, the one on top stands: below it
+ * nothing is left of the other.
+ */
+export function layerFiles<T>(layers: readonly ReadonlyMap<string, T>[]): Map<string, T> {
+  const standing = new Map<string, T>()
+  const folders = new Set<string>()
+  for (const layer of layers.toReversed()) {
+    const added: [string, T][] = []
+    for (const [path, content] of layer) {
+      if (!standing.has(path) && !folders.has(path) && !foldersAbove(path).some((folder) => standing.has(folder)))
+        added.push([path, content])
+    }
+    for (const [path, content] of added) {
+      standing.set(path, content)
+      for (const folder of foldersAbove(path)) folders.add(folder)
+    }
+  }
+  return new Map([...standing].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const segments = path.split('/')
+  return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'))
 }

@@ -1,10 +1,10 @@
-import type { AnnouncedWorkspace as WorkspaceFacts, WorkspaceScope } from '../../core/announce/workspace.ts'
-import { isTurnFolder } from '../../core/path/id.ts'
+import type { AnnouncedWorkspace as WorkspaceFacts, WorkspaceScope } from '../../core/announce/sections.ts'
+import { isTurnFolder } from '../../core/path/safety.ts'
 import type { FileInfo } from '../../ports/files.ts'
 import type { Workspaces } from '../../ports/workspace.ts'
-import { readCheckoutRecord } from './checkout-record.ts'
+import { readCheckoutRecord } from './checkout.ts'
+import { filesFolder, listBelow } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
-import { filesFolder, listBelow } from './turn-files.ts'
 import type { WorkspaceFolders } from './workspace.ts'
 
 /** Among more files than this, not every turn is looked for. */

@@ -1,10 +1,9 @@
+import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
 import type { Files } from '../../ports/files.ts'
 import type { HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
-import { isWithin } from './names.ts'
-import { listBelow, readIfSafe } from './turn-files.ts'
-import type { StoredFile, VersionStore } from './versions.ts'
+import { isExcluded, isWithin } from './names.ts'
 
 /** Files of a turn that a ref means, by path below their area. */
 export interface TurnFiles {
@@ -48,4 +47,74 @@ function relsOf(logical: readonly string[], area: HydrationRef['area']): readonl
     const parsed = parsePath(path)
     return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.area === area ? [parsed.rel] : []
   })
+}
+
+export const filesFolder = (turnId: string): string => `${turnId}/files`
+
+/** Everything a turn has below a folder, by its path below that folder. Dot-entries belong to it; what is never published does not. */
+export async function listBelow(
+  files: Files,
+  folder: string,
+): Promise<ReadonlyMap<string, { readonly size: number; readonly readOnly: boolean }>> {
+  const listed = await files.list(folder, { dotEntries: true })
+  if (listed.truncated) throw new Failure('workspace.failed', `${folder} holds more files than a workspace can keep`)
+  return new Map(listed.files.map(({ path, size, readOnly }) => [path.slice(folder.length + 1), { size, readOnly }]))
+}
+
+export async function isEmpty(files: Files, folder: string): Promise<boolean> {
+  return (await files.list(folder, { limit: 1, dotEntries: true })).files.length === 0
+}
+
+/** What would be published: without what never is, and without what can not be read. */
+export async function readPublishable(files: Files, folder: string): Promise<ReadonlyMap<string, Uint8Array>> {
+  return readFiles(
+    files,
+    folder,
+    [...(await listBelow(files, folder)).keys()].filter((rel) => !isExcluded(rel)),
+  )
+}
+
+/** Several at once: most of the time is waiting for the disk. */
+const PARALLEL_READS = 16
+
+/** By path below the folder, in the order asked for; without what can not be read. */
+export async function readFiles(files: Files, folder: string, rels: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>> {
+  const read = new Map<string, Uint8Array | undefined>(rels.map((rel) => [rel, undefined]))
+  const waiting = rels.values()
+  const worker = async () => {
+    for (const rel of waiting) read.set(rel, await readIfSafe(files, `${folder}/${rel}`))
+  }
+  await Promise.all(Array.from({ length: PARALLEL_READS }, worker))
+  return new Map([...read].filter((each): each is [string, Uint8Array] => each[1] !== undefined))
+}
+
+/** Undefined also for what is no file of ours: a link, a pipe, a name that nobody may use. */
+export async function readIfSafe(files: Files, path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await files.read(path)
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'file.unsafe' && error.details.reason !== 'too_large') return undefined
+    throw error
+  }
+}
+
+/** What one file of a version is known by, where it is kept. */
+export interface StoredFile {
+  readonly size: number
+  readonly hash: string
+  /** The turn whose journal holds the bytes, where nobody else does. */
+  readonly recorded?: string
+}
+
+/** By path below `files/`. */
+export type Version = ReadonlyMap<string, StoredFile>
+
+/** Where a kind of workspace keeps what turns left behind. */
+export interface VersionStore {
+  /** Undefined when the turn left none. */
+  find(turnId: string, history: RecordedFiles): Promise<Version | undefined>
+  /** By path; without those that are gone. */
+  read(files: Version, history: RecordedFiles): Promise<ReadonlyMap<string, Uint8Array>>
+  /** The name under which these bytes would be kept. */
+  hashOf(bytes: Uint8Array): string
 }

@@ -1,12 +1,11 @@
 import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
-import { stripAbsolutePaths } from '../../core/path/places.ts'
+import { stripAbsolutePaths } from '../../core/redact.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
-import { findTurnFiles } from './files.ts'
+import type { VersionStore } from './files.ts'
+import { findTurnFiles, listBelow, readFiles } from './files.ts'
 import { isWithin } from './names.ts'
-import { listBelow, readFiles } from './turn-files.ts'
-import type { VersionStore } from './versions.ts'
 
 export interface HydrationContext {
   readonly versions: VersionStore

@@ -1,4 +1,6 @@
 import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
+import { type CheckoutRecord, isCheckedOutScope } from './checkout.ts'
+import { scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
 
@@ -31,4 +33,15 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
       record: { status: 'failed', ...common, committed: false, message, error: { code: 'workspace_publish_failed', message } },
     }),
   }
+}
+
+/** The lineage after a turn: every scope that the turn has files in, or has checked out, is what the turn made of it; the others stay. */
+export function nextLineage<T>(
+  before: ReadonlyMap<string, T>,
+  made: ReadonlyMap<string, T>,
+  checkedOut: CheckoutRecord | undefined,
+): ReadonlyMap<string, T> {
+  const touched = new Set([...made.keys()].map(scopeOf))
+  const untouched = [...before].filter(([rel]) => !touched.has(scopeOf(rel)) && !isCheckedOutScope(checkedOut, rel))
+  return new Map([...untouched, ...made].sort(([a], [b]) => (a < b ? -1 : 1)))
 }

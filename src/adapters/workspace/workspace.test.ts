@@ -7,9 +7,8 @@ import { foldersOnDisk } from '../../../test/support/workspace-folders.ts'
 import { describeWorkspaces } from '../../testing/conformance/workspace.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryFiles } from '../files/memory.ts'
-import { createCustomWorkspaces } from './custom/custom.ts'
+import { createCustomWorkspaces, createMemoryWorkspaces } from './custom/custom.ts'
 import { createGitWorkspaces } from './git/git.ts'
-import { createMemoryWorkspaces } from './memory.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-workspace-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))

@@ -1,12 +1,12 @@
 import { Failure } from '../../core/failure.ts'
-import { stripAbsolutePaths } from '../../core/path/places.ts'
+import { stripAbsolutePaths } from '../../core/redact.ts'
 import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { type CheckoutResult, checkout } from './checkout.ts'
 import { describeTurn } from './describe.ts'
+import type { VersionStore } from './files.ts'
 import { hydrate, hydrateCurrent } from './hydrate.ts'
 import { publishOutcomes } from './publish-record.ts'
-import type { VersionStore } from './versions.ts'
 
 /** The three folders of a workspace. */
 export interface WorkspaceFolders {

@@ -3,8 +3,8 @@ import type { EntryEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import { assignIds } from '../../core/timeline/enter.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
+import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Claim, ConversationStore, Entry, Saved } from '../../ports/store.ts'
 
 /** The one mutable cell of a turn. Everything else is given a Timeline and returns Changes. */

@@ -1,8 +1,8 @@
 import { createEstimator, type Estimator } from '../../core/estimate/estimate.ts'
 import { createMeter, type Meter } from '../../core/estimate/meter.ts'
 import type { TokenCounter } from '../../core/estimate/tokens.ts'
+import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/fingerprints.ts'
 import { createRenderer, type Renderer } from '../../core/render/render.ts'
-import { createFingerprintRecorder, type FingerprintRecorder } from '../../core/render/shown-print.ts'
 import { createSourcesTail } from '../../core/render/sources-tail.ts'
 
 /** What looks at a conversation's timeline: remembers what it has seen, so that each look costs what is new. */

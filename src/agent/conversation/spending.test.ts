@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
-import { decisions } from '../../../test/support/told.ts'
+import { decisions } from '../../../test/support/watch-turn.ts'
 import { costReport } from '../../core/cost/cost.ts'
 import type { PriceOf } from '../../core/cost/price.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'

@@ -1,6 +1,11 @@
-import type { PriceOf } from '../../core/cost/price.ts'
-import { callUsages } from '../../core/cost/usage.ts'
+import { type CacheReport, cacheReport } from '../../core/cache/cache-report.ts'
+import type { JournalEntry } from '../../core/cache/recorded-calls.ts'
+import type { RulesOf } from '../../core/cache/rules.ts'
+import { type CostReport, callUsages, costReport } from '../../core/cost/cost.ts'
+import type { ChargeOf, PriceOf } from '../../core/cost/price.ts'
+import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import type { Change } from '../../core/timeline/change.ts'
+import type { ConversationStore } from '../../ports/store.ts'
 
 /** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
 export interface Spending {
@@ -54,4 +59,29 @@ function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | un
 /** What a turn that is taken up had spent before its process died, read off its own entries. */
 export function restoreSpending(bill: Spending, changes: readonly Change[], turnId: string): void {
   for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) bill.record(change)
+}
+
+/** What providers charge and how they cache. Without it tokens are still counted. */
+export interface Bookkeeping {
+  readonly chargeOf: ChargeOf
+  readonly rulesOf: RulesOf
+}
+
+export const noBookkeeping: Bookkeeping = { chargeOf: () => undefined, rulesOf: () => undefined }
+
+/** What a conversation has cost, and what the provider's cache did for it. */
+export interface UsageReport {
+  readonly cost: CostReport
+  readonly cache: CacheReport
+}
+
+export async function readUsageReport(
+  store: Pick<ConversationStore, 'readJournal'>,
+  conversationId: string,
+  { chargeOf, rulesOf }: Bookkeeping,
+  count: TokenCounter,
+): Promise<UsageReport> {
+  const journal: JournalEntry[] = []
+  for await (const entry of store.readJournal(conversationId, { after: 0 })) journal.push(entry)
+  return { cost: costReport(journal, { chargeOf, count }), cache: cacheReport(journal, { rulesOf, count }) }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { paused, slowly } from '../../../test/support/scenario-tools.ts'
-import { laneText, seqs, upTo } from '../../../test/support/told.ts'
+import { laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationStore, Entry } from '../../ports/store.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'

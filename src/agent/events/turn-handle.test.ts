@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { slowly, weather } from '../../../test/support/scenario-tools.ts'
-import { laneText, seqs, upTo } from '../../../test/support/told.ts'
+import { laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
 import type { EntryEvent, TurnEvent } from '../../core/event.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { weather } from '../../../test/support/scenario-tools.ts'
-import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/told.ts'
+import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/watch-turn.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import type { Model } from '../../ports/model.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'

@@ -1,8 +1,8 @@
 import type { ModelEvent } from '../../core/model-event.ts'
 import type { ResponseReceived } from '../../core/timeline/change.ts'
 import type { ModelRequest } from '../../ports/model.ts'
-import { readModelStream } from '../hear-out.ts'
 import type { Turn } from '../turn/turn.ts'
+import { readModelStream } from './read-response.ts'
 import { toUsageRecord } from './response.ts'
 
 /** A question whose answer nobody watches: a title, a summary. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { decisionChannels } from '../../core/decision/channels.ts'
 import { createEarlyCheck, type EarlyCheck } from '../../core/decision/early-check.ts'
+import { decisionChannels } from '../../core/decision/response.ts'
 import type { LaneEvent } from '../../core/event.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import { withoutRewriting } from '../../core/stream/lane.ts'
 import { createLanes } from '../../core/stream/lanes.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
-import { openActivity } from '../phase.ts'
+import { openActivity } from '../conversation/inbox.ts'
 import { readResponse } from './read-response.ts'
 
 async function* inPieces(text: string): AsyncGenerator<ModelEvent> {

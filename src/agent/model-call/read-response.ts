@@ -7,10 +7,10 @@ import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../../c
 import type { Channel } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
 import type { DeliveredAnswer, Lanes } from '../../core/stream/lanes.ts'
+import type { Activity } from '../conversation/inbox.ts'
 import type { Watchers } from '../events/event-hub.ts'
-import { readModelStream, type StreamHandlers } from '../hear-out.ts'
-import type { Activity } from '../phase.ts'
-import { type ChannelReader, createChannelReader } from '../reader.ts'
+import { forAwait } from './fast-for-await.ts'
+import { type ChannelReader, createChannelReader } from './live-output.ts'
 
 /** One answer of the model, cut into channels, with how it ended. */
 export interface ModelResponse {
@@ -170,4 +170,40 @@ export function parseChannels(raw: string, channels: readonly Channel[]): Pick<M
   const parser = createChannelParser(channels)
   const events = [...parser.push(raw), ...parser.end()]
   return { channels: collectChannels(events), preamble: parser.preamble }
+}
+
+export interface StreamHandlers<Heard> {
+  /** Tells the model to stop, as whoever asked may do and `take` does. */
+  readonly activity: Pick<Activity, 'onStop'>
+  /** How long it may take to stop. */
+  readonly graceMs: number
+  /** False: it wants no more. */
+  onEvent(event: ModelEvent): boolean
+  /** What came of it. An adapter should not throw; if it does, here is what. */
+  onEnd(broke: { readonly thrown: unknown } | undefined): Heard
+}
+
+/**
+ * Reads what a model says to the end, whatever its adapter does. One that was told to stop and does not is left behind, and nothing it
+ * says later is heard.
+ */
+export function readModelStream<Heard>(speak: () => AsyncIterable<ModelEvent>, hearing: StreamHandlers<Heard>): Promise<Heard> {
+  return new Promise((resolve, reject) => {
+    let ended = false
+    let leaving: NodeJS.Timeout | undefined
+    const end = (broke?: { readonly thrown: unknown }) => {
+      if (ended) return
+      ended = true
+      clearTimeout(leaving)
+      try {
+        resolve(hearing.onEnd(broke))
+      } catch (error) {
+        reject(error)
+      }
+    }
+    hearing.activity.onStop(() => {
+      if (!ended) leaving = setTimeout(end, hearing.graceMs)
+    })
+    forAwait(speak, (event) => !ended && hearing.onEvent(event), end)
+  })
 }

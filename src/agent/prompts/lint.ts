@@ -1,9 +1,8 @@
 import { type Finding, lintStability, lintTexts, type PromptText } from '../../core/cache/lint.ts'
 import { catalogText } from '../../tools/catalog.ts'
 import type { AgentParts } from '../agent.ts'
-import { builtInTools } from '../built-in-tools.ts'
-import { defaultInstructions } from '../prompt/instructions.ts'
-import { protocolText } from '../prompt/protocol.ts'
+import { builtInTools } from '../tools.ts'
+import { defaultInstructions, protocolText } from './texts.ts'
 
 /** What of an agent stands in every prompt. */
 export type StandingParts = Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation'>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Break, breakingStore } from '../../../test/support/crash/breaking-store.ts'
-import { decisions } from '../../../test/support/told.ts'
+import { decisions } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'

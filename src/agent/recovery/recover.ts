@@ -1,7 +1,6 @@
 import type { ConversationStore } from '../../ports/store.ts'
 import { isBusy, isSuperseded } from '../conversation/conversation.ts'
 import type { RunningConversations } from '../conversation/running.ts'
-import { listUnfinished } from '../open-conversations.ts'
 import type { TurnResult } from '../turn/finish.ts'
 
 /** Turns that are taken up side by side: one that waits must not hold up the others. */
@@ -30,4 +29,14 @@ export async function recoverAll(
   await Promise.all(Array.from({ length: maxConcurrent }, takeUpNext))
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} turns could not be taken up`)
   return results
+}
+
+/** Those whose last turn has no end, or where something that was said waits to become one: somebody is at it, or it was left behind. */
+export async function* listUnfinished(store: ConversationStore): AsyncGenerator<string> {
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ open: true, limit: 100, ...(cursor !== undefined && { cursor }) })
+    for (const { conversationId } of page.conversations) yield conversationId
+    cursor = page.next
+  } while (cursor !== undefined)
 }

@@ -1,5 +1,5 @@
-import type { PromptView } from '../../core/api/prompt.ts'
-import { partTokens } from '../../core/estimate/binary.ts'
+import type { PromptView } from '../../core/api/report.ts'
+import { partTokens } from '../../core/estimate/estimate.ts'
 import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ModelEvent } from '../../core/model-event.ts'

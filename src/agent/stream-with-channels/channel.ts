@@ -1,8 +1,16 @@
-import { type BufferingReplacer, type CitationReplacerOptions, createCitationReplacer } from '../../core/citations/replace.ts'
-import type { SourceMap } from '../../core/citations/source-map.ts'
+import {
+  type BufferingReplacer,
+  type CitationReplacerOptions,
+  createCitationReplacer,
+  type SourceMap,
+} from '../../core/citations/replace.ts'
+import { errorMessage } from '../../core/failure.ts'
+import { describeIssues } from '../../core/standard-schema.ts'
 import { isRaw } from '../../core/stream/channel-body.ts'
+import { stripFence } from '../../core/stream/code-fence.ts'
+import { parseModelJson } from '../../core/stream/json-parse.ts'
 import { citationFormat } from '../../core/stream/lanes-content.ts'
-import type { ChannelResult, ChannelSpec, Delta } from './types.ts'
+import type { ChannelResult, ChannelSpec, Delta, ParsedPayload } from './types.ts'
 
 /** One channel of a running call: what it was given, and the deltas that come of it. */
 export interface ChannelLane {
@@ -115,3 +123,36 @@ function addAll(set: Set<number>, ids: readonly number[] = []): void {
 }
 
 const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
+
+const structured: ReadonlySet<string> = new Set(['json', 'yaml', 'xml', 'html', 'mermaid'])
+
+/** What is known of a channel when the stream is over; with a schema, also whether its body kept to it. No model is asked to repair. */
+export async function channelResult(lane: ChannelLane, parse: ((payload: string) => ParsedPayload) | undefined): Promise<ChannelResult> {
+  const collected = lane.collect()
+  const { schema, format } = lane.spec
+  if (collected.instances.length === 0) return collected
+  const payload = structured.has(format) ? stripFence(collected.raw).body : undefined
+  const result = { ...collected, ...(payload !== undefined && { payload }) }
+  if (schema === undefined) return result
+  if (collected.instances.length > 1) return { ...result, error: `multiple_channel_instances:${collected.instances.length}` }
+  // Our own parser takes the fence off by itself, and knows when what looked like its end was not.
+  const parsed = parse === undefined ? parseModelJson(collected.raw) : tryParse(() => parse(payload ?? collected.raw))
+  if (!parsed.ok) return { ...result, error: parsed.error.message }
+  const repairs = parsed.repairs === undefined || parsed.repairs.length === 0 ? {} : { repairs: parsed.repairs }
+  try {
+    const checked = await schema['~standard'].validate(parsed.value)
+    if (checked.issues !== undefined) return { ...result, ...repairs, error: describeIssues(checked.issues) }
+    return { ...result, ...repairs, obj: checked.value }
+  } catch (error) {
+    return { ...result, ...repairs, error: errorMessage(error) }
+  }
+}
+
+/** A parser that throws says the same as one that returns its error. */
+function tryParse(parse: () => ParsedPayload): ParsedPayload {
+  try {
+    return parse()
+  } catch (error) {
+    return { ok: false, error: { message: errorMessage(error) } }
+  }
+}

@@ -1,12 +1,22 @@
-import type { SourceMap } from '../../core/citations/source-map.ts'
+import type { SourceMap } from '../../core/citations/replace.ts'
 import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { ChannelEvent } from '../../core/stream/channel.ts'
 import { createChannelParser } from '../../core/stream/channel-parser.ts'
-import { createListeners } from '../stream-with-channels-audience.ts'
-import { channelResult } from '../stream-with-channels-result.ts'
-import { type ChannelLane, createChannelLane } from './channel.ts'
+import { type ChannelLane, channelResult, createChannelLane } from './channel.ts'
 import { readProvider } from './provider.ts'
-import type { ChannelResult, ChannelStream, CompositeDelta, Delta, StreamMeta, StreamWithChannelsOptions } from './types.ts'
+import {
+  type ChannelResult,
+  type ChannelStream,
+  type ChannelSubscribers,
+  type CompositeDelta,
+  type Delta,
+  type Emit,
+  type StreamMeta,
+  StreamPolicyViolation,
+  type StreamProblem,
+  type StreamWithChannelsOptions,
+  type Subscriber,
+} from './types.ts'
 
 const noSources: SourceMap = new Map()
 
@@ -108,4 +118,63 @@ export async function streamWithChannels(options: StreamWithChannelsOptions): Pr
     ...(finish?.providerMessageId !== undefined && { providerMessageId: finish.providerMessageId }),
   }
   return { results, meta }
+}
+
+/** Everyone who listens to a stream. None of them can harm another, or the stream; a StreamPolicyViolation is thrown on. */
+export interface StreamListeners {
+  /** The client's view. After three failures in a row nobody is there any more, and the stream goes on without them. */
+  show(delta: Delta): Promise<void>
+  /** The channel's subscribers, one after another. */
+  notify(delta: Delta): Promise<void>
+  /** An instance opens: subscribers that are made for each instance are made now. */
+  open(channel: string, instance: number): Promise<void>
+  /** Runs anything that may fail without harm. False when it did. */
+  attempt(where: StreamProblem['where'], channel: string | undefined, action: () => unknown): Promise<boolean>
+  report(where: StreamProblem['where'], channel: string | undefined, error: unknown): void
+  readonly problems: readonly StreamProblem[]
+}
+
+const maxEmitFailures = 3
+const maxProblems = 20
+
+export function createListeners(emit: Emit, subscribers: ChannelSubscribers): StreamListeners {
+  const listening = new Map<string, readonly Subscriber[]>()
+  const problems: StreamProblem[] = []
+  let emitFailures = 0
+
+  async function attempt(where: StreamProblem['where'], channel: string | undefined, action: () => unknown): Promise<boolean> {
+    try {
+      await action()
+      return true
+    } catch (error) {
+      if (error instanceof StreamPolicyViolation) throw error
+      report(where, channel, error)
+      return false
+    }
+  }
+
+  function report(where: StreamProblem['where'], channel: string | undefined, error: unknown): void {
+    if (problems.length < maxProblems) problems.push({ where, ...(channel !== undefined && { channel }), error })
+  }
+
+  return {
+    attempt,
+    report,
+    problems,
+    async show(delta) {
+      if (emitFailures >= maxEmitFailures) return
+      emitFailures = (await attempt('emit', delta.channel, () => emit(delta))) ? 0 : emitFailures + 1
+    },
+    async notify(delta) {
+      for (const subscriber of listening.get(delta.channel) ?? []) await attempt('subscriber', delta.channel, () => subscriber(delta))
+    },
+    async open(channel, instance) {
+      const made: Subscriber[] = []
+      for (const subscriber of Object.hasOwn(subscribers, channel) ? (subscribers[channel] ?? []) : []) {
+        if (typeof subscriber === 'function') made.push(subscriber)
+        else await attempt('subscriber', channel, () => made.push(subscriber.forInstance(instance)))
+      }
+      listening.set(channel, made)
+    },
+  }
 }

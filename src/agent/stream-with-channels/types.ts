@@ -1,4 +1,4 @@
-import type { SourceMap } from '../../core/citations/source-map.ts'
+import type { SourceMap } from '../../core/citations/replace.ts'
 import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../../core/model-event.ts'
 import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
 import type { Channel, ChannelFormat } from '../../core/stream/channel.ts'

@@ -1,10 +1,10 @@
 import type { Block } from '../../core/block/index.ts'
 import { type CompactionPlan, planCompaction } from '../../core/compaction/compaction.ts'
-import { finishCompaction } from '../../core/compaction/finish.ts'
+import { finishCompaction, startedReport } from '../../core/compaction/finish.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
-import { startedReport } from '../../core/compaction/report.ts'
 import type { SummaryRequest } from '../../core/compaction/summary-request.ts'
-import { calibrationOf } from '../../core/estimate/calibration.ts'
+import { calibrationOf } from '../../core/estimate/estimate.ts'
+import { planExpiry } from '../../core/expiry/expiry.ts'
 import type { Change, ResponseReceived } from '../../core/timeline/change.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
@@ -97,4 +97,15 @@ const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_
 /** Never more than the model's window leaves after its answer. */
 function contextLimit({ models, settings }: Turn): number {
   return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
+}
+
+/** Folds old content away when the provider's cache has gone cold anyway. Planned before each render; usually there is nothing to do. */
+export function expireOldContent(turn: Turn): Promise<void> | undefined {
+  const { changes } = planExpiry(turn.ledger.timeline, {
+    now: turn.clock.now(),
+    currentTurnId: turn.turnId,
+    settings: turn.settings.expiry,
+    tokens: turn.renderers.estimator,
+  })
+  return changes.length > 0 ? turn.ledger.commit(changes) : undefined
 }

@@ -1,9 +1,8 @@
-import type { AnnouncedFeedback } from '../../core/announce/events.ts'
+import type { AnnouncedFeedback } from '../../core/announce/sections.ts'
 import { type Block, type Reaction, turnFeedback } from '../../core/block/index.ts'
 import { isObject } from '../../core/json.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
-import { assignIds } from '../../core/timeline/enter.ts'
-import { blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
+import { assignIds, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Ledger } from '../conversation/ledger.ts'
 import type { AgentSettings } from '../settings.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { weather } from '../../../test/support/scenario-tools.ts'
-import { blockTypes, codesOf, decisions, deltasOf, laneText } from '../../../test/support/told.ts'
+import { blockTypes, codesOf, decisions, deltasOf, laneText } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { type Draft, userPrompt } from '../../core/block/index.ts'

@@ -5,13 +5,12 @@ import { type FallbackReason, fallbackAnswer } from '../../core/decision/fallbac
 import { contentTokens } from '../../core/estimate/estimate.ts'
 import type { SourcePool } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import { assignIds } from '../../core/timeline/enter.ts'
-import { blockAt, type Timeline } from '../../core/timeline/timeline.ts'
-import { publishWorkspace } from '../publish.ts'
-import { emitAnswer } from '../say.ts'
+import { assignIds, blockAt, type Timeline } from '../../core/timeline/timeline.ts'
+import { emitAnswer } from '../model-call/live-output.ts'
 import { commitEnd, discardLateSteers } from './incoming-events.ts'
 import type { AnswerAttempt, Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
+import { publishWorkspace } from './workspace.ts'
 
 export type ExitReason = 'complete' | 'exit' | 'max_iterations' | 'time' | 'budget' | 'protocol_violation' | 'steer' | 'error' | 'cancelled'
 

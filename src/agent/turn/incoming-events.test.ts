@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { paused, slow, weather } from '../../../test/support/scenario-tools.ts'
-import { decisions } from '../../../test/support/told.ts'
-import { answered, entered, followsUp, sayThen, steers, stops, toolStarted } from '../../../test/support/watch-turn.ts'
+import { answered, decisions, entered, followsUp, sayThen, steers, stops, toolStarted } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'

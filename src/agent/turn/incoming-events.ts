@@ -1,15 +1,12 @@
-import { type Attachment, type Block, type Draft, userEvent } from '../../core/block/index.ts'
+import { type Attachment, type Block, type Draft, stage, userEvent } from '../../core/block/index.ts'
 import { extraRoundsOf, grantExtraRounds } from '../../core/budget.ts'
-import { openWrapUp, steerWrapUp } from '../../core/decision/wrap-up.ts'
+import { openWrapUp, steerWrapUp } from '../../core/decision/limits.ts'
 import { isObject } from '../../core/json.ts'
 import { externalPath } from '../../core/path/build.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
-import { assignIds } from '../../core/timeline/enter.ts'
-import type { Timeline } from '../../core/timeline/timeline.ts'
-import { clarificationResolved } from '../clarify.ts'
-import { hostIfPossible } from '../host-attachments.ts'
+import { assignIds, blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import type { AgentSettings } from '../settings.ts'
-import { attachedSources, attachmentDrafts, attachmentsIn, uniquelyNamed } from './attachments.ts'
+import { attachedSources, attachmentDrafts, attachmentsIn, hostIfPossible, uniquelyNamed } from './attachments.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
@@ -158,4 +155,22 @@ export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Cha
     null,
     ts,
   )
+}
+
+const clarificationResolvedText = '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.'
+
+/** What the user says next answers the questions that the latest turn has marked as such, be it in that turn or in another. */
+export function clarificationResolved(timeline: Timeline, turnId: string, ts: string): readonly Draft[] {
+  return hasOpenQuestions(timeline) ? [stage('clarification.resolved', turnId, ts, clarificationResolvedText)] : []
+}
+
+/** The latest turn has questions that nothing was said to since. */
+function hasOpenQuestions(timeline: Timeline): boolean {
+  const latest = blockAt(timeline, timeline.size - 1)?.turn_id
+  for (let position = timeline.size - 1; position >= 0; position--) {
+    const block = blockAt(timeline, position)
+    if (block?.turn_id !== latest || block?.type === 'stage.clarification.resolved') return false
+    if (block?.type === 'stage.clarification') return true
+  }
+  return false
 }

@@ -1,8 +1,7 @@
-import type { LiveEvent } from '../../core/announce/events.ts'
-import type { AnnouncedWorkspace } from '../../core/announce/workspace.ts'
+import type { AnnouncedWorkspace, LiveEvent } from '../../core/announce/sections.ts'
 import { type Budget, createBudget, spend } from '../../core/budget.ts'
+import type { WrapUp } from '../../core/decision/limits.ts'
 import { noRepairs, type RepairCount } from '../../core/decision/limits.ts'
-import type { WrapUp } from '../../core/decision/wrap-up.ts'
 import type { AgentSettings } from '../settings.ts'
 
 /** How far a turn has come. A value: a round is given one and returns the next. */

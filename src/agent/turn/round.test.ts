@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { weather } from '../../../test/support/scenario-tools.ts'
-import { blockTypes, codesOf, decisions, deltasOf, laneText, noticesOf } from '../../../test/support/told.ts'
+import { blockTypes, codesOf, decisions, deltasOf, laneText, noticesOf } from '../../../test/support/watch-turn.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
 import { answers, calls, type Reply } from '../../testing/scripted-model.ts'

@@ -4,25 +4,29 @@ import { hasReadableText } from '../../core/citations/sids.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../../core/decision/decision.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
-import { afterRejectedResponse, repairsExhausted, salvageAnswer } from '../../core/decision/limits.ts'
+import {
+  afterRejectedResponse,
+  budgetWrapUp,
+  checkWrapUp,
+  repairsExhausted,
+  salvageAnswer,
+  spendRound,
+} from '../../core/decision/limits.ts'
 import { readDecision } from '../../core/decision/read.ts'
-import { budgetWrapUp, checkWrapUp, spendRound } from '../../core/decision/wrap-up.ts'
-import { assignIds } from '../../core/timeline/enter.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
+import { assignIds } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
-import { expireOldContent } from '../expire.ts'
-import { refreshWorkspaceFacts } from '../look-around.ts'
 import { callModel, type ModelCall } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
-import { responseReceived, thinkingDrafts, toDecisionResponse } from '../model-call/response.ts'
-import { endForServiceError, serviceErrorNotice } from '../service-failure.ts'
+import { endForServiceError, responseReceived, serviceErrorNotice, thinkingDrafts, toDecisionResponse } from '../model-call/response.ts'
 import { handleAnswer } from './answer.ts'
-import { fitContext } from './context-window.ts'
+import { expireOldContent, fitContext } from './context-window.ts'
 import { cancelledResult, type ExitReason, type ForcedEnd, finishTurn, type TurnResult } from './finish.ts'
 import { applyInboxEvents } from './incoming-events.ts'
 import { nextRound, type Progress } from './progress.ts'
 import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
+import { refreshWorkspaceFacts } from './workspace.ts'
 
 /** A round either leads to the next or has ended the turn. */
 export type Step = { readonly progress: Progress } | { readonly result: TurnResult }

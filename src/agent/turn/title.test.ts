@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blockTypes } from '../../../test/support/told.ts'
+import { blockTypes } from '../../../test/support/watch-turn.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, type Reply, scriptedModel } from '../../testing/scripted-model.ts'

@@ -4,10 +4,10 @@ import { readPlainChannels } from '../../core/decision/fast-channels.ts'
 import { isObject } from '../../core/json.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { parseModelJson } from '../../core/stream/json-parse.ts'
-import { assignIds } from '../../core/timeline/enter.ts'
+import { assignIds } from '../../core/timeline/timeline.ts'
 import { callQuietly } from '../model-call/call-quietly.ts'
 import { parseChannels } from '../model-call/read-response.ts'
-import { titlePrompt } from '../prompt/gate.ts'
+import { titlePrompt } from '../prompts/texts.ts'
 import type { Turn } from './turn.ts'
 
 const titleChannels: readonly Channel[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { weather } from '../../../test/support/scenario-tools.ts'
-import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/told.ts'
+import { codesOf, decisions, deltasOf, laneText } from '../../../test/support/watch-turn.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { Model } from '../../ports/model.ts'
 import { createHarness, type Harness, type HarnessOptions, type RecordedTurn } from '../../testing/harness.ts'

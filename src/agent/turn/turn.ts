@@ -1,4 +1,4 @@
-import type { AnnouncedFeedback } from '../../core/announce/events.ts'
+import type { AnnouncedFeedback } from '../../core/announce/sections.ts'
 import type { BlobRef } from '../../core/block/index.ts'
 import type { LaneEvent, StatusEvent } from '../../core/event.ts'
 import type { Scope } from '../../core/scope.ts'

@@ -1,7 +1,7 @@
 import type { Buckets, CacheReport, CacheRow } from '../../core/cache/cache-report.ts'
-import { plainLine } from '../plain-text.ts'
-import type { Style } from '../style.ts'
 import { columns, formatNumber, formatPercent, plural } from '../table.ts'
+import type { Style } from '../terminal.ts'
+import { plainLine } from '../terminal.ts'
 
 /** Every decision on a line, the reason for a miss below it, and what it comes to in the end. */
 export function cacheTable({ rows, billed, hitRate, misses }: CacheReport, style: Style): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
 import { answers, type Reply } from '../../testing/scripted-model.ts'
-import { parseChatLine } from '../chat-words.ts'
+import { parseChatLine } from '../chat/chat-commands.ts'
 
 let line: CommandLine
 beforeEach(() => {

@@ -2,8 +2,7 @@ import { Command } from 'commander'
 import { type SettingName, secretSettings, variables } from '../../config.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
-import { plainLine } from '../plain-text.ts'
-import { printLine } from '../terminal.ts'
+import { plainLine, printLine } from '../terminal.ts'
 
 export function configCommand({ terminal, style, settingsWithOrigins: effective }: CommandContext): Command {
   const command = new Command('config').description('every setting, what it is and who said so; secrets are not shown').action(async () => {

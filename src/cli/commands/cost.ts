@@ -1,9 +1,9 @@
 import type { Block } from '../../core/block/block.ts'
 import type { CostReport, Sum } from '../../core/cost/cost.ts'
 import { BILLION, promptTokens } from '../../core/cost/price.ts'
-import { plainLine } from '../plain-text.ts'
-import type { Style } from '../style.ts'
 import { columns, formatPercent, plural } from '../table.ts'
+import type { Style } from '../terminal.ts'
+import { plainLine } from '../terminal.ts'
 
 const shownBlocks = 10
 

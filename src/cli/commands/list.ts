@@ -5,11 +5,9 @@ import { Failure } from '../../core/failure.ts'
 import { parseJson } from '../../core/json.ts'
 import { parseBundle } from '../../core/timeline/bundle.ts'
 import type { CommandContext } from '../context.ts'
+import { readFailureText, writeFailureText } from '../errors.ts'
 import { conversationName, positiveInteger, withExamples } from '../options.ts'
-import { plainLine } from '../plain-text.ts'
-import { withProgress } from '../progress.ts'
-import { printLine } from '../terminal.ts'
-import { readFailureText, writeFailureText } from '../unreadable.ts'
+import { plainLine, printLine, withProgress } from '../terminal.ts'
 
 /** What can be done with conversations from a terminal without running an agent. */
 export function conversationCommands(context: CommandContext): readonly Command[] {

@@ -1,8 +1,8 @@
 import { divergenceText } from '../../agent/replay/divergence.ts'
 import type { Replayed } from '../../agent/replay/replay.ts'
-import { plainLine } from '../plain-text.ts'
-import type { Style } from '../style.ts'
 import { columns, plural } from '../table.ts'
+import type { Style } from '../terminal.ts'
+import { plainLine } from '../terminal.ts'
 
 /** Every turn on a line, what it does otherwise below it, and what it comes to in the end. */
 export function replayTable(turns: readonly Replayed[], style: Style): string {

@@ -1,11 +1,9 @@
 import { Command } from 'commander'
+import type { PromptView } from '../../core/api/report.ts'
 import { type Block, isHidden } from '../../core/block/index.ts'
 import type { CommandContext } from '../context.ts'
 import { wholeNumber, withExamples } from '../options.ts'
-import { plainLine, plainText } from '../plain-text.ts'
-import { promptLines } from '../prompt-drawing.ts'
-import type { Style } from '../style.ts'
-import { printLine } from '../terminal.ts'
+import { plainLine, plainText, printLine, type Style } from '../terminal.ts'
 
 const maxLineLength = 100
 
@@ -70,3 +68,24 @@ function fullBlock(block: Block, style: Style): string {
   const body = block.text ?? (block.blob === undefined ? '' : `(${block.blob.size} bytes)`)
   return body === '' ? head : `${head}\n${plainText(body)}`
 }
+
+/** A prompt as the model read it, with a line across wherever the provider may cache everything above. */
+export function promptLines({ turn_id, iteration, model, system, parts, usage, differs }: PromptView, style: Style): readonly string[] {
+  const marks = parts.filter(({ marked }) => marked).length
+  const lines = [style.bold(`── ${plainLine(turn_id)} round ${iteration}${model === null ? '' : ` · ${plainLine(model)}`}`)]
+  if (differs !== undefined) lines.push(style.failure(`this is not what was sent: ${plainLine(differs)}`))
+  lines.push(style.dim('[system]'), plainText(system), cacheMarkLine(style, 'system text'))
+  let number = 0
+  for (const part of parts) {
+    if (part.type === 'text') lines.push(plainText(part.text ?? ''))
+    else lines.push(style.dim(`[${part.type} ${plainLine(part.media_type ?? '')}, ${part.size_bytes ?? 0} bytes]`))
+    if (part.marked) lines.push(cacheMarkLine(style, `${++number} of ${marks}`))
+  }
+  const tokens = parts.reduce((sum, part) => sum + part.tokens, 0)
+  lines.push(style.dim(`about ${tokens} tokens in ${parts.length} parts, besides the system text`))
+  if (usage)
+    lines.push(style.dim(`billed: ${usage.uncached} in full, ${usage.cache_read} read, ${usage.cache_write} written, ${usage.output} out`))
+  return lines
+}
+
+const cacheMarkLine = (style: Style, which: string) => style.success(`━━━━━━━━━━━━━━━━ cache mark: ${which} ━━━━━━━━━━━━━━━━`)

@@ -4,8 +4,7 @@ import { Command } from 'commander'
 import { openStore } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
-import { withProgress } from '../progress.ts'
-import { printLine } from '../terminal.ts'
+import { printLine, withProgress } from '../terminal.ts'
 
 /** Opening a store brings it up to date as a whole or leaves it as it was; here that is done on its own, and said. */
 export function upgradeCommand({ terminal, style, settings }: CommandContext): Command {

@@ -1,10 +1,18 @@
 import type { Plan } from '../block/plan.ts'
 import { type Caps, caps } from '../render/caps.ts'
 import { clip, joinLines, oneLine } from '../render/text.ts'
-import { type AnnouncedFeedback, feedbackSection, type LiveEvent, liveEventsSection } from './events.ts'
-import { plansSection } from './plans.ts'
-import { budgetSection, type IterationBudget, iterationTitle } from './sections.ts'
-import { type AnnouncedWorkspace, workspaceSection } from './workspace.ts'
+import {
+  type AnnouncedFeedback,
+  type AnnouncedWorkspace,
+  budgetSection,
+  feedbackSection,
+  type IterationBudget,
+  iterationTitle,
+  type LiveEvent,
+  liveEventsSection,
+  plansSection,
+  workspaceSection,
+} from './sections.ts'
 
 /** What is true this very round and must not be stored: the signal board at the end of every prompt. */
 export interface Announce {

@@ -1,3 +1,9 @@
+import type { Plan } from '../block/plan.ts'
+import type { Reaction } from '../block/turn.ts'
+import { latestPlanPath } from '../path/build.ts'
+import { stepMark } from '../render/blocks/plan.ts'
+import type { Caps } from '../render/caps.ts'
+import { joinLines, oneLine } from '../render/text.ts'
 import type { Section } from './announce.ts'
 
 export interface IterationBudget {
@@ -39,4 +45,157 @@ function duration(seconds: number): string {
   if (whole < 60) return `${whole}s`
   if (whole < 3600) return `${Math.floor(whole / 60)}m${padded(whole % 60)}s`
   return `${Math.floor(whole / 3600)}h${padded(Math.floor((whole % 3600) / 60))}m`
+}
+
+/** The newest open plans, oldest first. Only the current one can be acknowledged. */
+export function plansSection(plans: readonly Plan[], limits: Caps): Section {
+  if (plans.length === 0) return noPlans
+  const open = plans.filter(isOpen).sort(byAge).slice(-limits.openPlans)
+  if (open.length === 0) return noPlans
+  const current = open.filter((plan) => plan.current === true).at(-1)
+  const shown = open.flatMap((plan) => planLines(plan, plan === current, limits))
+  return joinLines('[OPEN PLANS]', `  - plans: ${open.length} visible`, ...shown)
+}
+
+const noPlans: Section = '[OPEN PLANS]\n  - plans: none'
+
+/** Neither closed, nor replaced, nor through with all its steps. */
+function isOpen(plan: Plan): boolean {
+  const over = plan.closed_ts !== undefined || plan.superseded_ts !== undefined
+  const through = plan.steps.length > 0 && plan.steps.every((_, index) => ['done', 'failed'].includes(plan.status[String(index + 1)] ?? ''))
+  return !over && !through
+}
+
+function byAge(a: Plan, b: Plan): number {
+  return compareText(a.last_ts ?? '', b.last_ts ?? '') || compareText(a.plan_id, b.plan_id)
+}
+
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function planLines(plan: Plan, current: boolean, limits: Caps): readonly string[] {
+  const id = oneLine(plan.plan_id, limits.id)
+  const fact = (name: string, value: string | undefined) => (value === undefined ? [] : [`      ${name}=${oneLine(value, limits.id)}`])
+  const steps = plan.steps
+    .slice(0, limits.planSteps)
+    .map((step, index) => oneLine(`${stepMark(plan, index + 1)} [${index + 1}] ${step}`, limits.planStep))
+  const more = plan.steps.length - steps.length
+  return [
+    `    • plan_id=${id}${current ? ' (current)' : ''}`,
+    `      snapshot_ref=${latestPlanPath(id)}`,
+    ...fact('created_turn', plan.origin_turn_id),
+    ...fact('created_ts', plan.created_ts),
+    ...fact('last_update_turn', plan.last_turn_id),
+    ...fact('last_update_ts', plan.last_ts),
+    ...steps.map((step) => `      ${step}`),
+    ...(more > 0 ? [`      … ${more} more steps`] : []),
+  ]
+}
+
+/** Something that reached the turn while it was running. */
+export interface LiveEvent {
+  readonly kind: string
+  readonly ts: string
+  readonly text: string
+  readonly path?: string
+}
+
+const eventText = 120
+
+/** The last few, oldest first. */
+export function liveEventsSection(events: readonly LiveEvent[], limits: Caps): Section {
+  const shown = events.slice(-limits.liveEvents).map(({ kind, ts, text, path }) => {
+    const words = text.trim() === '' ? (kind === 'steer' ? '(empty stop control)' : '(empty)') : oneLine(text, eventText)
+    const where = path === undefined ? '' : ` | ${oneLine(path, limits.id)}`
+    return `  - ${oneLine(kind, 40)} | ts=${oneLine(ts, 40)}${where} | ${words}`
+  })
+  return joinLines('[LIVE TURN EVENTS]', ...shown)
+}
+
+export interface AnnouncedFeedback {
+  readonly turnId: string
+  readonly turnTs?: string
+  readonly ts: string
+  readonly origin: 'user' | 'machine'
+  readonly reaction?: Reaction | undefined
+  readonly text: string
+  /** It already stands in its turn: the cache was cold, so it could be put there. */
+  readonly incorporated?: boolean
+}
+
+export function feedbackSection(feedbacks: readonly AnnouncedFeedback[], limits: Caps): Section {
+  const more = feedbacks.length - limits.feedbacks
+  const shown = feedbacks.slice(-limits.feedbacks).map((feedback) => {
+    const { turnId, turnTs, ts, reaction, text, incorporated } = feedback
+    const facts = [
+      `turn ${oneLine(turnId, 60)}`,
+      ...(turnTs === undefined ? [] : [`turn_ts=${oneLine(turnTs, 40)}`]),
+      `feedback_ts=${oneLine(ts, 40)}`,
+      ...(reaction === undefined ? [] : [`reaction=${reaction}`]),
+      `text=${oneLine(text, limits.announceLine - 220)}`,
+    ]
+    return `  - ${facts.join(' | ')}${incorporated ? '  (incorporated into turn timeline)' : ''}`
+  })
+  const heading = feedbacks.every(({ origin }) => origin === 'user') ? '[NEW USER FEEDBACKS]' : '[NEW FEEDBACKS]'
+  return joinLines(heading, more > 0 ? `  - … ${more} older` : undefined, ...shown)
+}
+
+export interface WorkspaceScope {
+  readonly name: string
+  readonly files: number
+}
+
+/** Where the turn works, as the workspace sees it. Folders are relative to OUT_DIR; no hashes, no refs. */
+export interface AnnouncedWorkspace {
+  readonly implementation: 'custom' | 'git'
+  readonly currentTurnRoot: string
+  /** Roots of turns that have files here, oldest first. */
+  readonly turnRoots?: readonly string[]
+  readonly editable?: readonly WorkspaceScope[]
+  readonly checkedOutFrom?: string
+  readonly checkoutMode?: 'replace' | 'overlay'
+  readonly git?: {
+    readonly status: 'clean' | 'dirty' | 'uninitialized' | 'unavailable'
+    /** Top-level scopes of the lineage. */
+    readonly lineage?: readonly WorkspaceScope[]
+    readonly currentTurnPublish?: string
+    readonly lastPublishedTurn?: string
+    readonly publishError?: string
+  }
+}
+
+export function workspaceSection(workspace: AnnouncedWorkspace, limits: Caps): Section {
+  const { implementation, currentTurnRoot, turnRoots = [], editable, checkedOutFrom, checkoutMode, git } = workspace
+  const fact = (name: string, value: string | undefined) =>
+    value === undefined ? undefined : `  ${name}: ${oneLine(value, limits.announceLine)}`
+  const roots = turnRoots.slice(-limits.turnRoots)
+  return joinLines(
+    '[WORKSPACE]',
+    fact('implementation', implementation),
+    fact('current_turn_root', currentTurnRoot),
+    roots.length === 0 ? undefined : '  local turn roots:',
+    ...roots.map((root) => `    - ${oneLine(root, limits.announceLine)} (${root === currentTurnRoot ? 'current' : 'read-only'})`),
+    ...scopeLines('current editable workspace', editable, limits),
+    fact('checked_out_from', checkedOutFrom),
+    fact('checkout_mode', checkoutMode),
+    ...(git
+      ? [
+          '  repo_mode: sparse git repo',
+          fact('repo_status', git.status),
+          ...scopeLines('ls workspace', git.lineage, limits),
+          fact('current_turn_publish', git.currentTurnPublish),
+          fact('last_published_turn', git.lastPublishedTurn),
+          fact('publish_error', git.publishError),
+        ]
+      : []),
+  )
+}
+
+function scopeLines(name: string, listed: readonly WorkspaceScope[] | undefined, limits: Caps): readonly string[] {
+  if (listed === undefined) return []
+  if (listed.length === 0) return [`  ${name}: (empty)`]
+  const more = listed.length - limits.workspaceScopes
+  const shown = listed
+    .slice(0, limits.workspaceScopes)
+    .map(({ name: scope, files }) => `    - ${oneLine(scope, limits.id)} (${files} ${files === 1 ? 'file' : 'files'})`)
+  return [`  ${name}:`, ...shown, ...(more > 0 ? [`    - … ${more} more`] : [])]
 }

@@ -49,7 +49,6 @@ export type BlockType = (typeof blockTypes)[number]
 const known: ReadonlySet<string> = new Set(blockTypes)
 export const isBlockType = (type: string): type is BlockType => known.has(type)
 
-export { type Completion, completionBlock as assistantCompletion } from './assistant.ts'
 export {
   type ArtifactKind,
   type BlobRef,
@@ -65,9 +64,15 @@ export {
   type Meta,
   type Visibility,
 } from './block.ts'
-export { completeBlock, type IncompleteBlock as LooseBlock, isoTime } from './complete.ts'
 export { Digest, digestText, readDigest } from './digest.ts'
-export { type Attachment, attachmentBlocks, userEventBlock as userEvent, userPromptBlock as userPrompt } from './message.ts'
+export {
+  type Attachment,
+  attachmentBlocks,
+  type Completion,
+  completionBlock as assistantCompletion,
+  userEventBlock as userEvent,
+  userPromptBlock as userPrompt,
+} from './message.ts'
 export {
   decisionNotesBlock as decisionNotes,
   internalNoteBlock as internalNote,
@@ -78,20 +83,16 @@ export {
   readNote,
   thinkingBlock as thinking,
 } from './note.ts'
-export { Notice, noticeBlock as notice, readNotice } from './notice.ts'
-export { parseBlock } from './parse.ts'
+export { completeBlock, type IncompleteBlock as LooseBlock, isoTime, parseBlock } from './parse.ts'
 export { Plan, planAckBlock as planAck, planBlock as planSnapshot, readPlan, StepStatus } from './plan.ts'
 export { oncePerBlock } from './reader.ts'
-export {
-  clarificationBlock as clarification,
-  type StageName,
-  stageBlock as stage,
-  suggestedFollowupsBlock as suggestedFollowups,
-} from './stage.ts'
 export {
   artifactContentBlock as artifactContent,
   artifactDigestBlock as artifactDigest,
   type BlockOrigin as Place,
+  Notice,
+  noticeBlock as notice,
+  readNotice,
   readToolCall,
   type ToolCall,
   toolCallBlock as toolCall,
@@ -99,10 +100,14 @@ export {
   toolResultBlock as toolResult,
 } from './tool.ts'
 export {
+  clarificationBlock as clarification,
   feedbackBlock as turnFeedback,
   logHeaderBlock as logHeader,
   type Reaction,
   rangeSummaryBlock as rangeSummary,
+  type StageName,
+  stageBlock as stage,
+  suggestedFollowupsBlock as suggestedFollowups,
   systemMessageBlock as systemMessage,
   turnHeaderBlock as turnHeader,
 } from './turn.ts'

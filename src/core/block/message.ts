@@ -1,5 +1,5 @@
 import { omitUndefined } from '../json.ts'
-import { externalPath, filePath, promptPath } from '../path/build.ts'
+import { completionPath, externalPath, filePath, promptPath } from '../path/build.ts'
 import { toPhysical } from '../path/physical.ts'
 import type { BlobRef, Draft } from './block.ts'
 import { type Digest, digestText } from './digest.ts'
@@ -112,4 +112,37 @@ export function attachmentBlocks(
       meta: { ...about, ...hosting, ...(physical !== undefined && { physical_path: physical }), digest: digestText(digest) },
     },
   ]
+}
+
+export interface Completion {
+  readonly text: string
+  readonly sourcesUsed?: readonly number[]
+  readonly iteration?: number
+  /** One-based place among the turn's completions; the last one has no number in its path. */
+  readonly index?: number
+  readonly count?: number
+  /** The answer was cut by the output limit. */
+  readonly truncated?: boolean
+}
+
+/** What the user is told. The path without a number is always the latest completion of the turn. */
+export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
+  const { index, count } = completion
+  const several = index !== undefined && count !== undefined && count > 1
+  return {
+    type: 'assistant.completion',
+    author: 'assistant',
+    turn_id: turnId,
+    ts,
+    mime: 'text/markdown',
+    path: completionPath(turnId, several && index < count ? index : undefined),
+    text: completion.text,
+    meta: omitUndefined({
+      sources_used: completion.sourcesUsed,
+      iteration: completion.iteration,
+      truncated: completion.truncated,
+      completion_index: several ? index : undefined,
+      completion_count: several ? count : undefined,
+    }),
+  }
 }

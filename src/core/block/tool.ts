@@ -1,8 +1,9 @@
+import { z } from 'zod'
 import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
 import type { BlobRef, Draft, Meta } from './block.ts'
 import { type Digest, digestText } from './digest.ts'
-import { rememberLatestBlock } from './reader.ts'
+import { oncePerBlockOfType, parseJsonAs, rememberLatestBlock } from './reader.ts'
 
 /** A round's place: which turn, which decision of it, which call. Every block of a round carries it. */
 export interface BlockOrigin {
@@ -112,3 +113,23 @@ export function artifactContentBlock(
     meta: { ...roundMeta(place), ...artifact.meta, digest: digestText({ ...artifact.digest, tool_call_id: place.callId }) },
   })
 }
+
+/** What the runtime tells the model about its own output: it must carry the diagnosis itself. */
+export const Notice = z.looseObject({ code: z.string(), message: z.string() })
+export type Notice = z.infer<typeof Notice>
+
+export function noticeBlock(place: BlockOrigin, said: Notice, rel: 'call' | 'result' = 'call'): Draft<'react.notice'> {
+  return {
+    type: 'react.notice',
+    author: 'react',
+    turn_id: place.turnId,
+    ts: place.ts,
+    mime: 'application/json',
+    path: toolPath(place.turnId, place.callId, 'notice'),
+    call_id: place.callId,
+    text: JSON.stringify(said, null, 2),
+    meta: { tool_call_id: place.callId, iteration: place.iteration, rel },
+  }
+}
+
+export const readNotice = oncePerBlockOfType(['react.notice'], (block) => parseJsonAs(Notice, block.text))

@@ -1,11 +1,9 @@
 import { createEstimator } from '../estimate/estimate.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
 import type { Usage } from '../timeline/change.ts'
-import { type CachedPrompt, explainMiss, limitMiss, markedTokens } from './cause.ts'
-import { createMiss, type Miss } from './misses.ts'
-import { callsIn, type JournalEntry } from './recorded-calls.ts'
+import { type CachedPrompt, createMiss, explainMiss, limitMiss, type Miss, markedTokens } from './misses.ts'
+import { callsIn, createPromptReader, type JournalEntry, type SentPrompt } from './recorded-calls.ts'
 import type { ProviderCacheRules, RulesOf } from './rules.ts'
-import { createPromptReader, type SentPrompt } from './sent.ts'
 
 /** One decision, what of its prompt the provider should have known, and what it said it knew. */
 export interface CacheRow {

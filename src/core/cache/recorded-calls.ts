@@ -1,7 +1,8 @@
 import type { Block } from '../block/block.ts'
+import type { Estimator } from '../estimate/estimate.ts'
 import { createWalk, defaultSettings, type RenderedBlock, type Walk } from '../render/walk.ts'
 import { applyChange } from '../timeline/apply.ts'
-import { blocksOfChange, type Change, type ResponseReceived } from '../timeline/change.ts'
+import { blocksOfChange, type Change, type PromptRecord, type ResponseReceived, type ShownFingerprints } from '../timeline/change.ts'
 import { emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 
 /** An entry of a journal, as a store gives it. */
@@ -52,4 +53,68 @@ function blocksProducedAfter(journal: readonly JournalEntry[], index: number): r
   const next = journal[index + 1]?.change
   const after = next?.type === 'title.set' || next?.type === 'blocks.hidden' ? journal[index + 2]?.change : next
   return after === undefined || after.type === 'event.accepted' ? [] : blocksOfChange(after)
+}
+
+/** A prompt as it was sent: what was shown by hash and by block, where the marks stood, and what all of it weighs. */
+export interface SentPrompt {
+  readonly response: ResponseReceived
+  readonly prompt: PromptRecord
+  readonly at: number
+  readonly lines: readonly RenderedBlock[]
+  readonly count: number
+  /** Hashes of the blocks; shared with later prompts that only grew, so look below `count`. */
+  readonly hashes: readonly (number | undefined)[]
+  /** Tokens up to and with the block at a position; -1 for the system text alone. Scaled to the bill, where there is one. */
+  upTo(position: number): number
+  readonly total: number
+  readonly since: readonly Change[]
+}
+
+/** Puts prompts together again, one after the other. */
+export function createPromptReader(estimator: Estimator): (call: RecordedCall) => SentPrompt {
+  let hashes: (number | undefined)[] = []
+  let weighed: { readonly lines: readonly RenderedBlock[]; readonly sums: number[] } | undefined
+
+  /** Of the first so many blocks, for lines that only grow. */
+  function sumsOf(lines: readonly RenderedBlock[], count: number): readonly number[] {
+    if (weighed?.lines !== lines || weighed.sums.length > count + 1) weighed = { lines, sums: [0] }
+    const { sums } = weighed
+    for (let n = sums.length - 1; n < count; n++) sums.push((sums[n] as number) + estimator.parts((lines[n] as RenderedBlock).parts))
+    return sums
+  }
+
+  return ({ response, lines, count, since }) => {
+    const prompt = response.prompt ?? {}
+    hashes = extendHashes(hashes, prompt.shown, count)
+    const sums = sumsOf(lines, count)
+    const system = (prompt.system?.size ?? 0) / CHARACTERS_PER_TOKEN
+    const estimated = system + (sums[count] as number) + (prompt.tail?.size ?? 0) / CHARACTERS_PER_TOKEN
+    const { usage } = response
+    const total = usage ? usage.uncached + usage.cache_read + usage.cache_write : estimated
+    const scale = estimated > 0 ? total / estimated : 1
+    const upTo = (position: number) => (system + (sums[Math.min(count, Math.max(0, position + 1))] as number)) * scale
+    return { response, prompt, at: Date.parse(response.ts), lines, count, hashes, upTo, total, since }
+  }
+}
+
+const CHARACTERS_PER_TOKEN = 4
+
+/** A prompt that only grew adds to the list; an edited one makes another. Where nobody wrote anything down there is a gap. */
+function extendHashes(known: (number | undefined)[], print: ShownFingerprints | undefined, count: number): (number | undefined)[] {
+  if (!print) return Array.from({ length: count }, () => undefined)
+  if (print.from === known.length) {
+    for (const hash of print.hashes) known.push(hash)
+    return known
+  }
+  return [...Array.from({ length: print.from }, (_, position) => known[position]), ...print.hashes]
+}
+
+/** The first block of `before`, up to and with position `until`, that `now` does not show in its place. */
+export function firstDifference(before: SentPrompt, now: SentPrompt, until: number): number | undefined {
+  if (before.hashes === now.hashes) return undefined
+  for (let position = 0; position <= Math.min(until, before.count - 1); position++) {
+    const [was, is] = [before.hashes[position], position < now.count ? now.hashes[position] : undefined]
+    if (was !== undefined && was !== is) return position
+  }
+  return undefined
 }

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cutAt, cuts, everySegmentation, hostileText } from '../../../test/support/generators/text-cuts.ts'
 import { referenceScan, type Step } from '../../../test/support/reference/citations.ts'
+import type { CitedSource, SourceMap } from './replace.ts'
 import { type CitationReplacerOptions, createCitationReplacer, replaceBatch } from './replace.ts'
 import { extractSids } from './sids.ts'
-import type { CitedSource, SourceMap } from './source-map.ts'
 
 const sources: SourceMap = new Map<number, CitedSource>([
   [1, { title: 'Alpha', url: 'https://a.example/1' }],

@@ -1,6 +1,5 @@
 import { advanceCode, createCodeContext, isFenced } from '../stream/code-fence.ts'
-import { readSuperscript } from './superscript.ts'
-import { mayOpenToken, opensToken, readToken } from './token.ts'
+import { mayOpenToken, opensToken, readSuperscript, readToken } from './token.ts'
 
 /** A citation found in a text, with the characters it was written in. */
 export interface Citation {

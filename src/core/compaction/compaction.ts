@@ -1,16 +1,23 @@
 import { type Block, isHidden } from '../block/block.ts'
 import type { Estimator } from '../estimate/estimate.ts'
 import { roughTokens } from '../estimate/tokens.ts'
-import { isImageOrPdf } from '../expiry/keep.ts'
-import type { Slice } from '../render/slice.ts'
+import { isImageOrPdf } from '../expiry/expiry.ts'
+import type { Slice } from '../render/types.ts'
 import { blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { turnIdsOf } from '../timeline/turns.ts'
 import { foldedByCheckpoint } from './checkpoint.ts'
 import { type Cut, cutAfterAll, cutBeforeRecent, findCut, historyStart, turnStarts } from './cut.ts'
 import { type Attempt, keepShares } from './overflow.ts'
-import { serializeBlocks } from './serialize.ts'
 import { type CompactedRange, narrativeOf } from './summary.ts'
-import { historyPrompt, outputCap, prefixPrompt, SUMMARY_TEMPERATURE, type SummaryRequest, summarySystem } from './summary-request.ts'
+import {
+  historyPrompt,
+  outputCap,
+  prefixPrompt,
+  SUMMARY_TEMPERATURE,
+  type SummaryRequest,
+  serializeBlocks,
+  summarySystem,
+} from './summary-request.ts'
 
 export interface CompactionOptions {
   readonly currentTurnId: string

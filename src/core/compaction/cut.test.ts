@@ -6,7 +6,7 @@ import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { callOf } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { startedReport } from './report.ts'
+import { startedReport } from './finish.ts'
 
 describe('the trigger', () => {
   it('timeline 11.83: exactly at the limit nothing is compacted, and nothing is looked at', () => {

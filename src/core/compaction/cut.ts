@@ -1,5 +1,5 @@
 import type { Block } from '../block/block.ts'
-import { roundsOf } from '../timeline/rounds.ts'
+import { roundsOf } from '../timeline/turns.ts'
 
 /**
  *   [summary, preserved …] t1 … t5 │ t6: header prompt r1 r2 ┊ r3 r4

@@ -3,12 +3,13 @@ import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { Digest, readDigest } from '../block/digest.ts'
 import { oncePerBlock } from '../block/reader.ts'
 import { readToolCall } from '../block/tool.ts'
-import { cutText } from '../expiry/shorten.ts'
+import type { Estimator } from '../estimate/estimate.ts'
 import { isObject, omitUndefined, parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
+import { canonicalPath } from '../path/logical.ts'
 import { unsafeReason } from '../path/safety.ts'
+import { cutText } from '../render/shorten.ts'
 import { oneLine } from '../render/text.ts'
-import { readPathsOf, toolAction } from './files.ts'
 import { PlanEntry } from './plans.ts'
 
 const list = <T extends z.ZodType>(item: T) => z.array(item).catch([])
@@ -194,4 +195,44 @@ function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
   const { path, type, turn_id, ts, mime } = block
   const replacement_text = block.meta?.replacement_text
   return [omitUndefined({ path, type, turn_id, ts, mime, replacement_text: replacement_text && cutText(replacement_text, 200) })]
+}
+
+export type ToolAction = 'read' | 'write' | 'patch' | 'exec' | 'other'
+
+/** What a tool does to files, by its name: `react.write`, `rendering_tools.write_pdf`, `exec_tools.execute_code_python`. */
+export function toolAction(toolId: string | undefined): ToolAction {
+  const name = toolId?.slice(toolId.lastIndexOf('.') + 1) ?? ''
+  if (name === 'read' || name === 'patch') return name
+  if (name === 'write' || name.startsWith('write_')) return 'write'
+  return name.startsWith('execute_code') ? 'exec' : 'other'
+}
+
+/** The logical paths that a `react.read` asked for. Whatever else a model may have written there is not repeated. */
+export function readPathsOf(block: Block): readonly string[] {
+  const call = readToolCall(block)
+  if (!call || toolAction(call.tool_id) !== 'read') return []
+  const { paths, items } = call.params
+  const asked = [
+    ...(Array.isArray(paths) ? paths : [paths]),
+    ...(Array.isArray(items) ? items.map((item) => (isObject(item) ? item.path : item)) : []),
+  ]
+  return asked.flatMap((path) => (typeof path === 'string' ? (canonicalPath(path) ?? []) : []))
+}
+
+const LARGE_RESULT = 12_000
+const MOST_ROWS = 20
+
+/** Results too large for a summary to hold, and where each can be read again; newest first. */
+export function recoverableResults(blocks: readonly Block[], tokens: Estimator): readonly string[] {
+  const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[callIdOf(block), readToolCall(block)?.tool_id] as const] : [])))
+  return blocks
+    .toReversed()
+    .filter((block) => block.type === 'react.tool.result' && block.path !== undefined && !readDigest(block))
+    .filter((block) => tokens.reaches(block.text ?? '', LARGE_RESULT))
+    .slice(0, MOST_ROWS)
+    .map((block) => {
+      const callId = callIdOf(block)
+      const said = [`tool=${tools.get(callId) ?? 'unknown'}`, ...(callId === undefined ? [] : [`call_id=${callId}`])]
+      return `- ${block.path} | ${said.join(' | ')} | tokens=${tokens.content(block)}`
+    })
 }

@@ -1,14 +1,14 @@
 import { type Block, isHidden } from '../block/block.ts'
 import type { Estimator } from '../estimate/estimate.ts'
-import type { Slice } from '../render/slice.ts'
+import { omitUndefined } from '../json.ts'
+import { promptPath } from '../path/build.ts'
+import { cutAt, oneLine } from '../render/text.ts'
+import type { Slice } from '../render/types.ts'
 import { applyChange } from '../timeline/apply.ts'
-import type { Change } from '../timeline/change.ts'
-import { assignIds } from '../timeline/enter.ts'
-import { blockById, positionOf, type Timeline } from '../timeline/timeline.ts'
+import { blocksOfChange, type Change } from '../timeline/change.ts'
+import { assignIds, blockById, positionOf, type Timeline } from '../timeline/timeline.ts'
 import { checkpoint, foldedByCheckpoint } from './checkpoint.ts'
-import type { CompactionPlan } from './compaction.ts'
-import { fallbackSummary } from './fallback.ts'
-import { type CompactionReport, completedReport, type SkipReason, skippedReport } from './report.ts'
+import type { CompactionKind, CompactionPlan } from './compaction.ts'
 import { coveredTurnIds, narrativeOf, summaryBlocks } from './summary.ts'
 
 /** What the model answered to the requests of the plan; undefined or blank where it failed. */
@@ -108,4 +108,96 @@ function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Chan
     replacement_text: 'image or document taken out of sight: the context was too long',
     reason: 'hide',
   }))
+}
+
+export type SkipReason = 'empty_history_summary' | 'no_visible_token_reduction' | 'timeline_changed'
+
+/** What hooks and events are told. Keys are snake_case because they go out. */
+export interface CompactionReport {
+  readonly compaction_id: string
+  readonly status: 'started' | 'completed' | 'skipped'
+  readonly kind: CompactionKind
+  readonly force: boolean
+  readonly attempt: number
+  readonly trigger_reason: 'over_limit' | 'context_overflow'
+  readonly before_tokens: number
+  readonly max_tokens: number
+  readonly cut_index: number
+  readonly split_turn: boolean
+  readonly current_turn: string
+  readonly covered_turn_ids: readonly string[]
+  readonly reason?: SkipReason
+  readonly after_tokens?: number
+  readonly compacted_tokens?: number
+  readonly compacted_blocks?: number
+  readonly hidden_blocks?: number
+  readonly inserted_blocks?: number
+}
+
+/** Before the model is asked: a cut was found. */
+export function startedReport(plan: CompactionPlan): CompactionReport {
+  return {
+    compaction_id: plan.id,
+    status: 'started',
+    kind: plan.kind,
+    force: plan.force,
+    attempt: plan.attempt,
+    trigger_reason: plan.force ? 'context_overflow' : 'over_limit',
+    before_tokens: plan.beforeTokens,
+    max_tokens: plan.limit,
+    cut_index: plan.cutIndex,
+    split_turn: plan.prefix !== undefined,
+    current_turn: plan.currentTurnId,
+    covered_turn_ids: plan.history ? coveredTurnIds(plan.history.leaving) : [],
+  }
+}
+
+export const skippedReport = (plan: CompactionPlan, reason: SkipReason): CompactionReport => ({
+  ...startedReport(plan),
+  status: 'skipped',
+  reason,
+})
+
+export function completedReport(
+  plan: CompactionPlan,
+  done: { readonly beforeTokens: number; readonly afterTokens: number; readonly changes: readonly Change[] },
+): CompactionReport {
+  return omitUndefined({
+    ...startedReport(plan),
+    status: 'completed' as const,
+    before_tokens: done.beforeTokens,
+    after_tokens: done.afterTokens,
+    compacted_tokens: done.beforeTokens - done.afterTokens,
+    compacted_blocks: plan.history?.leaving.blocks.length ?? 0,
+    hidden_blocks: done.changes.reduce((count, change) => count + (change.type === 'blocks.hidden' ? change.ids.length : 0), 0),
+    inserted_blocks: done.changes.reduce((count, change) => count + blocksOfChange(change).length, 0),
+  })
+}
+
+const MOST_TURNS = 24
+const PREVIOUS_CHARS = 8000
+
+/**
+ * A summary without a model, for one case only: the prompt was too long, so the turn cannot go on without a shorter one, and the
+ * model that should summarise did not answer. It says what was asked and answered; the appendix and the digest say the rest.
+ */
+export function fallbackSummary(blocks: readonly Block[], previous: string | undefined): string {
+  const turns = new Map<string, { request?: string; answer?: string }>()
+  for (const block of blocks) {
+    const turn = turns.get(block.turn_id) ?? {}
+    if (block.type === 'user.prompt') turn.request = oneLine(block.text ?? '', 200)
+    if (block.type === 'assistant.completion') turn.answer = oneLine(block.text ?? '', 300)
+    if (turn.request !== undefined || turn.answer !== undefined) turns.set(block.turn_id, turn)
+  }
+  const lines = [...turns].slice(-MOST_TURNS).map(([turnId, { request, answer }]) => {
+    const asked = request === undefined ? '' : ` asked: ${request}`
+    return `- ${promptPath(turnId)}${asked}${answer === undefined ? '' : `\n  answered: ${answer}`}`
+  })
+  return [
+    ...(previous ? [cutAt(previous, PREVIOUS_CHARS)] : []),
+    '## Active Work Reminder',
+    'No model wrote this part: earlier turns were folded without a summary because the context was too long.',
+    '## Progress',
+    ...lines,
+  ].join('\n')
 }

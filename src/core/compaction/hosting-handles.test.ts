@@ -3,8 +3,7 @@ import { compact, open, plan, shownText, tokens, turn, turns } from '../../../te
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, minute } from '../../testing/blocks.ts'
 import { artifactContent, attachmentBlocks, type Draft, toolResult } from '../block/index.ts'
-import { planExpiry } from '../expiry/expiry.ts'
-import { defaultExpirySettings } from '../expiry/settings.ts'
+import { defaultExpirySettings, planExpiry } from '../expiry/expiry.ts'
 import { resolvePath } from '../timeline/resolve.ts'
 import { blocksOf } from '../timeline/timeline.ts'
 

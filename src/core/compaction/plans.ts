@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Block, Draft } from '../block/block.ts'
 import { type Plan, readPlan, StepStatus } from '../block/plan.ts'
-import { cutText } from '../expiry/shorten.ts'
 import { latestPlanPath } from '../path/build.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
+import { cutText } from '../render/shorten.ts'
 
 /** A plan as an index keeps it: its newest steps, and the address of the snapshot they were read from. */
 export const PlanEntry = z.looseObject({

@@ -1,7 +1,7 @@
 import type { Block, Draft } from '../block/block.ts'
 import { noteSegments, noteTags } from '../block/note.ts'
-import { cutText } from '../expiry/shorten.ts'
 import { preservedNotePath } from '../path/build.ts'
+import { cutText } from '../render/shorten.ts'
 import { oneLine } from '../render/text.ts'
 import { latestBy } from './digest.ts'
 import { type CutPlace, originalPath, preservedCopy } from './plans.ts'

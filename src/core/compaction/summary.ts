@@ -1,11 +1,10 @@
 import type { Block, Draft } from '../block/block.ts'
 import { rangeSummaryBlock } from '../block/turn.ts'
 import type { Estimator } from '../estimate/estimate.ts'
-import { cutText } from '../expiry/shorten.ts'
 import { promptPath, sourcesPath, summaryPath, turnIndexPath } from '../path/build.ts'
-import { oneLine } from '../render/text.ts'
-import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy } from './digest.ts'
-import { recoverableResults } from './files.ts'
+import { cutText } from '../render/shorten.ts'
+import { lastLinesWithin, oneLine } from '../render/text.ts'
+import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy, recoverableResults } from './digest.ts'
 import {
   type CutPlace,
   MOST_PLANS,
@@ -17,7 +16,6 @@ import {
   preservedSnapshot,
 } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
-import { lastLinesWithin } from './within.ts'
 
 /** The blocks that leave, and what stands around them. */
 export interface CompactedRange {

@@ -1,6 +1,5 @@
 import { snippet } from '../decision/violations.ts'
-import { splitPhysical } from '../path/physical.ts'
-import { normalizeTarget, type Target, type TargetScope } from '../path/target.ts'
+import { normalizeTarget, splitPhysical, type Target, type TargetScope } from '../path/physical.ts'
 import { type Contract, type ContractedFile, type ContractProblem, maxContractProblems, readContract } from './contract.ts'
 
 /** As many as are handed over after one call. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { artifactIds } from './artifact-ids.ts'
-import { maxContractProblems, readContract } from './contract.ts'
+import { artifactIds, maxContractProblems, readContract } from './contract.ts'
 import { maxContractFiles, resolveContract } from './contract-paths.ts'
 
 const scope = { currentTurn: 'turn_c', knownTurns: new Set(['known']) }

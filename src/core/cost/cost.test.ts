@@ -9,8 +9,7 @@ import { roughTokens } from '../estimate/tokens.ts'
 import type { ModelUsage } from '../model-event.ts'
 import { addSums, type CostReport, costReport, type Sum, zeroSum } from './cost.ts'
 import { type ChargeOf, chargeFor, type Price, promptTokens, totalOf } from './price.ts'
-import { sharesOf } from './shares.ts'
-import { split } from './split.ts'
+import { sharesOf, split } from './shares.ts'
 
 const price: Price = {
   model: 'scripted',

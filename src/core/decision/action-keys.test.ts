@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keysOfValue, readActionKeys, scanActionKeys } from './action-keys.ts'
-import { parseAction } from './parse-action.ts'
+import { keysOfValue, parseAction, readActionKeys, scanActionKeys } from './action-keys.ts'
 
 /** JSON text of an object with the given entries in the given order, repetitions and all. */
 const objectText = (entries: readonly (readonly [string, string])[]) =>

@@ -1,12 +1,18 @@
-import type { Notice } from '../block/notice.ts'
+import type { Notice } from '../block/tool.ts'
+import { readContract } from '../contract/contract.ts'
 import { isObject, type Json, type JsonObject } from '../json.ts'
-import { checkContract } from './contract.ts'
 import { type CallDecision, describeType } from './decision.ts'
-import { checkOrder, type OrderProblem } from './order.ts'
-import { codeWithoutExec } from './read-notices.ts'
-import { isReference, matchesType, type Parameter, type ToolSignature, type ToolSignatures } from './signature.ts'
-import { suggestIds } from './suggest.ts'
-import { snippet, violation, warning } from './violations.ts'
+import { suggestIds } from './edit-distance.ts'
+import {
+  checkOrder,
+  isReference,
+  matchesType,
+  type OrderProblem,
+  type Parameter,
+  type ToolSignature,
+  type ToolSignatures,
+} from './signature.ts'
+import { codeWithoutExec, snippet, violation, warning } from './violations.ts'
 
 export type CallCheck =
   | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }
@@ -206,4 +212,15 @@ function droppedParams(toolId: string, issues: readonly CallIssue[]): Notice {
     tool_id: toolId,
     issues: told,
   }
+}
+
+/**
+ * Has the contract of an exec call the right shape? Where its files may be is judged before the tool runs, and so is a contract
+ * that is only referred to: here nobody knows yet what it says.
+ */
+export function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_contract' | undefined {
+  if (isReference(given)) return undefined
+  const contract = readContract(given)
+  if (contract.ok) return undefined
+  return contract.problems[0]?.error === 'missing_artifacts' ? 'missing_contract' : 'invalid_contract'
 }

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { blockOrigin, header, minute, prompt } from '../../testing/blocks.ts'
 import { artifactDigest, type Digest, type Draft, planSnapshot } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
-import { assignIds } from '../timeline/enter.ts'
-import { emptyTimeline } from '../timeline/timeline.ts'
+import { assignIds, emptyTimeline } from '../timeline/timeline.ts'
 import { type FallbackReason, fallbackAnswer, fixedAnswer } from './fallback-answer.ts'
 
 const timelineOf = (...drafts: readonly Draft[]) =>

@@ -1,8 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CallDecision } from './decision.ts'
-import { afterAcceptedRound, afterRejectedResponse, afterToolRefusal, noRepairs, type RepairCount, salvageAnswer } from './limits.ts'
-import { budgetWrapUp, checkWrapUp, openWrapUp, steerWrapUp } from './wrap-up.ts'
+import {
+  afterAcceptedRound,
+  afterRejectedResponse,
+  afterToolRefusal,
+  budgetWrapUp,
+  checkWrapUp,
+  noRepairs,
+  openWrapUp,
+  type RepairCount,
+  salvageAnswer,
+  steerWrapUp,
+} from './limits.ts'
 
 type End = 'ok' | 'bad' | `refused:${string}`
 

@@ -1,10 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createChannelParser } from '../stream/channel-parser.ts'
-import { decisionChannels } from './channels.ts'
 import { createEarlyCheck } from './early-check.ts'
 import { readDecision } from './read.ts'
-import { collectChannels, parseResponse } from './response.ts'
+import { collectChannels, decisionChannels, parseResponse } from './response.ts'
 
 const stop = { finishReason: 'stop', maxTokens: 20_000 } as const
 const read = (raw: string) => {

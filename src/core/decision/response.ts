@@ -1,7 +1,6 @@
 import type { FinishReason } from '../model-event.ts'
-import type { ChannelEvent } from '../stream/channel.ts'
+import type { Channel, ChannelEvent } from '../stream/channel.ts'
 import { createChannelParser } from '../stream/channel-parser.ts'
-import { decisionChannels } from './channels.ts'
 
 /** One channel as it was left by the parser. */
 export interface ReceivedChannel {
@@ -68,3 +67,16 @@ const noInstances: readonly string[] = []
 
 /** The model did not stop by itself: it was cut off, by the output limit or by a filter. */
 export const wasCutOff = ({ finishReason }: ParsedResponse): boolean => finishReason === 'length' || finishReason === 'content_filter'
+
+/**
+ * The channels of a decision, in the order in which they are to be written. An answer is plain markdown, so that nothing in
+ * it has to be escaped; code is raw, so that a program may speak of tags.
+ */
+export const decisionChannels: readonly Channel[] = [
+  { name: 'thinking', format: 'markdown' },
+  { name: 'action', aliases: ['ReactDecisionOutV2', 'decision'], format: 'json' },
+  { name: 'code', format: 'text', raw: true },
+  { name: 'answer', format: 'markdown' },
+  { name: 'followup', format: 'json' },
+  { name: 'usage', format: 'json' },
+]

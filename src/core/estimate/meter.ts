@@ -1,9 +1,6 @@
-import type { ShownBlock, Slice } from '../render/slice.ts'
-import type { Part } from '../render/types.ts'
-import type { BlockBuffer } from '../timeline/spine.ts'
-import type { Timeline } from '../timeline/timeline.ts'
-import { partTokens } from './binary.ts'
-import { type Estimator, tokenUpperBound } from './estimate.ts'
+import type { Part, ShownBlock, Slice } from '../render/types.ts'
+import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
+import { type Estimator, partTokens, tokenUpperBound } from './estimate.ts'
 
 /**
  * How full the context is, at the cost of what is new: a timeline that extends the one before only has its new blocks looked at,

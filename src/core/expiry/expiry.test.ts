@@ -17,13 +17,12 @@ import {
 } from '../block/index.ts'
 import { createEstimator } from '../estimate/estimate.ts'
 import { roughTokens } from '../estimate/tokens.ts'
+import { cutText, shortenJson } from '../render/shorten.ts'
 import { applyChange } from '../timeline/apply.ts'
 import type { Change } from '../timeline/change.ts'
 import { blockById, blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { type ExpiryPlan, planExpiry } from './expiry.ts'
+import { defaultExpirySettings, type ExpiryPlan, type ExpirySettings, planExpiry } from './expiry.ts'
 import { draftReplacement, type ExpiryGroup, replacementText } from './replacement.ts'
-import { defaultExpirySettings, type ExpirySettings } from './settings.ts'
-import { cutText, shortenJson } from './shorten.ts'
 
 const tokens = createEstimator(roughTokens)
 const blob = (size: number, name = 'a') => ({ sha256: name.repeat(64).slice(0, 64), size })

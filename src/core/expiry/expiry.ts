@@ -1,17 +1,13 @@
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { readToolCall } from '../block/tool.ts'
 import { systemMessageBlock } from '../block/turn.ts'
-import type { Estimator } from '../estimate/estimate.ts'
+import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { instantOf } from '../instant.ts'
 import { systemMessagePath } from '../path/build.ts'
 import type { BlocksHidden, Change } from '../timeline/change.ts'
-import { assignIds } from '../timeline/enter.ts'
-import { blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
-import { base64Chars, isImageOrPdf, picturesToKeep } from './keep.ts'
-import { isLookupTool } from './reduce.ts'
-import { type ExpiryGroup, replacementText } from './replacement.ts'
-import { ageOfTurn, mayExpire } from './segments.ts'
-import type { ExpirySettings } from './settings.ts'
+import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
+import { turnIdsOf } from '../timeline/turns.ts'
+import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.ts'
 
 export interface ExpiryOptions {
   readonly now: string
@@ -112,4 +108,110 @@ function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: numbe
     'Look at what is visible first; use react.read([path]) only for exact content that is missing.'
   const drafts = [systemMessageBlock(turnId, now, { key: NOTICE_KEY, text, kind: 'cache_ttl_pruned', ttlSeconds: ttl })]
   return [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }]
+}
+
+/** What idleness costs. Turns are counted by recency; sizes of base64 are in its characters, four for three bytes. */
+export interface ExpirySettings {
+  /** Null or not positive: nothing ever expires. */
+  readonly ttlSeconds: number | null
+  /** Expire this much before the provider does: a prompt must not arrive a second too late. */
+  readonly bufferSeconds: number
+  readonly keepRecentTurns: number
+  /** Counts the current turn. */
+  readonly keepIntactTurns: number
+  readonly maxTextChars: number
+  readonly maxFieldChars: number
+  readonly maxToolTextChars: number
+  readonly maxListItems: number
+  readonly maxKeys: number
+  readonly maxBase64Chars: number
+  readonly keepPictures: number
+  readonly maxPicturesBase64Chars: number
+  readonly replacementMaxTokens: number
+}
+
+export const defaultExpirySettings: ExpirySettings = {
+  ttlSeconds: 300,
+  bufferSeconds: 10,
+  keepRecentTurns: 6,
+  keepIntactTurns: 1,
+  maxTextChars: 4000,
+  maxFieldChars: 1000,
+  maxToolTextChars: 400,
+  maxListItems: 50,
+  maxKeys: 80,
+  maxBase64Chars: 4000,
+  keepPictures: 2,
+  maxPicturesBase64Chars: 1_000_000,
+  replacementMaxTokens: 240,
+}
+
+/**
+ *   t1 t2 │ t3 t4 t5 t6 t7 │ t8
+ *   old   │ recent         │ intact       keep_recent_turns 6, keep_recent_intact_turns 1
+ */
+export type TurnAge = 'old' | 'recent' | 'intact'
+
+/** The current turn is the newest even before it has a block, and always intact. */
+export function ageOfTurn(
+  blocks: readonly Block[],
+  currentTurnId: string,
+  settings: Pick<ExpirySettings, 'keepRecentTurns' | 'keepIntactTurns'>,
+): (turnId: string) => TurnAge {
+  const newestFirst = [...turnIdsOf(blocks).filter((id) => id !== currentTurnId), currentTurnId].reverse()
+  const ages = new Map(newestFirst.map((turnId, rank): [string, TurnAge] => [turnId, ageOf(turnId, rank)]))
+  return (turnId) => ages.get(turnId) ?? 'intact'
+
+  function ageOf(turnId: string, rank: number): TurnAge {
+    if (turnId === currentTurnId || rank < settings.keepIntactTurns) return 'intact'
+    return rank < settings.keepRecentTurns ? 'recent' : 'old'
+  }
+}
+
+const lastingTypes: ReadonlySet<string> = new Set([
+  'turn.header',
+  'turn.feedback',
+  'conv.range.summary',
+  'conv.working.summary',
+  'react.note',
+  'react.note.preserved',
+  'react.plan',
+  'react.plan.history',
+  'react.plan.preserved',
+  'user.followup',
+  'user.followup.preserved',
+  'user.steer',
+  'user.steer.preserved',
+  'event.external',
+  'event.external.preserved',
+])
+
+/** What expiry may fold: everything addressable that is not memory itself. What is folded already is left as it is. */
+export function mayExpire(block: Block): boolean {
+  if (block.path === undefined || isHidden(block) || lastingTypes.has(block.type)) return false
+  return readToolCall(block)?.tool_id !== 'react.plan'
+}
+
+export const isImageOrPdf = (block: Block): boolean =>
+  binaryContentOf(block) !== undefined && (block.mime === 'application/pdf' || block.mime?.startsWith('image/') === true)
+
+export const base64Chars = (block: Block): number => Math.ceil(((binaryContentOf(block)?.size ?? 0) * 4) / 3)
+
+/**
+ * Paths whose images and PDFs stay in sight: the newest, until there are enough or they are too large together. The first always stays.
+ * `blocks` are those of turns that are not old, oldest first.
+ */
+export function picturesToKeep(
+  blocks: readonly Block[],
+  settings: Pick<ExpirySettings, 'keepPictures' | 'maxPicturesBase64Chars'>,
+): ReadonlySet<string> {
+  const kept = new Set<string>()
+  let sum = 0
+  for (const block of blocks.toReversed()) {
+    if (!isImageOrPdf(block) || block.path === undefined || kept.has(block.path)) continue
+    sum += base64Chars(block)
+    if (kept.size >= settings.keepPictures || (kept.size > 0 && sum > settings.maxPicturesBase64Chars)) break
+    kept.add(block.path)
+  }
+  return kept
 }

@@ -1,15 +1,12 @@
 import { type Block, callIdOf } from '../block/block.ts'
 import { digestText, readDigest } from '../block/digest.ts'
 import { readToolCall } from '../block/tool.ts'
-import { binaryContentOf } from '../estimate/binary.ts'
-import type { Estimator } from '../estimate/estimate.ts'
-import { isObject, type Json, parseJson } from '../json.ts'
-import { stripHostingHandles } from '../render/secrets.ts'
+import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../json.ts'
+import { stripHostingHandles } from '../render/redact.ts'
+import { cutText, type ShortenLimits, shortenJson } from '../render/shorten.ts'
 import { oneLine } from '../render/text.ts'
-import { fitReplacement } from './bound.ts'
-import { reduceResult } from './reduce.ts'
-import type { ExpirySettings } from './settings.ts'
-import { cutText, type ShortenLimits, shortenJson } from './shorten.ts'
+import type { ExpirySettings } from './expiry.ts'
 
 /** Blocks at one path that are folded together, oldest first, never empty; and the tool that made them. */
 export interface ExpiryGroup {
@@ -84,3 +81,74 @@ function aboutFile(block: Block): { readonly [key: string]: string | number } {
     ...(typeof summary === 'string' && { summary: oneLine(summary, 180) }),
   }
 }
+
+const compactLimits = { text: 320, items: 8, keys: 16 }
+const MIN_BOUND = 24
+const KEY_LINES = 12
+
+/** The first form that fits: as drafted, compact, key lines, and at last only the way back to the content. */
+export function fitReplacement(draft: string, path: string, originalTokens: number, maxTokens: number, tokens: Estimator): string {
+  const bound = Math.min(Math.max(MIN_BOUND, maxTokens), Math.max(originalTokens + 64, 2 * originalTokens))
+  const fits = (text: string) => !tokens.reaches(text, bound + 1)
+  if (fits(draft)) return draft
+  const value = parseJson(draft)
+  const compact = value === undefined ? cutText(draft, compactLimits.text) : JSON.stringify(shortenJson(value, compactLimits).value)
+  if (fits(compact)) return compact
+  const lines = keyLines(value ?? draft)
+  return fits(lines) ? lines : `[TRUNCATED] path=${path}`
+}
+
+function keyLines(value: Json): string {
+  const lines = isObject(value)
+    ? Object.entries(value).map(([key, field]) => `${key}: ${oneLine(typeof field === 'string' ? field : JSON.stringify(field), 60)}`)
+    : String(value).split('\n', KEY_LINES)
+  return lines
+    .slice(0, KEY_LINES)
+    .map((line) => oneLine(line, 80))
+    .join('\n')
+}
+
+const rowKeys = ['sid', 'url', 'title', 'path', 'mime', 'text', 'content_symbols', 'content_preview', 'content_length']
+const hitKeys = ['turn_id', 'score', 'scores', 'ts', 'text']
+const snippetKeys = ['role', 'path', 'ts', 'text']
+const PREVIEW = 320
+
+/** Tools that look things up: what they found can be found again, so their results are the first to go. */
+export function isLookupTool(toolId: string | undefined): boolean {
+  return toolId !== undefined && /(?:^|[._])(?:memsearch|search|fetch)(?:$|[._])/.test(toolId)
+}
+
+/** Of what a look-up found, only what is needed to find it again. Other results as they are. */
+export function reduceResult(toolId: string | undefined, result: Json): Json {
+  if (!isLookupTool(toolId)) return result
+  return toolId === 'react.memsearch' ? reduceHits(result) : reduceRows(result)
+}
+
+function reduceRows(result: Json): Json {
+  if (Array.isArray(result)) return result.map((row: Json) => (isJsonObject(row) ? reduceRow(row) : row))
+  return isJsonObject(result) && 'url' in result ? reduceRow(result) : result
+}
+
+function reduceRow(row: JsonObject): Json {
+  const preview =
+    typeof row.content === 'string' ? { content_preview: cutText(row.content, PREVIEW), content_length: row.content.length } : {}
+  return pick({ ...preview, ...row }, rowKeys)
+}
+
+function reduceHits(result: Json): Json {
+  const hits = Array.isArray(result) ? result : isJsonObject(result) && Array.isArray(result.hits) ? result.hits : undefined
+  if (hits === undefined) return result
+  const reduced = hits.map((hit: Json) => (isJsonObject(hit) ? reduceHit(hit) : hit))
+  return Array.isArray(result) ? reduced : { hits: reduced }
+}
+
+function reduceHit(hit: JsonObject): Json {
+  const snippets = Array.isArray(hit.snippets)
+    ? { snippets: hit.snippets.map((snippet: Json) => (isJsonObject(snippet) ? pick(snippet, snippetKeys) : snippet)) }
+    : {}
+  return { ...pick(hit, hitKeys), ...snippets }
+}
+
+const isJsonObject = (value: Json): value is JsonObject => isObject(value)
+const pick = (object: JsonObject, keys: readonly string[]): JsonObject =>
+  Object.fromEntries(keys.flatMap((key) => (object[key] === undefined ? [] : [[key, object[key]]])))

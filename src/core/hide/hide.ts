@@ -1,13 +1,16 @@
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
+import { oncePerBlock } from '../block/reader.ts'
 import { readToolCall } from '../block/tool.ts'
+import { partTokens } from '../estimate/estimate.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
 import { isObject, parseJson } from '../json.ts'
+import { sourcesPath } from '../path/build.ts'
+import { canonicalPath } from '../path/logical.ts'
+import { rowSids } from '../render/blocks/payloads.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
-import type { ShownBlock, Slice } from '../render/slice.ts'
+import type { Part, ShownBlock, Slice } from '../render/types.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
-import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
-import { canonicalAddress, positionsAt } from './group.ts'
-import { measureTail, tokensOf } from './tail.ts'
+import { blockAt, blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
 
 /**
  * Folding a path into one line, where that costs no more than the end of the prompt:
@@ -116,3 +119,61 @@ function replacementText(given: string): string {
 }
 
 const hiddenLine = (text: string, path: string) => `HIDDEN — ${text.trim().replace(/\.$/, '')}. Retrieve with react.read(${path})`
+
+/** One spelling for what an agent names and what a block carries: either may use an older form. */
+export const canonicalAddress = (path: string): string => canonicalPath(path.trim()) ?? path.trim()
+
+const ownAddress = oncePerBlock((block: Block) => (block.path === undefined ? undefined : canonicalAddress(block.path)))
+
+/** Rows of a search lie at their call's path, but the model is shown the selector of their sids: it may use either. */
+const selectorOf = oncePerBlock((block: Block) => {
+  const sids = block.type === 'react.tool.result' ? rowSids(parseJson(block.text)) : []
+  return sids.length === 0 ? undefined : canonicalAddress(sourcesPath(sids))
+})
+
+const isAt = (block: Block, address: string): boolean =>
+  ownAddress(block) === address || (address.startsWith('so:') && selectorOf(block) === address)
+
+/** Positions in the slice of what is shown for a path, oldest first: its blocks, or the line that stands for hidden ones. */
+export function positionsAt({ shown }: Slice, address: string): readonly number[] {
+  return shown.flatMap(({ block }, position) => (isAt(block, address) ? [position] : []))
+}
+
+/** Every block at a path, shown or not, with its position in the timeline. */
+export function blocksAt(timeline: Timeline, address: string): readonly { readonly block: Block; readonly position: number }[] {
+  const group: { block: Block; position: number }[] = []
+  for (let position = 0; position < timeline.size; position++) {
+    const block = blockAt(timeline, position)
+    if (block && isAt(block, address)) group.push({ block, position })
+  }
+  return group
+}
+
+export function tokensOf(parts: readonly Part[], count: TokenCounter): number {
+  return parts.reduce((sum, part) => sum + (part.type === 'text' ? count(part.text) : partTokens(part)), 0)
+}
+
+/** What lies after the frozen part, seen from the end. */
+export interface TailTokens {
+  /** Tokens from this position to the end of the slice. Positions at or before the frozen part are not asked for. */
+  readonly tokensFrom: (position: number) => number
+  /** The first position that may be edited: it and all after it fit into `limit` tokens. The slice's length when none may. */
+  readonly editableFrom: (limit: number) => number
+}
+
+export function measureTail(slice: Slice, frozen: number, count: TokenCounter): TailTokens {
+  const first = frozen + 1
+  const sums: number[] = []
+  let sum = 0
+  for (let position = slice.shown.length - 1; position >= first; position--) {
+    sum += tokensOf(slice.shown[position]?.parts ?? [], count)
+    sums[position - first] = sum
+  }
+  return {
+    tokensFrom: (position) => sums[position - first] ?? 0,
+    editableFrom: (limit) => {
+      const offset = sums.findIndex((tokens) => tokens <= limit)
+      return offset === -1 ? slice.shown.length : first + offset
+    },
+  }
+}

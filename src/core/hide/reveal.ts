@@ -1,9 +1,9 @@
 import { type Block, isHidden } from '../block/block.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
-import type { Slice } from '../render/slice.ts'
+import type { Slice } from '../render/types.ts'
 import type { Change } from '../timeline/change.ts'
 import { positionOf, type Timeline } from '../timeline/timeline.ts'
-import { blocksAt, canonicalAddress, positionsAt } from './group.ts'
+import { blocksAt, canonicalAddress, positionsAt } from './hide.ts'
 
 /**
  * Bringing hidden content back without touching what is cached: after the frozen part the flag is cleared where the blocks are,

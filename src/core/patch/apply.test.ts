@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { unifiedDiff } from '../../../test/support/reference/unified-diff.ts'
-import { applyPatch } from './apply.ts'
+import { applyPatch, formatPatch } from './apply.ts'
 import { suggestRead } from './diagnose.ts'
-import { formatPatch } from './format.ts'
 import { maxPatchLength, parsePatch } from './parse.ts'
 
 function patched(patch: string, text: string) {

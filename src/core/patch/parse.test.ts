@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isDiff, parsePatch } from './parse.ts'
-import { hasPreviewNumbers } from './preview-numbers.ts'
+import { hasPreviewNumbers, isDiff, parsePatch } from './parse.ts'
 
 /** One line per hunk line: where it stands, and what it says. */
 function read(patch: string) {

@@ -1,5 +1,4 @@
-import { isId } from './id.ts'
-import { unsafeReason } from './safety.ts'
+import { isId, unsafeReason } from './safety.ts'
 import { formatSelector, parseSelector } from './selector.ts'
 import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
 

@@ -1,8 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatResourceName, parseResourceName, type ResourceName } from './resource-name.ts'
+import {
+  conversationPrefix,
+  formatResourceName,
+  parseResourceName,
+  parseStorageKey,
+  type ResourceName,
+  storageKey,
+  turnPrefix,
+} from './resource-name.ts'
 import { unsafeReason } from './safety.ts'
-import { conversationPrefix, parseStorageKey, storageKey, turnPrefix } from './storage-key.ts'
 
 const tricky = fc.constantFrom(
   '..',

@@ -1,4 +1,4 @@
-import { isId } from './id.ts'
+import { isId } from './safety.ts'
 
 /** A skill by its full id, by its number in the catalogue the agent was shown, or by the key that stands for one it may not see named. */
 export type SkillPath =

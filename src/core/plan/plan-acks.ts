@@ -1,5 +1,5 @@
-import type { Notice } from '../block/notice.ts'
 import type { Plan, StepStatus } from '../block/plan.ts'
+import type { Notice } from '../block/tool.ts'
 import { warning } from '../decision/violations.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { currentPlan, stepStatus } from './plans.ts'

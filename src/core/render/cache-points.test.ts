@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blockOrigin, call, completion, header, result, rounds, withIds } from '../../testing/blocks.ts'
 import { attachmentBlocks, type Block, type Draft, turnFeedback, userEvent } from '../block/index.ts'
-import { createRoundNumbers, roundsOf } from '../timeline/rounds.ts'
+import { createRoundNumbers, roundsOf } from '../timeline/turns.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
-import type { Slice } from './slice.ts'
+import type { Slice } from './types.ts'
 
 /** Every block shown as one part: the rules count blocks, whatever they look like. */
 function sliceOfDrafts(drafts: readonly Draft[], currentTurn: string): Slice {

@@ -1,4 +1,4 @@
-import type { Slice } from './slice.ts'
+import type { Slice } from './types.ts'
 
 /**
  * Where the provider may cut its prompt cache. All are positions in `slice.shown`, and each point lies *after* its block:

@@ -7,9 +7,8 @@ import { applyChange } from '../timeline/apply.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 import { cachePoints, defaultCachePolicy } from './cache-points.ts'
 import { coalesce, type RunBlock, sameRun } from './coalesce.ts'
-import { chainParts, createFingerprints } from './fingerprints.ts'
+import { chainParts, createFingerprintRecorder, createFingerprints, shownCount } from './fingerprints.ts'
 import { createRenderer, type Renderer } from './render.ts'
-import { createFingerprintRecorder, shownCount } from './shown-print.ts'
 import type { Part } from './types.ts'
 
 const render = (renderer: Renderer, timeline: Timeline, turnId: string) =>

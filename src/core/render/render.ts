@@ -1,12 +1,9 @@
-import type { BlockBuffer } from '../timeline/spine.ts'
-import type { Timeline } from '../timeline/timeline.ts'
+import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
 import { maxMarks } from './cache-points.ts'
 import { coalesce, sameRun } from './coalesce.ts'
-import type { RenderSettings } from './context.ts'
 import { chainParts, createFingerprints, type Fingerprints } from './fingerprints.ts'
-import type { Slice } from './slice.ts'
 import { textPart } from './text.ts'
-import type { Part } from './types.ts'
+import type { Part, RenderSettings, Slice } from './types.ts'
 import { createWalk, currentTurn, defaultSettings, type RenderedBlock, type Walk } from './walk.ts'
 
 /** The message a model reads: stable parts, then the tails. */
@@ -176,4 +173,21 @@ function createLayout(walk: Walk): Layout {
       return { parts: closed.concat(openParts, tails), marks, segments }
     },
   }
+}
+
+/** The prompt as a person reads it: what goldens keep and `daybook show` prints. */
+export function promptText({ parts, stableParts }: Pick<Prompt, 'parts' | 'stableParts'>): string {
+  const drawn = parts.map((part, index) => {
+    const tail = index === stableParts ? `${rule(' not cached from here on ')}\n\n` : ''
+    return tail + drawPart(part) + (part.cache ? `${rule(' cache point ')}\n\n` : '')
+  })
+  return `${drawn.join('').trimEnd()}\n`
+}
+
+const rule = (label: string) => `────${label}────`
+
+function drawPart(part: Part): string {
+  if (part.type === 'text') return part.text.endsWith('\n\n') ? part.text : `${part.text}\n\n`
+  const size = part.base64 === undefined ? `size=${part.blob.size}` : `b64_len=${part.base64.length}`
+  return `<${part.type} media_type=${part.media_type} ${size}>\n\n`
 }

@@ -1,8 +1,7 @@
 import { roughTokens } from '../estimate/tokens.ts'
 import type { Json } from '../json.ts'
 import type { Caps } from './caps.ts'
-import { shapeOf } from './shape.ts'
-import { cutAt, joinLines } from './text.ts'
+import { cutAt, joinLines, oneLine } from './text.ts'
 
 export interface PreviewOptions {
   readonly what: 'TOOL RESULT' | 'TOOL CALL' | 'ARTIFACT' | 'CODE' | 'INTERNAL NOTE'
@@ -38,4 +37,89 @@ function countLines(text: string): number {
   let count = 1
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++
   return count
+}
+
+/** What a JSON value is made of, without what it says: enough to ask for the right piece of it. */
+export function shapeOf(value: Json, limits: Caps): string {
+  const out: string[] = []
+  let size = 0
+  const add = (line: string) => {
+    size += line.length + 1
+    if (size <= limits.shape) out.push(line)
+    return size <= limits.shape
+  }
+  describe(value, '', '', 1, limits, add)
+  return cutAt(out.join('\n'), limits.shape)
+}
+
+function describe(value: Json, label: string, indent: string, depth: number, limits: Caps, add: (line: string) => boolean): boolean {
+  if (!add(`${indent}${label}${kindOf(value)}`)) return false
+  if (typeof value !== 'object' || value === null || depth >= limits.shapeDepth) return true
+  const entries = Array.isArray(value) ? groupAlike(value) : Object.entries(value)
+  for (const [key, item] of entries.slice(0, limits.shapeItems)) {
+    if (!describe(item, `${oneLine(key, 60)}: `, `${indent}  `, depth + 1, limits, add)) return false
+  }
+  const more = entries.length - limits.shapeItems
+  return more <= 0 || add(`${indent}  ... ${more} more`)
+}
+
+/** Items built alike are told once, by the first of them: `[0-399]`. */
+function groupAlike(items: readonly Json[]): readonly (readonly [label: string, first: Json])[] {
+  const groups: { from: number; to: number; build: string }[] = []
+  items.forEach((item, index) => {
+    const build = structureOf(item)
+    const open = groups.at(-1)
+    if (open?.build === build) open.to = index
+    else groups.push({ from: index, to: index, build })
+  })
+  return groups.map(({ from, to }) => [from === to ? `[${from}]` : `[${from}-${to}]`, items[from] as Json])
+}
+
+function structureOf(value: Json): string {
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Array.isArray(value) ? 'list' : JSON.stringify(Object.keys(value))
+}
+
+function kindOf(value: Json): string {
+  if (value === null) return 'null'
+  if (typeof value === 'string') return `str[${value.length}]`
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float'
+  return Array.isArray(value) ? `list[${value.length}]` : `dict[${Object.keys(value).length}]`
+}
+
+export interface ShortenLimits {
+  readonly text: number
+  readonly items: number
+  readonly keys: number
+}
+
+const MARK = '...[truncated]'
+const MAX_DEPTH = 16
+
+/** The first `limit` characters and a mark. */
+export const cutText = (text: string, limit: number, mark = MARK): string => (text.length <= limit ? text : cutAt(text, limit) + mark)
+
+/** The same value with long strings, lists and objects cut, each saying what is gone. A `ref:` is an address and stays whole. */
+export function shortenJson(value: Json, limits: ShortenLimits): { readonly value: Json; readonly truncated: boolean } {
+  let truncated = false
+  const cut = (shorter: Json): Json => {
+    truncated = true
+    return shorter
+  }
+  const shorten = (given: Json, depth: number): Json => {
+    if (typeof given === 'string') return given.length <= limits.text || given.startsWith('ref:') ? given : cut(cutText(given, limits.text))
+    if (typeof given !== 'object' || given === null) return given
+    if (depth === MAX_DEPTH) return cut(MARK)
+    if (Array.isArray(given)) {
+      const items = given.slice(0, limits.items).map((item: Json) => shorten(item, depth + 1))
+      return given.length > limits.items ? cut([...items, `... (${given.length - limits.items} more)`]) : items
+    }
+    const entries = Object.entries(given)
+    const kept = entries.slice(0, limits.keys).map(([key, field]): [string, Json] => [key, shorten(field, depth + 1)])
+    const more = entries.length - kept.length
+    return Object.fromEntries(more > 0 ? [...kept, ['...', cut(`${more} more keys`)]] : kept)
+  }
+  const shortened = shorten(value, 0)
+  return { value: shortened, truncated }
 }

@@ -42,3 +42,14 @@ export function cutAt(text: string, limit: number): string {
   const last = text.charCodeAt(limit - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
 }
+
+/** The last of the lines, as many as fit into so many characters. */
+export function lastLinesWithin(lines: readonly string[], maxChars: number): readonly string[] {
+  let length = 0
+  let first = lines.length
+  while (first > 0 && length + (lines[first - 1] as string).length + 1 <= maxChars) {
+    first--
+    length += (lines[first] as string).length + 1
+  }
+  return lines.slice(first)
+}

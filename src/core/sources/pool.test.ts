@@ -1,8 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sourcesPath } from '../path/build.ts'
-import { sourceKey } from './combine.ts'
-import { applyMerge, emptyPool, markUsed, mergeSources, removeSource, type SourcePool } from './pool.ts'
+import { parseSelector } from '../path/selector.ts'
+import {
+  applyMerge,
+  compactRow,
+  compactSnapshot,
+  emptyPool,
+  markUsed,
+  mergeSources,
+  removeSource,
+  type SourcePool,
+  selectSources,
+  sourceKey,
+  sourcesBySid,
+} from './pool.ts'
 import { type IncomingSource, parseSourceRow } from './source.ts'
 
 const page = (name: string, more: object = {}): IncomingSource => ({ url: `https://${name}.example/`, title: name, ...more })
@@ -192,4 +204,52 @@ it('merging the same rows again changes nothing, and what changed is all that a 
     }),
     { numRuns: 500 },
   )
+})
+
+const pool = { rows: [1, 2, 4].map((sid) => ({ sid, url: `https://a.b/${sid}` })), next_sid: 6 }
+
+it('gives the rows behind a selector and names those that are not there', () => {
+  const { rows, missing } = selectSources(pool, parseSelector('4,2-3,9').sids)
+  expect(rows.map(({ sid }) => sid)).toEqual([2, 4])
+  expect(missing).toEqual([3, 9])
+})
+
+it('finds a row by its number', () => {
+  expect(sourcesBySid(pool).get(4)).toBe(pool.rows[2])
+  expect(sourcesBySid(pool).get(3)).toBeUndefined()
+})
+
+const whole = {
+  sid: 1,
+  title: 'T',
+  url: 'https://a.b',
+  published_time_iso: '2025-01-01T00:00:00Z',
+  favicon: 'https://a.b/f.ico',
+  mime: 'text/html',
+  source_type: 'web',
+  artifact_path: 'fi:turn_1.files/a',
+  physical_path: 'turn_1/files/a',
+} as const
+
+describe('the pool as the timeline keeps it', () => {
+  it('timeline 11.116: a text of 600 characters is cut at 500 and says so, and there is no content', () => {
+    const [row] = compactSnapshot({ rows: [{ sid: 1, text: 'x'.repeat(600), content: 'body' }], next_sid: 2 })
+    expect(row).toEqual({ sid: 1, text: `${'x'.repeat(500)}...(truncated)` })
+  })
+
+  it('keeps what a sid needs to lead to its file, and neither handles nor scores', () => {
+    expect(
+      compactRow({ ...whole, text: 't', content: 'c', rn: 'r', hosted_uri: 'h', key: 'k', weighted_rank: 1, used: true, extra: 1 }),
+    ).toEqual({ ...whole, text: 't' })
+  })
+
+  it('never cuts a character in two, and 500 of them are not too many', () => {
+    expect(compactRow({ sid: 1, text: '\u{1f600}'.repeat(500) }).text).toBe('\u{1f600}'.repeat(500))
+    expect(compactRow({ sid: 1, text: `a${'\u{1f600}'.repeat(600)}` }).text).toBe(`a${'\u{1f600}'.repeat(499)}...(truncated)`)
+  })
+
+  it('a snapshot of a snapshot is the snapshot', () => {
+    const once = compactRow({ ...whole, text: 'y'.repeat(5000) })
+    expect(compactRow(once)).toEqual(once)
+  })
 })

@@ -1,5 +1,5 @@
-import { combineRows, sourceKey } from './combine.ts'
-import { type IncomingSource, isSid, type SourceRow } from './source.ts'
+import { type IncomingSource, isSid, type SourceFields, type SourceRow } from './source.ts'
+import { normalizeUrl } from './url.ts'
 
 /** The sources of a conversation, ascending by sid. `next_sid` only grows: a number, once given, is never given again. */
 export interface SourcePool {
@@ -74,3 +74,98 @@ function keyOfRow(row: SourceRow): string {
   keyCache.set(row, key)
   return key
 }
+
+/** Two rows with one key are one source. A file is known by where it lies, everything else by its address. */
+export function sourceKey(row: { readonly url?: string; readonly physical_path?: string }): string {
+  return row.physical_path === undefined ? normalizeUrl(row.url ?? '') : `local:${row.physical_path}`
+}
+
+const scores = ['weighted_rank', 'objective_relevance', 'query_relevance'] as const
+
+/** What both rows know of one source. The very same row comes back when nothing new was learnt. */
+export function combineRows(known: SourceRow, incoming: IncomingSource): SourceRow {
+  const learnt = new Map<string, unknown>()
+  for (const [field, value] of Object.entries(incoming)) {
+    if (field !== 'sid' && isMissing(known[field]) && !isMissing(value)) learnt.set(field, value)
+  }
+  if (isBetterTitle(incoming.title, known.title)) learnt.set('title', incoming.title)
+  if (isLonger(incoming.text, known.text)) learnt.set('text', incoming.text)
+
+  // The length is a fact about one body, and never filled in from another.
+  if (!isMissing(known.content) || !isMissing(incoming.content)) learnt.delete('content_length')
+  if (isLonger(incoming.content, known.content)) {
+    learnt.set('content', incoming.content)
+    const length = incoming.content_length ?? (known.content_length === undefined ? undefined : incoming.content?.length)
+    if (length !== undefined && length !== known.content_length) learnt.set('content_length', length)
+  }
+
+  for (const score of scores) if ((incoming[score] ?? -Infinity) > (known[score] ?? -Infinity)) learnt.set(score, incoming[score])
+  if (incoming.used === true && known.used !== true) learnt.set('used', true)
+  return learnt.size === 0 ? known : { ...known, ...Object.fromEntries(learnt) }
+}
+
+const isMissing = (value: unknown) => value === undefined || value === null || value === ''
+const isLonger = (candidate: string | undefined, known: string | undefined) => (candidate?.length ?? 0) > (known?.length ?? 0)
+
+/** A row without a title carries its address as one; however long, that is worse than any title. */
+function isBetterTitle(candidate: string | undefined, known: string | undefined): boolean {
+  const real = isTitle(candidate)
+  return real === isTitle(known) ? isLonger(candidate, known) : real
+}
+
+const isTitle = (title: string | undefined) => !isMissing(title) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(title ?? '')
+
+export interface SelectedSources {
+  /** In the order asked for. */
+  readonly rows: readonly SourceRow[]
+  readonly missing: readonly number[]
+}
+
+/** The rows behind a selector's sids. A missing one is reported, never an error. */
+export function selectSources(pool: SourcePool, sids: Iterable<number>): SelectedSources {
+  const bySid = sourcesBySid(pool)
+  const asked = [...new Set(sids)]
+  return {
+    rows: asked.flatMap((sid) => bySid.get(sid) ?? []),
+    missing: asked.filter((sid) => !bySid.has(sid)),
+  }
+}
+
+/** What replacing citations needs. */
+export const sourcesBySid = (pool: SourcePool): ReadonlyMap<number, SourceRow> => new Map(pool.rows.map((row) => [row.sid, row]))
+
+// The last four are there because a sid must lead to its file when only the timeline is at hand.
+const compactFields = [
+  'title',
+  'url',
+  'text',
+  'published_time_iso',
+  'favicon',
+  'mime',
+  'source_type',
+  'artifact_path',
+  'physical_path',
+] as const
+
+export type CompactRow = Pick<SourceRow, 'sid' | (typeof compactFields)[number]>
+
+const maximumText = 500
+
+/** The row as the timeline keeps it: no body, no hosting handles, and a short text. */
+export function compactRow(row: SourceRow): CompactRow {
+  const fields = compactFields.filter((field) => row[field] !== undefined).map((field) => [field, row[field]] as const)
+  const text = row.text === undefined ? {} : { text: shorten(row.text) }
+  return { sid: row.sid, ...(Object.fromEntries(fields) as Partial<Pick<SourceFields, (typeof compactFields)[number]>>), ...text } // keys are those of `kept`
+}
+
+export const compactSnapshot = (pool: SourcePool): readonly CompactRow[] => pool.rows.map(compactRow)
+
+/** Counts code points, so that no character is cut in two; a text that was cut says so once, however often it is shortened. */
+function shorten(text: string): string {
+  if (text.length <= maximumText) return text
+  let end = 0
+  for (let points = 0; points < maximumText && end < text.length; points++) end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1
+  return end === text.length || text.slice(end) === truncationMark ? text : text.slice(0, end) + truncationMark
+}
+
+const truncationMark = '...(truncated)'

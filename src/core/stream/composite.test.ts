@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CitationFormat, CitationReplacer } from '../citations/source-map.ts'
+import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import { type CompositeField, createCompositeReader } from './composite.ts'
 import type { LaneDelta } from './lane.ts'
 

@@ -1,4 +1,4 @@
-import { stripFence } from './fence.ts'
+import { stripFence } from './code-fence.ts'
 import { createJsonCollector } from './json-collector.ts'
 import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './json-event.ts'
 import { createJsonReader, type ReaderProblem } from './json-reader.ts'

@@ -1,4 +1,4 @@
-import type { CitationFormat, CitationReplacer } from '../citations/source-map.ts'
+import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 
 /** A piece of something a person is watching appear. Index 0 starts its lane anew; `completed` ends it. */

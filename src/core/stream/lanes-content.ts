@@ -1,4 +1,4 @@
-import type { CitationFormat } from '../citations/source-map.ts'
+import type { CitationFormat } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import { headLength, type LaneStyle } from './lane.ts'

@@ -1,5 +1,4 @@
-import { artifactIds } from '../contract/artifact-ids.ts'
-import { readContract } from '../contract/contract.ts'
+import { artifactIds, readContract } from '../contract/contract.ts'
 import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import {

@@ -3,8 +3,16 @@ import { applyMerge, markUsed, removeSource } from '../sources/pool.ts'
 import { type BlocksHidden, type Change, changeTime, type InboxEvent, type ResponseReceived } from './change.ts'
 import { stripHidden } from './frame.ts'
 import { timelineFromPayload } from './payload.ts'
-import { createBuffer, extendBuffer } from './spine.ts'
-import { blocksOf, isKnownEvent, MAXIMUM_KNOWN_EVENTS, nextBlockNumber, positionOf, type Timeline } from './timeline.ts'
+import {
+  blocksOf,
+  createBuffer,
+  extendBuffer,
+  isKnownEvent,
+  MAXIMUM_KNOWN_EVENTS,
+  nextBlockNumber,
+  positionOf,
+  type Timeline,
+} from './timeline.ts'
 
 /** Pure and total: an id that is not there (compacted away, or never was) is not an error, it is simply not changed. */
 export function applyChange(timeline: Timeline, change: Change): Timeline {

@@ -1,6 +1,5 @@
-import { type Block, blockNumber } from '../block/block.ts'
-import { completeBlock, type IncompleteBlock, isoTime } from '../block/complete.ts'
-import { parseBlock } from '../block/parse.ts'
+import { type Block, blobRefsOf, blockNumber } from '../block/block.ts'
+import { completeBlock, type IncompleteBlock, isoTime, parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
 import { applyMerge, emptyPool, mergeSources, type SourcePool } from '../sources/pool.ts'
@@ -9,6 +8,7 @@ import type { Change } from './change.ts'
 import { parsePayload, type TimelinePayload } from './payload.ts'
 import { nextBlockNumber } from './timeline.ts'
 import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
+import { turnIdsOf } from './turns.ts'
 
 /** A whole conversation in one file: its three views, what they leave out, and the bytes they refer to. */
 export interface Bundle {
@@ -188,3 +188,44 @@ function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
 }
 
 const invalid = (message: string) => new Failure('bundle.invalid', message)
+
+/**
+ * A bundle that ends with a turn, to be imported as a conversation of its own. The pool goes along whole: a SID means the same in both.
+ * Without a turn, everything that is finished.
+ */
+export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
+  const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
+  const at = atTurn ?? finished.at(-1)
+  const end = at === undefined ? -1 : finished.indexOf(at)
+  if (at === undefined || end < 0) throw noSuchTurn(bundle.conversation_id, atTurn, finished.at(-1))
+  const kept = new Set(finished.slice(0, end + 1))
+  const { timeline } = bundle
+  const last = timeline.blocks.findLastIndex(({ turn_id }) => kept.has(turn_id))
+  if (!timeline.blocks.some(({ turn_id, type }) => turn_id === at && type !== 'conv.range.summary')) {
+    throw new Failure('change.invalid', `${bundle.conversation_id}: turn ${at} has been folded into a summary; fork at a later turn`)
+  }
+  const blocks = timeline.blocks.slice(0, last + 1)
+  const turn_logs = bundle.turn_logs.filter(({ turn_id }) => kept.has(turn_id))
+  const needed = new Set(
+    [...blocks, ...turn_logs.flatMap((log) => log.blocks), ...bundle.archive].flatMap(blobRefsOf).map(({ sha256 }) => sha256),
+  )
+  return {
+    ...bundle,
+    timeline: {
+      ...timeline,
+      blocks,
+      turn_ids: turnIdsOf(blocks),
+      ts: blocks.at(-1)?.ts ?? timeline.ts,
+      last_activity_at: blocks.at(-1)?.ts ?? timeline.last_activity_at,
+      forked_from: { conversation_id: bundle.conversation_id, turn_id: at },
+    },
+    turn_logs,
+    blobs: Object.fromEntries(Object.entries(bundle.blobs).filter(([sha256]) => needed.has(sha256))),
+  }
+}
+
+function noSuchTurn(conversationId: string, wanted: string | undefined, latest: string | undefined): Failure {
+  const instead = `there is no finished turn ${wanted}: name one that is, the latest is ${latest}`
+  const what = wanted === undefined || latest === undefined ? 'there is no finished turn to fork from yet' : instead
+  return new Failure('change.invalid', `${conversationId}: ${what}`)
+}

@@ -2,10 +2,9 @@ import { type Block, dropEmptyMeta } from '../block/block.ts'
 import { parseBlock } from '../block/parse.ts'
 import { Failure } from '../failure.ts'
 import { isObject } from '../json.ts'
-import { compactSnapshot } from '../sources/snapshot.ts'
+import { compactSnapshot } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { createBuffer } from './spine.ts'
-import { blockAt, blocksOf, nextBlockNumber, type Timeline } from './timeline.ts'
+import { blockAt, blocksOf, createBuffer, nextBlockNumber, type Timeline } from './timeline.ts'
 import { turnIdsOf } from './turns.ts'
 
 /** `conv.timeline.v1`: the visible slice as others read it. A view; the journal is the truth. */

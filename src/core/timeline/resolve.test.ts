@@ -6,7 +6,7 @@ import { artifactContent, artifactDigest, type Block, type Draft, notice, toolRe
 import { applyChange } from './apply.ts'
 import { type BlockHistory, type Resolution, resolvePath } from './resolve.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
-import { turnIndexText } from './turn-index.ts'
+import { turnIndexText } from './turn-log.ts'
 
 const historyOf = (...timelines: readonly Timeline[]): BlockHistory => {
   const blocks = [...new Map(timelines.flatMap((timeline) => blocksOf(timeline)).map((block) => [block.id, block])).values()]

@@ -3,11 +3,11 @@ import { readPlan } from '../block/plan.ts'
 import { readCompactionDigest } from '../compaction/digest.ts'
 import { summaryView } from '../compaction/summary-view.ts'
 import { type FilePath, formatPath, type LatestPlanPath, parsePath, type RecordPath, type ToolPath } from '../path/logical.ts'
-import { selectSources } from '../sources/select.ts'
+import { selectSources } from '../sources/pool.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { type Artifact, artifactFromBlocks, findArtifact } from './artifacts.ts'
 import { blockAt, blocksAtPath, blocksOfTurn, type Timeline } from './timeline.ts'
-import { turnIndexText } from './turn-index.ts'
+import { turnIndexText } from './turn-log.ts'
 
 /**
  * What was ever entered, as far as somebody has looked. Undefined means that nobody has: `resolvePath` then says what to look up, and

@@ -6,11 +6,10 @@ import { artifactContent, artifactDigest, type Block, type Draft } from '../bloc
 import { applyChange } from './apply.ts'
 import { artifactFromBlocks, findArtifact, wasMadeByAnotherCall } from './artifacts.ts'
 import type { Change } from './change.ts'
-import { assignIds } from './enter.ts'
 import { frameOf, timelineFromFrame } from './frame.ts'
 import { parsePayloadLeniently, toPayload } from './payload.ts'
-import { createRoundNumbers, roundKey, roundsOf } from './rounds.ts'
 import {
+  assignIds,
   blockById,
   blocksAtPath,
   blocksOf,
@@ -22,7 +21,7 @@ import {
   type Timeline,
 } from './timeline.ts'
 import { turnLogOf } from './turn-log.ts'
-import { knownTurns, missingTurnHeader } from './turns.ts'
+import { createRoundNumbers, knownTurns, missingTurnHeader, roundKey, roundsOf } from './turns.ts'
 
 const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
 const replay = (changes: readonly Change[]): Timeline => changes.reduce(applyChange, emptyTimeline())

@@ -1,4 +1,12 @@
-import type { Block } from '../block/block.ts'
+import { type Block, callIdOf } from '../block/block.ts'
+import { readDigest } from '../block/digest.ts'
+import { readPlan } from '../block/plan.ts'
+import { readNotice, readToolCall } from '../block/tool.ts'
+import { isObject, parseJson } from '../json.ts'
+import { sourcesPath, turnIndexPath } from '../path/build.ts'
+import { rowSids } from '../render/blocks/payloads.ts'
+import { stripHostingHandles } from '../render/redact.ts'
+import { joinLines, oneLine } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 
 /** `turn.log`: what was entered for one turn, in journal order, without what was inserted later. Exact whatever was compacted since. */
@@ -36,4 +44,123 @@ export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | 
     blocks_count: blocks.length,
     tokens: closed?.tokens ?? null,
   }
+}
+
+const HINT = 220
+const ARTIFACT_HINT = 180
+
+/** `ar:<turn>.react.turn.index`: every address of a turn, computed when it is read. How exact refs are found after folding. */
+export function turnIndexText(log: Pick<TurnLog, 'turn_id' | 'ts' | 'end_ts' | 'blocks' | 'sources_used'>): string {
+  const blocks = log.blocks.filter(({ meta, type }) => meta?.preserved_by_compaction !== true && type !== 'conv.range.summary')
+  const started = log.ts ?? blocks[0]?.ts
+  return joinLines(
+    `[TURN INDEX] ${log.turn_id}`,
+    `[path: ${turnIndexPath(log.turn_id)}]`,
+    `started: ${started ?? 'unknown'}`,
+    `ended: ${log.end_ts ?? 'not closed'}`,
+    ...section('summaries', blocks.filter(({ type }) => type === 'conv.working.summary').map(pathAndText)),
+    ...section('messages', blocks.flatMap(messageLine)),
+    ...section('events', blocks.flatMap(eventLine)),
+    ...section('tools', toolLines(blocks)),
+    ...section('artifacts', artifactLines(blocks)),
+    ...section('sources', sourceLines(blocks, log.sources_used)),
+  )
+}
+
+function section(name: string, entries: readonly string[]): readonly string[] {
+  return ['', `## ${name}`, ...(entries.length === 0 ? ['none'] : entries.map((entry) => `- ${entry}`))]
+}
+
+const joinFields = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
+const pathAndText = (block: Block) => joinFields(block.path, oneLine(block.text ?? '', HINT))
+
+// Maps: a block may be of any type, and every object has a `constructor`.
+const speakers = new Map([
+  ['user.prompt', 'user'],
+  ['assistant.completion', 'assistant'],
+])
+const eventLabels = new Map([
+  ['user.followup', 'followup'],
+  ['user.steer', 'steer'],
+  ['turn.feedback', 'feedback'],
+  ['system.message', 'system'],
+  ['event.external', 'external'],
+  ['react.note', 'note'],
+  ['react.current_turn.compaction_checkpoint', 'checkpoint'],
+])
+
+function messageLine(block: Block): readonly string[] {
+  const speaker = speakers.get(block.type)
+  return speaker === undefined ? [] : [`${speaker} | ${pathAndText(block)}`]
+}
+
+function eventLine(block: Block): readonly string[] {
+  const event = eventLabels.get(block.type)
+  if (event !== undefined) return [`${event} | ${pathAndText(block)}`]
+  const plan = readPlan(block)
+  if (plan) return [joinFields('plan', block.path, oneLine(plan.steps.join('; '), HINT))]
+  const notice = readNotice(block)
+  return notice ? [joinFields('notice', block.path, notice.code, oneLine(notice.message, HINT))] : []
+}
+
+function toolLines(blocks: readonly Block[]): readonly string[] {
+  const results = new Map<string, Block[]>()
+  for (const block of blocks) {
+    const callId = callIdOf(block)
+    if (block.type !== 'react.tool.result' || callId === undefined) continue
+    results.set(callId, [...(results.get(callId) ?? []), block])
+  }
+  return blocks.flatMap((block) => {
+    const call = readToolCall(block)
+    if (!call) return []
+    const given = results.get(call.tool_call_id) ?? []
+    const said = given.findLast((result) => result.text !== undefined && !readDigest(result))
+    const answered = said ?? given.at(-1)
+    const result = answered?.path === undefined ? undefined : `result: ${answered.path}`
+    const hint = `hint: ${oneLine(joinFields(callHint(call.params), oneLine(stripHostingHandles(said?.text ?? ''), HINT)), HINT)}`
+    return [joinFields(call.tool_id, statusOf(given), `call: ${block.path ?? call.tool_call_id}`, result, hint)]
+  })
+}
+
+function callHint(params: { readonly [name: string]: unknown }): string {
+  const telling = ['query', 'path', 'paths', 'url', 'urls', 'mode'].flatMap((name) => {
+    const value = params[name]
+    return value === undefined ? [] : [`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`]
+  })
+  return telling.join(' ')
+}
+
+function statusOf(results: readonly Block[]): string {
+  if (results.length === 0) return 'no result'
+  const failed = results.some((block) => {
+    const payload = parseJson(block.text)
+    return isObject(payload) && ((payload.error !== undefined && payload.error !== null) || payload.status === 'error')
+  })
+  return failed ? 'error' : 'success'
+}
+
+function artifactLines(blocks: readonly Block[]): readonly string[] {
+  const artifacts = new Map<string, string>()
+  for (const block of blocks) {
+    const digest = readDigest(block)
+    if (digest) {
+      const said = digest.description ?? (typeof digest.summary === 'string' ? digest.summary : '')
+      const source = digest.tool_call_id === undefined ? undefined : `source: ${digest.tool_call_id}`
+      const line = joinFields(digest.artifact_path, digest.mime, digest.kind, digest.visibility, source, oneLine(said, ARTIFACT_HINT))
+      artifacts.set(digest.artifact_path, line)
+    } else if (block.path?.startsWith('fi:') && !artifacts.has(block.path)) {
+      artifacts.set(block.path, joinFields(block.path, block.mime))
+    }
+  }
+  return [...artifacts.values()]
+}
+
+function sourceLines(blocks: readonly Block[], used: readonly number[]): readonly string[] {
+  const sids = new Set(used)
+  for (const block of blocks) {
+    for (const sid of [...(block.meta?.sources_used ?? []), ...(readDigest(block)?.sources_used ?? [])]) sids.add(sid)
+    const rows = block.type === 'react.tool.result' && !readDigest(block) ? parseJson(block.text) : undefined
+    if (rows !== undefined) for (const sid of rowSids(rows) ?? []) sids.add(sid)
+  }
+  return sids.size === 0 ? [] : [sourcesPath(sids)]
 }

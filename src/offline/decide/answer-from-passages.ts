@@ -1,6 +1,6 @@
-import { escapeMarkup, quote } from '../../adapters/model/offline/decide/quote.ts'
 import type { Passage } from '../text/passages.ts'
 import { type RankedPassage, rankPassages } from '../text/rank.ts'
+import { escapeMarkup, quote } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 
 /** A passage and the document it is from. */

@@ -1,10 +1,13 @@
-import { cite, escapeMarkup, listNumbers, quote } from '../../adapters/model/offline/decide/quote.ts'
-import { runQuery } from '../../adapters/model/offline/table/compute.ts'
-import { type ProgramResult, toProgramResult } from '../../adapters/model/offline/table/told.ts'
+import { parseJson } from '../../core/json.ts'
+import { toPhysical } from '../../core/path/physical.ts'
+import type { Situation } from '../prompt/situation.ts'
 import { decimalText } from '../table/decimal.ts'
-import type { Filter, Query } from '../table/query.ts'
+import { writeProgram } from '../table/program.ts'
+import { type Filter, ProgramResult, type Query, runQuery, toProgramResult } from '../table/query.ts'
 import { readQuestion } from '../table/question.ts'
+import { cite, type Decision, escapeMarkup, listNumbers, quote } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
+import { canCall, planProgress } from './plan.ts'
 
 /** What is asked of a document's table. Of several documents, a count of something that the table does not know is about another one. */
 export function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
@@ -97,3 +100,35 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
   partial
     ? `Only the first ${table?.rows.length} rows could be looked at (line ${partial.seen} of ${partial.total}); the rest is not in this figure.`
     : ''
+
+const execTool = 'exec_tools.execute_code_javascript'
+
+/** Where programs can run, a table is reckoned by one: it sees every row, also of a file too long to read. Once; what fails is done here. */
+export function runProgram(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
+  const { turnId, announced, calls } = situation
+  const asked = documents.flatMap((document) => {
+    const query = queryFor(situation.request, document, documents)
+    const table = toPhysical(document.path)
+    return query && query.notUnderstood.names.length === 0 && table !== undefined && document.turnId === turnId
+      ? [{ document, query, table }]
+      : []
+  })
+  const [first] = asked
+  if (!first || asked.length > 1 || !canCall(situation, execTool) || calls.some(({ toolId }) => toolId === execTool)) return undefined
+  return {
+    kind: 'call',
+    thinking: `${first.document.name} is a table, so I let a program reckon.`,
+    notes: planProgress(announced.plan, 'Find', `I run a program over ${first.document.name}.`),
+    toolId: execTool,
+    params: { contract: [{ filename: 'outputs/answer.json', description: 'the answer, with its rows', visibility: 'internal' }] },
+    code: writeProgram(first.query, { table: first.table, answer: `${turnId}/outputs/answer.json` }),
+  }
+}
+
+/** What the program wrote, if it did. */
+export function readProgramResult({ calls }: Situation): ProgramResult | undefined {
+  const results = calls.find(({ toolId }) => toolId === execTool)?.results ?? []
+  const written = results.find(({ path }) => path?.endsWith('.outputs/answer.json') === true)
+  const parsed = ProgramResult.safeParse(parseJson(written?.body.replace(/^mime: .*\npayload:\n/, '')))
+  return parsed.success ? parsed.data : undefined
+}

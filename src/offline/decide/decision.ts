@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../core/json.ts'
+import type { OpenDocument } from './open-documents.ts'
 
 /** What is done in a round. */
 export type Decision =
@@ -18,3 +19,57 @@ export const answer = (thinking: string, text: string, followups: readonly strin
   text,
   followups: followups.slice(0, 3),
 })
+
+/** A decision as the protocol wants it. */
+export function writeDecision(decision: Decision): string {
+  const thinking = `<channel:thinking>${escapeMarkup(decision.thinking)}</channel:thinking>\n`
+  if (decision.kind === 'answer') {
+    const { text, followups } = decision
+    const followup = followups.length === 0 ? '' : `\n<channel:followup>${escapedJson({ followups })}</channel:followup>`
+    return `${thinking}<channel:action>${escapedJson({ action: 'complete' })}</channel:action>\n<channel:answer>${text.trim()}</channel:answer>${followup}`
+  }
+  const { notes, toolId, params, code } = decision
+  const action = escapedJson({ action: 'call_tool', notes, tool_call: { tool_id: toolId, params } })
+  return `${thinking}<channel:action>${action}</channel:action>${code === undefined ? '' : `\n<channel:code>${code}</channel:code>`}`
+}
+
+/** Nothing inside a value may look like a channel. */
+const escapedJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c')
+
+const pieceLength = 24
+
+/** Small pieces, as a model would send them; never half a character. */
+export function* splitPieces(text: string): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    let end = Math.min(text.length, at + pieceLength)
+    const last = text.charCodeAt(end - 1)
+    if (end < text.length && last >= 0xd800 && last <= 0xdbff) end++
+    yield text.slice(at, end)
+    at = end
+  }
+}
+
+/** Words of others inside ours: they must not be able to open a channel or to cite. */
+export const escapeMarkup = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')
+
+/** ` [[S:3]]`, or nothing for what has no number. */
+export const cite = ({ sid }: Pick<OpenDocument, 'sid'>): string => (sid === undefined ? '' : ` [[S:${sid}]]`)
+
+export const quote = (text: string, document: Pick<OpenDocument, 'sid'>): string =>
+  `> ${escapeMarkup(text.replace(/\s+/g, ' ').trim())}${cite(document)}`
+
+/** `rows 1–3, 5 and 9`. */
+export function listNumbers(numbers: readonly number[], noun: string): string {
+  const sorted = [...new Set(numbers)].sort((a, b) => a - b)
+  const runs: [first: number, last: number][] = []
+  for (const number of sorted) {
+    const run = runs.at(-1)
+    if (run && run[1] === number - 1) run[1] = number
+    else runs.push([number, number])
+  }
+  const shown = runs
+    .slice(0, 12)
+    .map(([first, last]) => (first === last ? `${first}` : last === first + 1 ? `${first}, ${last}` : `${first}–${last}`))
+  const more = runs.length > shown.length ? ' and more' : ''
+  return `${noun}${sorted.length === 1 ? '' : 's'} ${shown.join(', ')}${more}`
+}

@@ -1,10 +1,9 @@
-import { escapeMarkup } from '../../adapters/model/offline/decide/quote.ts'
 import { noteSegments } from '../../core/block/note.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { Situation } from '../prompt/situation.ts'
 import { rankPassages } from '../text/rank.ts'
 import { contentWords, foldCase } from '../text/words.ts'
-import { answer, type Decision } from './decision.ts'
+import { answer, type Decision, escapeMarkup } from './decision.ts'
 import { canCall, wasCalled } from './plan.ts'
 
 /** A note to itself, tagged: what the user prefers, what was decided, how things are. */

@@ -34,3 +34,47 @@ function parsePlan(text: string): AnnouncePlan | undefined {
   }))
   return { id, steps }
 }
+
+/** A source that may be cited, and the file it stands for. */
+export interface CitableSource {
+  readonly sid: number
+  readonly title: string
+  readonly mime: string
+  readonly place: string
+}
+
+const sourceLine = /^SID:(\d+) {2}"(.*)" {2,}(\S+) {2}(.+?) {2}~[\d.]+K? tok$/
+
+/** The rows of SOURCES POOL; none when the part is something else. */
+export function parseSources(text: string): readonly CitableSource[] {
+  if (!/^━+\n SOURCES POOL {2}\(/.test(text)) return []
+  return text.split('\n').flatMap((line) => {
+    const [, sid, title = '', mime = '', place = ''] = sourceLine.exec(line) ?? []
+    return sid === undefined ? [] : [{ sid: Number(sid), title: title.trim(), mime, place }]
+  })
+}
+
+/** Long addresses are shown cut. */
+export function sidOf(path: string, sources: readonly CitableSource[]): number | undefined {
+  return sources.find(({ place }) => place === path || (place.endsWith('…') && path.startsWith(place.slice(0, -1))))?.sid
+}
+
+/** The tools that the system text offers, with the names of their parameters in order. */
+export type ToolCatalog = ReadonlyMap<string, readonly string[]>
+
+export function parseCatalog(system: string): ToolCatalog {
+  const usages = system.matchAll(/^📞 Usage: ([\w-]+(?:\.[\w-]+)+)\(([^)\n]*)\)$/gm)
+  return new Map(
+    [...usages].map(([, id, names]) => [
+      id as string,
+      (names as string)
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== ''),
+    ]),
+  )
+}
+
+/** The first tool of this name, whatever namespace it lives in. */
+export const findTool = (catalog: ToolCatalog, name: string): string | undefined =>
+  [...catalog.keys()].find((id) => id.endsWith(`.${name}`))

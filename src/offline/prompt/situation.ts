@@ -1,11 +1,9 @@
-import { parseCatalog, type ToolCatalog } from '../../adapters/model/offline/prompt/catalog.ts'
-import { parseEntries } from '../../adapters/model/offline/prompt/entries.ts'
-import { type CitableSource, parseSources } from '../../adapters/model/offline/prompt/sources.ts'
 import { isObject, type JsonObject, parseJson } from '../../core/json.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { collectDocuments, type Document } from './documents.ts'
 import type { PromptEntry, ResultEntry } from './entries.ts'
-import { type Announce, isAnnounce, parseAnnounce } from './sections.ts'
+import { parseEntries } from './entries.ts'
+import { type Announce, type CitableSource, isAnnounce, parseAnnounce, parseCatalog, parseSources, type ToolCatalog } from './sections.ts'
 
 /** A prompt as the offline model understands it. */
 export interface Situation {

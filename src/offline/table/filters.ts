@@ -1,8 +1,8 @@
-import { type Column, cellOf } from '../../adapters/model/offline/table/columns.ts'
 import { contentWords, foldCase, wordsOf } from '../text/words.ts'
 import { type Decimal, decimalOf } from './decimal.ts'
 import type { Filter } from './query.ts'
 import type { Table } from './table.ts'
+import { type Column, cellOf } from './table.ts'
 
 const comparisons: readonly (readonly [RegExp, Extract<Filter, { value: Decimal }>['test']])[] = [
   [/(?:more|greater|higher|larger|bigger|older) than|above|over|exceeding|mehr als|grosser als|uber|>(?!=)/, 'more'],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { runQuery } from '../../adapters/model/offline/table/compute.ts'
 import { averageOf, decimalOf, decimalText, sumOf } from './decimal.ts'
+import { runQuery } from './query.ts'
 import { readQuestion } from './question.ts'
 import { parseTable } from './table.ts'
 

@@ -2,8 +2,8 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import type { RequestHead } from './authenticate.ts'
+import { createLocalAuth } from './authenticate.ts'
 import { createBearerAuth } from './bearer.ts'
-import { createLocalAuth } from './local.ts'
 
 const head = (headers: Readonly<Record<string, string>>): RequestHead => ({
   method: 'POST',

@@ -1,7 +1,5 @@
-import type { Format } from './format.ts'
-import type { Frame } from './frame.ts'
+import type { Format, FormatContext, Frame } from './format.ts'
 import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplified-events.ts'
-import type { FormatContext } from './sources-at-opening.ts'
 
 /** The AG-UI protocol: one run per turn, and the stream ends with it. */
 export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {

@@ -1,9 +1,8 @@
 import { type Block, readPlan, readToolCall } from '../../core/block/index.ts'
 import { replaceBatch } from '../../core/citations/replace.ts'
-import { isCitable } from '../../core/sources/eligible.ts'
-import type { SourceRow } from '../../core/sources/source.ts'
+import type { Scope } from '../../core/scope.ts'
+import { isCitable, type SourceRow } from '../../core/sources/source.ts'
 import { type Change, changeTime, type ResponseReceived, type TurnClosed } from '../../core/timeline/change.ts'
-import type { ChatEvent, ChatRoute, ChatStatus } from './chat-envelope.ts'
 
 /** A change in the words of chat clients: any number of events, all of them derived, so whoever reads the journal later hears the same. */
 export function chatEventsOf(change: Change, sources: ReadonlyMap<number, SourceRow>): readonly ChatEvent[] {
@@ -170,4 +169,62 @@ function completeEvent(
     ...(meta?.truncated === true && { truncated: true }),
   }
   return chatEvent('chat.complete', ['turn', 'completed'], turn_id, ts, data, 'chat_complete')
+}
+
+/** How the events of a conversation are told to chat clients (spec/loop.md §9.1). */
+export interface ChatEnvelope {
+  readonly type: string
+  readonly timestamp: string
+  readonly ts: number
+  readonly service: { readonly request_id: string; readonly tenant: string; readonly project: string; readonly user: string }
+  readonly conversation: { readonly session_id: string; readonly conversation_id: string; readonly turn_id: string | null }
+  readonly event: {
+    readonly agent: string
+    readonly step: string
+    readonly status: ChatStatus
+    readonly title?: string
+    readonly markdown?: string
+  }
+  readonly data: Readonly<Record<string, unknown>>
+  readonly delta?: { readonly text: string; readonly marker: string; readonly index: number; readonly completed: boolean }
+  readonly extra?: Readonly<Record<string, unknown>>
+  readonly route: ChatRoute
+}
+
+export type ChatStatus = 'started' | 'running' | 'completed' | 'error' | 'skipped' | 'update'
+export type ChatRoute =
+  | 'chat_start'
+  | 'chat_step'
+  | 'chat_delta'
+  | 'chat_compaction'
+  | 'chat_complete'
+  | 'chat_error'
+  | 'chat_service'
+  | 'conv_status'
+
+/** Who is told, in which conversation. */
+export interface ChatContext {
+  readonly requestId: string
+  readonly conversationId: string
+  readonly scope: Scope
+}
+
+/** What an event adds to the envelope that all of them share. */
+export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
+  Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
+
+export function toEnvelope({ requestId, conversationId, scope }: ChatContext, { turnId, timestamp, ...said }: ChatEvent): ChatEnvelope {
+  const { type, event, data, delta, extra, route } = said
+  return {
+    type,
+    timestamp,
+    ts: Date.parse(timestamp),
+    service: { request_id: requestId, ...scope },
+    conversation: { session_id: conversationId, conversation_id: conversationId, turn_id: turnId },
+    event,
+    data,
+    ...(delta && { delta }),
+    ...(extra && { extra }),
+    route,
+  }
 }

@@ -5,7 +5,7 @@ import { localScope } from '../../core/scope.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 import { createChatFormat } from './chat.ts'
-import type { ChatEnvelope } from './chat-envelope.ts'
+import type { ChatEnvelope } from './chat-events.ts'
 import type { Format } from './format.ts'
 
 const now = () => '2026-01-01T00:00:00.000Z'

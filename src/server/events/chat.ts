@@ -1,9 +1,7 @@
 import type { LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
-import { type ChatContext, type ChatEnvelope, type ChatEvent, toEnvelope } from './chat-envelope.ts'
-import { chatEventsOf } from './chat-events.ts'
-import type { Format } from './format.ts'
-import type { Frame } from './frame.ts'
+import { type ChatContext, type ChatEnvelope, type ChatEvent, chatEventsOf, toEnvelope } from './chat-events.ts'
+import type { Format, Frame } from './format.ts'
 import { publicChange } from './public-change.ts'
 
 export interface ChatOptions {

@@ -1,7 +1,5 @@
-import type { NativeFrame } from '../../core/api/event.ts'
-import type { TurnEvent } from '../../core/event.ts'
-import type { Format } from './format.ts'
-import type { Frame } from './frame.ts'
+import type { NativeFrame, TurnEvent } from '../../core/event.ts'
+import type { Format, Frame } from './format.ts'
 import { publicEntry } from './public-change.ts'
 
 /** Events as the SDK yields them, without what is not for clients. */

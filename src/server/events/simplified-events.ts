@@ -2,8 +2,8 @@ import { type Block, readToolCall } from '../../core/block/index.ts'
 import { replaceBatch } from '../../core/citations/replace.ts'
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import { isCitable } from '../../core/sources/eligible.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
+import { isCitable } from '../../core/sources/source.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
 /** A turn as a simple story, for protocols that know messages, tools and the end of a run, and nothing else. */

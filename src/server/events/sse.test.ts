@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 import { createBacklog, joinDeltas } from './backlog.ts'
-import { frameText } from './frame.ts'
+import { frameText } from './format.ts'
 import { createNativeFormat } from './native.ts'
 import { type SseOptions, sseResponse } from './sse.ts'
 

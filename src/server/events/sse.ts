@@ -1,7 +1,7 @@
 import type { TurnEvent } from '../../core/event.ts'
 import { createBacklog, defaultMaxBacklog } from './backlog.ts'
 import type { Format, StreamStart } from './format.ts'
-import { type Frame, frameBytes, keepAlive } from './frame.ts'
+import { type Frame, frameBytes, keepAlive } from './format.ts'
 
 export interface SseOptions {
   readonly opening: StreamStart

@@ -1,8 +1,6 @@
 import { parseJson } from '../../core/json.ts'
-import type { Format } from './format.ts'
-import type { Frame } from './frame.ts'
+import type { Format, FormatContext, Frame } from './format.ts'
 import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplified-events.ts'
-import type { FormatContext } from './sources-at-opening.ts'
 
 /** The UI message stream of the AI SDK: one assistant message per turn, and the stream ends with it. */
 export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { jsonDepth } from './json-body.ts'
-import { createTurnQuota } from './quotas.ts'
-import { createTokenBucket } from './token-bucket.ts'
+import { jsonDepth } from './body.ts'
+import { createTokenBucket, createTurnQuota } from './quotas.ts'
 
 it('lets a few through at once, then so many a minute, for each name on its own', () => {
   const bucket = createTokenBucket({ atOnce: 2, perMinute: 60 })

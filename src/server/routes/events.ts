@@ -1,7 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import { streamEvents } from '../events/stream-events.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
-import type { StreamQuota } from '../limits/followers.ts'
+import type { StreamQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems } from './openapi.ts'
 

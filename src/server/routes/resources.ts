@@ -3,9 +3,7 @@ import type { Context } from 'hono'
 import { type App, createRoutes, type Env, type ServerParts } from '../handler.ts'
 import { filePolicy } from '../headers.ts'
 import { RequestProblem } from '../problem.ts'
-import { matchesEtag } from './conditions.ts'
 import { problems } from './openapi.ts'
-import { parseRange } from './range.ts'
 
 /** Shown in a browser without harm. Everything else is a download, whatever it says it is. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
@@ -67,3 +65,19 @@ function disposition(kind: 'inline' | 'attachment', filename: string): string {
 }
 
 const percentEncode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+
+/** First and last byte, both included; `all` when nothing, or nothing that we serve, is asked for; `none` when it lies outside. */
+export function parseRange(header: string | undefined, size: number): 'all' | 'none' | readonly [start: number, end: number] {
+  const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
+  if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges, too: the whole holds them
+  if (first === '') return Number(last) === 0 || size === 0 ? 'none' : [Math.max(0, size - Number(last)), size - 1]
+  const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)]
+  if (last !== '' && Number(last) < start) return 'all' // not a range at all
+  return start >= size ? 'none' : [start, end]
+}
+
+/** Whether a header that lists entity tags names this one. */
+export function matchesEtag(header: string | undefined, tag: string): boolean {
+  if (header === undefined) return false
+  return header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)
+}

@@ -1,11 +1,10 @@
 import { createRoute, z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { AgUiInput, UiMessageInput, UserMessage } from '../../core/api/chat-message.ts'
-import { eventsOfTurn } from '../events/answer-to.ts'
+import { AgUiInput, UiMessageInput, UserMessage } from '../../core/api/turn.ts'
+import type { TurnEvent } from '../../core/event.ts'
 import { streamEvents } from '../events/stream-events.ts'
 import { type App, conversationKeyOf, createRoutes, type Env, type ServerParts } from '../handler.ts'
-import type { StreamQuota } from '../limits/followers.ts'
-import type { TurnQuota } from '../limits/quotas.ts'
+import type { StreamQuota, TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems, withBody } from './openapi.ts'
 
@@ -75,3 +74,24 @@ const uiMessage = createRoute({
   request: { params, ...withBody(UiMessageInput) },
   responses: streamResponses,
 })
+
+/**
+ * Of everything that happens in a conversation, the turn that takes a message in, from there to its end. A message to a busy
+ * conversation may have to wait for the turn that is running.
+ */
+export async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
+  let opened: TurnEvent | undefined
+  let turnId: string | null | undefined
+  for await (const event of events) {
+    const change = event.type === 'entry' ? event.change : undefined
+    if (turnId === undefined) {
+      if (change?.type === 'turn.opened') opened = event
+      if (change?.type !== 'event.folded' || !change.event_ids.includes(eventId)) continue
+      turnId = change.turn_id
+      if (turnId === null) return // set aside: nobody answers it
+      if (opened?.type === 'entry' && opened.change.type === 'turn.opened' && opened.change.turn_id === turnId) yield opened
+    }
+    yield event
+    if (change?.type === 'turn.closed' && change.turn_id === turnId) return
+  }
+}

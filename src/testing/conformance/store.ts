@@ -1,8 +1,9 @@
+import { LEASE_MS, type Owner } from '../../ports/store.ts'
+import { minute, prompt } from '../blocks.ts'
 import { describeBundles } from './store-bundles.ts'
-import type { CreateStore } from './store-fixture.ts'
+import { appended, type CreateStore, journalOf, owner, visibleTimeline } from './store-fixture.ts'
 import { describeHistory } from './store-history.ts'
 import { describeJournal } from './store-journal.ts'
-import { describeLeases } from './store-leases.ts'
 import { describeList } from './store-list.ts'
 import { describeRetention } from './store-retention.ts'
 import type { TestRunner } from './test-runner.ts'
@@ -16,5 +17,134 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
     describeList(runner, create)
     describeBundles(runner, create)
     describeRetention(runner, create)
+  })
+}
+
+export function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
+  describe('one writer per conversation', () => {
+    it('makes a new conversation with an empty timeline, and names the end of the lease', async () => {
+      const { store, clock } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      expect(claim).toMatchObject({ conversationId: 'c1', ownerId: 'a' })
+      expect(Date.parse(claim.expiresAt) - Date.parse(clock.now())).toBe(LEASE_MS)
+      expect(await visibleTimeline(store, 'c1')).toMatchObject({ lastSeq: 0, blocks: [] })
+    })
+
+    it('refuses a conversation whose lease is alive, and says who holds it and until when', async () => {
+      const { store } = await create()
+      const { expiresAt } = await store.claim('c1', owner('a'))
+      const refused = await store.claim('c1', owner('b')).catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 'conversation.busy', details: { owner: owner('a'), expiresAt } })
+      expect(String(refused).includes(expiresAt) && String(refused).includes('a (process 4711 on host-of-a)')).toBe(true)
+      await store.claim('c2', owner('b'))
+    })
+
+    it('gives a conversation to the next one when its lease has expired, and not a moment before', async () => {
+      const { store, clock } = await create()
+      const first = await store.claim('c1', owner('a'))
+      clock.advance(LEASE_MS - 1)
+      await expect(store.claim('c1', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' })
+      clock.advance(1)
+      const second = await store.claim('c1', owner('b'))
+      expect(second.epoch > first.epoch).toBe(true)
+    })
+
+    it('keeps a lease alive as long as it is renewed', async () => {
+      const { store, clock } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      for (let beat = 0; beat < 5; beat++) {
+        clock.advance(LEASE_MS - 1)
+        await store.renew(claim)
+      }
+      await expect(store.claim('c1', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' })
+    })
+
+    it('gives a conversation to the next one when it was released; releasing twice, or too late, is nothing', async () => {
+      const { store } = await create()
+      const first = await store.claim('c1', owner('a'))
+      await store.release(first)
+      await store.release(first)
+      const second = await store.claim('c1', owner('b'))
+      await store.release(first)
+      await store.append(second, [appended([prompt('still mine')])])
+    })
+
+    it('lets the same owner claim again, and its older claim is lost', async () => {
+      const { store } = await create()
+      const first = await store.claim('c1', owner('a'))
+      const second = await store.claim('c1', owner('a'))
+      await expect(store.append(first, [appended([prompt('x')])])).rejects.toMatchObject({ code: 'conversation.superseded' })
+      await store.append(second, [appended([prompt('y')])])
+    })
+
+    it('takes over at once from a process of this host that is dead, and never from one that runs', async () => {
+      const { store } = await create()
+      const here = (id: string, pid: number): Owner => ({ id, host: 'here', pid })
+      await store.claim('c1', here('running', process.pid))
+      await expect(store.claim('c1', here('b', 1))).rejects.toMatchObject({ code: 'conversation.busy' })
+      await store.claim('c2', here('dead', 2 ** 30)) // beyond any pid that can be
+      await expect(store.claim('c2', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' }) // from afar nobody can tell
+      await store.claim('c2', here('b', 1))
+    })
+
+    it('refuses an append, and a heartbeat, from the writer that lost its lease, and keeps what it had', async () => {
+      const { store } = await create()
+      const stale = await store.claim('c1', owner('a'))
+      await store.append(stale, [appended([prompt('before')])])
+      const current = await store.claim('c1', owner('b'), { takeOver: 'always' })
+      const before = await journalOf(store, 'c1')
+      const lost = { code: 'conversation.superseded' }
+      await expect(store.append(stale, [appended([prompt('x')], 2)])).rejects.toMatchObject(lost)
+      await expect(store.append(stale, [{ type: 'title.set', ts: minute(0), title: 'mine' }])).rejects.toMatchObject(lost)
+      await expect(store.append(stale, [])).rejects.toMatchObject(lost)
+      await expect(store.renew(stale)).rejects.toMatchObject(lost)
+      expect(await journalOf(store, 'c1')).toEqual(before)
+      expect(await store.append(current, [appended([prompt('y')], 2)])).toMatchObject([{ seq: 2 }])
+      await expect(store.append(stale, [appended([prompt('x')], 3)])).rejects.toMatchObject(lost)
+      expect(await store.append(current, [appended([prompt('z')], 3)])).toMatchObject([{ seq: 3 }])
+    })
+
+    it('refuses a claim with the right number and the wrong name', async () => {
+      const { store } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      await expect(store.append({ ...claim, ownerId: 'b' }, [])).rejects.toMatchObject({ code: 'conversation.superseded' })
+    })
+
+    it('refuses whoever held a conversation that was deleted, also when it was made anew', async () => {
+      const { store } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      await store.delete('c1')
+      await expect(store.append(claim, [])).rejects.toMatchObject({ code: 'conversation.missing' })
+      await store.claim('c1', owner('a'))
+      await expect(store.append(claim, [])).rejects.toMatchObject({ code: 'conversation.superseded' })
+    })
+
+    it("takes any other name by its letters: it is nobody's path", async () => {
+      const { store } = await create()
+      const names = ['../x', 'x', './x', '/etc/x', 'a/../x', '..', 'C:\\x', '%2e%2e%2fx']
+      for (const name of names) {
+        const claim = await store.claim(name, owner('a'))
+        await store.append(claim, [{ type: 'title.set', ts: minute(1), title: name }])
+      }
+      for (const name of names) expect((await store.loadVisible(name))?.timeline.title).toBe(name)
+    })
+
+    it('refuses a name that no file could hold', async () => {
+      const { store } = await create()
+      for (const name of ['', 'half\ud83d']) await expect(store.claim(name, owner('a'))).rejects.toMatchObject({ code: 'change.invalid' })
+    })
+
+    it('answers nothing once it is closed', async () => {
+      const { store } = await create()
+      const claim = await store.claim('c1', owner('a'))
+      await store.close()
+      await store.close()
+      const over = { code: 'store.closed' }
+      await expect(store.claim('c2', owner('a'))).rejects.toMatchObject(over)
+      await expect(store.append(claim, [])).rejects.toMatchObject(over)
+      await expect(store.loadVisible('c1')).rejects.toMatchObject(over)
+      await expect(store.list({})).rejects.toMatchObject(over)
+      await expect(journalOf(store, 'c1')).rejects.toMatchObject(over)
+    })
   })
 }

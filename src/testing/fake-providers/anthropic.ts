@@ -1,7 +1,7 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
+import type { FakeErrorKind, FakeReply } from './provider-format.ts'
 import { binaryPart, type Frames, headerOf, type ProviderFormat, type Refusal, retryAfter, sseEvent, textPart } from './provider-format.ts'
-import type { FakeErrorKind, FakeReply } from './reply.ts'
 
 /** `POST /v1/messages` with `stream: true`. Cached tokens are counted beside the input. */
 export const anthropicFormat: ProviderFormat = {

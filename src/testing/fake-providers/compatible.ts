@@ -1,5 +1,6 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
+import type { FakeErrorKind } from './provider-format.ts'
 import {
   bearerToken,
   binaryPart,
@@ -10,7 +11,6 @@ import {
   sseData,
   textPart,
 } from './provider-format.ts'
-import type { FakeErrorKind } from './reply.ts'
 
 /** `POST /v1/chat/completions` with `stream: true`, as vLLM, Ollama, LM Studio and llama.cpp speak it. */
 export const compatibleFormat: ProviderFormat = {

@@ -8,8 +8,7 @@ import { anthropicFormat } from './anthropic.ts'
 import { compatibleFormat } from './compatible.ts'
 import { googleFormat } from './google.ts'
 import { openaiFormat } from './openai.ts'
-import type { ParsedRequest, ProviderFormat } from './provider-format.ts'
-import type { FakeReply, FakeRequest, FakeUsage } from './reply.ts'
+import type { FakeReply, FakeRequest, FakeUsage, ParsedRequest, ProviderFormat } from './provider-format.ts'
 
 /**
  * A provider on this machine: it speaks the real format over HTTP and says what you tell it to. Its prompt cache reckons what the

@@ -1,7 +1,7 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
+import type { FakeErrorKind } from './provider-format.ts'
 import { binaryPart, type Frames, headerOf, type ProviderFormat, type Refusal, sseData, textPart } from './provider-format.ts'
-import type { FakeErrorKind } from './reply.ts'
 
 /** `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`. Cached tokens are counted within the prompt, thoughts beside the answer. */
 export const googleFormat: ProviderFormat = {

@@ -1,5 +1,6 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
+import type { FakeErrorKind } from './provider-format.ts'
 import {
   bearerToken,
   binaryPart,
@@ -10,7 +11,6 @@ import {
   sseEvent,
   textPart,
 } from './provider-format.ts'
-import type { FakeErrorKind } from './reply.ts'
 
 /** `POST /v1/responses` with `stream: true`. Cached tokens are counted within the input, writes too. */
 export const openaiFormat: ProviderFormat = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { hostingOn } from '../../../test/support/hosting.ts'
-import { codesOf, noticesOf } from '../../../test/support/told.ts'
+import { codesOf, noticesOf } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { localScope } from '../../core/scope.ts'

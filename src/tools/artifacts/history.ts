@@ -1,12 +1,13 @@
-import { type Block, readDigest } from '../../core/block/index.ts'
+import { type BlobRef, type Block, readDigest } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { parseJson } from '../../core/json.ts'
 import { publishPath } from '../../core/path/build.ts'
 import { canonicalPath, parsePath } from '../../core/path/logical.ts'
 import { toLogical } from '../../core/path/physical.ts'
+import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import type { RecordedFiles } from '../../ports/workspace.ts'
+import { isTextMime } from '../mime.ts'
 import type { Call } from '../tool.ts'
-import { type RecordedContent, recordedContents } from './recorded.ts'
 
 /** What the journal of a conversation knows of files, visible or not. */
 export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): RecordedFiles {
@@ -57,4 +58,30 @@ function filePathsOf(block: Block): readonly string[] {
 function isFileOf(path: string, turnId: string): boolean {
   const parsed = parsePath(path)
   return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.turn === turnId && parsed.conversation === undefined
+}
+
+/** The whole of a file, as a block recorded it. */
+export type RecordedContent = { readonly block: Block } & (
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'blob'; readonly blob: BlobRef }
+  | { readonly kind: 'base64'; readonly base64: string }
+)
+
+/** The newest content among blocks of one path, oldest first. Never a preview, never a diff, and nothing older than an unkept patch. */
+export function* recordedContents(blocks: readonly Block[]): Generator<RecordedContent> {
+  for (let at = blocks.length - 1; at >= 0; at--) {
+    const block = blocks[at] as Block
+    const found = recordedContentOf(block)
+    if (found) yield found
+    else if (block.meta?.is_patch === true) return // what it was before the patch is not what it is
+  }
+}
+
+/** What a block keeps is the whole, whatever it shows. */
+function recordedContentOf(block: Block): RecordedContent | undefined {
+  const { base64, text, mime = '' } = block
+  const blob = block.meta?.keeps?.[0] ?? block.blob
+  if (blob !== undefined) return { kind: 'blob', blob, block }
+  if (base64 !== undefined) return { kind: 'base64', base64, block }
+  return text !== undefined && hasWholeContent(block) && isTextMime(mime) ? { kind: 'text', text, block } : undefined
 }

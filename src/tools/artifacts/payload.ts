@@ -1,7 +1,6 @@
 import type { BlobRef, Meta } from '../../core/block/index.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { decodeText } from '../decode.ts'
-import { isTextMime } from '../mime.ts'
+import { decodeText, isTextMime } from '../mime.ts'
 import type { MadeArtifact } from '../tool.ts'
 
 /** What a content block holds of an artifact. */

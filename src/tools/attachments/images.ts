@@ -1,4 +1,6 @@
-import { type Refusal, refusal } from './upload.ts'
+import { crc32, createInflate } from 'node:zlib'
+import { hasBytesAt, measureInflated, viewOf } from '../bytes.ts'
+import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
 /** Of a picture, as its header tells it. */
 export interface ImageSize {
@@ -18,3 +20,220 @@ export const tooManyFrames = (most: number): Refusal => refusal('too_much_inside
 
 export const tooManyPixels = ({ width, height }: ImageSize): Refusal =>
   refusal('too_much_inside', `is a picture of ${width} × ${height} pixels, which is more than can be shown. Make it smaller`)
+
+const damagedPng = damagedImage('PNG')
+
+interface PngHeader extends ImageSize {
+  readonly bitsPerPixel: number
+  readonly interlaced: boolean
+}
+
+/** Every chunk is in its place and unharmed, the pixels are all there, and nothing follows them. */
+export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<ImageSize | Refusal> {
+  const view = viewOf(bytes)
+  const packed: Uint8Array[] = []
+  let header: PngHeader | undefined
+  for (let at = 8; ; ) {
+    if (at + 12 > bytes.length) return truncatedImage
+    const length = view.getUint32(at)
+    const end = at + 12 + length
+    if (end > bytes.length) return truncatedImage
+    if (view.getUint32(end - 4) !== crc32(bytes.subarray(at + 4, end - 4))) return damagedPng
+    const body = bytes.subarray(at + 8, end - 4)
+    if ((header === undefined) !== hasBytesAt(bytes, at + 4, 'IHDR')) return damagedPng
+    if (header === undefined) {
+      header = parsePngHeader(body)
+      if (header === undefined) return damagedPng
+      if (header.width * header.height > limits.pixels) return tooManyPixels(header)
+    } else if (hasBytesAt(bytes, at + 4, 'IDAT')) packed.push(body)
+    else if (hasBytesAt(bytes, at + 4, 'IEND')) {
+      if (end !== bytes.length) return trailingData
+      return (await inflatesTo(packed, pixelDataSize(header))) ? { width: header.width, height: header.height } : damagedPng
+    }
+    at = end
+  }
+}
+
+const colourTypes: ReadonlyMap<number, { readonly count: number; readonly depths: readonly number[] }> = new Map([
+  [0, { count: 1, depths: [1, 2, 4, 8, 16] }],
+  [2, { count: 3, depths: [8, 16] }],
+  [3, { count: 1, depths: [1, 2, 4, 8] }],
+  [4, { count: 2, depths: [8, 16] }],
+  [6, { count: 4, depths: [8, 16] }],
+])
+
+function parsePngHeader(body: Uint8Array): PngHeader | undefined {
+  if (body.length !== 13) return undefined
+  const view = viewOf(body)
+  const [width, height] = [view.getUint32(0), view.getUint32(4)]
+  const [depth = 0, colour = 0, compression, filter, interlace = 0] = body.subarray(8)
+  const sample = colourTypes.get(colour)
+  if (!sample?.depths.includes(depth) || compression !== 0 || filter !== 0 || interlace > 1) return undefined
+  if (width === 0 || height === 0) return undefined
+  return { width, height, bitsPerPixel: sample.count * depth, interlaced: interlace === 1 }
+}
+
+/** First column and row of each pass of an interlaced picture, and how far apart its pixels are. */
+const interlacePasses = [
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
+] as const
+
+/** Each row has a byte before it that says how it is filtered. */
+function pixelDataSize({ width, height, bitsPerPixel, interlaced }: PngHeader): number {
+  const rows = (columns: number, lines: number) => (columns === 0 ? 0 : lines * (1 + Math.ceil((columns * bitsPerPixel) / 8)))
+  if (!interlaced) return rows(width, height)
+  return interlacePasses.reduce(
+    (sum, [x, y, across, down]) => sum + rows(Math.max(0, Math.ceil((width - x) / across)), Math.max(0, Math.ceil((height - y) / down))),
+    0,
+  )
+}
+
+async function inflatesTo(packed: readonly Uint8Array[], size: number): Promise<boolean> {
+  const unpacked = await measureInflated(createInflate(), packed, size)
+  return unpacked.ok && unpacked.size === size
+}
+
+const damagedJpeg = damagedImage('JPEG')
+
+const startOfScan = 0xda
+const endOfImage = 0xd9
+
+/** Segment after segment to the end of the image. What cameras put behind it is not looked at here. */
+export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
+  const view = viewOf(bytes)
+  let size: ImageSize | undefined
+  let scanned = false
+  for (let at = 2; ; ) {
+    if (at + 2 > bytes.length) return truncatedImage
+    if (bytes[at] !== 0xff) return damagedJpeg
+    const marker = bytes[at + 1] ?? 0
+    if (marker === 0xff) {
+      at += 1 // filled up
+      continue
+    }
+    if (marker === endOfImage) return size && scanned ? size : damagedJpeg
+    if (at + 4 > bytes.length) return truncatedImage
+    const length = view.getUint16(at + 2)
+    if (length < 2 || marker === 0 || marker === 0xd8) return damagedJpeg
+    if (at + 2 + length > bytes.length) return truncatedImage
+    if (isStartOfFrame(marker)) {
+      if (size !== undefined || length < 8) return damagedJpeg
+      size = { height: view.getUint16(at + 5), width: view.getUint16(at + 7) }
+      if (size.width === 0 || size.height === 0) return damagedJpeg
+      if (size.width * size.height > limits.pixels) return tooManyPixels(size)
+    }
+    at += 2 + length
+    if (marker !== startOfScan) continue
+    if (size === undefined) return damagedJpeg
+    scanned = true
+    at = endOfScan(bytes, at)
+  }
+}
+
+/** Start of frame: how large the picture is, and how it is coded. */
+const isStartOfFrame = (marker: number): boolean =>
+  marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
+
+/** In coded data 0xFF is followed by 0, or by the number of a restart. */
+function endOfScan(bytes: Uint8Array, start: number): number {
+  for (let at = bytes.indexOf(0xff, start); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
+    const next = bytes[at + 1]
+    if (next !== undefined && next !== 0 && next !== 0xff && (next < 0xd0 || next > 0xd7)) return at
+  }
+  return bytes.length
+}
+
+const damagedGif = damagedImage('GIF')
+
+const [extension, image, trailer] = [0x21, 0x2c, 0x3b]
+
+/** Block after block to the trailer, which ends the file. */
+export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
+  if (bytes.length < 13) return truncatedImage
+  const view = viewOf(bytes)
+  const size: ImageSize = { width: view.getUint16(6, true), height: view.getUint16(8, true) }
+  if (size.width === 0 || size.height === 0) return damagedGif
+  if (size.width * size.height > limits.pixels) return tooManyPixels(size)
+  let frames = 0
+  for (let at = 13 + colourTableSize(bytes[10] ?? 0); ; ) {
+    const kind = bytes[at]
+    if (kind === undefined) return truncatedImage
+    if (kind === trailer) {
+      if (at + 1 !== bytes.length) return trailingData
+      return frames > 0 ? size : damagedGif
+    }
+    if (kind === extension) at += 2
+    else if (kind === image) {
+      frames += 1
+      if (frames > limits.frames) return tooManyFrames(limits.frames)
+      if (at + 11 > bytes.length) return truncatedImage
+      const codeSize = bytes[at + 10 + colourTableSize(bytes[at + 9] ?? 0)] ?? 0
+      if (codeSize < 2 || codeSize > 8) return damagedGif
+      at += 11 + colourTableSize(bytes[at + 9] ?? 0)
+    } else return damagedGif
+    for (;;) {
+      const length = bytes[at]
+      if (length === undefined) return truncatedImage
+      at += 1 + length
+      if (length === 0) break
+    }
+  }
+}
+
+/** Bytes of the colour table that these flags announce. */
+const colourTableSize = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1))
+
+const damagedWebp = damagedImage('WebP')
+
+/** Chunk after chunk; together they are as long as the file says it is, and the file is no longer. */
+export function checkWebp(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
+  if (bytes.length < 20) return truncatedImage
+  const view = viewOf(bytes)
+  const length = 8 + view.getUint32(4, true)
+  if (length > bytes.length) return truncatedImage
+  if (length < bytes.length) return trailingData
+  let canvas: ImageSize | undefined
+  let picture: ImageSize | undefined
+  let frames = 0
+  for (let at = 12; at < length; ) {
+    if (at + 8 > length) return damagedWebp
+    const end = at + 8 + view.getUint32(at + 4, true)
+    if (end > length) return truncatedImage
+    const body = bytes.subarray(at + 8, end)
+    if (hasBytesAt(bytes, at, 'VP8X')) canvas = canvasSize(body)
+    else if (hasBytesAt(bytes, at, 'VP8 ')) picture ??= lossySize(body)
+    else if (hasBytesAt(bytes, at, 'VP8L')) picture ??= losslessSize(body)
+    else if (hasBytesAt(bytes, at, 'ANMF')) frames += 1
+    at = end + (end % 2)
+  }
+  const size = canvas ?? picture
+  if (!size || (!picture && frames === 0)) return damagedWebp
+  if (picture && (picture.width > size.width || picture.height > size.height)) return damagedWebp
+  if (frames > limits.frames) return tooManyFrames(limits.frames)
+  return size.width * size.height > limits.pixels ? tooManyPixels(size) : size
+}
+
+function canvasSize(body: Uint8Array): ImageSize | undefined {
+  if (body.length < 10) return undefined
+  const view = viewOf(body)
+  return { width: (view.getUint32(3, true) >>> 8) + 1, height: (view.getUint32(6, true) >>> 8) + 1 }
+}
+
+function lossySize(body: Uint8Array): ImageSize | undefined {
+  if (body.length < 10 || body[3] !== 0x9d || body[4] !== 0x01 || body[5] !== 0x2a) return undefined
+  const view = viewOf(body)
+  const size = { width: view.getUint16(6, true) & 0x3fff, height: view.getUint16(8, true) & 0x3fff }
+  return size.width > 0 && size.height > 0 ? size : undefined
+}
+
+function losslessSize(body: Uint8Array): ImageSize | undefined {
+  if (body.length < 5 || body[0] !== 0x2f) return undefined
+  const bits = viewOf(body).getUint32(1, true)
+  return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
+}

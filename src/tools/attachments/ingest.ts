@@ -4,10 +4,18 @@ import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import { type FileFacts, inspect } from './inspect.ts'
-import { isMisleading, safeName } from './name.ts'
-import { type ReportProblem, type Scanner, scanFile } from './policy.ts'
-import { type Summariser, summariseFile } from './summarise.ts'
-import { type AttachmentLimits, defaultAttachmentLimits, isRefusal, type Refusal, type Rejection, refusal, type Upload } from './upload.ts'
+import { type ReportProblem, type Scanner, type Summariser, scanFile, summariseFile } from './policy.ts'
+import {
+  type AttachmentLimits,
+  defaultAttachmentLimits,
+  isMisleading,
+  isRefusal,
+  type Refusal,
+  type Rejection,
+  refusal,
+  safeName,
+  type Upload,
+} from './upload.ts'
 
 /** How whoever runs the agent wants uploads to be treated. */
 export interface AttachmentPolicy {

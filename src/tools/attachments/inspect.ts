@@ -1,16 +1,20 @@
 import type { DocumentReader } from '../../ports/documents.ts'
-import { detectSignature, type FileSignature, unknownTypeRefusal } from './file-type.ts'
-import { polyglotType } from './foreign.ts'
-import { checkGif } from './gif.ts'
+import {
+  claimedKinds,
+  detectSignature,
+  type FileKind,
+  type FileSignature,
+  kindNames,
+  polyglotType,
+  textCharset,
+  textMime,
+  unknownTypeRefusal,
+} from './file-type.ts'
 import type { ImageSize } from './images.ts'
-import { checkJpeg } from './jpeg.ts'
+import { checkGif, checkJpeg, checkPng, checkWebp } from './images.ts'
 import { checkOffice, officeMimes } from './office.ts'
 import { checkPages, checkPdf } from './pdf.ts'
-import { checkPng } from './png.ts'
-import { claimedKinds, type FileKind, kindNames } from './promise.ts'
-import { textCharset, textMime } from './text.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
-import { checkWebp } from './webp.ts'
 
 /** What a file is, by its bytes. */
 export interface FileFacts extends Partial<ImageSize> {

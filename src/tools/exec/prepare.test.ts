@@ -8,8 +8,7 @@ import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 import { defineTool } from '../define.ts'
 import { failed, type Returned, succeeded } from '../outcome.ts'
-import { mentionedPaths } from './mentions.ts'
-import { withContract } from './prepare.ts'
+import { mentionedPaths, withContract } from './prepare.ts'
 
 const file = (filename: string) => ({ filename, description: 'rows' })
 

@@ -1,15 +1,13 @@
 import type { Notice } from '../../core/block/index.ts'
 import type { ContractedFile } from '../../core/contract/contract.ts'
 import { type PathRewrite, resolveContract } from '../../core/contract/contract-paths.ts'
-import { normalizeTarget, type TargetScope } from '../../core/path/target.ts'
+import { normalizeTarget, type TargetScope } from '../../core/path/physical.ts'
+import { unsafeReason } from '../../core/path/safety.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
-import { messageForModel } from '../invoke.ts'
+import { isThenable, messageForModel } from '../invoke.ts'
 import { failed } from '../outcome.ts'
-import { isThenable } from '../thenable.ts'
 import type { Call, Outcome, Tool } from '../tool.ts'
-import { mentionedPaths } from './mentions.ts'
 import { contractMovedNotice, contractRefusal, programNameNotice, programPathsNotice } from './notices.ts'
-import { programProblem } from './program.ts'
 
 type Params = Parameters<Tool['run']>[0]
 
@@ -69,4 +67,43 @@ function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonl
   return mentionedPaths(code)
     .map((original) => ({ original, normalized: `${turnId}/${original}` }))
     .filter(({ normalized }) => !isDeclared(normalized))
+}
+
+/** Tags of the protocol, and how a block of code begins in markdown: none of it belongs to a program. */
+const protocolMarkup = /<\/?(?:channel:|thinking>)|^\s*`/i
+
+/** What keeps an exec tool from running: it runs the program in the code channel, all of it and nothing else. */
+export function programProblem(code: string | undefined): Outcome | undefined {
+  if (code === undefined || code.trim() === '')
+    return programRefusal(
+      'exec_missing_code',
+      'There is no program: nothing ran. Send the call again, and the whole program after it, as plain text in <channel:code>…</channel:code>.',
+    )
+  if (!protocolMarkup.test(code)) return undefined
+  return programRefusal(
+    'exec_code_contaminated',
+    'The code channel holds something that is no program, a tag of the protocol or a backtick at its beginning: nothing ran. Send the call again with the program alone in <channel:code>, without tags and without a fence.',
+  )
+}
+
+const programRefusal = (code: string, message: string): Outcome =>
+  failed(code, message, { notices: [{ code: `protocol_violation.${code}`, message }] })
+
+/** A path below the turn's folder. Not the rest of a longer one (`turn_1/files/a`), nor what is joined onto one (`root / "files/a"`). */
+const relativePath = /(?<![\w./\\~-])(?<!\/\s{0,8}["'`])(?:files|outputs|attachments)\/[^\s"'`\\<>|*?,;:()[\]{}$]*/g
+
+const maxPathLength = 255
+
+/** A program that lists more is a table of files: the first are enough to be told of. */
+const maxPaths = 1_000
+
+/** The files and folders of its turn that a program speaks of, each once and in order, as it would read them in the turn's folder. */
+export function mentionedPaths(program: string): readonly string[] {
+  const found = new Set<string>()
+  for (const [token] of program.matchAll(relativePath)) {
+    const path = token.replace(/\/$/, '')
+    if (!found.has(path) && path.length <= maxPathLength && unsafeReason(path) === undefined) found.add(path)
+    if (found.size === maxPaths) break
+  }
+  return [...found]
 }

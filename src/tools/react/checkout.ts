@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { type Notice, workspaceCheckout } from '../../core/block/index.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { isId } from '../../core/path/id.ts'
 import { formatPath, parsePath } from '../../core/path/logical.ts'
+import { isId } from '../../core/path/safety.ts'
 import type { CheckoutOutcome, CheckoutSource } from '../../ports/workspace.ts'
 import { historyOf } from '../artifacts/history.ts'
 import { defineTool } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Outcome } from '../tool.ts'
-import { fileTree } from './file-tree.ts'
+import { fileTree } from './pull.ts'
 
 const MAX_PATHS = 50
 

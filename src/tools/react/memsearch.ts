@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
 import { truncateText } from '../artifacts/payload.ts'
-import { defineTool } from '../define.ts'
+import { defineTool, parametersOf } from '../define.ts'
 import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
-import { parametersOf } from '../parameters.ts'
 import type { Call, Tool } from '../tool.ts'
 
 export const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { codesOf } from '../../../test/support/told.ts'
+import { codesOf } from '../../../test/support/watch-turn.ts'
 import { readPlan } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'

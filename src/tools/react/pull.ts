@@ -7,7 +7,6 @@ import { historyOf } from '../artifacts/history.ts'
 import { defineTool } from '../define.ts'
 import { mimeOf } from '../mime.ts'
 import { failed, succeeded } from '../outcome.ts'
-import { fileTree } from './file-tree.ts'
 
 const MAX_PATHS = 50
 const MAX_REPORTED = 50
@@ -125,3 +124,11 @@ function pulledRow(turnId: string, { ref, files }: Hydration['present'][number])
     path_rule: { logical: `${logical}<path>`, physical: `${root}/<path>` },
   }
 }
+
+/** Files of a folder as a result shows them: so many, and how many more. */
+export function fileTree(rels: readonly string[]) {
+  const shown = rels.slice(0, MAX_TREE_FILES)
+  return { tree: [...shown], tree_truncated: rels.length > MAX_TREE_FILES, omitted_files: rels.length - shown.length }
+}
+
+const MAX_TREE_FILES = 80

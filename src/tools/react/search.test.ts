@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { codesOf } from '../../../test/support/told.ts'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
+import { codesOf } from '../../../test/support/watch-turn.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 import { createMemsearchTool, type MemoryHit, type MemoryQuery } from './memsearch.ts'

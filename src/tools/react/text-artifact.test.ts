@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { citedSids } from '../artifacts/cited.ts'
+import { citedSids } from './text-artifact.ts'
 
 describe('the sources that data cites', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { codesOf, noticesOf } from '../../../test/support/told.ts'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
+import { codesOf, noticesOf } from '../../../test/support/watch-turn.ts'
 import type { Block } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { localScope } from '../../core/scope.ts'

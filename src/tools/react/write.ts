@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { Failure } from '../../core/failure.ts'
-import { normalizeTarget, type Target } from '../../core/path/target.ts'
+import { normalizeTarget, type Target } from '../../core/path/physical.ts'
 import { wasMadeByAnotherCall } from '../../core/timeline/artifacts.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
-import { defineTool } from '../define.ts'
+import { defineTool, parametersOf } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
-import { parametersOf } from '../parameters.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 import { channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
 

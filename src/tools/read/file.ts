@@ -5,13 +5,10 @@ import { type FilePath, formatPath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { blocksAtPath, digestBlocksOf } from '../../core/timeline/timeline.ts'
 import type { Workspace } from '../../ports/workspace.ts'
-import { fetchBlob, historyOf } from '../artifacts/history.ts'
-import { type RecordedContent, recordedContents } from '../artifacts/recorded.ts'
-import { decodeText } from '../decode.ts'
-import { isTextMime, mimeOf } from '../mime.ts'
+import { fetchBlob, historyOf, type RecordedContent, recordedContents } from '../artifacts/history.ts'
+import { decodeText, isTextMime, mimeOf } from '../mime.ts'
 import type { Call } from '../tool.ts'
-import { missingContent, type PathContent } from './find.ts'
-import { resolveInHistory } from './lookup.ts'
+import { missingContent, type PathContent, resolveInHistory } from './find.ts'
 
 const maxFileBytes = 100 * 1024 * 1024
 

@@ -1,10 +1,22 @@
-import { type BlobRef, type Draft, type Meta, type Place, toolResult } from '../../core/block/index.ts'
+import {
+  type BlobRef,
+  type Block,
+  callOf,
+  type Draft,
+  isHidden,
+  type Meta,
+  type Notice,
+  type Place,
+  readToolCall,
+  toolResult,
+} from '../../core/block/index.ts'
+import type { Json } from '../../core/json.ts'
 import { toPhysical } from '../../core/path/physical.ts'
 import { caps } from '../../core/render/caps.ts'
+import { blocksAtPath, blocksOfCall, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Call } from '../tool.ts'
-import type { PathContent } from './find.ts'
+import type { MissingStatus, PathContent } from './find.ts'
 import type { ReadRequest } from './request.ts'
-import type { StatusRow } from './status.ts'
 import { type ReadLimits, showText } from './window.ts'
 
 /** What comes into view of one path, and what the status says of it. */
@@ -89,4 +101,99 @@ function contentDraft(
 function physicalPathMeta(path: string): Meta {
   const physical = toPhysical(path)
   return physical === undefined ? {} : { physical_path: physical }
+}
+
+/** The block that already shows all of this to the model, if one does. Skills are known by their path alone. */
+export function findVisibleCopy(timeline: Timeline, found: PathContent): Block | undefined {
+  if (found.kind === 'missing') return undefined
+  return blocksAtPath(timeline, found.path).findLast(
+    (block) => !isHidden(block) && (found.kind === 'text' && found.label === 'skill' ? true : isSameContent(block, found, timeline)),
+  )
+}
+
+function isSameContent(block: Block, found: Exclude<PathContent, { kind: 'missing' }>, timeline: Timeline): boolean {
+  if (found.kind === 'text' && found.from)
+    return block.text === found.text && block.meta?.keeps?.[0]?.sha256 === found.from.sha256 && isFromRead(block, timeline)
+  if (found.kind === 'text') return block.text === found.text && block.meta?.partial !== true && isShownWhole(block, timeline)
+  if (found.kind === 'binary') return block.blob?.sha256 === found.blob.sha256 && isAttached(block, timeline)
+  return block.text === undefined && isFromRead(block, timeline)
+}
+
+/** Longer results are shown by their beginning, unless somebody asked to read them. */
+const isShownWhole = (block: Block, timeline: Timeline) =>
+  block.type !== 'react.tool.result' || (block.text?.length ?? 0) <= caps.toolResult || isFromRead(block, timeline)
+
+/** A PDF that a tool made is shown only when it is read. */
+const isAttached = (block: Block, timeline: Timeline) =>
+  block.type !== 'react.tool.result' || block.mime?.startsWith('image/') === true || isFromRead(block, timeline)
+
+function isFromRead(block: Block, timeline: Timeline): boolean {
+  const callId = callOf(block)
+  const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
+  return call !== undefined && readToolCall(call)?.tool_id === 'react.read'
+}
+
+/** What the status says of one path. No status: it follows, whole. */
+export interface StatusRow {
+  readonly path: string
+  readonly status?:
+    | Exclude<MissingStatus, 'missing'>
+    | 'exists_in_visible_context'
+    | 'revealed'
+    | 'truncated_for_visible_context'
+    | 'too_large_for_visible_context_bytes'
+    | 'stats_only'
+    | 'missing'
+  readonly missing?: true
+  readonly tokens?: number
+  readonly bytes?: number
+  readonly mime?: string
+  readonly kind?: string
+  readonly line_count?: number
+  readonly text_symbols?: number
+  readonly read_range?: { readonly [key: string]: number }
+  /** Where it can be seen already. */
+  readonly visibleAt?: string
+}
+
+/** The first block of every read. */
+export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, statsOnly: boolean): Json {
+  const paths = (status: StatusRow['status']) => rows.filter((row) => row.status === status).map(({ path }) => path)
+  const { files, skills } = missingPaths(rows)
+  const visible = rows.filter(({ status }) => status === 'exists_in_visible_context')
+  const large = paths('too_large_for_visible_context_bytes')
+  const truncated = paths('truncated_for_visible_context')
+  return {
+    paths: rows.map(({ visibleAt: _elsewhere, ...row }) => row as unknown as Json), // plain fields
+    total_tokens: rows.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
+    ...(files.length > 0 && { missing: files }),
+    ...(skills.length > 0 && { missing_skills: skills }),
+    ...(visible.length > 0 && { exists_in_visible_context: visible.map(({ path }) => path) }),
+    ...(visible.length > 0 && {
+      visible_context_refs: Object.fromEntries(visible.map(({ path, visibleAt: seenAt }) => [path, seenAt ?? path])),
+    }),
+    ...(large.length > 0 && { large_paths: large }),
+    ...(truncated.length > 0 && { truncated_paths: truncated }),
+    stats_only: statsOnly,
+    visible_read_limit_tokens: limits.tokens,
+    visible_read_limit_text_symbols: limits.symbols,
+    visible_read_limit_bytes: limits.bytes,
+  }
+}
+
+function missingPaths(rows: readonly StatusRow[]): { readonly files: readonly string[]; readonly skills: readonly string[] } {
+  const gone = rows.filter((row) => row.missing)
+  const [skills, files] = [gone.filter(({ status }) => status === 'skill_missing'), gone.filter(({ status }) => status !== 'skill_missing')]
+  return { files: files.map(({ path }) => path), skills: skills.map(({ path }) => path) }
+}
+
+export function missingNotice(rows: readonly StatusRow[]): readonly Notice[] {
+  const { files, skills } = missingPaths(rows)
+  const all = [...files, ...skills]
+  if (all.length === 0) return []
+  const folder = rows.some(({ status }) => status === 'folder')
+    ? ' A folder is not read: list it with react.search_files or bring it here with react.pull.'
+    : ''
+  const message = `Not found: ${all.join(', ')}. Give logical paths exactly as they are shown.${folder}`
+  return [{ code: 'read_paths_missing', message, missing: files, ...(skills.length > 0 && { missing_skills: skills }) }]
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { search } from '../../support/scenario-tools.ts'
-import { deltasOf, laneText } from '../../support/told.ts'
+import { deltasOf, laneText } from '../../support/watch-turn.ts'
 
 export default {
   title: 'loop 17.55: an answer that is nothing but citations of sources that do not exist is blank: it is refused, and nobody has seen it',

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
-import { laneText } from '../../support/told.ts'
+import { laneText } from '../../support/watch-turn.ts'
 
 export default {
   title: 'a last call that only cites sources that do not exist has not answered: fixed words do',

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
-import { codesOf } from '../../support/told.ts'
+import { codesOf } from '../../support/watch-turn.ts'
 
 const call = calls('weather.today', { city: 'Rome' })
 const refused = { error: { kind: 'authentication', http_status: 401, retryable: false, message: 'invalid key' } } as const

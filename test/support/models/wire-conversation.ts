@@ -3,7 +3,7 @@ import { modelFrom, type NamedModelOptions } from '../../../src/adapters/model/i
 import { createMemoryStore } from '../../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../../src/agent/agent.ts'
 import { type FakeProviderName, startFakeProvider } from '../../../src/testing/fake-providers/fake-provider.ts'
-import type { FakeRequest } from '../../../src/testing/fake-providers/reply.ts'
+import type { FakeRequest } from '../../../src/testing/fake-providers/provider-format.ts'
 import { createFixedClock } from '../../../src/testing/fixed-clock.ts'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Upload } from '../../../src/tools/attachments/upload.ts'

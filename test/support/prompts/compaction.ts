@@ -12,7 +12,7 @@ import { type CompactionResult, finishCompaction, type SummaryAnswers } from '..
 import { createEstimator } from '../../../src/core/estimate/estimate.ts'
 import { roughTokens } from '../../../src/core/estimate/tokens.ts'
 import { createRenderer } from '../../../src/core/render/render.ts'
-import type { Slice } from '../../../src/core/render/slice.ts'
+import type { Slice } from '../../../src/core/render/types.ts'
 import { applyChange } from '../../../src/core/timeline/apply.ts'
 import type { Change } from '../../../src/core/timeline/change.ts'
 import { blockAt, blocksOf, type Timeline } from '../../../src/core/timeline/timeline.ts'

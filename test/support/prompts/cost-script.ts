@@ -4,15 +4,12 @@ import { defaultTailTokens, planHide, turnHasHidden } from '../../../src/core/hi
 import { toolPath } from '../../../src/core/path/build.ts'
 import { cachePoints, defaultCachePolicy } from '../../../src/core/render/cache-points.ts'
 import { createRenderer } from '../../../src/core/render/render.ts'
-import type { Slice } from '../../../src/core/render/slice.ts'
-import type { Part } from '../../../src/core/render/types.ts'
+import type { Part, Slice } from '../../../src/core/render/types.ts'
 import { applyChange } from '../../../src/core/timeline/apply.ts'
-import { assignIds } from '../../../src/core/timeline/enter.ts'
-import { emptyTimeline } from '../../../src/core/timeline/timeline.ts'
+import { assignIds, emptyTimeline } from '../../../src/core/timeline/timeline.ts'
 import { completion, minute } from '../../../src/testing/blocks.ts'
-import { type Bill, type ModelCall, sumBills } from '../../../src/testing/cache-bills.ts'
+import { type Bill, idealBill, type LayeredCall, type ModelCall, sumBills, uncachedBill } from '../../../src/testing/cache-bills.ts'
 import { createCacheSimulator } from '../../../src/testing/cache-simulator.ts'
-import { idealBill, type LayeredCall, uncachedBill } from '../../../src/testing/cache-simulator-ideal.ts'
 import { opening } from './timelines.ts'
 
 /** A conversation in which a tool answers in every round, and something fresh is said at the end of every prompt. */

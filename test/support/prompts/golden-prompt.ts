@@ -1,6 +1,5 @@
 import { composeAnnounce } from '../../../src/core/announce/announce.ts'
-import { promptText } from '../../../src/core/render/prompt-text.ts'
-import { createRenderer } from '../../../src/core/render/render.ts'
+import { createRenderer, promptText } from '../../../src/core/render/render.ts'
 import { sourcesTail } from '../../../src/core/render/sources-tail.ts'
 import type { Situation } from '../../golden/scenes.ts'
 import { plainOptions } from './timelines.ts'

@@ -1,11 +1,10 @@
 import { type Block, type Draft, turnHeader, userPrompt } from '../../../src/core/block/index.ts'
 import { cachePoints, defaultCachePolicy } from '../../../src/core/render/cache-points.ts'
 import type { RenderOptions } from '../../../src/core/render/render.ts'
-import type { Slice } from '../../../src/core/render/slice.ts'
+import type { Slice } from '../../../src/core/render/types.ts'
 import { applyChange } from '../../../src/core/timeline/apply.ts'
 import type { Change } from '../../../src/core/timeline/change.ts'
-import { assignIds } from '../../../src/core/timeline/enter.ts'
-import { emptyTimeline, type Timeline } from '../../../src/core/timeline/timeline.ts'
+import { assignIds, emptyTimeline, type Timeline } from '../../../src/core/timeline/timeline.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
 /** The timeline after these entries, appended to what there is. */

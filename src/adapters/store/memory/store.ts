@@ -5,10 +5,19 @@ import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, ConversationInfo, ConversationStore } from '../../../ports/store.ts'
-import { isUnfinished } from '../head.ts'
-import { checkConversationName, conversationExists, conversationMissing } from '../name.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
-import { compareInListOrder, cursorOf, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-list.ts'
+import {
+  checkConversationName,
+  compareInListOrder,
+  conversationExists,
+  conversationMissing,
+  cursorOf,
+  foldTitle,
+  isUnfinished,
+  pageOf,
+  pageSize,
+  parseCursor,
+} from '../shared/conversation-list.ts'
 import { checkClaim, checkLeaseFree, isAlive, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { hasInlineBytes, involvesBlobs, referencedBlobs, type StoredChanges, storeBytes, validateChanges } from '../shared/validate.ts'

@@ -1,6 +1,6 @@
 import { Failure } from '../../../core/failure.ts'
 import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
-import { conversationMissing } from '../name.ts'
+import { conversationMissing } from './conversation-list.ts'
 
 /** Who may write. Nobody, when the owner is null. */
 export interface Lease {

@@ -5,10 +5,8 @@ import { stripHidden } from '../../../core/timeline/frame.ts'
 import { parseChange } from '../../../core/timeline/parse-change.ts'
 import { parsePayload } from '../../../core/timeline/payload.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
-import { checkTimesAndNumbers, isBlockId } from '../admissible.ts'
-import { isPlainResponse } from '../plain-response.ts'
-import { isPlainTextAppend } from './fast-validate.ts'
-import { plainJson } from './plain-json.ts'
+import { isPlainResponse, isPlainTextAppend } from './fast-validate.ts'
+import { checkTimesAndNumbers, isBlockId, plainJson } from './plain-json.ts'
 
 /** Changes as they will be logged, and the bytes that came with them, by hash. */
 export interface StoredChanges {

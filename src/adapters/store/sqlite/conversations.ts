@@ -1,7 +1,6 @@
 import type { Claim, ConversationInfo, ConversationPage, ListQuery, Owner } from '../../../ports/store.ts'
-import type { InfoFields } from '../head.ts'
-import { checkConversationName } from '../name.ts'
-import { foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-list.ts'
+import type { InfoFields } from '../shared/conversation-list.ts'
+import { checkConversationName, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-list.ts'
 import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database, Statement } from './database.ts'
 

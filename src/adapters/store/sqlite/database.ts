@@ -2,8 +2,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../../../core/failure.ts'
 import { createMutex } from '../shared/mutex.ts'
-import { isBusy, translateSqliteError } from '../sqlite-failure.ts'
-import { openConnections } from './open.ts'
+import { isBusy, openConnections, translateSqliteError } from './open.ts'
 
 export interface Database {
   /** One transaction, one at a time in this process; it may wait for promises while other processes are kept out. Durable when it resolves. */

@@ -1,9 +1,8 @@
 import { blockNumber, callOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { turnsLoggedBy } from '../shared/bundles.ts'
-import { ENTRIES_AFTER, SEQ } from '../sqlite-journal.ts'
 import type { Database } from './database.ts'
-import { parseRow, type StoredRow } from './rows.ts'
+import { ENTRIES_AFTER, parseRow, SEQ, type StoredRow } from './rows.ts'
 
 /**
  * By what entries are found. An index costs a page or two for every path and call, so it is not written with every append but for

@@ -8,7 +8,7 @@ import { minute, withIds } from '../../../testing/blocks.ts'
 import { writeConversation } from '../../../testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
-import { findUnreferenced, sweepUnreferenced } from '../sqlite-unreferenced.ts'
+import { findUnreferenced, sweepUnreferenced } from './remove.ts'
 import { createSqliteStore } from './store.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-unreferenced-'))

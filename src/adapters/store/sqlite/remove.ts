@@ -2,13 +2,13 @@ import type { BlobRef } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { RetentionPolicy, RetentionReport } from '../../../ports/store.ts'
-import { isUnfinished } from '../head.ts'
+import { isUnfinished } from '../shared/conversation-list.ts'
 import { isAlive } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
-import { ENTRIES_AFTER, ENTRY_KEY, SEQ } from '../sqlite-journal.ts'
 import { type ConversationRow, type Conversations, infoOf, leaseOf } from './conversations.ts'
-import type { Database } from './database.ts'
-import { parseRow, type StoredRow } from './rows.ts'
+import { type Database, openDatabase } from './database.ts'
+import { translateSqliteError, withReadOnly } from './open.ts'
+import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.ts'
 
 /**
  * Letting go, in two transactions. The first removes rows and writes down which blobs nobody may need any more; the second removes
@@ -114,4 +114,49 @@ function outline(change: Change): Change {
   const { type } = change
   const turnId = 'turn_id' in change ? change.turn_id : null
   return { type, turn_id: turnId, ids: 'ids' in change ? change.ids : [], blocks, timeline: { blocks } } as unknown as Change
+}
+
+/**
+ * A blob is put before the entry that refers to it, so a process that dies in between leaves one that nobody will ever ask for. Which
+ * they are only the database knows, and how old only the blob store: age is what tells them from those whose entry is still to come.
+ */
+
+const FIND_REFERENCE = 'SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1'
+
+/** Nothing is written, also not to a file of an older version. */
+export function findUnreferenced<Blob extends { readonly sha256: string }>(file: string, blobs: readonly Blob[]): readonly Blob[] {
+  try {
+    return withReadOnly(file, (database) => {
+      const referred = database.prepare(FIND_REFERENCE)
+      return blobs.filter(({ sha256 }) => referred.get(sha256) === undefined)
+    })
+  } catch (error) {
+    throw translateSqliteError(error, file)
+  }
+}
+
+/** So many at a time: whoever wants to append waits while they go. */
+const SWEEP_BATCH = 64
+
+/** Under the lock of appends, which look for their blobs under it too: what is referred to stays, whoever wrote it and when. */
+export async function sweepUnreferenced<Blob extends { readonly sha256: string }>(
+  file: string,
+  suspects: readonly Blob[],
+  remove: (sha256: string) => Promise<boolean>,
+): Promise<readonly Blob[]> {
+  const database = await openDatabase(file)
+  try {
+    const referred = database.writing(FIND_REFERENCE)
+    const removed: Blob[] = []
+    for (let from = 0; from < suspects.length; from += SWEEP_BATCH) {
+      await database.write(async () => {
+        for (const blob of suspects.slice(from, from + SWEEP_BATCH)) {
+          if (referred.get(blob.sha256) === undefined && (await remove(blob.sha256))) removed.push(blob)
+        }
+      })
+    }
+    return removed
+  } finally {
+    await database.close()
+  }
 }

@@ -1,17 +1,15 @@
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { ConversationStore } from '../../../ports/store.ts'
-import { conversationMissing } from '../name.ts'
 import { exportBundle } from '../shared/bundles.ts'
-import { createFinder } from '../sqlite-find.ts'
-import { createJournalWriter } from '../sqlite-journal.ts'
+import { conversationMissing } from '../shared/conversation-list.ts'
 import { createAppender } from './append.ts'
 import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
 import { createIndexer } from './index-entries.ts'
-import { createLoader } from './read.ts'
+import { createFinder, createLoader } from './read.ts'
 import { createRemover } from './remove.ts'
-import { createRowReader, isMissingBlob } from './rows.ts'
+import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
 
 export interface SqliteSettings {
   /** Made, with its folder, when it is not there. */

@@ -6,9 +6,8 @@ import type { RecordedFiles } from '../../../ports/workspace.ts'
 import { beginTurn, contentsBelow, createTestJournal, publishTurn, relsOf } from '../../../testing/conformance/workspace-fixture.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createMemoryFiles } from '../../files/memory.ts'
-import { createMemoryWorkspaces } from '../memory.ts'
 import { conversationFolder, decodeName, encodeName } from '../names.ts'
-import { createCustomWorkspaces } from './custom.ts'
+import { createCustomWorkspaces, createMemoryWorkspaces } from './custom.ts'
 
 function scene() {
   const blobs = createMemoryBlobs()

@@ -41,3 +41,19 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
     remove: (owner, conversation) => options.removeFiles(conversationFolder(owner, conversation)),
   }
 }
+
+/** For tests, and for agents that need no tomorrow: the same workspaces, their folders in memory. */
+export function createMemoryWorkspaces({ blobs, createFiles }: { readonly blobs: BlobStore; createFiles(): Files }): Workspaces {
+  const folders = new Map<string, Files>()
+  return createCustomWorkspaces({
+    blobs,
+    openFiles(folder) {
+      const files = folders.get(folder) ?? createFiles()
+      folders.set(folder, files)
+      return files
+    },
+    async removeFiles(folder) {
+      for (const name of folders.keys()) if (name === folder || name.startsWith(`${folder}/`)) folders.delete(name)
+    },
+  })
+}

@@ -3,13 +3,12 @@ import { filePath } from '../../../core/path/build.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles } from '../../../ports/workspace.ts'
-import { readCheckoutRecord, sha256Of } from '../checkout-record.ts'
-import { nextLineage } from '../lineage.ts'
-import { changesBetween, nextManifest, storeManifest } from '../manifest.ts'
-import { publishOutcomes } from '../publish-record.ts'
-import { filesFolder, isEmpty, readPublishable } from '../turn-files.ts'
-import type { StoredFile, Version } from '../versions.ts'
+import { readCheckoutRecord, sha256Of } from '../checkout.ts'
+import type { StoredFile, Version } from '../files.ts'
+import { filesFolder, isEmpty, readPublishable } from '../files.ts'
+import { nextLineage, publishOutcomes } from '../publish-record.ts'
 import type { CustomVersions } from './versions.ts'
+import { changesBetween, nextManifest, storeManifest } from './versions.ts'
 
 export interface CustomPublishContext {
   readonly versions: CustomVersions

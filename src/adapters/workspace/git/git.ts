@@ -1,16 +1,18 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AnnouncedWorkspace as WorkspaceFacts } from '../../../core/announce/sections.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Scope } from '../../../core/scope.ts'
-import type { Workspaces } from '../../../ports/workspace.ts'
+import type { PublishOutcome, Workspaces } from '../../../ports/workspace.ts'
 import { type FolderProvider, openFolders } from '../custom/custom.ts'
-import { describeGit } from '../git-describe.ts'
-import { createOrigin, type Origin } from '../git-origin.ts'
-import { conversationFolder, encodeName } from '../names.ts'
-import type { VersionStore } from '../versions.ts'
+import { countScopes } from '../describe.ts'
+import type { VersionStore } from '../files.ts'
+import { conversationFolder, encodeName, isExcluded } from '../names.ts'
 import { createWorkspace } from '../workspace.ts'
-import { gitBlobHash, type Lineage, lineageRefs, openLineage } from './lineage.ts'
+import { createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
 import { publishGit } from './publish.ts'
-import { fillIndex } from './turn-index.ts'
+import { outputText } from './run.ts'
+import { fillIndex, readTurnChanges, type TurnIndex } from './turn-index.ts'
 import { makeTurnRepository } from './turn-repository.ts'
 
 export interface GitWorkspacesOptions extends FolderProvider {
@@ -93,4 +95,38 @@ async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string)
     if (error instanceof Failure) return false
     throw error
   }
+}
+
+/** What an announcement says of the repository: no hashes, no refs. */
+export async function describeGit(
+  lineage: Lineage,
+  index: TurnIndex,
+  turnId: string,
+  last: PublishOutcome | undefined,
+): Promise<Pick<WorkspaceFacts, 'git'>> {
+  try {
+    const head = await lineage.commitOf(lineage.refs.branch)
+    const [files, subject] = head === undefined ? [] : await Promise.all([lineage.filesOf(head), commitSubject(lineage, head)])
+    const own = last?.record.turn_id === turnId ? last : undefined
+    return {
+      git: {
+        status: await repositoryStatus(lineage, index),
+        lineage: countScopes([...(files?.keys() ?? [])]),
+        ...(own && { currentTurnPublish: own.record.reason ?? own.status }),
+        ...(subject !== undefined && { lastPublishedTurn: subject.slice(subject.lastIndexOf(' ') + 1) }),
+        ...(last?.status === 'failed' && { publishError: last.record.message ?? 'the last publish failed' }),
+      },
+    }
+  } catch (error) {
+    if (error instanceof Failure) return { git: { status: 'unavailable' } }
+    throw error
+  }
+}
+
+const commitSubject = async (lineage: Lineage, commit: string) => outputText(await lineage.git(['log', '-1', '--format=%s', commit]))
+
+async function repositoryStatus(lineage: Lineage, index: TurnIndex): Promise<'clean' | 'dirty' | 'uninitialized'> {
+  if (!existsSync(join(index.turnRoot, '.git'))) return 'uninitialized'
+  const { changed } = await readTurnChanges(lineage, index)
+  return [...changed].some((rel) => !isExcluded(rel)) ? 'dirty' : 'clean'
 }

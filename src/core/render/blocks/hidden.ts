@@ -5,9 +5,9 @@ import { readToolCall } from '../../block/tool.ts'
 import { isObject, parseJson } from '../../json.ts'
 import { blocksAtPath, type Timeline } from '../../timeline/timeline.ts'
 import { type Caps, fragments } from '../caps.ts'
-import type { RenderContext } from '../context.ts'
 import { scrubBase64 } from '../redact.ts'
 import { clip, joinLines, oneLine } from '../text.ts'
+import type { RenderContext } from '../types.ts'
 import { mimeOf } from './attachment.ts'
 
 export interface Replacement {

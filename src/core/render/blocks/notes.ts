@@ -1,10 +1,10 @@
 import type { Block } from '../../block/block.ts'
-import { readNotice } from '../../block/notice.ts'
-import type { RenderContext } from '../context.ts'
-import { scrubBase64 } from '../redact.ts'
-import { omitHostingFields } from '../secrets.ts'
+import { readNotice } from '../../block/tool.ts'
+import { isObject } from '../../json.ts'
+import type { Caps } from '../caps.ts'
+import { omitHostingFields, scrubBase64 } from '../redact.ts'
 import { clip, joinLines, oneLine, textPart } from '../text.ts'
-import type { Part } from '../types.ts'
+import type { Part, RenderContext } from '../types.ts'
 
 export function renderNotice(block: Block, { caps }: RenderContext): readonly Part[] {
   const notice = readNotice(block)
@@ -22,4 +22,51 @@ export function renderNotice(block: Block, { caps }: RenderContext): readonly Pa
       ),
     ),
   ]
+}
+
+/** What stands for everything before it: what it covers, what it says, and every artifact that can still be read. */
+export function renderSummary(block: Block, { caps }: RenderContext): readonly Part[] {
+  const { covered_turn_ids: covered, compacted_range_start_ts: start, compacted_range_end_ts: end } = block.meta ?? {}
+  const first = block.meta?.conversation_first_message_ts
+  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
+  return [
+    textPart(
+      joinLines(
+        '[COMPACTED PRIOR CONVERSATION MEMORY]',
+        path === undefined ? undefined : `[path: ${path}]`,
+        Array.isArray(covered) && covered.length > 0 ? `covered_turns: ${coveredTurns(covered.filter(isText))}` : undefined,
+        isText(start) && isText(end) ? `compacted_time_range: ${oneLine(start, 40)} -> ${oneLine(end, 40)}` : undefined,
+        isText(first) ? `conversation_first_message_ts: ${oneLine(first, 40)}` : undefined,
+        'origin: the runtime folded earlier turns into this summary; nobody said it',
+        'use: as memory of what was asked, done and decided; the turns below are newer',
+        'recovery: react.read the paths named here, or react.memsearch, for exact content',
+        clip(scrubBase64(block.text ?? ''), caps.summary, path),
+        ...artifactLines(block.meta?.compaction_digest, caps),
+        '[END COMPACTED PRIOR CONVERSATION MEMORY]',
+      ),
+    ),
+  ]
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function coveredTurns(ids: readonly string[]): string {
+  const short = ids.map((id) => oneLine(id, 100))
+  if (ids.length <= 8) return short.join(', ')
+  return `${short.slice(0, 2).join(', ')}, ..., ${short.slice(-2).join(', ')} (count=${ids.length})`
+}
+
+/** Newest first: the digest is oldest first. */
+function artifactLines(digest: unknown, limits: Caps): readonly string[] {
+  const entries = isObject(digest) && Array.isArray(digest.artifacts) ? digest.artifacts.filter(isObject) : []
+  if (entries.length === 0) return []
+  const shown = entries
+    .toReversed()
+    .slice(0, limits.summaryArtifacts)
+    .map(({ artifact_path, mime, kind, tool_id }) => {
+      const said = [artifact_path, mime, kind, tool_id].filter((field) => isText(field) && field !== '')
+      return oneLine(`- ${said.join(' | ')}`, limits.path)
+    })
+  const more = entries.length - shown.length
+  return ['artifacts:', ...shown, ...(more > 0 ? [`... ${more} more; this summary's path lists them`] : [])]
 }

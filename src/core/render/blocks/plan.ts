@@ -1,8 +1,7 @@
 import type { Block } from '../../block/block.ts'
 import { type Plan, readPlan, type StepStatus } from '../../block/plan.ts'
-import type { RenderContext } from '../context.ts'
 import { joinLines, oneLine, textPart } from '../text.ts'
-import type { Part } from '../types.ts'
+import type { Part, RenderContext } from '../types.ts'
 
 export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
 

@@ -1,13 +1,12 @@
 import type { Block } from '../../block/block.ts'
 import { readToolCall, type ToolCall } from '../../block/tool.ts'
 import { isObject } from '../../json.ts'
-import { normalizeTarget } from '../../path/target.ts'
+import { normalizeTarget } from '../../path/physical.ts'
 import type { Caps } from '../caps.ts'
-import type { RenderContext } from '../context.ts'
 import { scrubBase64 } from '../redact.ts'
 import { preview } from '../shorten.ts'
 import { cutAt, oneLine, textPart } from '../text.ts'
-import type { Part } from '../types.ts'
+import type { Part, RenderContext } from '../types.ts'
 import { type PlainCall, readPlainCall } from './fast-tool-call.ts'
 
 export function renderToolCode(block: Block, { caps }: RenderContext): readonly Part[] {

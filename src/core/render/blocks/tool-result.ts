@@ -3,15 +3,12 @@ import { type Digest, readDigest } from '../../block/digest.ts'
 import { isObject, type Json, parseJson } from '../../json.ts'
 import { unsafeReason } from '../../path/safety.ts'
 import type { Caps } from '../caps.ts'
-import type { RenderContext } from '../context.ts'
-import { scrubBase64 } from '../redact.ts'
-import { stripHostingHandles } from '../secrets.ts'
+import { scrubBase64, stripHostingHandles } from '../redact.ts'
 import { preview } from '../shorten.ts'
-import { renderSourceRows, rowSids } from '../source-rows.ts'
 import { clip, joinLines, oneLine, textPart } from '../text.ts'
-import type { Part } from '../types.ts'
+import type { Part, RenderContext } from '../types.ts'
 import { binaryParts, blobOf, mimeOf } from './attachment.ts'
-import { isReadStatus, renderReadStatus } from './payloads.ts'
+import { isReadStatus, renderReadStatus, renderSourceRows, rowSids } from './payloads.ts'
 
 /**
  * Three forms of what a tool gave back:
