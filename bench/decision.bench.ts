@@ -1,4 +1,4 @@
-import { planSnapshot } from '../src/core/block/index.ts'
+import { planBlock } from '../src/core/block/index.ts'
 import { readActionKeys, scanActionKeys } from '../src/core/decision/action-keys.ts'
 import { checkCall } from '../src/core/decision/check-call.ts'
 import { readDecision } from '../src/core/decision/read.ts'
@@ -40,7 +40,7 @@ export async function bench(): Promise<void> {
 
 function planned(blocks: number): Timeline {
   const plan = { plan_id: 'p', steps: ['a', 'b'], status: {}, current: true, last_ts: minute(1) }
-  const drafts = [...rounds(blocks / 2), planSnapshot('t1', minute(1), plan)]
+  const drafts = [...rounds(blocks / 2), planBlock('t1', minute(1), plan)]
   return applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 }
 

@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks'
 import { composeAnnounce } from '../src/core/announce/announce.ts'
 import {
-  assistantCompletion,
+  type BlockOrigin,
+  completionBlock,
   type Draft,
-  decisionNotes,
-  type Place,
-  toolCall,
-  toolResult,
-  turnHeader,
-  userPrompt,
+  decisionNotesBlock,
+  toolCallBlock,
+  toolResultBlock,
+  turnHeaderBlock,
+  userPromptBlock,
 } from '../src/core/block/index.ts'
 import { createRenderer, type RenderOptions } from '../src/core/render/render.ts'
 import { sourcesTail } from '../src/core/render/sources-tail.ts'
@@ -22,11 +22,11 @@ const ts = '2026-01-01T00:00:00.000Z'
 const body = 'A result of ordinary length, in ordinary words, as tools give them. '.repeat(30)
 
 function round(turnId: string, iteration: number): readonly Draft[] {
-  const place: Place = { turnId, iteration, callId: `${turnId}c${iteration}`, ts }
+  const place: BlockOrigin = { turnId, iteration, callId: `${turnId}c${iteration}`, ts }
   return [
-    decisionNotes(place, 'I look for more.'),
-    toolCall(place, { toolId: 'web_tools.web_search', params: { query: `question ${iteration}`, n: 5 } }),
-    toolResult(place, { mime: 'text/markdown', text: `${iteration}: ${body}` }),
+    decisionNotesBlock(place, 'I look for more.'),
+    toolCallBlock(place, { toolId: 'web_tools.web_search', params: { query: `question ${iteration}`, n: 5 } }),
+    toolResultBlock(place, { mime: 'text/markdown', text: `${iteration}: ${body}` }),
   ]
 }
 
@@ -40,13 +40,13 @@ function conversation(blocks: number): Timeline {
     const id = `t${turn}`
     const rounds = Array.from({ length: 6 }, (_, iteration) => round(id, iteration)).flat()
     timeline = grown(timeline, [
-      turnHeader(id, ts),
-      userPrompt(id, ts, 'and then?'),
+      turnHeaderBlock(id, ts),
+      userPromptBlock(id, ts, 'and then?'),
       ...rounds,
-      assistantCompletion(id, ts, { text: 'So.', iteration: 6 }),
+      completionBlock(id, ts, { text: 'So.', iteration: 6 }),
     ])
   }
-  return grown(timeline, [turnHeader('now', ts), userPrompt('now', ts, 'and now?')])
+  return grown(timeline, [turnHeaderBlock('now', ts), userPromptBlock('now', ts, 'and now?')])
 }
 
 const points = ({ shown, turnStart, roundEnds }: Slice) => [

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { createFileBlobs } from '../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../src/adapters/clock/system.ts'
 import { createSqliteStore } from '../src/adapters/store/sqlite/store.ts'
-import { type Block, blockId, rangeSummary, toolCall, toolResult } from '../src/core/block/index.ts'
+import { type Block, blockId, rangeSummaryBlock, toolCallBlock, toolResultBlock } from '../src/core/block/index.ts'
 import type { Change } from '../src/core/timeline/change.ts'
 import type { Claim, ConversationStore } from '../src/ports/store.ts'
 import { median, report, timed } from './measure.ts'
@@ -47,9 +47,9 @@ function round(n: number): readonly Change[] {
     },
     {
       type: 'blocks.appended',
-      blocks: [entered(toolCall(place, { toolId: 'web_tools.web_search', params: { query: prose(60, n) } }), 2 * n + 1)],
+      blocks: [entered(toolCallBlock(place, { toolId: 'web_tools.web_search', params: { query: prose(60, n) } }), 2 * n + 1)],
     },
-    { type: 'blocks.appended', blocks: [entered(toolResult(place, { mime: 'text/markdown', text: prose(RESULT, n) }), 2 * n + 2)] },
+    { type: 'blocks.appended', blocks: [entered(toolResultBlock(place, { mime: 'text/markdown', text: prose(RESULT, n) }), 2 * n + 2)] },
   ]
 }
 
@@ -114,7 +114,7 @@ async function withHistory(name: string, blocks: number): Promise<ConversationSt
   const ts = new Date(1.8e12).toISOString()
   const summary = {
     id: blockId(blocks + 1),
-    ...rangeSummary('turn_20260101120000_000000', ts, { text: prose(2_000, 0), coveredTurnIds: [] }),
+    ...rangeSummaryBlock('turn_20260101120000_000000', ts, { text: prose(2_000, 0), coveredTurnIds: [] }),
   }
   await store.append(claim, [{ type: 'range.compacted', after_id: blockId(blocks - 499), blocks: [summary], covered: [] }])
   return store

@@ -1,4 +1,4 @@
-import { artifactContent, artifactDigest, type Draft } from '../src/core/block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, type Draft } from '../src/core/block/index.ts'
 import { blockOrigin, call, header, prompt, result } from '../src/testing/blocks.ts'
 import { createReadTool } from '../src/tools/react/read.ts'
 import { hasReference } from '../src/tools/references.ts'
@@ -11,8 +11,8 @@ const path = 'fi:t1.files/report.md'
 
 function conversation(): readonly Draft[] {
   const written = [
-    artifactDigest(blockOrigin('w'), { artifact_path: path, mime: 'text/markdown' }),
-    artifactContent(blockOrigin('w'), { path, mime: 'text/markdown', text: 'word '.repeat(1_000), digest: { artifact_path: path } }),
+    artifactDigestBlock(blockOrigin('w'), { artifact_path: path, mime: 'text/markdown' }),
+    artifactContentBlock(blockOrigin('w'), { path, mime: 'text/markdown', text: 'word '.repeat(1_000), digest: { artifact_path: path } }),
   ]
   const rounds = Array.from({ length: BLOCKS / 2 }, (_, n) => [
     call(`c${n}`, 'shop.look', 't1', n),

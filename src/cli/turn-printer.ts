@@ -1,4 +1,4 @@
-import { type Block, callOf } from '../core/block/index.ts'
+import { type Block, callIdOf } from '../core/block/index.ts'
 import { replaceBatch } from '../core/citations/replace.ts'
 import type { LaneEvent, TurnEvent } from '../core/event.ts'
 import type { SourceRow } from '../core/sources/source.ts'
@@ -107,7 +107,7 @@ function createBlockPrinter({ paper, style, speech, sources }: BlockPrinterParts
   /** A call may have several results; how it went is said once. */
   function result(block: Block): void {
     fileLines(block, style).forEach(line)
-    const callId = callOf(block) ?? ''
+    const callId = callIdOf(block) ?? ''
     if (!answered.has(callId)) line(resultLine(block, style))
     answered.add(callId)
   }

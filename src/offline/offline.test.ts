@@ -5,7 +5,7 @@ import { plainOptions, timelineOf } from '../../test/support/prompts/timelines.t
 import { systemText } from '../agent/prompts/texts.ts'
 import { parseTitleResponse } from '../agent/turn/title.ts'
 import { composeAnnounce } from '../core/announce/announce.ts'
-import { turnHeader, userPrompt } from '../core/block/index.ts'
+import { turnHeaderBlock, userPromptBlock } from '../core/block/index.ts'
 import { historyPrompt, prefixPrompt } from '../core/compaction/summary-request.ts'
 import { readDecision } from '../core/decision/read.ts'
 import { parseResponse } from '../core/decision/response.ts'
@@ -47,8 +47,8 @@ async function rawOf(request: ModelRequest): Promise<string> {
 const readingOf = async (request: ModelRequest) =>
   readDecision(parseResponse(await rawOf(request), { finishReason: 'stop', maxTokens: 20_000 }))
 
-describe('what the offline model says', () => {
-  it('is a decision that the runtime accepts, whatever happened before', async () => {
+describe('the offline model', () => {
+  it('gives a decision that the runtime accepts for every prompt of the renderer', async () => {
     await fc.assert(
       fc.asyncProperty(conversations, async (steps) => {
         const drafts = steps.flat()
@@ -62,7 +62,7 @@ describe('what the offline model says', () => {
     )
   })
 
-  it('is a decision also when the prompt is none of ours', async () => {
+  it('gives a decision for text that is not a prompt of the renderer', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.string(), { maxLength: 3 }), fc.string(), async (texts, other) => {
         const parts = texts.map((text): Part => ({ type: 'text', text }))
@@ -72,7 +72,7 @@ describe('what the offline model says', () => {
     )
   })
 
-  it('comes in small pieces, ends with a bill, and stops when it is told to', async () => {
+  it('streams small pieces of well-formed text, ends with its usage, and stops when aborted', async () => {
     const request = requestOf([{ type: 'text', text: '[USER MESSAGE]\nHello 😀😀😀😀😀😀😀😀😀😀😀😀😀\n\n' }])
     const events = await eventsOf(request)
     expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop', modelName: 'offline' })
@@ -83,14 +83,14 @@ describe('what the offline model says', () => {
     ])
   })
 
-  it('keeps to the output limit, and says that it was cut', async () => {
+  it('keeps to the output limit and then finishes with reason length', async () => {
     const events = await eventsOf(requestOf([{ type: 'text', text: '[USER MESSAGE]\nWhat can you do?' }], { maxTokens: 20 }))
     expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'length', usage: { output: 20 } })
   })
 
-  it('is an answer in the last call of a turn, however much there is to read', async () => {
+  it('answers in the last call of a turn although there is more to read', async () => {
     const last = composeAnnounce({ budget: { iteration: 14, max: 15, elapsedSeconds: 0, wrapUp: true }, plans: [] })
-    const drafts = [turnHeader('t1', ts), userPrompt('t1', ts, 'Write a report')]
+    const drafts = [turnHeaderBlock('t1', ts), userPromptBlock('t1', ts, 'Write a report')]
     const attached: Part = { type: 'text', text: '[USER ATTACHMENT] a.md | text/markdown\n[path: fi:t1.user.attachments/a.md]\n\n' }
     const { parts } = createRenderer().render(timelineOf(drafts), plainOptions('t1', { announce: last }))
     const request = requestOf([...parts.slice(0, -1), attached, ...parts.slice(-1)])
@@ -98,13 +98,13 @@ describe('what the offline model says', () => {
   })
 })
 
-describe('other roles', () => {
-  const asked = (role: ModelRole, text: string) => rawOf(requestOf([{ type: 'text', text }], { role }))
+describe('the offline model in other roles', () => {
+  const respond = (role: ModelRole, text: string) => rawOf(requestOf([{ type: 'text', text }], { role }))
 
-  it('gives a title of a few words, or none', async () => {
-    const raw = await asked('gate', '[USER MESSAGE]\n[path: ar:t1.user.prompt]\nWhat does "lunch" cost on a rainy Monday?\n\n')
+  it('gives a title of a few words, or none for an empty message', async () => {
+    const raw = await respond('gate', '[USER MESSAGE]\n[path: ar:t1.user.prompt]\nWhat does "lunch" cost on a rainy Monday?\n\n')
     expect(parseTitleResponse(raw).title).toBe('What does lunch cost on a …')
-    expect(parseTitleResponse(await asked('gate', '[USER MESSAGE]\n\n')).title).toBeUndefined()
+    expect(parseTitleResponse(await respond('gate', '[USER MESSAGE]\n\n')).title).toBeUndefined()
   })
 
   const conversation = [
@@ -115,8 +115,8 @@ describe('other roles', () => {
     '[User]: And dinner?',
   ].join('\n\n')
 
-  it('summarises in the sections that the runtime asks for, and keeps what was summarised before', async () => {
-    const first = await asked('compaction', historyPrompt({ conversation }))
+  it('summarises in the requested sections and keeps the lines of the previous summary', async () => {
+    const first = await respond('compaction', historyPrompt({ conversation }))
     expect(first.match(/^## .*/gm)).toEqual([
       '## Active Work Reminder',
       '## Goals',
@@ -130,13 +130,13 @@ describe('other roles', () => {
     expect(first).toContain('- [P] no fish')
     expect(first).toContain('- What does lunch cost? → Lunch costs 14 €.')
     expect(first).toContain('fi:t1.user.attachments/menu.md')
-    const second = await asked('compaction', historyPrompt({ conversation: '[User]: Thanks', previous: first }))
+    const second = await respond('compaction', historyPrompt({ conversation: '[User]: Thanks', previous: first }))
     expect(second).toContain('- [P] no fish')
     expect(second).toContain('- What does lunch cost? → Lunch costs 14 €.')
   })
 
-  it('summarises the beginning of a turn in its lines', async () => {
-    const lines = (await asked('compaction', prefixPrompt(conversation))).split('\n').map((line) => line.slice(0, line.indexOf(':')))
+  it('summarises the beginning of a turn in the requested lines', async () => {
+    const lines = (await respond('compaction', prefixPrompt(conversation))).split('\n').map((line) => line.slice(0, line.indexOf(':')))
     expect(lines).toEqual([
       'active_request',
       'retrieval_anchors',

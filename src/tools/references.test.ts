@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toolFixture } from '../../test/support/tool-fixture.ts'
-import { artifactContent, artifactDigest, internalNote, toolResult } from '../core/block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, internalNoteBlock, toolResultBlock } from '../core/block/index.ts'
 import { Failure } from '../core/failure.ts'
 import { blockOrigin, header, prompt, result } from '../testing/blocks.ts'
 import { defineTool } from './define.ts'
 import { hasReference, withBoundReferences } from './references.ts'
 
 const file = (name: string, text: string) => [
-  artifactDigest(blockOrigin('w1'), { artifact_path: `fi:t1.files/${name}`, visibility: 'external' }),
-  artifactContent(blockOrigin('w1'), {
+  artifactDigestBlock(blockOrigin('w1'), { artifact_path: `fi:t1.files/${name}`, visibility: 'external' }),
+  artifactContentBlock(blockOrigin('w1'), {
     path: `fi:t1.files/${name}`,
     mime: 'text/markdown',
     text,
@@ -21,12 +21,12 @@ const blocks = [
   header(),
   prompt('hello'),
   result('r1', 'a plain result'),
-  toolResult(blockOrigin('r2'), { mime: 'application/json', text: '{"rows":[1,2]}' }),
+  toolResultBlock(blockOrigin('r2'), { mime: 'application/json', text: '{"rows":[1,2]}' }),
   ...file('a.md', 'the beginning…'),
   ...file('b.json', '{}'),
-  artifactDigest(blockOrigin('w2'), { artifact_path: 'fi:t1.files/gone.md' }),
-  artifactDigest(blockOrigin('w3'), { artifact_path: 'fi:t1.files/secret.md', visibility: 'internal' }),
-  internalNote(blockOrigin('w3'), 'fi:t1.files/secret.md', '[P] mine'),
+  artifactDigestBlock(blockOrigin('w2'), { artifact_path: 'fi:t1.files/gone.md' }),
+  artifactDigestBlock(blockOrigin('w3'), { artifact_path: 'fi:t1.files/secret.md', visibility: 'internal' }),
+  internalNoteBlock(blockOrigin('w3'), 'fi:t1.files/secret.md', '[P] mine'),
   result('r3', 'hidden result'),
 ]
 
@@ -169,7 +169,7 @@ describe('references in parameters', () => {
   it('the content of a document must be text', async () => {
     const png = await toolFixture([
       ...blocks,
-      artifactDigest(blockOrigin('w4'), { artifact_path: 'fi:t1.files/p.png', visibility: 'external' }),
+      artifactDigestBlock(blockOrigin('w4'), { artifact_path: 'fi:t1.files/p.png', visibility: 'external' }),
     ])
     await png.workspace.files.write('t1/files/p.png', Buffer.from([0x89, 0, 0xff]))
     const tool = (id: string) =>

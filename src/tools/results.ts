@@ -1,13 +1,13 @@
 import {
-  artifactContent,
-  artifactDigest,
+  artifactContentBlock,
+  artifactDigestBlock,
+  type BlockOrigin,
   type Draft,
   digestText,
-  internalNote,
+  internalNoteBlock,
   type Notice,
-  notice,
-  type Place,
-  toolResult,
+  noticeBlock,
+  toolResultBlock,
 } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
 import { scrubBase64 } from '../core/render/redact.ts'
@@ -15,36 +15,31 @@ import { declaresFiles } from './artifacts/declared.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
 
 /**
- * An outcome as blocks, in the fixed order: notices, what the tool entered itself, then results: what was made, or an answer and the
- * files it declared. Exec tools speak of their errors in a report of their own. Throws for what is no JSON.
+ * The blocks of an outcome, always in this order: notices, the tool's own drafts, artifacts and output, the tool's drafts for after them.
+ * The errors of exec tools have no notice, because these tools report them in their output. Throws when the output is not JSON.
  */
 export function resultDrafts(
-  place: Place,
+  place: BlockOrigin,
   outcome: DeliveredOutcome,
   { exec = false }: { readonly exec?: boolean } = {},
 ): readonly Draft[] {
-  const answer = outputDrafts(place, outcome)
-  if (isOnlyAnswer(outcome)) return answer
+  const output = outputDrafts(place, outcome)
   const { notices = [], drafts = [], delivered = [], after = [] } = outcome
-  const made = delivered.flatMap((artifact) => artifactDrafts(place, artifact))
+  const artifacts = delivered.flatMap((artifact) => artifactDrafts(place, artifact))
   return [
     ...(exec ? notices : withErrorNotice(outcome, notices)).map((said) =>
-      notice(place, said, said.code.startsWith('protocol_') ? 'call' : 'result'),
+      noticeBlock(place, said, said.code.startsWith('protocol_') ? 'call' : 'result'),
     ),
     ...drafts,
-    ...(describesFiles(outcome) ? [...answer, ...made] : [...made, ...answer]),
+    ...(describesFiles(outcome) ? [...output, ...artifacts] : [...artifacts, ...output]),
     ...after,
   ]
 }
 
-/** As most are: nothing to say about it, nothing made, nothing entered. */
-const isOnlyAnswer = ({ ok, notices, drafts, delivered, after }: DeliveredOutcome) =>
-  ok && notices === undefined && drafts === undefined && delivered === undefined && after === undefined
-
-/** An answer that speaks of the files comes before them; the summary of a patch after. */
+/** Output that introduces the files comes before them; the summary of a patch comes after the patch. */
 const describesFiles = ({ output }: DeliveredOutcome) => output !== undefined && (typeof output === 'string' || declaresFiles(output))
 
-/** Codes that a tool reports in words of its own; everything else is said to be a tool's error or the call's. */
+/** Error codes that are notice codes already; for other codes a `tool_call_error` or `tool_result_error` notice is added. */
 const ownErrorCodes = /^(protocol_violation|protocol_warning|react|tool_call_error|tool_call_warning|tool_result_error)\b/
 
 function withErrorNotice({ ok, error }: DeliveredOutcome, notices: readonly Notice[]): readonly Notice[] {
@@ -53,33 +48,36 @@ function withErrorNotice({ ok, error }: DeliveredOutcome, notices: readonly Noti
   return [...notices, { code, message: error.message, error_code: error.code }]
 }
 
-function artifactDrafts(place: Place, { digest, mime, text, blob, note, meta }: DeliveredArtifact): readonly Draft[] {
+function artifactDrafts(place: BlockOrigin, { digest, mime, text, blob, note, meta }: DeliveredArtifact): readonly Draft[] {
   const path = digest.artifact_path
-  const about = artifactDigest(place, digest)
+  const about = artifactDigestBlock(place, digest)
   if (note !== undefined) {
-    const said = internalNote(place, path, note)
+    const said = internalNoteBlock(place, path, note)
     return [about, { ...said, meta: { ...meta, digest: digestText({ ...digest, tool_call_id: place.callId }), ...said.meta } }]
   }
   const whole = digest.visibility === undefined ? digest : { ...digest, visibility: meta.visibility }
-  return [about, artifactContent(place, { path, mime, digest: whole, meta, ...(text !== undefined && { text }), ...(blob && { blob }) })]
+  return [
+    about,
+    artifactContentBlock(place, { path, mime, digest: whole, meta, ...(text !== undefined && { text }), ...(blob && { blob }) }),
+  ]
 }
 
-function outputDrafts(place: Place, { ok, error, output, delivered }: DeliveredOutcome): readonly Draft[] {
+function outputDrafts(place: BlockOrigin, { ok, error, output, delivered }: DeliveredOutcome): readonly Draft[] {
   if (!ok)
     return [
-      toolResult(place, {
+      toolResultBlock(place, {
         mime: 'application/json',
         text: scrubBase64(toJsonText({ ok: false, status: 'error', error, ...retField(output) })),
       }),
     ]
-  if (output === undefined) return delivered?.length ? [] : [toolResult(place, { mime: 'application/json', text: '{"ok":true}' })]
-  if (typeof output === 'string') return [toolResult(place, { mime: 'text/plain', text: scrubBase64(output) })]
-  return [toolResult(place, { mime: 'application/json', text: scrubBase64(toJsonText(output)) })]
+  if (output === undefined) return delivered?.length ? [] : [toolResultBlock(place, { mime: 'application/json', text: '{"ok":true}' })]
+  if (typeof output === 'string') return [toolResultBlock(place, { mime: 'text/plain', text: scrubBase64(output) })]
+  return [toolResultBlock(place, { mime: 'application/json', text: scrubBase64(toJsonText(output)) })]
 }
 
 const retField = (output: Json | undefined) => (output === undefined ? {} : { ret: output })
 
-/** Throws for what has no JSON form: also for functions and symbols, of which nothing would be left. */
+/** `JSON.stringify` that throws for functions and symbols, too, instead of giving undefined. */
 function toJsonText(value: unknown): string {
   const text: string | undefined = JSON.stringify(value)
   if (text === undefined) throw new TypeError('not JSON')

@@ -1,4 +1,5 @@
-import type { Digest, Draft, Notice, Place, Visibility } from '../core/block/index.ts'
+import type { BlockOrigin, Digest, Draft, Notice, Visibility } from '../core/block/index.ts'
+import type { Parameter as SignatureParameter } from '../core/decision/signature.ts'
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { Json } from '../core/json.ts'
 import type { CachePoints } from '../core/render/cache-points.ts'
@@ -11,84 +12,93 @@ import type { BlobStore } from '../ports/blobs.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ConversationStore } from '../ports/store.ts'
 import type { Workspace } from '../ports/workspace.ts'
-import type { Parameter } from './define.ts'
 
-/** Something the agent can do. Made by `defineTool`; the types of its parameters are checked there and forgotten here. */
+/** Something the agent can do. Made by `defineTool`, which validates the parameters; here their types are unknown. */
 export interface Tool {
   /** `namespace.name`. */
   readonly id: string
   readonly description: string
   /** In the order in which the model must write them. */
   readonly parameters: readonly Parameter[]
-  /** Hard: a call in another order is refused, because its content streams to the user before it is complete. */
+  /** Hard: a call with another order is refused, because its content streams to the user before the call is complete. */
   readonly order: 'hard' | 'soft'
   readonly strategy: Strategy
-  /** Running it again under the same idempotency key does no harm: after a crash it is simply run again. */
+  /** Running the tool again with the same idempotency key does no harm, so the agent repeats the call after a crash. */
   readonly repeatable: boolean
   readonly timeoutMs: number | undefined
-  /** Takes its program from the `code` channel, and the files that this must leave from its parameter `contract`. */
+  /** Runs the program of the `code` channel; the parameter `contract` lists the files that the program must write. */
   readonly exec: boolean
   readonly returns: string | undefined
   readonly constraints: readonly string[]
-  /** A tool that is done when it returns makes nobody wait. */
+  /** May return the outcome directly; the agent then continues without waiting for a promise. */
   run(params: Readonly<Record<string, unknown>>, call: Call): Outcome | Promise<Outcome>
 }
 
+/** One parameter as the model reads it in the catalog. */
+export interface Parameter extends SignatureParameter {
+  readonly description?: string
+  readonly default?: unknown
+  /** The accepted values in short notation, such as `"a" | "b"` or `array of {name: string}`. Default: the type. */
+  readonly shape?: string
+}
+
+/** How the agent uses the tool: to find out something, to produce something, or neither. */
 export type Strategy = 'exploration' | 'exploitation' | 'neutral'
 
-/** What a tool is told about the call it serves. */
+/** The call that a tool serves: its identity, the state of the conversation, and the ports that the tool may use. */
 export interface Call {
   readonly conversationId: string
-  readonly origin: Place
+  /** Turn, round and call that blocks of this call are stamped with. */
+  readonly origin: BlockOrigin
   readonly toolId: string
-  /** `<conversation>/<turn>/<call>`: the same when a call is run again after a crash. */
+  /** `<conversation>/<turn>/<call>`: unchanged when the call is repeated after a crash. */
   readonly idempotencyKey: string
-  /** As it was when the model decided, this call included. */
+  /** The timeline that the model saw when it decided, and this call. */
   readonly timeline: Timeline
-  /** Fires when the user steers, the turn is stopped or the time is up. A tool that does not listen is left behind. */
+  /** Fires when the user steers, the turn is stopped or the time limit is reached. A tool that ignores it is abandoned after a grace period. */
   readonly signal: AbortSignal
-  /** What the model could see when it decided, and up to where that is frozen. */
   readonly visiblePrompt: VisiblePrompt
   readonly clock: Pick<Clock, 'now' | 'randomHex'>
   readonly code: string | undefined
-  /** Whose conversation it is. */
+  /** Tenant, project and user that own the conversation. */
   readonly scope: Scope
-  /** Everything that was ever entered in this conversation, visible or not. */
+  /** The whole journal of this conversation, including blocks that are no longer visible. */
   readonly records: Records
-  /** The conversation's files on this machine; opened when first asked for. */
+  /** The conversation's files on this machine; opened by the first call of this function. */
   workspace(): Promise<Workspace>
   readonly blobs: Pick<BlobStore, 'get' | 'put'>
-  /** Tells the owner of the agent what the model must not read: the words of a broken service, with the places they name. */
+  /** Reports an error to the operator that the model must not read, such as a service's message with host names or paths. */
   onProblem?(problem: { readonly where: string; readonly error: unknown }): void
 }
 
-/** The store, for one conversation and for reading. */
+/** Read access to the store, limited to one conversation. */
 export interface Records {
   byPath(path: string): ReturnType<ConversationStore['findByPath']>
   byTurn(turnId: string): ReturnType<ConversationStore['findByTurn']>
   byCall(callId: string): ReturnType<ConversationStore['findByCall']>
   turnLog(turnId: string): ReturnType<ConversationStore['readTurnLog']>
-  /** What the model wrote when it made this call, with its parameters in full. Slow: it looks through the whole journal. */
+  /** The model response that contains this call, with unabridged parameters. Slow: reads the whole journal. */
   response?(callId: string): Promise<ResponseReceived | undefined>
 }
 
+/** The part of the timeline that the model saw when it decided, and how much of it is frozen by the prompt cache. */
 export interface VisiblePrompt {
   slice(): Slice
   points(): CachePoints
   readonly tokens: TokenCounter
 }
 
-/** What came of a call. A tool that could not returns `ok: false`; it never throws on purpose and never ends a turn. */
+/** The result of a call. A tool that can not do its work returns `ok: false`; the model reads the error and the turn continues. */
 export interface Outcome {
   readonly ok: boolean
   readonly error?: ToolError
-  /** Shown at the call's result path. */
+  /** The model reads it at the call's result path. */
   readonly output?: Json
   readonly notices?: readonly Notice[]
   readonly artifacts?: readonly MadeArtifact[]
-  /** Blocks between the call and its results, such as plan snapshots. */
+  /** Blocks to append between the call and its results, such as plan snapshots. */
   readonly drafts?: readonly Draft[]
-  /** Blocks after the answer, such as what was read. */
+  /** Blocks to append after the output, such as content that was read. */
   readonly after?: readonly Draft[]
   /** Other changes of the timeline, such as a hide. */
   readonly changes?: readonly Change[]
@@ -103,20 +113,18 @@ export interface ToolError {
   readonly retryable?: boolean
 }
 
-/**
- * An artifact as a tool made it; its file is already in OUT_DIR. Whether and where it is hosted is nobody's business but the runtime's:
- * it hosts what is a file and external.
- */
+/** An artifact that a tool produced; its file is already in OUT_DIR. The runtime hosts it when its digest says file and external. */
 export interface MadeArtifact {
   readonly digest: Digest
   readonly mime: string
-  /** Shown as the content; whole, or a preview when `bytes` are given. */
+  /** The content that the model reads: complete, or a preview when `bytes` are given. */
   readonly text?: string
-  /** The whole content, where text does not hold it: kept in the blob store with the block. */
+  /** The complete content, when `text` does not hold it. Stored in the blob store. */
   readonly bytes?: Uint8Array
+  /** Makes the artifact an internal note with this text. */
   readonly note?: string
-  /** The text is a diff, not the content. */
+  /** `text` is a diff, not the content. */
   readonly isPatch?: true
-  /** Of the artifact, where the digest tells that of a step: a patch is internal, and what it changes stays what it was. */
+  /** The artifact's visibility, when it differs from the digest's: the digest of a patch is internal, the patched file may be external. */
   readonly visibility?: Visibility
 }

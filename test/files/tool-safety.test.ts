@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createCustomWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
 import { placeAttachments } from '../../src/agent/turn/attachments.ts'
-import { artifactContent, attachmentBlocks } from '../../src/core/block/index.ts'
+import { artifactContentBlock, attachmentBlocks } from '../../src/core/block/index.ts'
 import { isObject, parseJson } from '../../src/core/json.ts'
 import { unsafeReason } from '../../src/core/path/safety.ts'
 import { localScope } from '../../src/core/scope.ts'
@@ -217,7 +217,7 @@ it('gives a parameter nothing of what became of a file that it refers to', async
   const things = place.things.filter(({ path, reads }) => reads !== undefined && unsafeReason(path) === undefined)
   expect(things.length).toBeGreaterThan(20)
   const written = things.map(({ path }) =>
-    artifactContent(at('k1', 'turn_1'), {
+    artifactContentBlock(at('k1', 'turn_1'), {
       path: logical('turn_1', path),
       text: 'as it was',
       mime: 'text/plain',

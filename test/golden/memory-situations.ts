@@ -1,13 +1,13 @@
 import {
-  assistantCompletion,
   attachmentBlocks,
   type Block,
+  completionBlock,
   type Draft,
-  internalNote,
-  planSnapshot,
-  rangeSummary,
-  systemMessage,
-  toolResult,
+  internalNoteBlock,
+  planBlock,
+  rangeSummaryBlock,
+  systemMessageBlock,
+  toolResultBlock,
 } from '../../src/core/block/index.ts'
 import { assignIds, blocksAtPath, blocksOf, type Timeline } from '../../src/core/timeline/timeline.ts'
 import { minute } from '../../src/testing/blocks.ts'
@@ -31,7 +31,7 @@ export const hidden = (): Situation => {
   )
   return {
     timeline: withDrafts(hide(asked, 'tc:turn_1.c0.result', 'three guides, already ranked.'), [
-      toolResult(place, {
+      toolResultBlock(place, {
         mime: 'application/json',
         text: JSON.stringify({ path: 'tc:turn_1.c0.result', status: 'ok', blocks_hidden: 2, tokens_hidden: 140 }),
       }),
@@ -53,10 +53,10 @@ export const pruned = (): Situation => {
     }),
     ...search(at('turn_1', 0, 'a0')),
     ...written(at('turn_1', 1, 'a1'), 'ranking.md', ranking),
-    assistantCompletion('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.', sourcesUsed: [1, 2] }),
+    completionBlock('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.', sourcesUsed: [1, 2] }),
     ...opening('turn_2', 4, 'is Katarina open on Mondays?'),
     ...search(at('turn_2', 0, 'b0')),
-    assistantCompletion('turn_2', minute(5), { text: 'No: Tuesday to Saturday.' }),
+    completionBlock('turn_2', minute(5), { text: 'No: Tuesday to Saturday.' }),
     ...opening('turn_3', 60, 'and Scarpati?'),
   ])
   const text = ({ type, text: own = '', path = '' }: Block): string => {
@@ -79,7 +79,7 @@ export const pruned = (): Situation => {
   const folded = [...old].reduce((timeline, path) => fold(timeline, path, 'old_turn'), before)
   return {
     timeline: withDrafts(fold(folded, 'tc:turn_2.b0.result', 'recent'), [
-      systemMessage('turn_3', minute(60), {
+      systemMessageBlock('turn_3', minute(60), {
         key: 'cache_pruned',
         kind: 'cache_ttl_pruned',
         text: 'The session was idle for more than 300s, so older context was shortened. Everything still exists under its path.',
@@ -93,14 +93,14 @@ export const compacted = (): Situation => {
   const full = timelineOf([
     ...opening('turn_1', 0, 'top 3 places to eat?'),
     ...written(at('turn_1', 0, 'a0'), 'ranking.md', ranking),
-    assistantCompletion('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.' }),
+    completionBlock('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.' }),
     ...opening('turn_2', 4, 'make it a top 5'),
     ...search(at('turn_2', 0, 'b0')),
   ])
   const last = blocksOf(full).find(({ path }) => path === 'ar:turn_1.assistant.completion') as Block
   const noteText = '[P] prefers small places\n[D] Wanderlog and TheFork are the primary sources'
   const blocks = assignIds(full, [
-    rangeSummary('turn_2', minute(4), {
+    rangeSummaryBlock('turn_2', minute(4), {
       text: 'The user asked for three places to eat in Wuppertal and got a ranked list.\n\n[INTERNAL MEMORY DIGEST]\nActive conversation preferences:\n- prefers small places',
       coveredTurnIds: ['turn_1'],
       startTs: minute(0),
@@ -111,11 +111,11 @@ export const compacted = (): Situation => {
       },
     }),
     {
-      ...internalNote(at('turn_2', 0, 'a9'), 'ar:turn_2.react.note.preserved.1', noteText),
+      ...internalNoteBlock(at('turn_2', 0, 'a9'), 'ar:turn_2.react.note.preserved.1', noteText),
       type: 'react.note.preserved',
       meta: { source_path: 'fi:turn_1.files/memory.md', preserved_by_compaction: true, note_tags: ['P', 'D'] },
     },
-    planSnapshot('turn_2', minute(4), visitPlan),
+    planBlock('turn_2', minute(4), visitPlan),
   ])
   return {
     timeline: changed(full, { type: 'range.compacted', after_id: last.id, blocks, covered: ['turn_1'] }),

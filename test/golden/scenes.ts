@@ -1,14 +1,14 @@
 import type { Announce } from '../../src/core/announce/announce.ts'
 import type { Plan } from '../../src/core/block/index.ts'
 import {
-  artifactContent,
-  artifactDigest,
+  artifactContentBlock,
+  artifactDigestBlock,
   type BlobRef,
+  type BlockOrigin,
   type Draft,
-  decisionNotes,
-  type Place,
-  toolCall,
-  toolResult,
+  decisionNotesBlock,
+  toolCallBlock,
+  toolResultBlock,
 } from '../../src/core/block/index.ts'
 import type { Json } from '../../src/core/json.ts'
 import type { SourcePool } from '../../src/core/sources/pool.ts'
@@ -25,13 +25,18 @@ export interface Situation {
 
 /** What the situations are made of: one conversation about where to eat. */
 
-export const at = (turnId: string, iteration: number, callId: string): Place => ({ turnId, iteration, callId, ts: minute(iteration + 1) })
+export const at = (turnId: string, iteration: number, callId: string): BlockOrigin => ({
+  turnId,
+  iteration,
+  callId,
+  ts: minute(iteration + 1),
+})
 export const blob = (size: number): BlobRef => ({ sha256: '0'.repeat(64), size })
 export const budget = (iteration: number) => ({ iteration, max: 15, elapsedSeconds: iteration * 21 })
 
-export const ask = (place: Place, toolId: string, params: { readonly [name: string]: Json }, said?: string): readonly Draft[] => [
-  ...(said === undefined ? [] : [decisionNotes(place, said, toolId)]),
-  toolCall(place, { toolId, params }),
+export const ask = (place: BlockOrigin, toolId: string, params: { readonly [name: string]: Json }, said?: string): readonly Draft[] => [
+  ...(said === undefined ? [] : [decisionNotesBlock(place, said, toolId)]),
+  toolCallBlock(place, { toolId, params }),
 ]
 
 export const found = [
@@ -40,18 +45,18 @@ export const found = [
   { sid: 4, title: 'Scarpati', url: 'https://scarpati.example/', text: 'Italian kitchen since 1982.' },
 ]
 
-export const search = (place: Place): readonly Draft[] => [
+export const search = (place: BlockOrigin): readonly Draft[] => [
   ...ask(place, 'web_tools.web_search', { queries: ['best restaurants wuppertal'], n: 3 }, 'I look for places that several guides name.'),
-  artifactDigest(place, {
+  artifactDigestBlock(place, {
     artifact_path: `tc:${place.turnId}.${place.callId}.result`,
     mime: 'application/json',
     kind: 'file',
     visibility: 'internal',
   }),
-  toolResult(place, { mime: 'application/json', text: JSON.stringify(found) }),
+  toolResultBlock(place, { mime: 'application/json', text: JSON.stringify(found) }),
 ]
 
-export const written = (place: Place, name: string, content: string): readonly Draft[] => {
+export const written = (place: BlockOrigin, name: string, content: string): readonly Draft[] => {
   const path = `fi:${place.turnId}.files/${name}`
   const physical_path = `${place.turnId}/files/${name}`
   const digest = {
@@ -67,8 +72,8 @@ export const written = (place: Place, name: string, content: string): readonly D
   }
   return [
     ...ask(place, 'react.write', { path: `files/${name}`, channel: 'canvas', content, kind: 'display' }),
-    artifactDigest(place, digest),
-    artifactContent(place, { path, mime: 'text/markdown', text: content, digest, meta: { physical_path, key: 'never shown' } }),
+    artifactDigestBlock(place, digest),
+    artifactContentBlock(place, { path, mime: 'text/markdown', text: content, digest, meta: { physical_path, key: 'never shown' } }),
   ]
 }
 

@@ -1,21 +1,21 @@
 import {
-  artifactContent,
-  artifactDigest,
-  assistantCompletion,
+  artifactContentBlock,
+  artifactDigestBlock,
   attachmentBlocks,
   type Block,
-  decisionNotes,
-  notice,
+  completionBlock,
+  decisionNotesBlock,
+  feedbackBlock,
+  noticeBlock,
   type Plan,
-  planAck,
-  planSnapshot,
-  stage,
-  suggestedFollowups,
-  thinking,
-  toolCode,
-  toolResult,
-  turnFeedback,
-  userEvent,
+  planAckBlock,
+  planBlock,
+  stageBlock,
+  suggestedFollowupsBlock,
+  thinkingBlock,
+  toolCodeBlock,
+  toolResultBlock,
+  userEventBlock,
 } from '../../src/core/block/index.ts'
 import { emptyPool } from '../../src/core/sources/pool.ts'
 import { assignIds, blocksOf } from '../../src/core/timeline/timeline.ts'
@@ -53,22 +53,22 @@ const toolRounds = (): Situation => {
   return {
     timeline: timelineOf([
       ...opening('turn_1', 0, 'could you find top 3 places to eat here in wuppertal, with a score sheet'),
-      thinking(at('turn_1', 0, 'c0'), 'The user wants a list.'),
+      thinkingBlock(at('turn_1', 0, 'c0'), 'The user wants a list.'),
       ...search(at('turn_1', 0, 'c0')),
       ...written(at('turn_1', 1, 'c1'), 'ranking.md', ranking),
-      decisionNotes(exec, 'Now the sheet.'),
-      toolCode(exec, "import openpyxl\nbook = openpyxl.Workbook()\nbook.save('turn_1/outputs/scores.xlsx')"),
+      decisionNotesBlock(exec, 'Now the sheet.'),
+      toolCodeBlock(exec, "import openpyxl\nbook = openpyxl.Workbook()\nbook.save('turn_1/outputs/scores.xlsx')"),
       ...ask(exec, 'exec_tools.execute_code_python', { contract: ['scores.xlsx', 'scores.pdf', 'scores.png'] }),
-      toolResult(exec, {
+      toolResultBlock(exec, {
         mime: 'text/markdown',
         text: 'Succeeded:\n- turn_1/outputs/scores.xlsx\n- turn_1/outputs/scores.pdf\n- turn_1/outputs/scores.png',
       }),
-      artifactDigest(exec, sheet),
-      artifactContent(exec, { path: sheet.artifact_path, mime: sheet.mime, digest: sheet }),
-      artifactDigest(exec, report),
-      artifactContent(exec, { path: report.artifact_path, mime: report.mime, blob: blob(40_120), digest: report }),
-      artifactDigest(exec, chart),
-      artifactContent(exec, { path: chart.artifact_path, mime: chart.mime, blob: blob(22_900), digest: chart }),
+      artifactDigestBlock(exec, sheet),
+      artifactContentBlock(exec, { path: sheet.artifact_path, mime: sheet.mime, digest: sheet }),
+      artifactDigestBlock(exec, report),
+      artifactContentBlock(exec, { path: report.artifact_path, mime: report.mime, blob: blob(40_120), digest: report }),
+      artifactDigestBlock(exec, chart),
+      artifactContentBlock(exec, { path: chart.artifact_path, mime: chart.mime, blob: blob(22_900), digest: chart }),
     ]),
     turnId: 'turn_1',
     pool,
@@ -93,7 +93,7 @@ const attachments = (): Situation => ({
       mime: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
       size_bytes: 4_096,
     }),
-    stage('gate', 'turn_1', minute(0), '[STAGE: GATE OUTPUT]\ntitle: Price of a menu for two'),
+    stageBlock('gate', 'turn_1', minute(0), '[STAGE: GATE OUTPUT]\ntitle: Price of a menu for two'),
   ]),
   turnId: 'turn_1',
 })
@@ -105,21 +105,21 @@ const plans = (): Situation => {
     timeline: timelineOf([
       ...opening('turn_1', 0, 'top 3 places to eat?'),
       ...ask(opened, 'react.plan', { mode: 'new', steps: [...fresh.steps] }),
-      planSnapshot('turn_1', minute(1), fresh, 0),
-      toolResult(opened, {
+      planBlock('turn_1', minute(1), fresh, 0),
+      toolResultBlock(opened, {
         mime: 'text/plain',
         text: 'mode: new\nplan_id: plan_abc\nlatest_snapshot_ref: ar:plan.latest:plan_abc',
         meta: { render_role: 'summary' },
       }),
-      decisionNotes(at('turn_1', 1, 'c1'), '✓ [1] searched\n… [2] comparing ratings'),
-      planAck('turn_1', minute(2), {
+      decisionNotesBlock(at('turn_1', 1, 'c1'), '✓ [1] searched\n… [2] comparing ratings'),
+      planAckBlock('turn_1', minute(2), {
         iteration: 1,
         text: '✓ 1. Search top restaurants\n… 2. Cross-check ratings — in progress',
         planId: 'plan_abc',
       }),
-      planSnapshot('turn_1', minute(2), visitPlan, 1),
+      planBlock('turn_1', minute(2), visitPlan, 1),
       ...search(at('turn_1', 1, 'c1')).slice(1),
-      planSnapshot('turn_1', minute(3), { ...visitPlan, last_ts: minute(3) }, 2),
+      planBlock('turn_1', minute(3), { ...visitPlan, last_ts: minute(3) }, 2),
       ...written(at('turn_1', 2, 'c2'), 'ranking.md', ranking),
     ]),
     turnId: 'turn_1',
@@ -145,27 +145,27 @@ const notices = (): Situation => {
   return {
     timeline: timelineOf([
       ...opening('turn_1', 0, 'top 3 places to eat?'),
-      notice(refused, {
+      noticeBlock(refused, {
         code: 'protocol_violation.unknown_tool_id',
         message: 'There is no tool web.search. Did you mean web_tools.web_search?',
         tool_id: 'web.search',
       }),
       ...ask(rewritten, 'react.write', { path: 'turn_0/files/ranking.md', content: 'short', kind: 'display' }),
-      notice(rewritten, {
+      noticeBlock(rewritten, {
         code: 'protocol_violation.path_rewritten',
         message: 'Writes go to the current turn.',
         original: 'turn_0/files/ranking.md',
         normalized: 'turn_1/files/ranking.md',
       }),
-      artifactDigest(rewritten, {
+      artifactDigestBlock(rewritten, {
         artifact_path: 'fi:turn_1.files/ranking.md',
         kind: 'display',
         error: { code: 'empty_file', message: 'nothing was written' },
       }),
-      notice(rewritten, { code: 'tool_result_error', message: 'The file is empty.' }, 'result'),
+      noticeBlock(rewritten, { code: 'tool_result_error', message: 'The file is empty.' }, 'result'),
       ...ask(read, 'react.read', { paths: ['fi:turn_1.files/ranking.md', 'ar:turn_1.user.prompt', 'fi:turn_0.files/gone.md'] }),
-      toolResult(read, { mime: 'application/json', text: JSON.stringify(status) }),
-      artifactContent(read, {
+      toolResultBlock(read, { mime: 'application/json', text: JSON.stringify(status) }),
+      artifactContentBlock(read, {
         path: 'fi:turn_1.files/ranking.md',
         mime: 'text/markdown',
         text: ranking,
@@ -180,8 +180,8 @@ const notices = (): Situation => {
 const feedback = (): Situation => {
   const told = timelineOf([
     ...opening('turn_1', 0, 'top 3 places to eat?'),
-    assistantCompletion('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.', sourcesUsed: [1, 2] }),
-    suggestedFollowups('turn_1', minute(3), ['Which is cheapest?']),
+    completionBlock('turn_1', minute(3), { text: 'Katarina, Scarpati and the Miner’s.', sourcesUsed: [1, 2] }),
+    suggestedFollowupsBlock('turn_1', minute(3), ['Which is cheapest?']),
     ...opening('turn_2', 30, 'and the cheapest?'),
   ])
   const end = blocksOf(told).findLast(({ turn_id }) => turn_id === 'turn_1') as Block
@@ -190,7 +190,7 @@ const feedback = (): Situation => {
     timeline: changed(told, {
       type: 'blocks.inserted',
       after_id: end.id,
-      blocks: assignIds(told, [turnFeedback('turn_1', minute(20), said)]),
+      blocks: assignIds(told, [feedbackBlock('turn_1', minute(20), said)]),
     }),
     turnId: 'turn_2',
     announce: {
@@ -205,9 +205,9 @@ const followupAndSteer = (): Situation => ({
   timeline: timelineOf([
     ...opening('turn_1', 0, 'top 3 places to eat?'),
     ...search(at('turn_1', 0, 'c0')),
-    userEvent('followup', 'turn_1', minute(2), { messageId: 'm1', text: 'vegetarian, please' }),
+    userEventBlock('followup', 'turn_1', minute(2), { messageId: 'm1', text: 'vegetarian, please' }),
     ...search(at('turn_1', 1, 'c1')),
-    userEvent('steer', 'turn_1', minute(3), { messageId: 'm2', text: 'only in Elberfeld' }),
+    userEventBlock('steer', 'turn_1', minute(3), { messageId: 'm2', text: 'only in Elberfeld' }),
   ]),
   turnId: 'turn_1',
   announce: {
@@ -229,10 +229,10 @@ const largeResults = (): Situation => {
     timeline: timelineOf([
       ...opening('turn_1', 0, 'list every restaurant, with a picture of each page'),
       ...ask(place, 'city.list', { city: 'Wuppertal' }),
-      toolResult(place, { mime: 'application/json', text: JSON.stringify({ city: 'Wuppertal', rows }) }),
+      toolResultBlock(place, { mime: 'application/json', text: JSON.stringify({ city: 'Wuppertal', rows }) }),
       ...ask(shot, 'pages.shoot', { pages: 10, stamp: 'QUJD'.repeat(700) }),
-      ...images.map((digest) => artifactDigest(shot, digest)),
-      ...images.map((digest) => artifactContent(shot, { path: digest.artifact_path, mime: 'image/png', blob: blob(1_000), digest })),
+      ...images.map((digest) => artifactDigestBlock(shot, digest)),
+      ...images.map((digest) => artifactContentBlock(shot, { path: digest.artifact_path, mime: 'image/png', blob: blob(1_000), digest })),
     ]),
     turnId: 'turn_1',
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { attachmentBlocks, type Draft, suggestedFollowups, userEvent } from '../../src/core/block/index.ts'
+import { attachmentBlocks, type Draft, suggestedFollowupsBlock, userEventBlock } from '../../src/core/block/index.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
 import { planHide, turnHasHidden } from '../../src/core/hide/hide.ts'
 import { planReveal } from '../../src/core/hide/reveal.ts'
@@ -58,7 +58,7 @@ describe('marks in a prompt', () => {
   })
 
   it('timeline 11.56: a block that shows nothing carries no mark: the nearest earlier part does', () => {
-    const silent = { ...suggestedFollowups('t1', minute(9), ['more?']), meta: { iteration: 2 } }
+    const silent = { ...suggestedFollowupsBlock('t1', minute(9), ['more?']), meta: { iteration: 2 } }
     expect(render(timelineOf([...rounds(3), silent]), 't1')).toEqual(render(timelineOf(rounds(3)), 't1'))
   })
 
@@ -104,7 +104,7 @@ function conversation(
       return { drafts: [done, ...rounds(0, `t${turn}`)], turnId: `t${turn}` }
     }
     const turnId = `t${turn}`
-    const followup = userEvent('followup', turnId, minute(index), { messageId: `m${index}`, text: 'and' })
+    const followup = userEventBlock('followup', turnId, minute(index), { messageId: `m${index}`, text: 'and' })
     if (step === 'followup') return { drafts: [followup], turnId }
     if (step === 'pictures') return { drafts: [...round(turnId, index, 1), followup, ...pictures(turnId, index)], turnId }
     return { drafts: round(turnId, index, step), turnId }

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import {
-  artifactContent,
-  artifactDigest,
+  artifactContentBlock,
+  artifactDigestBlock,
   type Block,
   type Draft,
-  internalNote,
+  internalNoteBlock,
   noteSegments,
   type Plan,
-  planSnapshot,
+  planBlock,
   readDigest,
   readPlan,
-  toolCall,
-  toolResult,
-  userEvent,
+  toolCallBlock,
+  toolResultBlock,
+  userEventBlock,
 } from '../../src/core/block/index.ts'
 import { defaultExpirySettings, planExpiry } from '../../src/core/expiry/expiry.ts'
 import { parsePath } from '../../src/core/path/logical.ts'
@@ -121,7 +121,7 @@ function compactNow(conversation: Conversation, turnId: string, compactions: { c
 
 function draftsOf(conversation: Conversation, what: Happening, turnId: string, index: number): readonly Draft[] {
   const at = blockOrigin(`${turnId}c${index}`, turnId, index)
-  const called = (toolId: string, params = {}) => toolCall(at, { toolId, params })
+  const called = (toolId: string, params = {}) => toolCallBlock(at, { toolId, params })
   switch (what.kind) {
     case 'search': {
       const { next_sid } = conversation.timeline.sources
@@ -133,7 +133,7 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
       write(conversation, { type: 'sources.merged', ts: at.ts, rows, next_sid: next_sid + what.found })
       return [
         called('web_tools.web_search', { query: 'q' }),
-        toolResult(at, { mime: 'application/json', text: JSON.stringify(rows) + ' '.repeat(what.words) }),
+        toolResultBlock(at, { mime: 'application/json', text: JSON.stringify(rows) + ' '.repeat(what.words) }),
       ]
     }
     case 'file': {
@@ -141,8 +141,8 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
       const digest = { artifact_path: path, mime: 'text/markdown', kind: 'display' as const, visibility: 'external' as const }
       return [
         called('react.write', { path }),
-        artifactDigest(at, digest),
-        artifactContent(at, { path, mime: 'text/markdown', text: words(what.words), digest }),
+        artifactDigestBlock(at, digest),
+        artifactContentBlock(at, { path, mime: 'text/markdown', text: words(what.words), digest }),
       ]
     }
     case 'exec': {
@@ -153,8 +153,8 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
       }))
       return [
         called('exec_tools.execute_code_python'),
-        ...digests.map((digest) => artifactDigest(at, digest)),
-        toolResult(at, { mime: 'text/markdown', text: 'done' }),
+        ...digests.map((digest) => artifactDigestBlock(at, digest)),
+        toolResultBlock(at, { mime: 'text/markdown', text: 'done' }),
       ]
     }
     case 'note': {
@@ -162,8 +162,8 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
       const text = `[${what.tag}] remark ${what.name} of ${turnId};`
       return [
         called('react.write', { path }),
-        artifactDigest(at, { artifact_path: path, visibility: 'internal' }),
-        internalNote(at, path, text),
+        artifactDigestBlock(at, { artifact_path: path, visibility: 'internal' }),
+        internalNoteBlock(at, path, text),
       ]
     }
     case 'plan': {
@@ -179,12 +179,12 @@ function draftsOf(conversation: Conversation, what: Happening, turnId: string, i
           }
       return [
         called('react.plan', { mode: 'new' }),
-        planSnapshot(turnId, at.ts, plan, index),
-        toolResult(at, { mime: 'text/markdown', text: `plan_id: ${plan.plan_id}` }),
+        planBlock(turnId, at.ts, plan, index),
+        toolResultBlock(at, { mime: 'text/markdown', text: `plan_id: ${plan.plan_id}` }),
       ]
     }
     case 'followup':
-      return [userEvent('followup', turnId, at.ts, { messageId: `m${index}`, text: `also ${turnId} ${index};` })]
+      return [userEventBlock('followup', turnId, at.ts, { messageId: `m${index}`, text: `also ${turnId} ${index};` })]
     default:
       return what satisfies never
   }

@@ -1,6 +1,6 @@
 import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
 import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
-import { type Draft, workspacePublish } from '../../src/core/block/index.ts'
+import { type Draft, publishBlock } from '../../src/core/block/index.ts'
 import { localScope } from '../../src/core/scope.ts'
 import type { BlobStore } from '../../src/ports/blobs.ts'
 import type { Workspace } from '../../src/ports/workspace.ts'
@@ -24,7 +24,7 @@ export async function afterEarlierTurns(
       workspace = await machine(blobs).open(localScope, 'c1')
       const drafts: Draft[] = []
       for (const [turnId, files] of Object.entries(turns)) {
-        drafts.push(workspacePublish(turnId, minute(1), await publishTurn(before, turnId, journal, files)))
+        drafts.push(publishBlock(turnId, minute(1), await publishTurn(before, turnId, journal, files)))
       }
       return [...drafts, ...(await more(blobs))]
     },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/generators/changes.ts'
-import { type Block, callOf } from '../../core/block/index.ts'
+import { type Block, callIdOf } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
@@ -96,8 +96,8 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
           for (const turn of distinct(births, (block) => block.turn_id)) {
             expect(await store.findByTurn(id, turn)).toEqual(births.filter((block) => block.turn_id === turn))
           }
-          for (const call of distinct(births, callOf)) {
-            expect(await store.findByCall(id, call)).toEqual(births.filter((block) => callOf(block) === call))
+          for (const call of distinct(births, callIdOf)) {
+            expect(await store.findByCall(id, call)).toEqual(births.filter((block) => callIdOf(block) === call))
           }
           const { conversations } = await store.list({ limit: 500 })
           expect(conversations.find(({ conversationId }) => conversationId === id)).toEqual({

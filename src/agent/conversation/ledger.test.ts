@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
-import { type Draft, turnHeader } from '../../core/block/index.ts'
+import { type Draft, turnHeaderBlock } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
@@ -17,7 +17,7 @@ async function opened(fail: () => boolean = () => false) {
   return openLedger({ timeline: emptyTimeline(), lastSeq: 0 }, claim, failing, () => {})
 }
 
-const header = append([turnHeader('t1', '2026-01-01T00:00:00.000Z')])
+const header = append([turnHeaderBlock('t1', '2026-01-01T00:00:00.000Z')])
 
 it('takes no entry after the store has failed, even if it would work again', async () => {
   let full = true
@@ -62,7 +62,7 @@ it('goes on after a fault in what was to be entered: the journal is whole', asyn
 
 it('goes on after something that the store refused to enter', async () => {
   const ledger = await opened()
-  const unprintable = { ...turnHeader('t1', '2026-01-01T00:00:00.000Z'), meta: { n: 1n } } as unknown as Draft
+  const unprintable = { ...turnHeaderBlock('t1', '2026-01-01T00:00:00.000Z'), meta: { n: 1n } } as unknown as Draft
   await expect(ledger.commit(append([unprintable]))).rejects.toThrow('JSON')
   await ledger.commit(header)
   expect(ledger.timeline.size).toBe(1)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Place } from '../../core/block/index.ts'
+import type { BlockOrigin } from '../../core/block/index.ts'
 import type { CitationFormat } from '../../core/citations/replace.ts'
 import { createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
@@ -39,7 +39,13 @@ const maxRetryAfterSeconds = 60
  * Shows the timeline to the model and listens. Tries again by itself where the user cannot have noticed: a provider that failed
  * before anything was shown, a prompt that turned out too long. Whatever else happens is in what was heard.
  */
-export async function callModel(turn: Turn, progress: Progress, place: Place, model: ModelSettings, wrapUp?: true): Promise<ModelCall> {
+export async function callModel(
+  turn: Turn,
+  progress: Progress,
+  place: BlockOrigin,
+  model: ModelSettings,
+  wrapUp?: true,
+): Promise<ModelCall> {
   const phase = turn.inbox.beginActivity()
   const { signal } = phase
   let retries = 0
@@ -79,7 +85,7 @@ async function compactUntilSmaller(turn: Turn, before: number): Promise<number> 
 
 function callOnce(
   turn: Turn,
-  place: Place,
+  place: BlockOrigin,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
   { attempt, phase }: { readonly attempt: number; readonly phase: Activity },
@@ -105,7 +111,7 @@ function callOnce(
   })
 }
 
-function createResponseLanes({ ledger }: Turn, { iteration, callId: executionId }: Place): Lanes {
+function createResponseLanes({ ledger }: Turn, { iteration, callId: executionId }: BlockOrigin): Lanes {
   const sources = () => sourcesBySid(ledger.timeline.sources)
   const replacer = (format: CitationFormat) => createCitationRewriter({ format, sources, stripUsage: true, keepUnresolved: false })
   return createLanes({ iteration, executionId, replacer, mimeOf })

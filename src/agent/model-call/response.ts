@@ -1,4 +1,4 @@
-import { type Draft, notice, type Place, thinking } from '../../core/block/index.ts'
+import { type BlockOrigin, type Draft, noticeBlock, thinkingBlock } from '../../core/block/index.ts'
 import { isContextOverflow } from '../../core/compaction/overflow.ts'
 import { estimatedUsage } from '../../core/cost/cost.ts'
 import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
@@ -24,7 +24,11 @@ export function toDecisionResponse(heard: ModelResponse, maxTokens: number): Par
 }
 
 /** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
-export function responseReceived(place: Place, { response: heard, prompt, retried }: ModelCall, finishReason?: string): ResponseReceived {
+export function responseReceived(
+  place: BlockOrigin,
+  { response: heard, prompt, retried }: ModelCall,
+  finishReason?: string,
+): ResponseReceived {
   const usage = heard.usage && toUsageRecord(heard.usage)
   return {
     type: 'response.received',
@@ -69,18 +73,18 @@ export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong,
 })
 
 /** What the model thought aloud: kept, and shown to people; never to the model. */
-export function thinkingDrafts(place: Place, heard: ModelResponse): readonly Draft[] {
+export function thinkingDrafts(place: BlockOrigin, heard: ModelResponse): readonly Draft[] {
   const said = channelOf(heard, 'thinking')?.instances
   const text = (said?.length === 1 ? said[0] : said?.join('\n'))?.trim()
-  return text ? [thinking(place, text)] : []
+  return text ? [thinkingBlock(place, text)] : []
 }
 
 const maxMessageLength = 300
 
 /** What stands on record of a provider's failure that ended the turn, whatever the user reads of it. */
-export function serviceErrorNotice(place: Place, error: ServiceError): Draft {
+export function serviceErrorNotice(place: BlockOrigin, error: ServiceError): Draft {
   const { kind, error_type, http_status, code } = error
-  return notice(place, {
+  return noticeBlock(place, {
     code: 'service_error',
     message: 'The model service failed, and the turn was ended. Nothing ran in this round.',
     kind,
@@ -92,7 +96,7 @@ export function serviceErrorNotice(place: Place, error: ServiceError): Draft {
 }
 
 /** The provider has failed, and trying again did not help: what the user reads, and what stands on record. */
-export function endForServiceError(place: Place, asked: ModelCall, error: ServiceError, drafts: readonly Draft[] = []): ForcedEnd {
+export function endForServiceError(place: BlockOrigin, asked: ModelCall, error: ServiceError, drafts: readonly Draft[] = []): ForcedEnd {
   const { thrown } = asked.response
   return {
     exitReason: 'error',

@@ -1,4 +1,4 @@
-import { type Block, type Place, readNotice, readToolCall } from '../../core/block/index.ts'
+import { type Block, type BlockOrigin, readNotice, readToolCall } from '../../core/block/index.ts'
 import { remainingRounds } from '../../core/budget.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import { afterAcceptedRound, afterRejectedResponse, afterToolRefusal, spendRound } from '../../core/decision/limits.ts'
@@ -49,7 +49,7 @@ function callWithoutResult(timeline: Timeline, turnId: string): Block | undefine
 
 async function finishPendingCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<Progress> {
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
-  const place: Place = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
+  const place: BlockOrigin = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = turn.toolbox.find(toolId)
   const mayRepeat = tool?.repeatable && !turn.inbox.hasSteer // a steer would stop it before it began, and whether it ever ran is not known
   const action = mayRepeat ? parseRecordedCall(turn, changes, place.callId) : undefined
@@ -58,7 +58,7 @@ async function finishPendingCall(turn: Turn, progress: Progress, block: Block, c
 }
 
 /** The timeline that the model saw when it made the call: without what its response brought. */
-function timelineAtDecision(timeline: Timeline, { turnId, iteration }: Place): Timeline {
+function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrigin): Timeline {
   let { size } = timeline
   for (; size > 0; size--) {
     const block = blockAt(timeline, size - 1)

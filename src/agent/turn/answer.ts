@@ -1,4 +1,4 @@
-import { type Draft, type Notice, notice, type Place } from '../../core/block/index.ts'
+import { type BlockOrigin, type Draft, type Notice, noticeBlock } from '../../core/block/index.ts'
 import { extractSids } from '../../core/citations/sids.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import { afterAcceptedRound } from '../../core/decision/limits.ts'
@@ -31,7 +31,7 @@ export interface AnswerExit {
 export async function handleAnswer(
   turn: Turn,
   progress: Progress,
-  place: Place,
+  place: BlockOrigin,
   asked: ModelCall,
   decision: FinalDecision,
   warnings: readonly Notice[],
@@ -70,7 +70,7 @@ export async function handleAnswer(
 }
 
 /** Says what no lane has shown: to whoever watches now, and to whoever joins before it is entered. While nobody does, nothing is read for it. */
-function emitIfNotStreamed(turn: Turn, { iteration }: Place, { response: heard, attempt }: ModelCall, answer: string): void {
+function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response: heard, attempt }: ModelCall, answer: string): void {
   let said = false
   const say = () => {
     if (said) return
@@ -81,16 +81,21 @@ function emitIfNotStreamed(turn: Turn, { iteration }: Place, { response: heard, 
   else turn.watchers.onJoin(say)
 }
 
-function noticesOf(place: Place, timeline: Timeline, { answer }: FinalDecision, warnings: readonly Notice[]): readonly Draft[] {
+function noticesOf(place: BlockOrigin, timeline: Timeline, { answer }: FinalDecision, warnings: readonly Notice[]): readonly Draft[] {
   const cited = extractSids(answer)
   const known = citedSources(answer, timeline)
-  if (known.length === cited.length) return warnings.map((said) => notice(place, said))
+  if (known.length === cited.length) return warnings.map((said) => noticeBlock(place, said))
   const sids = cited.filter((sid) => !known.includes(sid))
   const text = `The answer cites sources that do not exist: ${sids.join(', ')}. The citations were left out.`
-  return [...warnings, warning('unknown_sources', text, { sids })].map((said) => notice(place, said))
+  return [...warnings, warning('unknown_sources', text, { sids })].map((said) => noticeBlock(place, said))
 }
 
-function attemptDrafts(place: Place, timeline: Timeline, { answer, truncated }: FinalDecision, { attempts }: Progress): readonly Draft[] {
+function attemptDrafts(
+  place: BlockOrigin,
+  timeline: Timeline,
+  { answer, truncated }: FinalDecision,
+  { attempts }: Progress,
+): readonly Draft[] {
   const { turnId, ts, iteration } = place
   const number = attempts.length + 1
   const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }

@@ -1,5 +1,5 @@
 import type { AnnouncedFeedback } from '../../core/announce/sections.ts'
-import { type Block, type Reaction, turnFeedback } from '../../core/block/index.ts'
+import { type Block, feedbackBlock, type Reaction } from '../../core/block/index.ts'
 import { isObject } from '../../core/json.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { assignIds, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
@@ -63,7 +63,7 @@ function incorporate(
   now: string,
 ): readonly Change[] {
   const drafts = feedbacks.map(({ turnId, ts, text, origin, reaction }) =>
-    turnFeedback(turnId, ts, { text, origin, ...(reaction && { reaction }) }),
+    feedbackBlock(turnId, ts, { text, origin, ...(reaction && { reaction }) }),
   )
   const byTurn = Map.groupBy(assignIds(timeline, drafts), ({ turn_id }) => turn_id)
   return [

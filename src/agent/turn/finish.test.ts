@@ -4,7 +4,7 @@ import { weather } from '../../../test/support/scenario-tools.ts'
 import { blockTypes, codesOf, decisions, deltasOf, laneText } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
-import { type Draft, userPrompt } from '../../core/block/index.ts'
+import { type Draft, userPromptBlock } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { ConversationStore } from '../../ports/store.ts'
@@ -65,7 +65,7 @@ describe('what a turn leaves on record', () => {
   })
 
   it('passes over a hook that hands over what is no block, and says so to the application', async () => {
-    const prompt = userPrompt('t', '2026-01-01T00:00:00.000Z', 'x')
+    const prompt = userPromptBlock('t', '2026-01-01T00:00:00.000Z', 'x')
     for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, ts: 'now' }], [{ ...prompt, meta: { n: 1n } }]]) {
       const problems: string[] = []
       const hooks = [{ onBeforeCompletion: () => junk as Draft[] }]
@@ -78,8 +78,8 @@ describe('what a turn leaves on record', () => {
   it('has the blocks of hooks around its completion, whoever had the last word', async () => {
     const hooks = [
       {
-        onBeforeCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'before')],
-        onAfterCompletion: () => [userPrompt('t', '2026-01-01T00:00:00.000Z', 'after')],
+        onBeforeCompletion: () => [userPromptBlock('t', '2026-01-01T00:00:00.000Z', 'before')],
+        onAfterCompletion: () => [userPromptBlock('t', '2026-01-01T00:00:00.000Z', 'after')],
       },
     ]
     for (const replies of [[answers('Hello.')], ['', '', '']]) {
@@ -99,7 +99,7 @@ describe('what a turn leaves on record', () => {
         asked.push(name)
         const first = asked.filter((each) => each === name).length === 1
         if (first && name === slow) await stage.agent.followUp(stage.conversation, 'And B?')
-        return [userPrompt('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
+        return [userPromptBlock('t', '2026-01-01T00:00:00.000Z', `${name}, ${first ? 'too early' : 'in time'}`)]
       }
       const hooks = [{ onBeforeCompletion: hook('onBeforeCompletion'), onAfterCompletion: hook('onAfterCompletion') }]
       const stage: Harness = stageOf([answers('Here is A.'), answers('And there you have B as well.')], { hooks })

@@ -1,4 +1,4 @@
-import { assistantCompletion, type Block, clarification, type Draft, suggestedFollowups } from '../../core/block/index.ts'
+import { type Block, clarificationBlock, completionBlock, type Draft, suggestedFollowupsBlock } from '../../core/block/index.ts'
 import { extractSids, rewriteSids } from '../../core/citations/sids.ts'
 import type { FinalDecision } from '../../core/decision/decision.ts'
 import { type FallbackReason, fallbackAnswer } from '../../core/decision/fallback-answer.ts'
@@ -77,7 +77,7 @@ export function completionDrafts(
   const said = [...attempts, last]
   return [
     ...said.map(({ text, iteration: at, truncated }, index) =>
-      assistantCompletion(turn.turnId, ts, {
+      completionBlock(turn.turnId, ts, {
         text,
         sourcesUsed: citedSources(text, timeline),
         iteration: at,
@@ -86,8 +86,8 @@ export function completionDrafts(
         ...(truncated && { truncated }),
       }),
     ),
-    ...(decision.questions?.length ? [clarification(turn.turnId, ts, decision.questions)] : []),
-    ...(decision.followups.length > 0 ? [suggestedFollowups(turn.turnId, ts, decision.followups)] : []),
+    ...(decision.questions?.length ? [clarificationBlock(turn.turnId, ts, decision.questions)] : []),
+    ...(decision.followups.length > 0 ? [suggestedFollowupsBlock(turn.turnId, ts, decision.followups)] : []),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { type Attachment, type Block, type Draft, stage, userEvent } from '../../core/block/index.ts'
+import { type Attachment, type Block, type Draft, stageBlock, userEventBlock } from '../../core/block/index.ts'
 import { extraRoundsOf, grantExtraRounds } from '../../core/budget.ts'
 import { openWrapUp, steerWrapUp } from '../../core/decision/limits.ts'
 import { isObject } from '../../core/json.ts'
@@ -94,7 +94,7 @@ function blocksFor(
 
 function draftOf(event: InboxEvent, turnId: string): Draft {
   const said = { messageId: event.event_id, text: event.text }
-  if (event.kind === 'followup' || event.kind === 'steer') return userEvent(event.kind, turnId, event.ts, said)
+  if (event.kind === 'followup' || event.kind === 'steer') return userEventBlock(event.kind, turnId, event.ts, said)
   const source = isObject(event.payload) && typeof event.payload.source === 'string' ? event.payload.source : undefined
   return {
     type: 'event.external',
@@ -161,7 +161,7 @@ const clarificationResolvedText = '[STAGE: CLARIFICATION RESOLVED]\nThe message 
 
 /** What the user says next answers the questions that the latest turn has marked as such, be it in that turn or in another. */
 export function clarificationResolved(timeline: Timeline, turnId: string, ts: string): readonly Draft[] {
-  return hasOpenQuestions(timeline) ? [stage('clarification.resolved', turnId, ts, clarificationResolvedText)] : []
+  return hasOpenQuestions(timeline) ? [stageBlock('clarification.resolved', turnId, ts, clarificationResolvedText)] : []
 }
 
 /** The latest turn has questions that nothing was said to since. */

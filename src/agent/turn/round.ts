@@ -1,4 +1,4 @@
-import { type Draft, type Notice, notice, type Place, rawDecision } from '../../core/block/index.ts'
+import { type BlockOrigin, type Draft, type Notice, noticeBlock, rawDecisionBlock } from '../../core/block/index.ts'
 import { type BudgetCheck, checkBudget, remainingRounds } from '../../core/budget.ts'
 import { hasReadableText } from '../../core/citations/sids.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
@@ -64,7 +64,7 @@ function mayGoOn({ spending: bill, turnId, clock }: Turn, { budget }: Progress):
 }
 
 /** Refuses the response, acts on it, or concludes. */
-function decided(turn: Turn, progress: Progress, place: Place, asked: ModelCall, maxTokens: number): Promise<Step> {
+function decided(turn: Turn, progress: Progress, place: BlockOrigin, asked: ModelCall, maxTokens: number): Promise<Step> {
   const { decision, said } = understand(turn, progress, asked.response, maxTokens)
   if (!decision) return refuse(turn, progress, place, asked, said)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
@@ -104,7 +104,7 @@ function understand(
 async function callTool(
   turn: Turn,
   { progress, admitted }: { readonly progress: Progress; readonly admitted: Progress },
-  place: Place,
+  place: BlockOrigin,
   asked: ModelCall,
   decision: CallDecision,
   warnings: readonly Notice[],
@@ -121,8 +121,8 @@ async function callTool(
 }
 
 /** The response stands in the journal, the notice tells the model what was wrong with it, and nothing ran. */
-async function refuse(turn: Turn, progress: Progress, place: Place, asked: ModelCall, said: readonly Notice[]): Promise<Step> {
-  const drafts: readonly Draft[] = [...thinkingDrafts(place, asked.response), ...said.map((each) => notice(place, each))]
+async function refuse(turn: Turn, progress: Progress, place: BlockOrigin, asked: ModelCall, said: readonly Notice[]): Promise<Step> {
+  const drafts: readonly Draft[] = [...thinkingDrafts(place, asked.response), ...said.map((each) => noticeBlock(place, each))]
   const changes = [responseReceived(place, asked)]
   const { repairs, next } = afterRejectedResponse(progress.repairs, remainingRounds(progress.budget))
   const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: spendRound(progress.wrapUp) }) } // a wrap-up has few rounds
@@ -136,11 +136,11 @@ async function refuse(turn: Turn, progress: Progress, place: Place, asked: Model
 }
 
 /** A steer came while the model was writing: what it had written is kept for it to read, and the next round takes the steer in. */
-async function interrupted(turn: Turn, progress: Progress, place: Place, asked: ModelCall): Promise<Step> {
+async function interrupted(turn: Turn, progress: Progress, place: BlockOrigin, asked: ModelCall): Promise<Step> {
   if (turn.signal.aborted) return { result: cancelledResult(turn) }
   const { raw } = asked.response
   const response = responseReceived(place, asked, 'interrupted')
-  const said = (timeline: Timeline) => ({ type: 'blocks.appended' as const, blocks: assignIds(timeline, [rawDecision(place, raw)]) })
+  const said = (timeline: Timeline) => ({ type: 'blocks.appended' as const, blocks: assignIds(timeline, [rawDecisionBlock(place, raw)]) })
   await turn.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, said(timeline)]))
   return { progress }
 }
@@ -182,6 +182,6 @@ async function end(turn: Turn, progress: Progress, ended: ForcedEnd): Promise<St
 }
 
 /** The call id is made before the model is asked, so that a refused round has one to hang its notice on. */
-function nextPlace(turn: Turn, iteration: number): Place {
+function nextPlace(turn: Turn, iteration: number): BlockOrigin {
   return { turnId: turn.turnId, callId: turn.clock.randomHex(12), iteration, ts: turn.clock.now() }
 }

@@ -1,4 +1,4 @@
-import { type Attachment, type Draft, userPrompt } from '../../core/block/index.ts'
+import { type Attachment, type Draft, userPromptBlock } from '../../core/block/index.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import { assignIds, isKnownEvent, type Timeline } from '../../core/timeline/timeline.ts'
 import { missingTurnHeader } from '../../core/timeline/turns.ts'
@@ -50,7 +50,7 @@ function hostAttachments(turn: Turn, { attachments, eventId }: TurnInput, ts: st
 
 function openingChanges(timeline: Timeline, turnId: string, ts: string, input: TurnInput, { sources }: AgentSettings): readonly Change[] {
   const { text, attachments, eventId } = input
-  const drafts: Draft[] = [...missingTurnHeader(timeline, turnId, ts), userPrompt(turnId, ts, text, eventId)]
+  const drafts: Draft[] = [...missingTurnHeader(timeline, turnId, ts), userPromptBlock(turnId, ts, text, eventId)]
   if (attachments.length > 0) drafts.push(...attachmentDrafts(attachments, turnId, ts))
   drafts.push(...clarificationResolved(timeline, turnId, ts))
 

@@ -1,4 +1,4 @@
-import { clarification, type Draft, stage } from '../../core/block/index.ts'
+import { clarificationBlock, type Draft, stageBlock } from '../../core/block/index.ts'
 import { parsePhrases } from '../../core/decision/decision.ts'
 import { readPlainChannels } from '../../core/decision/fast-channels.ts'
 import { isObject } from '../../core/json.ts'
@@ -25,8 +25,8 @@ export async function generateTitle(turn: Turn): Promise<void> {
   const { turnId } = turn
   const { ts } = response
   const drafts: readonly Draft[] = [
-    ...(title === undefined ? [] : [stage('gate', turnId, ts, `[STAGE: GATE OUTPUT]\nconversation_title: ${title}`)]),
-    ...(questions.length > 0 ? [clarification(turnId, ts, questions)] : []),
+    ...(title === undefined ? [] : [stageBlock('gate', turnId, ts, `[STAGE: GATE OUTPUT]\nconversation_title: ${title}`)]),
+    ...(questions.length > 0 ? [clarificationBlock(turnId, ts, questions)] : []),
   ]
   await turn.ledger.commit((timeline) => [
     response,

@@ -1,13 +1,13 @@
 import {
+  type BlockOrigin,
   type Draft,
-  decisionNotes,
+  decisionNotesBlock,
   type Notice,
-  notice,
-  type Place,
-  planAck,
-  planSnapshot,
-  toolCall,
-  toolCode,
+  noticeBlock,
+  planAckBlock,
+  planBlock,
+  toolCallBlock,
+  toolCodeBlock,
 } from '../../core/block/index.ts'
 import { remainingRounds } from '../../core/budget.ts'
 import type { CallDecision } from '../../core/decision/decision.ts'
@@ -46,7 +46,7 @@ export interface CheckedCall {
 type ToolRun = Pick<CheckedCall, 'tool' | 'params' | 'decision'>
 
 /** The first entry of an action, before the tool runs. A call without a result means that the process died there. */
-export function commitCall(turn: Turn, place: Place, asked: ModelCall, action: CheckedCall, seen: Timeline): Promise<void> {
+export function commitCall(turn: Turn, place: BlockOrigin, asked: ModelCall, action: CheckedCall, seen: Timeline): Promise<void> {
   const response = responseReceived(place, asked)
   return turn.ledger.commit((timeline) => [
     response,
@@ -55,7 +55,7 @@ export function commitCall(turn: Turn, place: Place, asked: ModelCall, action: C
 }
 
 /** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
-export function runToolCall(turn: Turn, progress: Progress, place: Place, call: ToolRun, seen: Timeline): Promise<Progress> {
+export function runToolCall(turn: Turn, progress: Progress, place: BlockOrigin, call: ToolRun, seen: Timeline): Promise<Progress> {
   const phase = turn.inbox.beginActivity()
   emitToolStatus(turn, place, call, 'tool.started')
   const running = invokeTool(turn, progress, place, call, seen, phase)
@@ -70,7 +70,7 @@ export function runToolCall(turn: Turn, progress: Progress, place: Place, call: 
 
 function emitToolStatus(
   turn: Turn,
-  { turnId: turn_id, iteration, callId: call_id }: Place,
+  { turnId: turn_id, iteration, callId: call_id }: BlockOrigin,
   { tool }: ToolRun,
   status: 'tool.started' | 'tool.ended',
 ): void {
@@ -79,7 +79,7 @@ function emitToolStatus(
 
 /** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
 function callDrafts(
-  place: Place,
+  place: BlockOrigin,
   { response: heard }: ModelCall,
   { decision, tool, params, warnings }: CheckedCall,
   timeline: Timeline,
@@ -87,25 +87,25 @@ function callDrafts(
   const notes = decision.notes.trim()
   const acks = readRoundAcks(timeline, { notes, toolId: tool.id }, place)
   const drafts: Draft[] = [...thinkingDrafts(place, heard)]
-  if (notes !== '') drafts.push(decisionNotes(place, notes, tool.id))
+  if (notes !== '') drafts.push(decisionNotesBlock(place, notes, tool.id))
   if (acks) drafts.push(...ackDrafts(place, acks))
-  if (decision.code !== undefined) drafts.push(toolCode(place, decision.code))
-  drafts.push(toolCall(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }))
-  for (const said of warnings) drafts.push(notice(place, said))
-  if (acks) for (const said of acks.warnings) drafts.push(notice(place, said))
+  if (decision.code !== undefined) drafts.push(toolCodeBlock(place, decision.code))
+  drafts.push(toolCallBlock(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }))
+  for (const said of warnings) drafts.push(noticeBlock(place, said))
+  if (acks) for (const said of acks.warnings) drafts.push(noticeBlock(place, said))
   return drafts
 }
 
-function ackDrafts({ turnId, ts, iteration }: Place, { plan, text }: PlanAcks): readonly Draft[] {
+function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanAcks): readonly Draft[] {
   if (!plan) return []
-  return [planAck(turnId, ts, { iteration, text, planId: plan.plan_id }), planSnapshot(turnId, ts, plan, iteration)]
+  return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]
 }
 
 /** To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. */
 function invokeTool(
   turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
-  place: Place,
+  place: BlockOrigin,
   { tool, params, decision }: ToolRun,
   seen: Timeline,
   { signal }: Activity,
@@ -133,7 +133,13 @@ function invokeTool(
 }
 
 /** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
-export async function commitResult(turn: Turn, progress: Progress, place: Place, toolId: string, outcome: Outcome): Promise<Progress> {
+export async function commitResult(
+  turn: Turn,
+  progress: Progress,
+  place: BlockOrigin,
+  toolId: string,
+  outcome: Outcome,
+): Promise<Progress> {
   const later = { ...place, ts: turn.clock.now() }
   const exec = turn.toolbox.find(toolId)?.exec === true
   let delivered: DeliveredOutcome = outcome
@@ -168,7 +174,7 @@ function violationCode({ ok, error, notices }: DeliveredOutcome): string | undef
 }
 
 /** Notices, results, sources. */
-function commitOutcome(turn: Turn, place: Place, delivered: DeliveredOutcome, exec: boolean): Promise<void> {
+function commitOutcome(turn: Turn, place: BlockOrigin, delivered: DeliveredOutcome, exec: boolean): Promise<void> {
   const { changes = none } = delivered
   return turn.ledger.commit((timeline) => {
     const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(place, delivered, { exec })) }

@@ -1,4 +1,4 @@
-import { type Block, type Draft, readWorkspaceCheckout, readWorkspacePublish, workspacePublish } from '../../core/block/index.ts'
+import { type Block, type Draft, publishBlock, readWorkspaceCheckout, readWorkspacePublish } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import { publishPath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
@@ -130,7 +130,7 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   if (!turn.workspaceHandle.isOpen(turn.turnId) && !(turn.resumed && hasFiles(turn.ledger.timeline, turn.turnId))) return nothingPublished
   const published = await tryPublish(turn)
   if (published.record.reason === 'workspace_not_materialized') return nothingPublished
-  const drafts = [workspacePublish(turn.turnId, turn.clock.now(), published)]
+  const drafts = [publishBlock(turn.turnId, turn.clock.now(), published)]
   if (published.status !== 'failed') return { drafts }
   const message = `workspace_publish_failed: ${published.record.message ?? 'no reason was given'}`
   return { drafts, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }

@@ -1,4 +1,4 @@
-import { type Block, callOf, type Digest, readDigest, readNotice, readPlan, readToolCall } from '../../core/block/index.ts'
+import { type Block, callIdOf, type Digest, readDigest, readNotice, readPlan, readToolCall } from '../../core/block/index.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import type { FileView, StepView, ToolStep, TurnView } from './conversation-view.ts'
 
@@ -64,7 +64,7 @@ export function withBlock(turn: TurnView, block: Block): TurnView {
 const withStep = (turn: TurnView, step: StepView): TurnView => ({ ...turn, steps: [...turn.steps, step] })
 
 function newToolStep(block: Block, more: Partial<ToolStep>): ToolStep {
-  const callId = callOf(block) ?? block.id
+  const callId = callIdOf(block) ?? block.id
   const iteration = block.meta?.iteration ?? 0
   return { kind: 'tool', callId, toolId: '', iteration, params: {}, code: undefined, status: 'running', notices: [], results: [], ...more }
 }
@@ -105,7 +105,7 @@ function isFailure({ mime, text }: Block): boolean {
 }
 
 function updateToolStep(turn: TurnView, block: Block, change: (step: ToolStep) => ToolStep): TurnView | undefined {
-  const callId = callOf(block)
+  const callId = callIdOf(block)
   const at = turn.steps.findLastIndex((step) => step.kind === 'tool' && step.callId === callId)
   const step = turn.steps[at]
   return step?.kind === 'tool' ? { ...turn, steps: turn.steps.with(at, change(step)) } : undefined

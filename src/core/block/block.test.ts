@@ -2,24 +2,24 @@ import { expect, it } from 'vitest'
 import { blockOrigin, minute, withIds } from '../../testing/blocks.ts'
 import { Failure } from '../failure.ts'
 import {
-  artifactContent,
-  artifactDigest,
-  assistantCompletion,
+  artifactContentBlock,
+  artifactDigestBlock,
   attachmentBlocks,
   type Block,
-  callOf,
+  callIdOf,
   completeBlock,
+  completionBlock,
   digestText,
   noteSegments,
   noteTags,
-  notice,
+  noticeBlock,
   parseBlock,
-  planSnapshot,
+  planBlock,
   readDigest,
   readNotice,
   readPlan,
   readToolCall,
-  toolCall,
+  toolCallBlock,
 } from './index.ts'
 
 const blob = { sha256: 'a'.repeat(64), size: 9 }
@@ -73,7 +73,7 @@ it('never lets a hosting handle into a digest', () => {
 })
 
 it('tools 18.11: the call says tool, id, params and time, and no notes', () => {
-  const block = only([toolCall(blockOrigin('c1'), { toolId: 'react.read', params: { paths: ['ar:t1.user.prompt'] } })])
+  const block = only([toolCallBlock(blockOrigin('c1'), { toolId: 'react.read', params: { paths: ['ar:t1.user.prompt'] } })])
   expect(JSON.parse(block.text ?? '')).toEqual({
     tool_id: 'react.read',
     tool_call_id: 'c1',
@@ -87,12 +87,12 @@ it('tools 18.11: the call says tool, id, params and time, and no notes', () => {
 it('tools 18.14: every result and content block names its call', () => {
   const digest = { artifact_path: 'fi:t1.files/a.md' }
   const blocks = [
-    artifactDigest(blockOrigin('c1'), digest),
-    artifactContent(blockOrigin('c1'), { path: 'fi:t1.files/a.md', mime: 'text/markdown', text: 'hi', digest }),
-    notice(blockOrigin('c1'), { code: 'x', message: 'y' }),
+    artifactDigestBlock(blockOrigin('c1'), digest),
+    artifactContentBlock(blockOrigin('c1'), { path: 'fi:t1.files/a.md', mime: 'text/markdown', text: 'hi', digest }),
+    noticeBlock(blockOrigin('c1'), { code: 'x', message: 'y' }),
   ]
   expect(blocks.map(({ meta }) => meta?.tool_call_id)).toEqual(['c1', 'c1', 'c1'])
-  expect(readDigest(only([artifactDigest(blockOrigin('c1'), digest)]))).toMatchObject({
+  expect(readDigest(only([artifactDigestBlock(blockOrigin('c1'), digest)]))).toMatchObject({
     artifact_path: 'fi:t1.files/a.md',
     tool_call_id: 'c1',
   })
@@ -118,13 +118,13 @@ it('a reader gives undefined, and never throws, on a payload that is not its own
 })
 
 it('parses a block once, however often it is read', () => {
-  const block = only([notice(blockOrigin('c1'), { code: 'x', message: 'y' })])
+  const block = only([noticeBlock(blockOrigin('c1'), { code: 'x', message: 'y' })])
   expect(readNotice(block)).toBe(readNotice(block))
 })
 
 it('reads a plan in both shapes of the seeds', () => {
   const status = { '1': 'done' as const }
-  const ours = only([planSnapshot('t1', minute(0), { plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })])
+  const ours = only([planBlock('t1', minute(0), { plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })])
   const theirs: Block = {
     ...ours,
     text: JSON.stringify({
@@ -149,7 +149,7 @@ it('timeline 11.100: a note falls into tagged segments, lines without a tag cont
 })
 
 it('the completion without a number is the latest of its turn', () => {
-  const paths = [1, 2].map((index) => assistantCompletion('t1', minute(0), { text: 'x', index, count: 2 }).path)
+  const paths = [1, 2].map((index) => completionBlock('t1', minute(0), { text: 'x', index, count: 2 }).path)
   expect(paths).toEqual(['ar:t1.assistant.completion.1', 'ar:t1.assistant.completion'])
 })
 
@@ -174,5 +174,5 @@ it('refuses an envelope with a field of the wrong type, and says which', () => {
   expect(() => parseBlock({ ...good, meta: { digest: 5 } })).toThrow('block.meta.digest must be a string')
   const silent = { ...good, meta: { tool_call_id: null, sources_used: null, iteration: 'first' } } // as other languages write "none"
   expect(parseBlock(silent)).toBe(silent)
-  expect(callOf(parseBlock(silent))).toBeUndefined()
+  expect(callIdOf(parseBlock(silent))).toBeUndefined()
 })

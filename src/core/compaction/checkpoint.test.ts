@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { compact, drawn, finish, noted, open, plan, round, shownText, turns, words } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { minute } from '../../testing/blocks.ts'
-import { isHidden, userEvent } from '../block/index.ts'
+import { isHidden, userEventBlock } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import type { Change } from '../timeline/change.ts'
 import { blocksOf } from '../timeline/timeline.ts'
@@ -56,7 +56,7 @@ describe('condensation of the running turn', () => {
       ...noted('t1', 'n', '[P] metric units'),
       drawn('p1', ['boil', 'pour'], 't1'),
       drawn('p1', ['boil', 'pour'], 't1', { status: { '1': 'done' } }),
-      userEvent('followup', 't1', minute(2), { messageId: 'm1', text: words(10_000) }),
+      userEventBlock('followup', 't1', minute(2), { messageId: 'm1', text: words(10_000) }),
       ...Array.from({ length: 12 }, (_, i) => round('t1', 9 + i, 60)).flat(),
     ])
     const shown = shownText(compact(before).timeline)
@@ -76,7 +76,7 @@ describe('condensation of the running turn', () => {
 
   it('however large the limit and whatever was folded, it is shown whole: the newest calls stand at its end', () => {
     const inputs = Array.from({ length: 200 }, (_, i) =>
-      userEvent('followup', 't1', minute(2), { messageId: `m${i}`, text: words(12_000) }),
+      userEventBlock('followup', 't1', minute(2), { messageId: `m${i}`, text: words(12_000) }),
     )
     const before = timelineOf([...open(1), ...inputs, ...Array.from({ length: 900 }, (_, i) => round('t1', 9 + i, 400)).flat()])
     const shown = shownText(compact(before, { limit: 400_000, force: true }, 'word '.repeat(9_000)).timeline)

@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, result } from '../../testing/blocks.ts'
-import { artifactContent, artifactDigest, toolCall, userEvent } from '../block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, toolCallBlock, userEventBlock } from '../block/index.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { resolvePath } from '../timeline/resolve.ts'
@@ -46,7 +46,7 @@ describe('a compaction', () => {
 
   it('carries over what was appended while the summariser was thinking', () => {
     const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
-    const grown = withDrafts(ten, [userEvent('followup', 't11', minute(99), { messageId: 'm1', text: 'and Rome?' })])
+    const grown = withDrafts(ten, [userEventBlock('followup', 't11', minute(99), { messageId: 'm1', text: 'and Rome?' })])
     const finished = finish(grown, planned)
     if (finished.status === 'skipped') throw new Error(finished.reason)
     expect(blocksOf(finished.changes.reduce(applyChange, grown)).at(-1)?.text).toBe('and Rome?')
@@ -86,7 +86,7 @@ describe('a compaction', () => {
       kind: 'file' as const,
       visibility: 'external' as const,
     }
-    const inside = [call('pdf1', 'rendering_tools.write_pdf', 't1', 3), artifactDigest(blockOrigin('pdf1', 't1', 3), digest)]
+    const inside = [call('pdf1', 'rendering_tools.write_pdf', 't1', 3), artifactDigestBlock(blockOrigin('pdf1', 't1', 3), digest)]
     const before = timelineOf([...turn(1, 2, inside), ...turns(2, 6), ...open(7)])
     const input = plan(before, { limit: 900 })?.history?.request.user ?? ''
     for (const said of ['fi:t1.files/report.pdf', 'application/pdf', 'pdf1']) expect(input).toContain(said)
@@ -111,10 +111,10 @@ describe('a compaction', () => {
   it('is shown whole, however long the paths and however scattered the sources: preferences and the way to the index stand last', () => {
     const path = (i: number) => `fi:t1.files/${Array.from({ length: 4 }, () => 'd'.repeat(200)).join('/')}/${i}.md`
     const files = Array.from({ length: 60 }, (_, i) => [
-      toolCall(blockOrigin(`w${i}`, 't1', i), { toolId: 'react.write', params: { path: path(i) } }),
-      artifactDigest(blockOrigin(`w${i}`, 't1', i), { artifact_path: path(i), mime: 'text/markdown' }),
-      toolCall(blockOrigin(`r${i}`, 't1', i), { toolId: 'react.read', params: { paths: [path(i + 100)] } }),
-      artifactContent(blockOrigin(`r${i}`, 't1', i), {
+      toolCallBlock(blockOrigin(`w${i}`, 't1', i), { toolId: 'react.write', params: { path: path(i) } }),
+      artifactDigestBlock(blockOrigin(`w${i}`, 't1', i), { artifact_path: path(i), mime: 'text/markdown' }),
+      toolCallBlock(blockOrigin(`r${i}`, 't1', i), { toolId: 'react.read', params: { paths: [path(i + 100)] } }),
+      artifactContentBlock(blockOrigin(`r${i}`, 't1', i), {
         path: path(i + 100),
         mime: 'text/plain',
         text: words(10_000),
@@ -138,7 +138,7 @@ describe('a compaction', () => {
       ...noted('t1', 'n', '[D] use tea'),
       drawn('p1', ['boil', 'pour'], 't1', { current: true, status: { '1': 'done' } }),
       drawn('p0', ['old'], 't1', { closed_ts: minute(2) }),
-      userEvent('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' }),
+      userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' }),
     ]
     const once = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline
     const carried = [
@@ -164,7 +164,7 @@ describe('a compaction', () => {
   })
 
   it('shortens a very long followup that stays in every prompt, once', () => {
-    const said = userEvent('followup', 't1', minute(1), { messageId: 'm1', text: words(2000) })
+    const said = userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: words(2000) })
     const once = compact(timelineOf([...turn(1, 2, [said]), ...turns(2, 5), ...open(6)]), { limit: 2000 }).timeline
     const kept = (timeline: Timeline) => blocksOf(timeline).find(({ type }) => type === 'user.followup.preserved')?.text
     expect(kept(once)).toMatch(/^word .{3990,4000}\(the whole: react\.read\(\["ar:t1\.external\.followup\.m1"\]\)\)$/)
@@ -211,7 +211,7 @@ describe('a compaction', () => {
         }),
       },
       call('w', 'react.write', 't1', 4),
-      artifactDigest(blockOrigin('w', 't1', 4), { artifact_path: 'fi:t1.files/a.md' }),
+      artifactDigestBlock(blockOrigin('w', 't1', 4), { artifact_path: 'fi:t1.files/a.md' }),
     ]
     const text = summaryOf(compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline).text
     expect(text).toContain('<read-files>\nfi:t1.files/b.md\n</read-files>\n\n<modified-files>\nfi:t1.files/a.md\n</modified-files>')

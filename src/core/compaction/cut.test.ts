@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/generators/changes.ts'
 import { compact, finish, open, plan, shownTokens, summaryOf, ten, turn, turns } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
-import { callOf } from '../block/index.ts'
+import { callIdOf } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 import { startedReport } from './finish.ts'
@@ -139,7 +139,7 @@ describe('the cut', () => {
           const gone = new Set(planned.history?.leaving.blocks.map(({ id }) => id))
           const groups = new Map<string, Set<string>>()
           for (const block of blocksOf(timeline)) {
-            const callId = callOf(block)
+            const callId = callIdOf(block)
             if (callId === undefined) continue
             const where = gone.has(block.id) ? 'gone' : folded.has(block.id) ? 'folded' : 'kept'
             groups.set(callId, (groups.get(callId) ?? new Set()).add(where))

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { compact, open, plan, shownText, tokens, turn, turns } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, minute } from '../../testing/blocks.ts'
-import { artifactContent, attachmentBlocks, type Draft, toolResult } from '../block/index.ts'
+import { artifactContentBlock, attachmentBlocks, type Draft, toolResultBlock } from '../block/index.ts'
 import { defaultExpirySettings, planExpiry } from '../expiry/expiry.ts'
 import { resolvePath } from '../timeline/resolve.ts'
 import { blocksOf } from '../timeline/timeline.ts'
@@ -20,10 +20,10 @@ it('no handle of a host and no absolute path gets into a summary, a prompt for o
       ...hosting,
     }),
     call('w', 'react.write', 't1', 5),
-    toolResult(blockOrigin('w', 't1', 5), { mime: 'application/json', text: JSON.stringify(leaky), meta: hosting }),
-    artifactContent(blockOrigin('w', 't1', 5), { path, mime: 'application/zip', digest: { artifact_path: path }, meta: hosting }),
+    toolResultBlock(blockOrigin('w', 't1', 5), { mime: 'application/json', text: JSON.stringify(leaky), meta: hosting }),
+    artifactContentBlock(blockOrigin('w', 't1', 5), { path, mime: 'application/zip', digest: { artifact_path: path }, meta: hosting }),
     call('x', 'other.tool', 't1', 6),
-    toolResult(blockOrigin('x', 't1', 6), { mime: 'application/json', text: JSON.stringify({ files: [{ name: 'a', ...hosting }] }) }),
+    toolResultBlock(blockOrigin('x', 't1', 6), { mime: 'application/json', text: JSON.stringify({ files: [{ name: 'a', ...hosting }] }) }),
   ]
   const history = timelineOf([...turn(1, 1, inside), ...turns(2, 9), ...open(10)])
   const running = timelineOf([...turn(1, 1, inside).slice(0, -1), ...open(1, 20).slice(2)])

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { finish, plan, shownText, ten } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt } from '../../testing/blocks.ts'
-import { artifactContent, attachmentBlocks } from '../block/index.ts'
+import { artifactContentBlock, attachmentBlocks } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { isContextOverflow } from './overflow.ts'
 
@@ -47,7 +47,7 @@ describe('overflow', () => {
   it('folds even the last round when that alone was too long: the turn goes on from its ledger', () => {
     const files = Array.from({ length: 40 }, (_, i) => `fi:t1.outputs/${i}.txt`)
     const made = files.map((path) =>
-      artifactContent(blockOrigin('c'), { path, mime: 'text/plain', text: 'word '.repeat(2_000), digest: { artifact_path: path } }),
+      artifactContentBlock(blockOrigin('c'), { path, mime: 'text/plain', text: 'word '.repeat(2_000), digest: { artifact_path: path } }),
     )
     const before = timelineOf([header(), prompt('count'), call('c', 'exec_tools.execute_code_python'), ...made])
     expect(plan(before, { limit: 80_000 })).toBeUndefined()
@@ -83,7 +83,7 @@ describe('overflow', () => {
     const shown = shownText(finished.changes.reduce(applyChange, before))
     expect(shown.match(/<image\/png>/g)).toHaveLength(1)
     const shot = { path: 'fi:t1.files/shot.png', mime: 'image/png' }
-    const produced = artifactContent(blockOrigin('c', 't1', 0), {
+    const produced = artifactContentBlock(blockOrigin('c', 't1', 0), {
       ...shot,
       blob: { sha256: 'c'.repeat(64), size: 9 },
       digest: { artifact_path: shot.path },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { noted, open, plan, turn, turns, words } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, minute, result } from '../../testing/blocks.ts'
-import { artifactDigest, type Draft, toolCall, toolResult, userEvent } from '../block/index.ts'
+import { artifactDigestBlock, type Draft, toolCallBlock, toolResultBlock, userEventBlock } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksAtPath } from '../timeline/timeline.ts'
 
@@ -16,7 +16,7 @@ describe('what the summariser reads', () => {
 
   it('holds no bytes: base64 in a parameter, or in the words for what was hidden, is named by its size', () => {
     const bytes = 'QUJD'.repeat(1_000)
-    const inside = [toolCall(blockOrigin('b', 't1', 5), { toolId: 'x.y', params: { data: bytes } }), result('b', 'done', 't1', 5)]
+    const inside = [toolCallBlock(blockOrigin('b', 't1', 5), { toolId: 'x.y', params: { data: bytes } }), result('b', 'done', 't1', 5)]
     const timeline = timelineOf([...turn(1, 1, inside), ...turns(2, 5), ...open(6)])
     const ids = blocksAtPath(timeline, 'tc:t1.b.result').map(({ id }) => id)
     const hidden = applyChange(timeline, { type: 'blocks.hidden', ids, replacement_text: bytes, reason: 'hide' })
@@ -26,7 +26,7 @@ describe('what the summariser reads', () => {
   })
 
   it('is a paragraph per block, in words it knows', () => {
-    const text = read([...noted('t1', 'n', '[P] tea'), userEvent('steer', 't1', minute(1), { messageId: 'm', text: 'stop' })]).user
+    const text = read([...noted('t1', 'n', '[P] tea'), userEventBlock('steer', 't1', minute(1), { messageId: 'm', text: 'stop' })]).user
     for (const said of [
       '[User]: question 1',
       '[Assistant]: answer 1',
@@ -52,7 +52,10 @@ describe('what the summariser reads', () => {
 
   it('tells a large result by size, path, shape and sample', () => {
     const rows = JSON.stringify(Array.from({ length: 400 }, (_, i) => ({ n: i, text: words(20) })))
-    const text = read([call('big', 'x.y', 't1', 4), toolResult(blockOrigin('big', 't1', 4), { mime: 'application/json', text: rows })]).user
+    const text = read([
+      call('big', 'x.y', 't1', 4),
+      toolResultBlock(blockOrigin('big', 't1', 4), { mime: 'application/json', text: rows }),
+    ]).user
     expect(text).toContain('logical_path: tc:t1.big.result')
     expect(text).toContain('shape:\nlist[400]')
     expect(text).toContain('"... (398 more)"')
@@ -65,7 +68,10 @@ describe('what the summariser reads', () => {
   })
 
   it('always fits, however much there is, and never without the artifacts', () => {
-    const made = [call('w', 'react.write', 't1', 5), artifactDigest(blockOrigin('w', 't1', 5), { artifact_path: 'fi:t1.files/old.md' })]
+    const made = [
+      call('w', 'react.write', 't1', 5),
+      artifactDigestBlock(blockOrigin('w', 't1', 5), { artifact_path: 'fi:t1.files/old.md' }),
+    ]
     const drafts = [...Array.from({ length: 60 }, (_, i) => turn(i + 1, 4, i === 0 ? made : [])).flat(), ...open(61)]
     const request = plan(timelineOf(drafts), { limit: 8000 })?.history?.request
     expect(request?.user.length).toBeLessThan(0.6 * 3 * 8000 + 4000)

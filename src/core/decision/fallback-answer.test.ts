@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { blockOrigin, header, minute, prompt } from '../../testing/blocks.ts'
-import { artifactDigest, type Digest, type Draft, planSnapshot } from '../block/index.ts'
+import { artifactDigestBlock, type Digest, type Draft, planBlock } from '../block/index.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { assignIds, emptyTimeline } from '../timeline/timeline.ts'
 import { type FallbackReason, fallbackAnswer, fixedAnswer } from './fallback-answer.ts'
@@ -8,8 +8,8 @@ import { type FallbackReason, fallbackAnswer, fixedAnswer } from './fallback-ans
 const timelineOf = (...drafts: readonly Draft[]) =>
   applyChange(emptyTimeline(), { type: 'blocks.appended', blocks: assignIds(emptyTimeline(), drafts) })
 const made = (artifact_path: string, rest: Partial<Digest> = {}, turnId = 't1') =>
-  artifactDigest(blockOrigin('c1', turnId), { artifact_path, visibility: 'external', ...rest })
-const plan = planSnapshot('t1', minute(1), {
+  artifactDigestBlock(blockOrigin('c1', turnId), { artifact_path, visibility: 'external', ...rest })
+const plan = planBlock('t1', minute(1), {
   plan_id: 'p1',
   steps: ['search', 'write', 'check'],
   status: { '1': 'done', '2': 'in_progress' },
@@ -84,7 +84,7 @@ describe('the last words', () => {
 
   it('keep to their length', () => {
     const steps = Array.from({ length: 40 }, (_, i) => `step ${i} ${'x'.repeat(400)}`)
-    const long = timelineOf(planSnapshot('t1', minute(1), { plan_id: 'p1', steps, status: {}, current: true }))
+    const long = timelineOf(planBlock('t1', minute(1), { plan_id: 'p1', steps, status: {}, current: true }))
     expect(fixedAnswer('time', long, 't1').length).toBeLessThan(1_600)
     expect(fixedAnswer('time', long, 't1')).toContain('- and 32 more')
   })

@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/generators/changes.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
 import {
-  artifactContent,
-  artifactDigest,
+  artifactContentBlock,
+  artifactDigestBlock,
   attachmentBlocks,
   type Block,
   type Draft,
-  decisionNotes,
-  internalNote,
+  decisionNotesBlock,
+  feedbackBlock,
+  internalNoteBlock,
   isHidden,
-  planSnapshot,
-  toolResult,
-  turnFeedback,
+  planBlock,
+  toolResultBlock,
 } from '../block/index.ts'
 import { createEstimator } from '../estimate/estimate.ts'
 import { roughTokens } from '../estimate/tokens.ts'
@@ -51,14 +51,14 @@ const turns = (count: number, inside: { readonly [n: number]: readonly Draft[] }
   Array.from({ length: count }, (_, i) => turn(i + 1, inside[i + 1])).flat()
 const search = (n: number, text = '[{"sid":1,"url":"https://a.example","title":"A"}]') => [
   call(`s${n}`, 'web_tools.web_search', `t${n}`),
-  toolResult(blockOrigin(`s${n}`, `t${n}`), { mime: 'application/json', text }),
+  toolResultBlock(blockOrigin(`s${n}`, `t${n}`), { mime: 'application/json', text }),
 ]
 const written = (n: number, name = 'a.md', text = 'body') => {
   const digest = { artifact_path: `fi:t${n}.files/${name}`, mime: 'text/markdown' }
   return [
     call(`w${n}`, 'react.write', `t${n}`),
-    artifactDigest(blockOrigin(`w${n}`, `t${n}`), digest),
-    artifactContent(blockOrigin(`w${n}`, `t${n}`), { path: digest.artifact_path, mime: 'text/markdown', text, digest }),
+    artifactDigestBlock(blockOrigin(`w${n}`, `t${n}`), digest),
+    artifactContentBlock(blockOrigin(`w${n}`, `t${n}`), { path: digest.artifact_path, mime: 'text/markdown', text, digest }),
   ]
 }
 const picture = (n: number, name: string, size = 1000) =>
@@ -139,7 +139,7 @@ describe('what', () => {
 
   it('folds other large bytes and skill texts of recent turns', () => {
     const zip = { ...(picture(2, 'a', 9000)[1] as Draft), mime: 'application/zip' }
-    const skill = { ...toolResult(blockOrigin('r', 't2'), { mime: 'text/markdown', text: 'how to' }), path: 'sk:public.pdf' }
+    const skill = { ...toolResultBlock(blockOrigin('r', 't2'), { mime: 'text/markdown', text: 'how to' }), path: 'sk:public.pdf' }
     const before = timelineOf(turns(4, { 2: [zip, call('r', 'react.read', 't2'), skill] }))
     expect(hiddenBlocks(apply(before, plan(before, 't4'))).map(({ path }) => path)).toEqual(['fi:t2.user.attachments/a', 'sk:public.pdf'])
   })
@@ -157,10 +157,10 @@ describe('what', () => {
 
   it('never folds what is memory itself: headers, notes, plans, feedback', () => {
     const lasting = [
-      internalNote(blockOrigin('n', 't1'), 'fi:t1.files/n.md', '[P] short answers'),
-      planSnapshot('t1', minute(1), { plan_id: 'p1', steps: ['a'], status: {} }),
+      internalNoteBlock(blockOrigin('n', 't1'), 'fi:t1.files/n.md', '[P] short answers'),
+      planBlock('t1', minute(1), { plan_id: 'p1', steps: ['a'], status: {} }),
       call('pl', 'react.plan', 't1'),
-      turnFeedback('t1', minute(1), { text: 'good', origin: 'user' }),
+      feedbackBlock('t1', minute(1), { text: 'good', origin: 'user' }),
     ]
     const before = timelineOf(turns(8, { 1: lasting }))
     const after = apply(before, plan(before, 't8'))
@@ -262,7 +262,7 @@ describe('replacement texts', () => {
     const digest = (name: string) => ({ artifact_path: `fi:t1.files/${name}`, mime: 'text/csv' })
     const leaky = { ...result('c1', JSON.stringify({ ...digest('c'), hosted_uri: 's3://secret' })), mime: 'application/json' }
     const text = draftReplacement(
-      folding([artifactDigest(blockOrigin('c1'), digest('a')), artifactDigest(blockOrigin('c1'), digest('b')), leaky]),
+      folding([artifactDigestBlock(blockOrigin('c1'), digest('a')), artifactDigestBlock(blockOrigin('c1'), digest('b')), leaky]),
       settings,
     )
     expect(text.split('\n').map((line) => JSON.parse(line).artifact_path)).toEqual(['fi:t1.files/a', 'fi:t1.files/b', 'fi:t1.files/c'])
@@ -272,7 +272,7 @@ describe('replacement texts', () => {
   it('names the artifacts of a call whose report is folded with them', () => {
     const text = draftReplacement(
       folding(
-        [artifactDigest(blockOrigin('c1'), { artifact_path: 'fi:t1.outputs/a.csv' }), result('c1', 'exec report')],
+        [artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'fi:t1.outputs/a.csv' }), result('c1', 'exec report')],
         'exec_tools.execute_code_python',
       ),
       settings,
@@ -302,7 +302,7 @@ describe('replacement texts', () => {
       '[TRUNCATED FILE] path=fi:t1.user.attachments/m.pdf mime=application/pdf size=42 summary=the menu',
     )
     expect(draftReplacement(folding([prompt('hello')]), settings)).toBe('[TRUNCATED] hello')
-    expect(replacementText(folding([decisionNotes(blockOrigin('c1'), 'I look')]), settings, tokens)).toBe('')
+    expect(replacementText(folding([decisionNotesBlock(blockOrigin('c1'), 'I look')]), settings, tokens)).toBe('')
   })
 
   it('are held to their bound: compact first, then key lines, then only the way back', () => {

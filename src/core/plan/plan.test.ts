@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { minute } from '../../testing/blocks.ts'
-import { type Block, type Draft, type Plan, planSnapshot } from '../block/index.ts'
+import { type Block, type Draft, type Plan, planBlock } from '../block/index.ts'
 import type { Json, JsonObject } from '../json.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { assignIds, blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
@@ -16,7 +16,7 @@ const written = (timeline: Timeline, drafts: readonly Draft[]): Timeline =>
 const keep = (timeline: Timeline, plans: readonly Plan[]): Timeline =>
   written(
     timeline,
-    plans.map((plan) => planSnapshot('t1', plan.last_ts ?? '', plan)),
+    plans.map((plan) => planBlock('t1', plan.last_ts ?? '', plan)),
   )
 
 /** The call, carried out: what it wrote, and the timeline after it. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { blockOrigin, call, completion, header, result, rounds, withIds } from '../../testing/blocks.ts'
-import { attachmentBlocks, type Block, type Draft, turnFeedback, userEvent } from '../block/index.ts'
+import { attachmentBlocks, type Block, type Draft, feedbackBlock, userEventBlock } from '../block/index.ts'
 import { createRoundNumbers, roundsOf } from '../timeline/turns.ts'
 import { type CachePolicy, cachePoints, defaultCachePolicy, frozenUntil } from './cache-points.ts'
 import type { Slice } from './types.ts'
@@ -139,7 +139,7 @@ describe('user input', () => {
   })
 
   it('is marked beside the tail when it comes while the turn runs; the earliest of the other points gives way', () => {
-    const followup = (turnId: string) => userEvent('followup', turnId, '2026-01-01T00:00:00.000Z', { messageId: 'm', text: 'and' })
+    const followup = (turnId: string) => userEventBlock('followup', turnId, '2026-01-01T00:00:00.000Z', { messageId: 'm', text: 'and' })
     const early = cachePoints(sliceOfDrafts([...draftsP(2, 1), followup('t2')], 't2'), defaultCachePolicy)
     expect(early).toEqual({ prevTurn: 6, preTail: 3, tail: 10, userInput: 11, marks: [6, 10, 11] })
     const late = cachePoints(sliceOfDrafts([...draftsP(2, 6), followup('t2')], 't2'), defaultCachePolicy)
@@ -149,7 +149,7 @@ describe('user input', () => {
   })
 
   it('takes the slot of a tail that lies before the end of the previous turn', () => {
-    const feedback = turnFeedback('t1', '2026-01-01T00:00:00.000Z', { text: 'good', origin: 'user' })
+    const feedback = feedbackBlock('t1', '2026-01-01T00:00:00.000Z', { text: 'good', origin: 'user' })
     const drafts = [...rounds(2), completion('done'), feedback, ...rounds(0, 't2')]
     expect(cachePoints(sliceOfDrafts(drafts, 't2'), defaultCachePolicy)).toMatchObject({ prevTurn: 7, tail: 6, marks: [3, 7, 9] })
   })
@@ -174,7 +174,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 function draftsOf(happened: readonly Step[], turnId: string): readonly Draft[] {
   return happened.flatMap((what, iteration) => {
     if (what.kind === 'followup') {
-      return [userEvent('followup', turnId, blockOrigin('', turnId, iteration).ts, { messageId: `m${iteration}`, text: 'and' })]
+      return [userEventBlock('followup', turnId, blockOrigin('', turnId, iteration).ts, { messageId: `m${iteration}`, text: 'and' })]
     }
     const ids = Array.from({ length: what.calls }, (_, i) => `${turnId}i${iteration}c${i}`)
     const results = ids.map((id) => result(id, 'r', turnId, iteration))

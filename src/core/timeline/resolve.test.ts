@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { compact, drawn, noted, open, turn, turns } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
-import { artifactContent, artifactDigest, type Block, type Draft, notice, toolResult, userEvent } from '../block/index.ts'
+import {
+  artifactContentBlock,
+  artifactDigestBlock,
+  type Block,
+  type Draft,
+  noticeBlock,
+  toolResultBlock,
+  userEventBlock,
+} from '../block/index.ts'
 import { applyChange } from './apply.ts'
 import { type BlockHistory, type Resolution, resolvePath } from './resolve.ts'
 import { blocksOf, type Timeline } from './timeline.ts'
@@ -19,8 +27,8 @@ const nothing: BlockHistory = { atPath: () => [], ofTurn: () => [] }
 const unread: BlockHistory = { atPath: () => undefined, ofTurn: () => undefined }
 const written = (path: string, text: string, callId = 'w1') => [
   call(callId, 'react.write', 't1', 7),
-  artifactDigest(blockOrigin(callId, 't1', 7), { artifact_path: path, mime: 'text/markdown', kind: 'display' }),
-  artifactContent(blockOrigin(callId, 't1', 7), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
+  artifactDigestBlock(blockOrigin(callId, 't1', 7), { artifact_path: path, mime: 'text/markdown', kind: 'display' }),
+  artifactContentBlock(blockOrigin(callId, 't1', 7), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
 ]
 const textOf = (resolved: Resolution): string | undefined => {
   if (resolved.status === 'blocks') return resolved.blocks.at(-1)?.text
@@ -34,8 +42,8 @@ describe('a patched artifact', () => {
   const patched = (meta: object) => {
     const digest = { artifact_path: path, mime: 'text/html', visibility: 'internal' as const }
     return [
-      artifactDigest(blockOrigin('p1', 't1', 8), digest),
-      artifactContent(blockOrigin('p1', 't1', 8), {
+      artifactDigestBlock(blockOrigin('p1', 't1', 8), digest),
+      artifactContentBlock(blockOrigin('p1', 't1', 8), {
         path,
         mime: 'text/markdown',
         text: '@@ -1 +1 @@',
@@ -139,7 +147,7 @@ describe('an address leads', () => {
   })
 
   it('to the original rather than to a copy that was carried along', () => {
-    const said = userEvent('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' })
+    const said = userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' })
     const first = timelineOf([...turn(1, 1, [said]), ...turns(2, 6), ...open(7)])
     const then = compact(first, { limit: 900 }).timeline
     const path = 'ar:t1.external.followup.m1'
@@ -183,13 +191,13 @@ describe('the turn index', () => {
       header('t1'),
       prompt('top 3 places?\nplease'),
       call('s1'),
-      toolResult(blockOrigin('s1'), { mime: 'application/json', text: rows }),
+      toolResultBlock(blockOrigin('s1'), { mime: 'application/json', text: rows }),
       call('x1', 'exec_tools.execute_code_python', 't1', 1),
-      notice(blockOrigin('x1', 't1', 1), { code: 'tool_error', message: 'no file' }),
-      toolResult(blockOrigin('x1', 't1', 1), { mime: 'application/json', text: '{"error":{"code":"boom"}}' }),
+      noticeBlock(blockOrigin('x1', 't1', 1), { code: 'tool_error', message: 'no file' }),
+      toolResultBlock(blockOrigin('x1', 't1', 1), { mime: 'application/json', text: '{"error":{"code":"boom"}}' }),
       ...written('fi:t1.files/a.md', 'tea'),
       ...noted('t1', 'n', '[P] milk'),
-      userEvent('followup', 't1', minute(1), { messageId: 'm1', text: 'and Rome' }),
+      userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'and Rome' }),
       { ...completion('these three'), meta: { sources_used: [9] } },
     ])
     expect(turnIndexText({ turn_id: 't1', ts: minute(0), end_ts: minute(9), blocks, sources_used: [] })).toMatchInlineSnapshot(`

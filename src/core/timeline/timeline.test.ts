@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/generators/changes.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
-import { artifactContent, artifactDigest, type Block, type Draft } from '../block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, type Block, type Draft } from '../block/index.ts'
 import { applyChange } from './apply.ts'
 import { artifactFromBlocks, findArtifact, wasMadeByAnotherCall } from './artifacts.ts'
 import type { Change } from './change.ts'
@@ -269,8 +269,8 @@ describe('artifacts', () => {
     const digest = { artifact_path: path, physical_path: 't1/files/a.md', mime: 'text/markdown', kind: 'display' as const, edited }
     return [
       call(callId, 'react.write'),
-      artifactDigest(blockOrigin(callId), digest),
-      artifactContent(blockOrigin(callId), { path, mime: 'text/markdown', text, digest, meta: { rn: 'ef:9' } }),
+      artifactDigestBlock(blockOrigin(callId), digest),
+      artifactContentBlock(blockOrigin(callId), { path, mime: 'text/markdown', text, digest, meta: { rn: 'ef:9' } }),
     ]
   }
 

@@ -1,5 +1,5 @@
 import { type Block, callIdOf } from '../block/block.ts'
-import { type Draft, turnHeader } from '../block/index.ts'
+import { type Draft, turnHeaderBlock } from '../block/index.ts'
 import { blockAt, blockIndex, type Timeline } from './timeline.ts'
 
 /** In order of first occurrence. */
@@ -28,7 +28,7 @@ export function summarisedTurns(timeline: Timeline): readonly string[] {
 /** The header that opens a turn, unless the timeline already ends with it. */
 export function missingTurnHeader(timeline: Timeline, turnId: string, ts: string): readonly Draft<'turn.header'>[] {
   const last = blockAt(timeline, timeline.size - 1)
-  return last?.type === 'turn.header' && last.turn_id === turnId ? [] : [turnHeader(turnId, ts)]
+  return last?.type === 'turn.header' && last.turn_id === turnId ? [] : [turnHeaderBlock(turnId, ts)]
 }
 
 /** One model call and everything it led to. `end` is the position of its last block. */

@@ -4,14 +4,14 @@ import { conversations } from '../../../test/support/generators/conversations.ts
 import { plainOptions, timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { composeAnnounce } from '../../core/announce/announce.ts'
 import {
-  artifactContent,
-  assistantCompletion,
+  artifactContentBlock,
   attachmentBlocks,
+  completionBlock,
   type Draft,
-  internalNote,
-  toolCall,
-  turnHeader,
-  userPrompt,
+  internalNoteBlock,
+  toolCallBlock,
+  turnHeaderBlock,
+  userPromptBlock,
 } from '../../core/block/index.ts'
 import { createRenderer } from '../../core/render/render.ts'
 import { sourcesTail } from '../../core/render/sources-tail.ts'
@@ -33,15 +33,18 @@ function situation(drafts: readonly Draft[], options: { sources?: string; system
   return readSituation({ system: options.system ?? '', parts })
 }
 
-const asked = [turnHeader('turn_1', ts), userPrompt('turn_1', ts, 'What does lunch cost?')]
+const asked = [turnHeaderBlock('turn_1', ts), userPromptBlock('turn_1', ts, 'What does lunch cost?')]
 const attachedMenu = attachmentBlocks('turn_1', ts, { name: 'menu.md', mime: 'text/markdown', size_bytes: 40, blob })
 const read = (text: string) => [
-  toolCall(at('c1', 0), { toolId: 'react.read', params: { paths: [path] } }),
-  artifactContent(at('c1', 0), { path, mime: 'text/markdown', digest: { artifact_path: path, mime: 'text/markdown' }, text }),
+  toolCallBlock(at('c1', 0), { toolId: 'react.read', params: { paths: [path] } }),
+  artifactContentBlock(at('c1', 0), { path, mime: 'text/markdown', digest: { artifact_path: path, mime: 'text/markdown' }, text }),
 ]
 
-describe('the prompt, read back', () => {
-  it('tells what is asked, what is attached, what was done and what may be cited', () => {
+/** Block types of messages that a user can send. */
+const userTypes: ReadonlySet<string> = new Set(['user.prompt', 'user.followup', 'user.steer'])
+
+describe('readSituation', () => {
+  it('finds the request, the attachments with their content and source number, the calls and the announced facts', () => {
     const { pool } = mergeSources({ rows: [], next_sid: 1 }, [
       {
         source_type: 'attachment',
@@ -68,7 +71,7 @@ describe('the prompt, read back', () => {
         },
       ],
       calls: [{ toolId: 'react.read', params: { paths: [path] }, failed: false }],
-      announced: { roundsLeft: 13, lastCall: false, date: '2026-01-01', plan: { id: 'p1', steps: [{ mark: '✓' }, { mark: '□' }] } },
+      announce: { roundsLeft: 13, lastCall: false, date: '2026-01-01', plan: { id: 'p1', steps: [{ mark: '✓' }, { mark: '□' }] } },
     })
   })
 
@@ -84,32 +87,50 @@ describe('the prompt, read back', () => {
     expect(found.documents).toHaveLength(1)
   })
 
-  it('knows its own notes, and which answer came before', () => {
+  it('finds the notes', () => {
     const drafts = [
       ...asked,
-      toolCall(at('c1', 0), { toolId: 'react.write', params: { path: 'files/m.md', channel: 'internal', content: '[P] no fish' } }),
-      internalNote(at('c1', 0), 'fi:turn_1.files/m.md', '[P] no fish'),
-      assistantCompletion('turn_1', ts, { text: 'Noted.' }),
+      toolCallBlock(at('c1', 0), { toolId: 'react.write', params: { path: 'files/m.md', channel: 'internal', content: '[P] no fish' } }),
+      internalNoteBlock(at('c1', 0), 'fi:turn_1.files/m.md', '[P] no fish'),
+      completionBlock('turn_1', ts, { text: 'Noted.' }),
     ]
-    expect(situation(drafts)).toMatchObject({ notes: ['[P] no fish'], lastAnswer: 'Noted.' })
+    expect(situation(drafts)).toMatchObject({ notes: ['[P] no fish'] })
   })
 
-  it('never fails on anything that our renderer makes', () => {
+  it('finds the turn, every user message and every attachment in each prompt of the renderer', () => {
     fc.assert(
       fc.property(conversations, (steps) => {
         const drafts = steps.flat()
-        const { parts } = createRenderer().render(timelineOf(drafts), plainOptions(drafts.at(-1)?.turn_id ?? 't1'))
+        const turnId = drafts.at(-1)?.turn_id ?? ''
+        const { parts } = createRenderer().render(timelineOf(drafts), plainOptions(turnId))
         const found = readSituation({ system: '', parts })
-        expect(typeof found.request).toBe('string')
+        const userTexts = drafts.flatMap(({ type, text = '' }) => (userTypes.has(type) ? [text.trim()] : []))
+        const attachments = drafts.flatMap(({ type, path }) => (type === 'user.attachment.meta' ? [path] : []))
+        expect(found.turnId).toBe(turnId)
+        const comparable = (texts: readonly string[]) =>
+          texts.map((text, index) => ((userTexts[index] ?? '').length > 200 ? 'cut by the renderer' : text.trim()))
+        expect(comparable([...found.earlier, found.request])).toEqual(comparable(userTexts))
+        expect(found.documents.filter(({ origin }) => origin === 'attached').map(({ path: each }) => each)).toEqual([
+          ...new Set(attachments),
+        ])
       }),
     )
   })
 
-  it('never fails on what is no prompt of ours', () => {
+  it('finds nothing in text that is not a prompt of the renderer', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 4 }), fc.string(), (texts, system) => {
-        const found = readSituation({ system, parts: texts.map((text) => ({ type: 'text', text })) })
-        expect(found.announced.roundsLeft).toBe(0)
+        expect(readSituation({ system, parts: texts.map((text) => ({ type: 'text', text })) })).toEqual({
+          tools: new Map(),
+          turnId: '',
+          request: '',
+          earlier: [],
+          documents: [],
+          notes: [],
+          summaries: [],
+          calls: [],
+          announce: { roundsLeft: 0, lastCall: false, date: undefined, plan: undefined },
+        })
       }),
     )
   })

@@ -1,4 +1,4 @@
-import { type Block, type Draft, rangeSummary } from '../../core/block/index.ts'
+import { type Block, type Draft, rangeSummaryBlock } from '../../core/block/index.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { blocksOf, type Timeline } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
@@ -6,6 +6,7 @@ import type { Claim, ConversationStore, Entry, Owner } from '../../ports/store.t
 import { minute, withIds } from '../blocks.ts'
 import type { FixedClock } from '../fixed-clock.ts'
 
+/** An empty store, and the clock and blobs that it uses. */
 export interface StoreFixture {
   readonly store: ConversationStore
   readonly clock: FixedClock
@@ -13,7 +14,7 @@ export interface StoreFixture {
 }
 export type CreateStore = () => Promise<StoreFixture>
 
-/** A process somewhere else, so that nobody can see whether it runs. */
+/** An owner on another host, so that the store can not check whether its process is alive. */
 export const owner = (id: string): Owner => ({ id, host: `host-of-${id}`, pid: 4711 })
 
 export const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
@@ -36,11 +37,11 @@ export const folded = (ids: readonly string[], at = 0, turnId: string | null = n
   turn_id: turnId,
 })
 
-/** A summary numbered `number` for everything up to and with `afterId`. */
+/** Compacts all blocks up to and including `afterId` into a summary with the id `b_<number>`. */
 export const compacted = (afterId: string, number: number, turnId = 't1', at = 0): Change => ({
   type: 'range.compacted',
   after_id: afterId,
-  blocks: withIds([rangeSummary(turnId, minute(at), { text: `summary ${number}`, coveredTurnIds: [turnId] })], number),
+  blocks: withIds([rangeSummaryBlock(turnId, minute(at), { text: `summary ${number}`, coveredTurnIds: [turnId] })], number),
   covered: [turnId],
 })
 
@@ -50,7 +51,7 @@ export async function journalOf(store: ConversationStore, conversationId: string
   return entries
 }
 
-/** A claim on `conversationId` after these appends. */
+/** Claims the conversation and makes these appends. */
 export async function writeConversation(
   store: ConversationStore,
   conversationId: string,
@@ -61,8 +62,8 @@ export async function writeConversation(
   return claim
 }
 
-/** A timeline without its indices: what two equal values have in common. */
-export const comparable = ({ buffer: _spine, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
+/** A timeline as a value that can be compared, without its internal index. */
+export const comparable = ({ buffer: _buffer, ...facts }: Timeline, blocks: readonly Block[]): object => ({ ...facts, blocks })
 
 export async function visibleTimeline(store: ConversationStore, conversationId: string): Promise<object | undefined> {
   const saved = await store.loadVisible(conversationId)

@@ -1,4 +1,4 @@
-import type { Digest, Meta, Place, Visibility } from '../../core/block/index.ts'
+import type { BlockOrigin, Digest, Meta, Visibility } from '../../core/block/index.ts'
 import { isObject, type Json, omitUndefined } from '../../core/json.ts'
 import { filePath } from '../../core/path/build.ts'
 import { canonicalPath } from '../../core/path/logical.ts'
@@ -24,7 +24,7 @@ const maxDeclaredFiles = 200
 /** Cheap for everything that declares nothing: a plain list of files without the marker is data. */
 export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
 
-export function parseDeclaredFiles(output: Json | undefined, place: Place, timeline: Timeline): readonly DeclaredFile[] {
+export function parseDeclaredFiles(output: Json | undefined, place: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
   const files = (declaredRows(output) ?? [])
     .filter(isObject)
     .slice(0, maxDeclaredFiles)
@@ -48,7 +48,7 @@ function declaredRows(output: unknown): readonly unknown[] | undefined {
   return undefined
 }
 
-function parseRow(row: DeclaredRow, place: Place, timeline: Timeline): DeclaredFile {
+function parseRow(row: DeclaredRow, place: BlockOrigin, timeline: Timeline): DeclaredFile {
   const text = (...keys: readonly string[]) =>
     keys.map((key) => row[key]).find((value): value is string => typeof value === 'string' && value !== '')
   const visibility: Visibility = row.visibility === 'internal' ? 'internal' : 'external'

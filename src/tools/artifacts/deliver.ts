@@ -1,4 +1,4 @@
-import type { Digest, Meta, Notice, Place } from '../../core/block/index.ts'
+import type { BlockOrigin, Digest, Meta, Notice } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { omitUndefined } from '../../core/json.ts'
 import type { Scope } from '../../core/scope.ts'
@@ -42,7 +42,7 @@ const maxFileBytes = 100 * 1024 * 1024
  * Files that a tool made, examined, kept and hosted: what is a file, external and sound. A file that cannot be hosted is still there;
  * one that is broken is nobody's business but the agent's.
  */
-export async function deliver(place: Place, toolId: string, outcome: Outcome, to: DeliveryContext): Promise<DeliveredOutcome> {
+export async function deliver(place: BlockOrigin, toolId: string, outcome: Outcome, to: DeliveryContext): Promise<DeliveredOutcome> {
   const { artifacts = [], ...rest } = outcome
   const declared = parseDeclaredFiles(outcome.output, place, to.timeline)
   const all: DeliveryResult[] = []
@@ -77,7 +77,7 @@ interface DeliveryResult {
   readonly sources: readonly IncomingSource[]
 }
 
-async function deliverArtifact(made: MadeArtifact, place: Place, toolId: string, to: DeliveryContext): Promise<DeliveryResult> {
+async function deliverArtifact(made: MadeArtifact, place: BlockOrigin, toolId: string, to: DeliveryContext): Promise<DeliveryResult> {
   const bytes = await artifactBytes(made, to)
   const name = made.digest.physical_path ?? made.digest.artifact_path
   const { problem, warning } = made.isPatch ? {} : examine(name, bytes)
@@ -133,7 +133,7 @@ async function hostFile(
   digest: Digest,
   mime: string,
   content: Uint8Array,
-  place: Place,
+  place: BlockOrigin,
   toolId: string,
   { hosting, scope: owner, conversation, onProblem }: DeliveryContext,
 ): Promise<HostingResult> {
@@ -183,14 +183,14 @@ function assembleArtifact(
 }
 
 /** A file that was made for the user, an image unless a setting widens it, can be shown and embedded by its number, like any source. */
-function fileSources(digest: Digest, mime: string, { turnId }: Place, eligibleMimes: readonly string[]): readonly IncomingSource[] {
+function fileSources(digest: Digest, mime: string, { turnId }: BlockOrigin, eligibleMimes: readonly string[]): readonly IncomingSource[] {
   const { artifact_path, physical_path, size_bytes } = digest
   if (!isForTheUser(digest) || physical_path === undefined || !isEligibleMime(mime, eligibleMimes)) return []
   const title = physical_path.split('/').at(-1) ?? physical_path
   return [omitUndefined({ source_type: 'file' as const, title, mime, artifact_path, physical_path, turn_id: turnId, size_bytes })]
 }
 
-async function deliverDeclared(file: DeclaredFile, place: Place, toolId: string, to: DeliveryContext): Promise<DeliveryResult> {
+async function deliverDeclared(file: DeclaredFile, place: BlockOrigin, toolId: string, to: DeliveryContext): Promise<DeliveryResult> {
   if (file.kind === 'hosted') return { artifact: assembleArtifact(file.digest, file.mime, {}, file.handles), notices: [], sources: [] }
   const external = file.visibility === 'external'
   if (file.kind === 'refused') return { notices: external ? [notHostedNotice(toolId, file.name)] : [], sources: [] }

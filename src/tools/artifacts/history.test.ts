@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
-import { artifactContent, artifactDigest, type Draft, internalNote, type Meta } from '../../core/block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, type Draft, internalNoteBlock, type Meta } from '../../core/block/index.ts'
 import { publishPath } from '../../core/path/build.ts'
 import { blockOrigin, header, withIds } from '../../testing/blocks.ts'
 import { historyOf } from './history.ts'
 
 const path = 'fi:t1.files/app/a.md'
 const file = (content: { text?: string; mime?: string; meta?: Meta; blob?: { sha256: string; size: number } }, at = path): Draft =>
-  artifactContent(blockOrigin('k1'), { path: at, mime: content.mime ?? 'text/markdown', digest: { artifact_path: at }, ...content })
+  artifactContentBlock(blockOrigin('k1'), { path: at, mime: content.mime ?? 'text/markdown', digest: { artifact_path: at }, ...content })
 
 const blobs = createMemoryBlobs()
 const put = (text: string) => blobs.put(Buffer.from(text))
@@ -47,7 +47,7 @@ describe('what the journal knows of files', () => {
       'patched',
     )
     expect(await bytesAt(historyWith(file({ mime: 'image/png', blob: await put('png') })))).toBe('png')
-    const note = internalNote(blockOrigin('k1'), path, 'a short form')
+    const note = internalNoteBlock(blockOrigin('k1'), path, 'a short form')
     expect(await bytesAt(historyWith({ ...note, meta: { ...note.meta, partial: true, keeps: [await put('the note')] } }))).toBe('the note')
   })
 
@@ -66,7 +66,7 @@ describe('what the journal knows of files', () => {
     const history = historyWith(
       header(),
       file({ text: 'x' }),
-      artifactDigest(blockOrigin('k2'), { artifact_path: 'fi:t1.outputs/r.pdf' }),
+      artifactDigestBlock(blockOrigin('k2'), { artifact_path: 'fi:t1.outputs/r.pdf' }),
       file({ text: 'x', meta: { physical_path: 't1/attachments/c.csv' } }, 'fi:t1.files/b.md'),
       file({ text: 'x', meta: { physical_path: '/etc/passwd' } }, 'fi:t0.files/read-again.md'),
     )

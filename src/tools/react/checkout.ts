@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Notice, workspaceCheckout } from '../../core/block/index.ts'
+import { checkoutBlock, type Notice } from '../../core/block/index.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { formatPath, parsePath } from '../../core/path/logical.ts'
 import { isId } from '../../core/path/safety.ts'
@@ -48,7 +48,7 @@ export const checkoutTool = defineTool({
     const checkedOutFrom = outcome.checkedOutFrom.map(logicalOf)
     return succeeded({
       output: checkoutResult(turnId, mode, outcome, checkedOutFrom),
-      after: [workspaceCheckout(call.origin, { mode, checkedOutFrom })],
+      after: [checkoutBlock(call.origin, { mode, checkedOutFrom })],
     })
   },
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { planSnapshot } from '../../core/block/index.ts'
+import { planBlock } from '../../core/block/index.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { latestPlanPath } from '../../core/path/build.ts'
 import { changePlan, makePlanId } from '../../core/plan/plan-change.ts'
@@ -29,7 +29,7 @@ export const planTool = defineTool({
     const { mode, planId, targetPlanId, snapshots } = change
     return succeeded({
       ...(mode === 'close' && { notices: [{ code: 'plan_closed', message: `The plan ${planId} is closed.`, plan_id: planId }] }),
-      drafts: snapshots.map((plan) => planSnapshot(turnId, ts, plan, iteration)),
+      drafts: snapshots.map((plan) => planBlock(turnId, ts, plan, iteration)),
       output: [
         `mode: ${mode}`,
         ...(targetPlanId === undefined ? [] : [`target_plan_id: ${targetPlanId}`, `target_snapshot_ref: ${latestPlanPath(targetPlanId)}`]),

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { afterEarlierTurns } from '../../../test/support/earlier-turns.ts'
-import { artifactContent, type Draft, type Meta } from '../../core/block/index.ts'
+import { artifactContentBlock, type Draft, type Meta } from '../../core/block/index.ts'
 import { blockOrigin } from '../../testing/blocks.ts'
 import { pullTool } from './pull.ts'
 
 const turns = { turn_o: { 'app/a.ts': 'a', 'app/deep/b.ts': 'bb', 'notes/n.md': 'n' } }
 
 const recorded = (path: string, text: string, meta: Meta = {}): Draft =>
-  artifactContent(blockOrigin('k1', 'turn_o'), { path, mime: 'text/markdown', digest: { artifact_path: path }, text, meta })
+  artifactContentBlock(blockOrigin('k1', 'turn_o'), { path, mime: 'text/markdown', digest: { artifact_path: path }, text, meta })
 
 const stage = () =>
   afterEarlierTurns(turns, async (blobs) => [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
-import { artifactContent, artifactDigest, attachmentBlocks, type Draft, type Meta, notice } from '../../core/block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, attachmentBlocks, type Draft, type Meta, noticeBlock } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
@@ -17,8 +17,8 @@ const file = (
   mime = 'text/markdown',
   turnId = 't1',
 ): readonly Draft[] => [
-  artifactDigest(blockOrigin('w', turnId), { artifact_path: fi(name, turnId), mime }),
-  artifactContent(blockOrigin('w', turnId), {
+  artifactDigestBlock(blockOrigin('w', turnId), { artifact_path: fi(name, turnId), mime }),
+  artifactContentBlock(blockOrigin('w', turnId), {
     path: fi(name, turnId),
     mime,
     digest: { artifact_path: fi(name, turnId), mime, size_bytes: 5 },
@@ -294,8 +294,8 @@ describe('react.read', () => {
   })
 
   it('several notices of one call are read together, and a result is the payload, not what is told about it', async () => {
-    const two = [notice(blockOrigin('n'), { code: 'a', message: 'one' }), notice(blockOrigin('n'), { code: 'b', message: 'two' })]
-    const digested = [artifactDigest(blockOrigin('d'), { artifact_path: fi('x.md') }), result('d', 'y'.repeat(13_000))]
+    const two = [noticeBlock(blockOrigin('n'), { code: 'a', message: 'one' }), noticeBlock(blockOrigin('n'), { code: 'b', message: 'two' })]
+    const digested = [artifactDigestBlock(blockOrigin('d'), { artifact_path: fi('x.md') }), result('d', 'y'.repeat(13_000))]
     const stage = await toolFixture([header(), call('n'), ...two, call('d'), ...digested])
     const outcome = await stage.run(read, { paths: ['tc:t1.n.notice', 'tc:t1.d.result'] })
     expect(contentOf(outcome).map(({ text }) => text)).toEqual([expect.stringMatching(/"one"[\s\S]*"two"/), 'y'.repeat(13_000)])

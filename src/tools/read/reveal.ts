@@ -1,14 +1,14 @@
 import {
   type BlobRef,
   type Block,
-  callOf,
+  type BlockOrigin,
+  callIdOf,
   type Draft,
   isHidden,
   type Meta,
   type Notice,
-  type Place,
   readToolCall,
-  toolResult,
+  toolResultBlock,
 } from '../../core/block/index.ts'
 import type { Json } from '../../core/json.ts'
 import { toPhysical } from '../../core/path/physical.ts'
@@ -55,7 +55,7 @@ function revealText(
   found: Extract<PathContent, { kind: 'text' }>,
   request: ReadRequest,
   limits: ReadLimits,
-  place: Place,
+  place: BlockOrigin,
   tokens: (text: string) => number,
 ): ReadResult {
   const own = found.capped ? limits : { ...limits, symbols: Number.MAX_SAFE_INTEGER, tokens: Number.MAX_SAFE_INTEGER }
@@ -81,16 +81,16 @@ function revealText(
 }
 
 /** Word for word as it was entered. */
-const digestDraft = ({ digest }: PresentContent, place: Place): readonly Draft[] =>
-  digest === undefined ? [] : [toolResult(place, { mime: 'application/json', text: digest })]
+const digestDraft = ({ digest }: PresentContent, place: BlockOrigin): readonly Draft[] =>
+  digest === undefined ? [] : [toolResultBlock(place, { mime: 'application/json', text: digest })]
 
 function contentDraft(
   { path, mime, digest }: Pick<PresentContent, 'path' | 'mime' | 'digest'>,
-  place: Place,
+  place: BlockOrigin,
   content: { text?: string; blob?: BlobRef },
   meta: Meta = {},
 ): Draft {
-  const { text: _result, ...result } = toolResult(place, {
+  const { text: _result, ...result } = toolResultBlock(place, {
     mime,
     text: '',
     meta: { ...physicalPathMeta(path), ...meta, ...(digest !== undefined && { digest }) },
@@ -128,7 +128,7 @@ const isAttached = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' || block.mime?.startsWith('image/') === true || isFromRead(block, timeline)
 
 function isFromRead(block: Block, timeline: Timeline): boolean {
-  const callId = callOf(block)
+  const callId = callIdOf(block)
   const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
   return call !== undefined && readToolCall(call)?.tool_id === 'react.read'
 }

@@ -1,26 +1,26 @@
 import fc from 'fast-check'
 import {
-  artifactContent,
-  artifactDigest,
-  assistantCompletion,
+  artifactContentBlock,
+  artifactDigestBlock,
   attachmentBlocks,
+  type BlockOrigin,
+  completionBlock,
   type Draft,
-  decisionNotes,
-  internalNote,
-  notice,
-  type Place,
-  planAck,
-  planSnapshot,
+  decisionNotesBlock,
+  internalNoteBlock,
+  noticeBlock,
+  planAckBlock,
+  planBlock,
   StepStatus,
-  suggestedFollowups,
-  systemMessage,
-  thinking,
-  toolCall,
-  toolCode,
-  toolResult,
-  turnHeader,
-  userEvent,
-  userPrompt,
+  suggestedFollowupsBlock,
+  systemMessageBlock,
+  thinkingBlock,
+  toolCallBlock,
+  toolCodeBlock,
+  toolResultBlock,
+  turnHeaderBlock,
+  userEventBlock,
+  userPromptBlock,
 } from '../../../src/core/block/index.ts'
 import { minute } from '../../../src/testing/blocks.ts'
 
@@ -47,17 +47,20 @@ const mimeOf = (file: string) => mimes[file.slice(file.lastIndexOf('.') + 1)] as
 const blob = (bytes: number) => ({ sha256: '0'.repeat(64), size: bytes })
 
 /** Made for a place that is known only when the steps are put in order. */
-type Make = (place: Place) => Step
+type Make = (place: BlockOrigin) => Step
 
 const artifact = fc.record({ file: name, text: words, bytes: size, error: fc.option(words, { freq: 5, nil: undefined }) })
 const artifactBlocks = (
-  place: Place,
+  place: BlockOrigin,
   { file, text, bytes, error }: { file: string; text: string; bytes: number; error: string | undefined },
 ) => {
   const path = `fi:${place.turnId}.files/${file}`
   const digest = { artifact_path: path, mime: mimeOf(file), kind: 'file' as const, ...(error !== undefined && { error }) }
   const content = mimeOf(file).startsWith('text/') ? { text } : file.endsWith('.xlsx') ? {} : { blob: blob(bytes) }
-  return { digest: artifactDigest(place, digest), content: artifactContent(place, { path, mime: mimeOf(file), digest, ...content }) }
+  return {
+    digest: artifactDigestBlock(place, digest),
+    content: artifactContentBlock(place, { path, mime: mimeOf(file), digest, ...content }),
+  }
 }
 
 const plainRound: fc.Arbitrary<Make> = fc
@@ -70,19 +73,19 @@ const plainRound: fc.Arbitrary<Make> = fc
     thought: fc.boolean(),
   })
   .map(({ said, toolId, query, found, warned, thought }) => (place) => [
-    ...(thought ? [thinking(place, 'hm')] : []),
-    ...(said === undefined ? [] : [decisionNotes(place, said)]),
-    toolCall(place, { toolId, params: { query, path: 'a.md', content: query } }),
-    ...(warned ? [notice(place, { code: 'tool_warning', message: 'careful' })] : []),
-    toolResult(place, { mime: 'text/plain', text: found }),
+    ...(thought ? [thinkingBlock(place, 'hm')] : []),
+    ...(said === undefined ? [] : [decisionNotesBlock(place, said)]),
+    toolCallBlock(place, { toolId, params: { query, path: 'a.md', content: query } }),
+    ...(warned ? [noticeBlock(place, { code: 'tool_warning', message: 'careful' })] : []),
+    toolResultBlock(place, { mime: 'text/plain', text: found }),
   ])
 
 const rowsRound: fc.Arbitrary<Make> = fc
   .array(fc.record({ sid: fc.integer({ min: 1, max: 40 }), title: words }), { minLength: 1, maxLength: 5 })
   .map((rows) => (place) => [
-    toolCall(place, { toolId: 'web_tools.web_search', params: { query: 'x' } }),
-    artifactDigest(place, { artifact_path: `tc:${place.turnId}.${place.callId}.result` }),
-    toolResult(place, { mime: 'application/json', text: JSON.stringify(rows) }),
+    toolCallBlock(place, { toolId: 'web_tools.web_search', params: { query: 'x' } }),
+    artifactDigestBlock(place, { artifact_path: `tc:${place.turnId}.${place.callId}.result` }),
+    toolResultBlock(place, { mime: 'application/json', text: JSON.stringify(rows) }),
   ])
 
 const filesRound: fc.Arbitrary<Make> = fc
@@ -92,7 +95,7 @@ const filesRound: fc.Arbitrary<Make> = fc
     const blocks = digestsFirst
       ? [...made.map(({ digest }) => digest), ...made.map(({ content }) => content)]
       : made.flatMap(({ digest, content }) => [digest, content])
-    return [toolCode(place, 'run()'), toolCall(place, { toolId, params: {} }), ...blocks]
+    return [toolCodeBlock(place, 'run()'), toolCallBlock(place, { toolId, params: {} }), ...blocks]
   })
 
 const planRound: fc.Arbitrary<Make> = fc
@@ -102,25 +105,25 @@ const planRound: fc.Arbitrary<Make> = fc
     acked: fc.boolean(),
   })
   .map(({ id, status, acked }) => ({ turnId, ts, iteration, callId }) => [
-    toolCall({ turnId, ts, iteration, callId }, { toolId: 'react.plan', params: { mode: 'new' } }),
-    ...(acked ? [planAck(turnId, ts, { iteration, text: '✓ 1. look', planId: id })] : []),
-    planSnapshot(turnId, ts, { plan_id: id, steps: ['look', 'tell'], status }, iteration),
+    toolCallBlock({ turnId, ts, iteration, callId }, { toolId: 'react.plan', params: { mode: 'new' } }),
+    ...(acked ? [planAckBlock(turnId, ts, { iteration, text: '✓ 1. look', planId: id })] : []),
+    planBlock(turnId, ts, { plan_id: id, steps: ['look', 'tell'], status }, iteration),
   ])
 
 const noteRound: fc.Arbitrary<Make> = words.map((text) => (place) => [
-  toolCall(place, { toolId: 'react.write', params: { channel: 'internal' } }),
-  internalNote(place, `fi:${place.turnId}.files/memory.md`, `[P] ${text}`),
+  toolCallBlock(place, { toolId: 'react.write', params: { channel: 'internal' } }),
+  internalNoteBlock(place, `fi:${place.turnId}.files/memory.md`, `[P] ${text}`),
 ])
 
 const rejectedRound: fc.Arbitrary<Make> = words.map((message) => (place) => [
-  notice(place, { code: 'protocol_violation.bad_json', message }),
+  noticeBlock(place, { code: 'protocol_violation.bad_json', message }),
 ])
 
 const said: fc.Arbitrary<Make> = fc
   .record({ kind: fc.constantFrom('followup' as const, 'steer' as const), text: words })
-  .map(({ kind, text }) => ({ turnId, ts, callId }) => [userEvent(kind, turnId, ts, { messageId: callId, text })])
+  .map(({ kind, text }) => ({ turnId, ts, callId }) => [userEventBlock(kind, turnId, ts, { messageId: callId, text })])
 
-const spoken: fc.Arbitrary<Make> = words.map((text) => ({ turnId, ts, callId }) => [systemMessage(turnId, ts, { key: callId, text })])
+const spoken: fc.Arbitrary<Make> = words.map((text) => ({ turnId, ts, callId }) => [systemMessageBlock(turnId, ts, { key: callId, text })])
 
 const within = fc.oneof(
   { weight: 4, arbitrary: plainRound },
@@ -145,7 +148,7 @@ export const conversations: fc.Arbitrary<readonly Step[]> = fc.array(turn, { min
   turns.flatMap(({ prompt, attached, steps, answer }, t): readonly Step[] => {
     const turnId = `t${t + 1}`
     const ts = minute(t * 10)
-    const place = (iteration: number): Place => ({ turnId, ts, iteration, callId: `${turnId}c${iteration}` })
+    const place = (iteration: number): BlockOrigin => ({ turnId, ts, iteration, callId: `${turnId}c${iteration}` })
     const files = attached.flatMap(({ file, bytes }) =>
       attachmentBlocks(turnId, ts, {
         name: file,
@@ -155,11 +158,11 @@ export const conversations: fc.Arbitrary<readonly Step[]> = fc.array(turn, { min
       }),
     )
     return [
-      [turnHeader(turnId, ts), userPrompt(turnId, ts, prompt), ...files],
+      [turnHeaderBlock(turnId, ts), userPromptBlock(turnId, ts, prompt), ...files],
       ...steps.map((make, iteration) => make(place(iteration))),
       ...(answer === undefined
         ? []
-        : [[assistantCompletion(turnId, ts, { text: answer, iteration: steps.length }), suggestedFollowups(turnId, ts, ['?'])]]),
+        : [[completionBlock(turnId, ts, { text: answer, iteration: steps.length }), suggestedFollowupsBlock(turnId, ts, ['?'])]]),
     ]
   }),
 )

@@ -1,11 +1,11 @@
 import {
-  artifactDigest,
+  artifactDigestBlock,
   type Block,
   type Draft,
-  decisionNotes,
-  internalNote,
+  decisionNotesBlock,
+  internalNoteBlock,
   type Plan,
-  planSnapshot,
+  planBlock,
 } from '../../../src/core/block/index.ts'
 import { type CompactionOptions, type CompactionPlan, planCompaction } from '../../../src/core/compaction/compaction.ts'
 import { type CompactionResult, finishCompaction, type SummaryAnswers } from '../../../src/core/compaction/finish.ts'
@@ -68,7 +68,7 @@ export function compact(timeline: Timeline, options: Partial<CompactionOptions> 
 
 export const words = (count: number) => 'word '.repeat(count).trim()
 export const round = (turnId: string, n: number, size = 40): readonly Draft[] => [
-  decisionNotes(blockOrigin(`${turnId}c${n}`, turnId, n), `step ${n} of ${turnId}`),
+  decisionNotesBlock(blockOrigin(`${turnId}c${n}`, turnId, n), `step ${n} of ${turnId}`),
   call(`${turnId}c${n}`, 'web_tools.web_search', turnId, n),
   result(`${turnId}c${n}`, `result ${n} of ${turnId}: ${words(size)}`, turnId, n),
 ]
@@ -89,12 +89,12 @@ export const noted = (turnId: string, name: string, text: string, callId = name)
   const path = `fi:${turnId}.files/${name}.md`
   return [
     call(callId, 'react.write', turnId, 5),
-    artifactDigest(blockOrigin(callId, turnId, 5), { artifact_path: path, visibility: 'internal', mime: 'text/markdown' }),
-    internalNote(blockOrigin(callId, turnId, 5), path, text),
+    artifactDigestBlock(blockOrigin(callId, turnId, 5), { artifact_path: path, visibility: 'internal', mime: 'text/markdown' }),
+    internalNoteBlock(blockOrigin(callId, turnId, 5), path, text),
   ]
 }
 export const drawn = (plan_id: string, steps: readonly string[], turnId: string, more: Partial<Plan> = {}) =>
-  planSnapshot(turnId, minute(1), { plan_id, steps: [...steps], status: {}, ...more })
+  planBlock(turnId, minute(1), { plan_id, steps: [...steps], status: {}, ...more })
 export const summaryOf = (timeline: Timeline) => blockAt(timeline, 0) as Block
 export const types = (timeline: Timeline) => blocksOf(timeline).map(({ type }) => type)
 export const ten = timelineOf([...turns(1, 10), ...open(11)])

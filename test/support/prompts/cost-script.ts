@@ -1,4 +1,4 @@
-import { type Draft, type Place, toolCall, toolResult } from '../../../src/core/block/index.ts'
+import { type BlockOrigin, type Draft, toolCallBlock, toolResultBlock } from '../../../src/core/block/index.ts'
 import { roughTokens } from '../../../src/core/estimate/tokens.ts'
 import { defaultTailTokens, planHide, turnHasHidden } from '../../../src/core/hide/hide.ts'
 import { toolPath } from '../../../src/core/path/build.ts'
@@ -60,8 +60,8 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
     const plan = planHide(slice, pointsOf(slice, turnId), request, { tokens: roughTokens, tailTokens: defaultTailTokens })
     const place = placeOf(turnId, iteration, 0)
     append([
-      toolCall(place, { toolId: 'react.hide', params: request }),
-      toolResult(place, { mime: 'application/json', text: JSON.stringify(plan.report) }),
+      toolCallBlock(place, { toolId: 'react.hide', params: request }),
+      toolResultBlock(place, { mime: 'application/json', text: JSON.stringify(plan.report) }),
     ])
     if (plan.ok) timeline = applyChange(timeline, plan.change)
   }
@@ -82,7 +82,7 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
 }
 
 const callIdOf = (turnId: string, iteration: number, index: number) => `${turnId}r${iteration}c${index}`
-const placeOf = (turnId: string, iteration: number, index: number): Place => {
+const placeOf = (turnId: string, iteration: number, index: number): BlockOrigin => {
   return { turnId, callId: callIdOf(turnId, iteration, index), iteration, ts: minute(iteration) }
 }
 
@@ -90,10 +90,10 @@ function roundOf(script: CostScript, turnId: string, iteration: number): readonl
   const places = Array.from({ length: script.callsPerRound }, (_, index) => placeOf(turnId, iteration, index))
   const size = script.resultCharacters / (script.callsPerRound * script.resultsPerCall)
   return [
-    ...places.map((place) => toolCall(place, { toolId: 'react.read', params: { paths: [`ks:${place.callId}`] } })),
+    ...places.map((place) => toolCallBlock(place, { toolId: 'react.read', params: { paths: [`ks:${place.callId}`] } })),
     ...places.flatMap((place) =>
       Array.from({ length: script.resultsPerCall }, (_, n) =>
-        toolResult(place, { mime: 'text/plain', text: words(`${place.callId}.${n}`, size) }),
+        toolResultBlock(place, { mime: 'text/plain', text: words(`${place.callId}.${n}`, size) }),
       ),
     ),
   ]

@@ -1,4 +1,4 @@
-import { type Block, type Draft, turnHeader, userPrompt } from '../../../src/core/block/index.ts'
+import { type Block, type Draft, turnHeaderBlock, userPromptBlock } from '../../../src/core/block/index.ts'
 import { cachePoints, defaultCachePolicy } from '../../../src/core/render/cache-points.ts'
 import type { RenderOptions } from '../../../src/core/render/render.ts'
 import type { Slice } from '../../../src/core/render/types.ts'
@@ -20,8 +20,8 @@ export const timelineOfBlocks = (blocks: readonly Block[]): Timeline => applyCha
 export const changed = (timeline: Timeline, ...changes: readonly Change[]): Timeline => changes.reduce(applyChange, timeline)
 
 export const opening = (turnId: string, at: number, text: string): readonly Draft[] => [
-  turnHeader(turnId, minute(at)),
-  userPrompt(turnId, minute(at), text),
+  turnHeaderBlock(turnId, minute(at)),
+  userPromptBlock(turnId, minute(at), text),
 ]
 
 /** The cache points of a turn that has hidden nothing. */

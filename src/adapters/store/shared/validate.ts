@@ -1,71 +1,17 @@
-import { type Block, bytesOf, isHidden } from '../../../core/block/index.ts'
+import { type Block, blockNumber, isHidden } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
-import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
+import { isSid } from '../../../core/sources/source.ts'
+import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/change.ts'
 import { stripHidden } from '../../../core/timeline/frame.ts'
 import { parseChange } from '../../../core/timeline/parse-change.ts'
 import { parsePayload } from '../../../core/timeline/payload.ts'
-import type { BlobStore } from '../../../ports/blobs.ts'
-import { isPlainResponse, isPlainTextAppend } from './fast-validate.ts'
-import { checkTimesAndNumbers, isBlockId, plainJson } from './plain-json.ts'
+import { withBlocks } from './block-bytes.ts'
 
-/** Changes as they will be logged, and the bytes that came with them, by hash. */
-export interface StoredChanges {
-  readonly changes: readonly Change[]
-  readonly bytes: ReadonlyMap<string, Uint8Array>
-}
-
-/** What is wrong is refused here, before anything is written. Whether an id is new only the store knows. */
-export const validateChanges = (changes: readonly Change[]): readonly Change[] => changes.map(validateQuickly)
-
-/** Bytes go to the blob store, a reference stays. Needed only when `hasBytes`. */
-export async function storeBytes(changes: readonly Change[], blobs: BlobStore): Promise<StoredChanges> {
-  const stored = new Map<string, Uint8Array>()
-  const logged: Change[] = []
-  for (const change of changes) {
-    if (!blocksOfChange(change).some(isInline)) logged.push(change)
-    else {
-      const blocks: Block[] = []
-      for (const block of blocksOfChange(change)) blocks.push(isInline(block) ? await storeBlockBytes(block, blobs, stored) : block)
-      logged.push(withBlocks(change, blocks))
-    }
-  }
-  return { changes: logged, bytes: stored }
-}
-
-export function hasInlineBytes(changes: readonly Change[]): boolean {
-  for (const change of changes) for (const block of blocksOfChange(change)) if (isInline(block)) return true
-  return false
-}
-
-/** Whether anything brings bytes along or refers to some. Asked of every append. */
-export function involvesBlobs(changes: readonly Change[]): boolean {
-  for (const change of changes) {
-    if (change.type === 'event.accepted' && change.event.keeps !== undefined) return true
-    for (const { base64, blob, meta } of blocksOfChange(change))
-      if (base64 !== undefined || blob !== undefined || meta?.keeps !== undefined) return true
-  }
-  return false
-}
-
-/** Hashes of the bytes that blocks and events refer to. */
-export function referencedBlobs(changes: readonly Change[]): ReadonlySet<string> {
-  let found: Set<string> | undefined
-  for (const change of changes) {
-    if (change.type === 'event.accepted') for (const { sha256 } of change.event.keeps ?? []) found = (found ?? new Set()).add(sha256)
-    for (const block of blocksOfChange(change)) for (const { sha256 } of bytesOf(block)) found = (found ?? new Set()).add(sha256)
-  }
-  return found ?? noHashes
-}
-
-const noHashes: ReadonlySet<string> = new Set()
-
-const isInline = (block: Block) => block.base64 !== undefined
-
-function validateQuickly(given: Change): Change {
-  return isPlainTextAppend(given) || isPlainResponse(given) ? given : validateChange(given)
-}
-
-/** Any change, rule by rule. What is entered in every round gets past them in one walk: it would come out of here as it is. */
+/**
+ * Returns the change as the store logs it, or throws `change.invalid` or `block.invalid`; nothing was written then. Stores call
+ * `validateChangesFast`, which skips these rules where they would return the change unchanged. Whether the block ids are new is
+ * checked by `block-ids.ts`.
+ */
 export function validateChange(given: Change): Change {
   const change = parseGiven(given)
   checkTimesAndNumbers(change)
@@ -78,42 +24,100 @@ function parseGiven(given: Change): Change {
   return change.type === 'timeline.imported' ? { ...change, timeline: parsePayload(change.timeline) } : change
 }
 
-/** Only what is hidden says so: then revealing gives back what was entered. */
-function stripStaleHidingFields(change: Change): Change {
-  const blocks = blocksOfChange(change)
-  const speaks = (block: Block) => !isHidden(block) && stripHidden(block) !== block
-  return blocks.some(speaks)
-    ? withBlocks(
-        change,
-        blocks.map((block) => (isHidden(block) ? block : stripHidden(block))),
-      )
-    : change
+/** Lists and retention compare times as text, and a source selector has at most 15 digits: other values could be logged but not found. */
+function checkTimesAndNumbers(change: Change): void {
+  checkTimestamp(changeTime(change))
+  for (const { ts } of blocksOfChange(change)) checkTimestamp(ts)
+  const { turn_id: turnId } = change as { readonly turn_id?: string | null } // the field has one meaning in every change that has it
+  if (turnId?.isWellFormed() === false) throw invalidChange('a turn needs a name of well-formed text')
+  if (change.type === 'sources.merged') {
+    if (change.next_sid > MAX_SID) throw invalidChange('next_sid is beyond what a selector can name')
+    if (!change.rows.every(({ sid }) => isSid(sid) && sid <= MAX_SID)) throw invalidChange('a source needs a positive sid')
+  }
 }
 
+const MAX_SID = 999_999_999_999_999
+
+function checkTimestamp(ts: string | undefined): void {
+  if (ts !== undefined && !isTimestamp(ts)) throw invalidChange(`${JSON.stringify(ts)} is not a time such as 2026-01-01T00:00:00Z`)
+}
+
+// Runs for every block: ten times faster than parsing a date.
+const timestampPattern = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?Z$/
+
+export const isTimestamp = (ts: string): boolean => timestampPattern.test(ts)
+
 function checkBlock({ id, base64 }: Block): void {
-  if (!isBlockId(id)) throw new Failure('change.invalid', `block id ${JSON.stringify(id)} is not b_<n>: number new blocks with \`enter\``)
+  if (!isBlockId(id)) throw invalidChange(`block id ${JSON.stringify(id)} is not b_<n>: number new blocks with \`assignIds\``)
   if (base64 !== undefined && Buffer.from(base64, 'base64').toString('base64') !== base64) {
     throw new Failure('block.invalid', `block ${id} holds text in base64 that is not base64`, { details: { id } })
   }
 }
 
-async function storeBlockBytes(block: Block, blobs: BlobStore, stored: Map<string, Uint8Array>): Promise<Block> {
-  const bytes = Buffer.from(block.base64 ?? '', 'base64')
-  const blob = await blobs.put(bytes)
-  stored.set(blob.sha256, bytes)
-  const fields = Object.entries(block).filter(([key]) => key !== 'blob')
-  return Object.fromEntries(fields.map(([key, held]) => (key === 'base64' ? ['blob', blob] : [key, held]))) as unknown as Block // the same block, one field renamed
+/** True for ids in the spelling of `blockId`: no leading zeros. */
+export const isBlockId = (id: string): boolean => blockNumber(id) !== undefined && (id.length === 3 || id[2] !== '0')
+
+/** Removes hiding fields from blocks that are not hidden, so that revealing a block gives back exactly what was entered. */
+function stripStaleHidingFields(change: Change): Change {
+  const blocks = blocksOfChange(change)
+  const isStale = (block: Block) => !isHidden(block) && stripHidden(block) !== block
+  if (!blocks.some(isStale)) return change
+  return withBlocks(
+    change,
+    blocks.map((block) => (isHidden(block) ? block : stripHidden(block))),
+  )
 }
 
-function withBlocks(change: Change, blocks: readonly Block[]): Change {
-  switch (change.type) {
-    case 'blocks.appended':
-    case 'blocks.inserted':
-    case 'range.compacted':
-      return { ...change, blocks }
-    case 'timeline.imported':
-      return { ...change, timeline: { ...change.timeline, blocks } }
+/** Nested lists and objects. Real changes are less than 50 deep; JSON parsers fail beyond limits of their own. */
+const maxDepth = 500
+
+/**
+ * The value as JSON would return it: the same object when it is plain already, which is nearly always. So an append returns the same
+ * values as a later load, and the memory store behaves like one on disk.
+ */
+export function plainJson(value: unknown): unknown {
+  try {
+    if (isPlain(value)) return value
+    const copy: unknown = JSON.parse(JSON.stringify(value) ?? 'null')
+    if (isPlain(copy)) return copy
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    throw new Failure('change.invalid', `a change must be something that JSON can hold: ${error.message}`, { cause: error })
+  }
+  throw invalidChange(`a change must be something that JSON can hold: at most ${maxDepth} levels`)
+}
+
+function isPlain(value: unknown, depth = 0): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return isPlainNumber(value)
+    case 'object':
+      if (value === null) return true
+      if (depth === maxDepth) return false
+      return Array.isArray(value) ? isPlainList(value, depth + 1) : isPlainObject(value) && hasPlainFields(value, depth + 1)
     default:
-      return change
+      return false
   }
 }
+
+function hasPlainFields(object: { readonly [key: string]: unknown }, depth: number): boolean {
+  for (const key in object) if (!isPlain(object[key], depth)) return false
+  return true
+}
+
+function isPlainList(list: readonly unknown[], depth: number): boolean {
+  for (let n = 0; n < list.length; n++) if (!isPlain(list[n], depth)) return false // also rejects holes, which read as undefined
+  return true
+}
+
+/** True for object literals: no class, no null prototype. */
+export const isPlainObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+/** True for numbers that JSON returns as they were. */
+export const isPlainNumber = (value: unknown): boolean => Number.isFinite(value) && !Object.is(value, -0)
+
+const invalidChange = (message: string) => new Failure('change.invalid', message)

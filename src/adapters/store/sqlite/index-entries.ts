@@ -1,4 +1,4 @@
-import { blockNumber, callOf } from '../../../core/block/index.ts'
+import { blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { turnsLoggedBy } from '../shared/bundles.ts'
 import type { Database } from './database.ts'
@@ -28,7 +28,7 @@ export function createIndexer(database: Database) {
   function enter(conversation: number, seq: number, change: Change): void {
     const entered = births(conversation, seq, change)
     for (const path of distinct(entered.map((block) => block.path))) insertPath.run(conversation, path, seq)
-    for (const call of distinct(entered.map(callOf))) insertCall.run(conversation, call, seq)
+    for (const call of distinct(entered.map(callIdOf))) insertCall.run(conversation, call, seq)
     const turns = new Set([...turnsLoggedBy(change), ...entered.map(({ turn_id }) => turn_id)])
     for (const turn of turns) insertTurn.run(conversation, turn, seq)
   }

@@ -1,4 +1,4 @@
-import { type Block, blockNumber, callOf } from '../../../core/block/index.ts'
+import { type Block, blockNumber, callIdOf } from '../../../core/block/index.ts'
 import { applyChange } from '../../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import { type Frame, timelineFromFrame } from '../../../core/timeline/frame.ts'
@@ -150,7 +150,7 @@ export function createFinder(database: Database, { readRows }: RowReader) {
   return {
     byPath: (conversationId: string, path: string) => find(conversationId, byPath, path, (block) => block.path === path),
     byTurn: (conversationId: string, turnId: string) => find(conversationId, byTurn, turnId, (block) => block.turn_id === turnId),
-    byCall: (conversationId: string, callId: string) => find(conversationId, byCall, callId, (block) => callOf(block) === callId),
+    byCall: (conversationId: string, callId: string) => find(conversationId, byCall, callId, (block) => callIdOf(block) === callId),
 
     async turnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined> {
       return turnLogOf(turnId, changesOf(await readRows(conversationId, candidates(conversationId, byTurn, turnId))))
