@@ -11,10 +11,10 @@ interface Row {
   readonly files: readonly string[]
 }
 
-/** The page's rows, each with the specification it stands under. */
+/** The rows of the page, each with the chapter that it belongs to. */
 const rows: readonly Row[] = page.split(/^## /m).flatMap((chapter) => {
   const [, spec = '', section = ''] = /\(`(\w+) (\d+)\.N`\)/.exec(chapter) ?? []
-  return [...chapter.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, number, proof = '']) => ({
+  return [...chapter.matchAll(/^\| (\d+) \| [^|]+ \| ([^|]*) \|$/gm)].map(([, number, proof = '']) => ({
     spec,
     section,
     number: Number(number),
@@ -23,7 +23,7 @@ const rows: readonly Row[] = page.split(/^## /m).flatMap((chapter) => {
 })
 
 it.each(rows.filter(({ files }) => files.length > 0))(
-  '$spec $section.$number is named in every file that is said to prove it',
+  '$spec $section.$number is named in every file that the page lists for it',
   ({ spec, section, number, files }) => {
     const one = `${section}\\.${number}\\b`
     const among = new RegExp(`${spec} ${section}\\.[\\d ,.–and-]*\\b(${section}\\.)?${number}\\b|${spec} ${one}`)
@@ -31,7 +31,7 @@ it.each(rows.filter(({ files }) => files.length > 0))(
   },
 )
 
-it('no test proves a case that the page does not know', () => {
+it('every case number in a test name is on the page', () => {
   const known = new Set(rows.filter(({ files }) => files.length > 0).map(({ spec, section, number }) => `${spec} ${section}.${number}`))
   const tests = ['src', 'test'].flatMap((root) =>
     readdirSync(root, { recursive: true, encoding: 'utf8' })
