@@ -1,10 +1,15 @@
 import { defineConfig } from 'vitest/config'
+import { slowestFiles } from './test/support/slowest-files.ts'
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     exclude: ['test/fixtures/**', 'node_modules/**'],
-    testTimeout: 30_000,
-    isolate: false, // tests share no state: a worker may serve many files
+    // Generous: a correct suite must not fail because the machine is busy.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
+    isolate: false, // tests share no state, so a worker may run many files
+    reporters: ['default', slowestFiles],
   },
 })

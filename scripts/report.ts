@@ -1,35 +1,58 @@
-/** Sizes of what we wrote. Reports, never fails: a long file asks a question, it does not break a build. */
+/** Prints the sizes of source files, folders and functions. It reports and never fails: a long file is a question, not an error. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+
+interface SourceFile {
+  readonly path: string
+  readonly lines: number
+}
+
+interface LongFunction {
+  readonly name: string
+  readonly path: string
+  readonly lines: number
+}
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts'))
-  .map((path) => ({ path, lines: readFileSync(join('src', path), 'utf8').split('\n').length - 1 }))
+  .map((path): SourceFile => ({ path, lines: readFileSync(join('src', path), 'utf8').split('\n').length - 1 }))
 
-const sources = files.filter(({ path }) => !path.endsWith('.test.ts'))
-const longest = [...sources].sort((a, b) => b.lines - a.lines)
-const median = longest[Math.floor(longest.length / 2)]?.lines ?? 0
-const total = (list: readonly { lines: number }[]) => list.reduce((sum, { lines }) => sum + lines, 0)
+const sources = files.filter(({ path }) => !path.endsWith('.test.ts')).sort((a, b) => b.lines - a.lines)
+const folders = [...Map.groupBy(sources, ({ path }) => dirname(path))].sort(([, a], [, b]) => b.length - a.length)
+const functions = sources.flatMap(({ path }) => functionsOf(path)).sort((a, b) => b.lines - a.lines)
 
-console.log(`${sources.length} source files, ${total(sources)} lines; ${files.length - sources.length} test files beside them`)
-console.log(`median ${median} lines, longest ${longest[0]?.lines ?? 0}`)
-console.log(
-  `past 300: ${longest.filter(({ lines }) => lines > 300).length}, past 400: ${longest.filter(({ lines }) => lines > 400).length}`,
-)
-console.log('\nthe ten longest')
-for (const { path, lines } of longest.slice(0, 10)) console.log(`${String(lines).padStart(6)}  ${path}`)
+const total = sources.reduce((sum, { lines }) => sum + lines, 0)
+const [longestFile] = sources
+const [fullestFolder] = folders
+const [longestFunction] = functions
 
-console.log('\nfunctions past 60 lines')
-const long = sources.flatMap(({ path }) => longFunctions(path))
-for (const line of long.length > 0 ? long : ['  none']) console.log(line)
+console.log(`source files      ${sources.length} (${files.length - sources.length} test files beside them)`)
+console.log(`lines             ${total}`)
+console.log(`median file       ${sources[Math.floor(sources.length / 2)]?.lines} lines; under 60 lines: ${count(({ lines }) => lines < 60)}`)
+console.log(`longest file      ${longestFile?.lines} lines, ${longestFile?.path}; over 300 lines: ${count(({ lines }) => lines > 300)}`)
+console.log(`fullest folder    ${fullestFolder?.[1].length} files, ${fullestFolder?.[0]}`)
+console.log(`longest function  ${longestFunction?.lines} lines, ${longestFunction?.name} in ${longestFunction?.path}`)
 
-/** By indentation, which the formatter guarantees: a function ends at the first line that closes at its own depth. */
-function longFunctions(path: string): readonly string[] {
+print('the ten longest files', sources.slice(0, 10), ({ lines, path }) => [lines, path])
+print('the ten fullest folders', folders.slice(0, 10), ([folder, inside]) => [inside.length, folder])
+print('functions over 60 lines', functions, ({ lines, name, path }) => [lines, `${path}  ${name}`])
+
+function count(test: (file: SourceFile) => boolean): number {
+  return sources.filter(test).length
+}
+
+function print<T>(heading: string, items: readonly T[], row: (item: T) => readonly [number, string]): void {
+  console.log(`\n${heading}`)
+  for (const [size, text] of items.map(row)) console.log(`${String(size).padStart(6)}  ${text}`)
+}
+
+/** Functions over 60 lines, found by indentation: the formatter puts the closing brace at the depth of the opening line. */
+function functionsOf(path: string): readonly LongFunction[] {
   const lines = readFileSync(join('src', path), 'utf8').split('\n')
   return lines.flatMap((line, start) => {
     const opening = /^( *)(?:export )?(?:async )?(?:function\*? (\w+)|const (\w+) = (?:async )?\(.*=> \{$)/.exec(line)
     if (!opening) return []
     const end = lines.findIndex((later, index) => index > start && later.startsWith(`${opening[1]}}`))
-    return end - start > 60 ? [`${String(end - start + 1).padStart(6)}  ${path}  ${opening[2] ?? opening[3]}`] : []
+    return end - start > 60 ? [{ name: opening[2] ?? opening[3] ?? '', path, lines: end - start + 1 }] : []
   })
 }

@@ -12,6 +12,18 @@ const run = promisify(execFile)
 /** The Node that runs this test comes first, as it would for a newcomer who has installed it. */
 const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH}`, HOME: process.env.HOME }
 
+/** A registry may stall: a download that takes too long is started again. */
+async function retried<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let left = 2; left > 0; left--) {
+    try {
+      return await attempt()
+    } catch (error) {
+      console.warn('npm install failed and is tried again:', error)
+    }
+  }
+  return attempt()
+}
+
 describe('the package, installed from its tarball into an empty folder', () => {
   const root = mkdtempSync(join(tmpdir(), 'daybook-package-'))
   const home = join(root, 'home')
@@ -23,7 +35,7 @@ describe('the package, installed from its tarball into an empty folder', () => {
     const [tarball = ''] = readdirSync(root).filter((name) => name.endsWith('.tgz'))
     mkdirSync(home)
     const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--omit=dev']
-    await run('npm', ['install', ...quiet, join(root, tarball)], { cwd: home, env: environment })
+    await retried(() => run('npm', ['install', ...quiet, join(root, tarball)], { cwd: home, env: environment, timeout: 150_000 }))
     writeFileSync(join(home, 'report.pdf'), pdf(['Costs were 7 in March.', 'And 8 in April.']))
     writeFileSync(join(home, 'daybook.config.js'), 'export default { budget: { rounds: 10 } }')
   }, 600_000)

@@ -40,7 +40,7 @@ describe('a client that does not read', () => {
     const slow = await sleeper(server.url, events)
     await expect.poll(async () => (await client.metrics()).includes('daybook_followers 1')).toBe(true)
     await client.submit('c1', { text: 'Tell me.' })
-    await expect.poll(() => [...agent.running], { timeout: 30_000 }).toEqual([])
+    await expect.poll(() => [...agent.running]).toEqual([])
     const frames = await slow.read((frame) => frame.type === 'entry' && frame.change.type === 'turn.closed')
     const pieces = frames.flatMap((frame) => (frame.type === 'lane.delta' && frame.delta.marker === 'answer' ? [frame.delta.text] : []))
     expect(pieces.length).toBeLessThan(text.length / 1_000 / 2)

@@ -156,7 +156,7 @@ describe('recover', () => {
     const replies: readonly Reply[] = [model.reply(answers('Slow.')), answers('Quick.')]
     const agent = scene.agentOf(replies)
     const recovered = agent.recover()
-    await vi.waitUntil(async () => (await scene.store.list({ open: true })).conversations.length === 1)
+    await expect.poll(async () => (await scene.store.list({ open: true })).conversations.length).toBe(1)
     model.go()
     expect((await recovered).map(({ answer }) => answer).sort()).toEqual(['Quick.', 'Slow.'])
   })

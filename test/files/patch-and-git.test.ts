@@ -45,7 +45,7 @@ const text = fc
   .map(([lines, end]) => lines.map((parts) => parts.join('')).join('') + end)
 
 describe('patches and git', () => {
-  it('a difference that git finds gives the text that git compared with', { timeout: 30_000 }, () => {
+  it('a difference that git finds gives the text that git compared with', () => {
     fc.assert(
       fc.property(text, text, fc.nat(3), (before, after, context) => {
         fc.pre(before !== after)
@@ -54,7 +54,7 @@ describe('patches and git', () => {
     )
   })
 
-  it('what is stored of a patch is a patch that git applies to the same effect', { timeout: 30_000 }, () => {
+  it('what is stored of a patch is a patch that git applies to the same effect', () => {
     fc.assert(
       fc.property(text, text, fc.nat(3), (before, after, context) => {
         fc.pre(before !== after && after !== '') // git takes an empty file away

@@ -2,11 +2,10 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../../src/adapters/files/memory.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createMemoryWorkspaces } from '../../src/adapters/workspace/custom/custom.ts'
-import { recordsOf } from '../../src/agent/turn/workspace.ts'
-import type { Draft, Place } from '../../src/core/block/index.ts'
+import { recordsOf } from '../../src/agent/conversation/history.ts'
+import type { BlockOrigin, Draft } from '../../src/core/block/index.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
 import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
-import { defaultSettings, sliceOf } from '../../src/core/render/walk.ts'
 import { localScope } from '../../src/core/scope.ts'
 import { mergeSources } from '../../src/core/sources/pool.ts'
 import type { IncomingSource } from '../../src/core/sources/source.ts'
@@ -16,6 +15,7 @@ import type { Workspace } from '../../src/ports/workspace.ts'
 import { blockOrigin, withIds } from '../../src/testing/blocks.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import type { Call, Tool } from '../../src/tools/tool.ts'
+import { sliceOf } from './prompts/shown-blocks.ts'
 
 /** A conversation with some blocks in it, and a tool that is called next. */
 export async function toolFixture(
@@ -45,8 +45,8 @@ export async function toolFixture(
   }
   const timeline = await timelineNow()
   const workspace = options.workspace ?? (await createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles }).open(localScope, 'c1'))
-  const at: Place = blockOrigin('k', turnId, 50)
-  const slice = () => sliceOf(timeline, defaultSettings, turnId)
+  const at: BlockOrigin = blockOrigin('k', turnId, 50)
+  const slice = () => sliceOf(timeline, turnId)
   const call: Call = {
     conversationId: 'c1',
     origin: at,

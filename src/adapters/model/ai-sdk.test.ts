@@ -1,12 +1,12 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3StreamPart } from '@ai-sdk/provider'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ask, everyProvider, marked, modelNames, paper, picture, requestOf, text } from '../../../test/support/models/provider-models.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
 import { type FakeProvider, type FakeProviderName, type FakeScript, startFakeProvider } from '../../testing/fake-providers/fake-provider.ts'
 import { modelFrom, type NamedModelOptions } from './model-from.ts'
 
-async function serving<T>(
+async function withProvider<T>(
   name: FakeProviderName,
   script: FakeScript,
   work: (model: ReturnType<typeof modelFrom>, provider: FakeProvider) => Promise<T>,
@@ -21,12 +21,12 @@ async function serving<T>(
 }
 
 const hello = requestOf([text('Hello.')])
-const wordsIn = (events: readonly ModelEvent[]) => events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : []))
+const textsIn = (events: readonly ModelEvent[]) => events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : []))
 const last = (events: readonly ModelEvent[]) => events.at(-1)
 
 describe.each(everyProvider)('a model of %s', (name) => {
-  it('says its thoughts and its words as they come, then how it ended', () =>
-    serving(name, [{ text: 'Good morning, you.', chunks: 7, reasoning: 'A greeting.' }], async (model) => {
+  it('streams its reasoning and its text in pieces, then the reason it ended', () =>
+    withProvider(name, [{ text: 'Good morning, you.', chunks: 7, reasoning: 'A greeting.' }], async (model) => {
       const events = await ask(model, hello)
       expect(events.slice(0, -1)).toEqual([
         { type: 'reasoning.delta', text: 'A greeting.' },
@@ -43,57 +43,57 @@ describe.each(everyProvider)('a model of %s', (name) => {
       })
     }))
 
-  it.each(['stop', 'length', 'content_filter'] as const)('ends by %s', (finish) =>
-    serving(name, [{ text: 'Well', finish }], async (model) => {
+  it.each(['stop', 'length', 'content_filter'] as const)('reports the finish reason %s', (finish) =>
+    withProvider(name, [{ text: 'Well', finish }], async (model) => {
       expect(last(await ask(model, hello))).toMatchObject({ type: 'finish', finishReason: finish })
     }),
   )
 
-  it('stops in the middle when it is told to, and hangs up', () =>
-    serving(name, [{ text: 'One. Two.', chunks: 4, fault: 'stall' }], async (model, provider) => {
+  it('stops in the middle of a stream when aborted, and closes the connection', () =>
+    withProvider(name, [{ text: 'One. Two.', chunks: 4, fault: 'stall' }], async (model, provider) => {
       const stop = new AbortController()
       const events: ModelEvent[] = []
       for await (const event of model.stream(hello, stop.signal)) {
         events.push(event)
-        if (wordsIn(events).join('') === 'One. Two.') stop.abort()
+        if (textsIn(events).join('') === 'One. Two.') stop.abort()
       }
       expect(last(events)).toMatchObject({ type: 'error', error: { kind: 'aborted', stage: 'after_output', retryable: false } })
-      await vi.waitFor(() => expect(provider.abandoned).toBe(1))
+      await expect.poll(() => provider.abandoned).toBe(1)
     }))
 
-  it('hangs up when nobody listens any more', () =>
-    serving(name, [{ text: 'One. Two.', chunks: 4, fault: 'stall' }], async (model, provider) => {
+  it('closes the connection when the consumer stops reading', () =>
+    withProvider(name, [{ text: 'One. Two.', chunks: 4, fault: 'stall' }], async (model, provider) => {
       for await (const _ of model.stream(hello, new AbortController().signal)) break
-      await vi.waitFor(() => expect(provider.abandoned).toBe(1))
+      await expect.poll(() => provider.abandoned).toBe(1)
     }))
 
-  it('is not even asked when it was told to stop before', () =>
-    serving(name, ['Hello.'], async (model) => {
+  it('ends with an error event when it was aborted before the call', () =>
+    withProvider(name, ['Hello.'], async (model) => {
       expect(await ask(model, hello, AbortSignal.abort())).toMatchObject([
         { type: 'error', error: { kind: 'aborted', stage: 'before_output' } },
       ])
     }))
 })
 
-it('a provider that does not stop by itself is stopped', () =>
-  serving('compatible', [{ text: 'all work and no play '.repeat(100), chunks: 21 }], async (model, provider) => {
+it('cuts off a provider that ignores the output limit', () =>
+  withProvider('compatible', [{ text: 'all work and no play '.repeat(100), chunks: 21 }], async (model, provider) => {
     const events = await ask(model, requestOf([text('Hello.')], { maxTokens: 10 }))
-    expect(wordsIn(events).join('').length).toBeLessThanOrEqual(640)
+    expect(textsIn(events).join('').length).toBeLessThanOrEqual(640)
     expect(last(events)).toMatchObject({ type: 'error', error: { kind: 'malformed_response', retryable: false } })
     expect(provider.requests).toHaveLength(1)
   }))
 
-describe('what is sent', () => {
+describe('the request', () => {
   const bodyOf = (provider: FakeProvider) => provider.requests[0]?.body as Record<string, unknown>
 
-  it('never asks for more than the model can write', () =>
-    serving('anthropic', ['Hi.'], async (model, provider) => {
+  it('never asks for more output than the model supports', () =>
+    withProvider('anthropic', ['Hi.'], async (model, provider) => {
       await ask(model, requestOf([text('Hello.')], { maxTokens: 500_000 }))
       expect(bodyOf(provider).max_tokens).toBe(128_000)
     }))
 
-  it.each(everyProvider)('half a letter, which %s would refuse for ever, is sent as a letter that says so', (name) =>
-    serving(name, ['Hi.'], async (model, provider) => {
+  it.each(everyProvider)('replaces lone surrogates, which %s rejects, by U+FFFD', (name) =>
+    withProvider(name, ['Hi.'], async (model, provider) => {
       const emoji = '😀'
       await ask(model, requestOf([text(`cut ${emoji[0]}`), text(`${emoji[1]} off ${emoji}`)], { system: `You are ${emoji[0]}.` }))
       const raw = provider.requests[0]?.raw ?? ''
@@ -104,8 +104,8 @@ describe('what is sent', () => {
     }),
   )
 
-  it('a picture that the model can not see is a line that says so, and keeps its mark', () =>
-    serving(
+  it('replaces an image that the model does not accept by a line of text, and keeps its cache mark', () =>
+    withProvider(
       'anthropic',
       ['Hi.'],
       async (model, provider) => {
@@ -118,27 +118,27 @@ describe('what is sent', () => {
       { images: false },
     ))
 
-  it('bytes that no store has taken yet are sent as they are', () =>
-    serving('google', ['Hi.'], async (model, provider) => {
+  it('sends inline bytes without reading them from the store', () =>
+    withProvider('google', ['Hi.'], async (model, provider) => {
       const part = { type: 'image', media_type: 'image/png', blob: { sha256: '', size: 3 }, base64: 'AAEC' } as const
-      await ask(model, requestOf([part], { read: () => Promise.reject(new Error('nobody should ask')) }))
+      await ask(model, requestOf([part], { read: () => Promise.reject(new Error('the store must not be read')) }))
       expect(JSON.stringify(bodyOf(provider).contents)).toContain('"data":"AAEC"')
     }))
 
-  it('bytes that the store has lost are our fault, not the provider’s: the failure flies', () =>
-    serving('google', ['Hi.'], async (model, provider) => {
+  it('throws the Failure of a store that lost the bytes, because it is not the provider’s error', () =>
+    withProvider('google', ['Hi.'], async (model, provider) => {
       const lost = new Failure('blob.missing', 'it is gone')
       await expect(ask(model, requestOf([picture()], { read: () => Promise.reject(lost) }))).rejects.toBe(lost)
       expect(provider.requests).toEqual([])
     }))
 
-  it('a cache life that the provider does not offer is refused when the model is made', () => {
+  it('rejects a cache time to live that the provider does not offer', () => {
     const environment = { ANTHROPIC_API_KEY: 'k' }
     expect(() => modelFrom('anthropic/claude-opus-5-5', { environment, cacheTtlSeconds: 86_400 })).toThrow(/300 or 3600 seconds/)
   })
 })
 
-describe('a model that was handed over', () => {
+describe('an AI SDK model passed to modelFrom', () => {
   const finish: LanguageModelV3StreamPart = {
     type: 'finish',
     finishReason: { unified: 'stop', raw: 'stop' },
@@ -147,7 +147,7 @@ describe('a model that was handed over', () => {
       outputTokens: { total: 2, text: 2, reasoning: undefined },
     },
   }
-  const older = (parts: readonly LanguageModelV3StreamPart[], heard: (options: LanguageModelV3CallOptions) => void = () => {}) =>
+  const v3Model = (parts: readonly LanguageModelV3StreamPart[], onCall: (options: LanguageModelV3CallOptions) => void = () => {}) =>
     ({
       specificationVersion: 'v3',
       provider: 'acme.chat',
@@ -155,40 +155,40 @@ describe('a model that was handed over', () => {
       supportedUrls: {},
       doGenerate: () => Promise.reject(new Error('never used')),
       async doStream(options) {
-        heard(options)
+        onCall(options)
         return { stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV3StreamPart> }
       },
     }) satisfies LanguageModelV3
 
-  it('may speak the interface before: bytes stand in the part, and what it leaves out of the bill is reckoned', async () => {
-    let asked: LanguageModelV3CallOptions | undefined
-    const said: LanguageModelV3StreamPart = { type: 'text-delta', id: '1', delta: 'Hi.' }
-    const model = modelFrom(older([said, finish], (options) => (asked = options)))
+  it('may implement version 3: file parts hold bytes, and missing counts of uncached tokens are computed', async () => {
+    let call: LanguageModelV3CallOptions | undefined
+    const words: LanguageModelV3StreamPart = { type: 'text-delta', id: '1', delta: 'Hi.' }
+    const model = modelFrom(v3Model([words, finish], (options) => (call = options)))
     const events = await ask(model, requestOf([marked(picture())]))
     const usage = { uncached: 6, cacheRead: 4, cacheWrite: 0, output: 2, reasoning: 0 }
     expect(events).toEqual([
       { type: 'text.delta', text: 'Hi.' },
       { type: 'finish', finishReason: 'stop', modelName: 'acme/rocket-1', usage },
     ])
-    const [, user] = asked?.prompt ?? []
-    expect(user?.content).toEqual([{ type: 'file', mediaType: 'image/png', data: expect.any(Uint8Array) }]) // a provider we do not know gets no marks
+    const [, user] = call?.prompt ?? []
+    expect(user?.content).toEqual([{ type: 'file', mediaType: 'image/png', data: expect.any(Uint8Array) }]) // an unknown provider gets no cache marks
   })
 
-  it('is named when another model answered in its place', async () => {
-    const model = modelFrom(older([{ type: 'response-metadata', modelId: 'rocket-2' }, finish]))
+  it('reports the name of another model that answered, but not of a dated version', async () => {
+    const model = modelFrom(v3Model([{ type: 'response-metadata', modelId: 'rocket-2' }, finish]))
     expect(last(await ask(model, hello))).toMatchObject({ modelName: 'acme/rocket-2' })
-    const dated = modelFrom(older([{ type: 'response-metadata', modelId: 'rocket-1-2026-11-01' }, finish]))
+    const dated = modelFrom(v3Model([{ type: 'response-metadata', modelId: 'rocket-1-2026-11-01' }, finish]))
     expect(last(await ask(dated, hello))).toMatchObject({ modelName: 'acme/rocket-1' })
   })
 
-  it('that ends without an end, or with an error for one, has failed', async () => {
-    expect(last(await ask(modelFrom(older([])), hello))).toMatchObject({ error: { kind: 'connection', retryable: true } })
-    const failed = older([{ ...finish, finishReason: { unified: 'error', raw: 'x' } }])
+  it('has failed when its stream ends without a finish part or with finish reason error', async () => {
+    expect(last(await ask(modelFrom(v3Model([])), hello))).toMatchObject({ error: { kind: 'connection', retryable: true } })
+    const failed = v3Model([{ ...finish, finishReason: { unified: 'error', raw: 'x' } }])
     expect(last(await ask(modelFrom(failed), hello))).toMatchObject({ error: { kind: 'unknown' } })
   })
 
-  it('is refused when it speaks an interface that is too old', () => {
-    const ancient = { ...older([]), specificationVersion: 'v2' } as unknown as LanguageModelV3
-    expect(() => modelFrom(ancient)).toThrow(/acme.chat speaks version v2 .* update its package/)
+  it('is rejected when it implements an older version', () => {
+    const ancient = { ...v3Model([]), specificationVersion: 'v2' } as unknown as LanguageModelV3
+    expect(() => modelFrom(ancient)).toThrow(/acme.chat implements version v2 .* update its package/)
   })
 })

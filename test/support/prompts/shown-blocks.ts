@@ -1,9 +1,13 @@
-import { artifactContent, artifactDigest, type Draft } from '../../../src/core/block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, type Draft } from '../../../src/core/block/index.ts'
 import { createRenderer, type Prompt, type RenderOptions } from '../../../src/core/render/render.ts'
-import type { Part } from '../../../src/core/render/types.ts'
-import { sliceOf } from '../../../src/core/render/walk.ts'
+import type { Part, RenderSettings, Slice } from '../../../src/core/render/types.ts'
+import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import { blockOrigin, call, header } from '../../../src/testing/blocks.ts'
 import { plainOptions, timelineOf } from './timelines.ts'
+
+/** What the model can see of a timeline, before cache marks and tails. */
+export const sliceOf = (timeline: Timeline, currentTurnId?: string, settings?: RenderSettings): Slice =>
+  createRenderer(settings).slice(timeline, currentTurnId)
 
 export const blob = (size = 100) => ({ sha256: 'a'.repeat(64), size })
 
@@ -23,6 +27,6 @@ export const render = (drafts: readonly Draft[], options: RenderOptions = plainO
 /** `react.write`: the call, the digest, the content. */
 export const written = (callId: string, path: string, text: string): readonly Draft[] => [
   call(callId, 'react.write'),
-  artifactDigest(blockOrigin(callId), { artifact_path: path }),
-  artifactContent(blockOrigin(callId), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
+  artifactDigestBlock(blockOrigin(callId), { artifact_path: path }),
+  artifactContentBlock(blockOrigin(callId), { path, mime: 'text/markdown', text, digest: { artifact_path: path } }),
 ]
