@@ -1,0 +1,15 @@
+import { relative } from 'node:path'
+import type { Reporter, TestModule } from 'vitest/node'
+
+/** Prints the ten test files that took longest, so that a slow suite is noticed when it is added. */
+export const slowestFiles: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[]) {
+    const slowest = modules
+      .map((module) => ({ path: relative('.', module.moduleId), seconds: module.diagnostic().duration / 1000 }))
+      .sort((a, b) => b.seconds - a.seconds)
+      .slice(0, 10)
+    if (modules.length <= slowest.length) return
+    console.log('\nthe ten slowest files')
+    for (const { path, seconds } of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${path}`)
+  },
+}
