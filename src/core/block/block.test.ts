@@ -25,12 +25,12 @@ import {
 const blob = { sha256: 'a'.repeat(64), size: 9 }
 const only = (drafts: readonly Parameters<typeof withIds>[0][number][]): Block => withIds(drafts)[0] as Block
 
-it('timeline 11.1: fills time, turn and author of an entry that lacks them', () => {
+it('timeline 11.1: fills in time, turn and author of a block that lacks them', () => {
   const block = completeBlock({ type: 'react.note', text: 'x' }, { number: 7, turnId: 't1', now: minute(0) })
   expect(block).toEqual({ id: 'b_7', type: 'react.note', text: 'x', author: 'agent', turn_id: 't1', ts: minute(0) })
 })
 
-it('accepts epoch seconds and milliseconds as time, and stores ISO text with Z', () => {
+it('reads epoch seconds, milliseconds and ISO text as time, and stores ISO text with Z', () => {
   const ts = (value: number | string) => completeBlock({ type: 'x', ts: value }, { number: 1, turnId: 't', now: minute(0) }).ts
   expect([ts(1_700_000_000), ts(1_700_000_000_000), ts('2026-01-01T01:00:00+01:00'), ts('nonsense')]).toEqual([
     '2023-11-14T22:13:20.000Z',
@@ -41,9 +41,9 @@ it('accepts epoch seconds and milliseconds as time, and stores ISO text with Z',
 })
 
 it('timeline 11.2: keeps call_id, tool_id, payload and a field it does not know', () => {
-  const loose = { type: 'react.tool.call', call_id: 'c1', tool_id: 'x.y', payload: { whole: true }, x: [1] }
-  expect(completeBlock(loose, { number: 1, turnId: 't', now: minute(0) })).toMatchObject(loose)
-  expect(parseBlock({ id: 'b_1', author: 'a', turn_id: 't', ts: minute(0), ...loose })).toMatchObject(loose)
+  const given = { type: 'react.tool.call', call_id: 'c1', tool_id: 'x.y', payload: { whole: true }, x: [1] }
+  expect(completeBlock(given, { number: 1, turnId: 't', now: minute(0) })).toMatchObject(given)
+  expect(parseBlock({ id: 'b_1', author: 'a', turn_id: 't', ts: minute(0), ...given })).toMatchObject(given)
 })
 
 it('timeline 11.8: an xlsx attachment is one metadata block, a PDF is two blocks at one path', () => {
@@ -57,9 +57,9 @@ it('timeline 11.8: an xlsx attachment is one metadata block, a PDF is two blocks
   expect(pdf[1]?.blob).toEqual(blob)
 })
 
-it('never lets a hosting handle into a digest', () => {
-  const hosted = { artifact_path: 'fi:t1.files/a.md', hosted_uri: 's3://x', rn: 'ef:1', key: 'k', local_path: '/tmp/a', managed: true }
-  expect(JSON.parse(digestText(hosted))).toEqual({ artifact_path: 'fi:t1.files/a.md' })
+it('a digest never holds a hosting handle', () => {
+  const withHandles = { artifact_path: 'fi:t1.files/a.md', hosted_uri: 's3://x', rn: 'ef:1', key: 'k', local_path: '/tmp/a', managed: true }
+  expect(JSON.parse(digestText(withHandles))).toEqual({ artifact_path: 'fi:t1.files/a.md' })
   const attached = attachmentBlocks('t1', minute(0), {
     name: 'a.txt',
     mime: 'text/plain',
@@ -72,7 +72,7 @@ it('never lets a hosting handle into a digest', () => {
   expect(attached[0]?.meta).toMatchObject({ rn: 'ef:1', hosted_uri: 's3://x', key: 'k' })
 })
 
-it('tools 18.11: the call says tool, id, params and time, and no notes', () => {
+it('tools 18.11: a call block holds tool, id, params and time, and no notes', () => {
   const block = only([toolCallBlock(blockOrigin('c1'), { toolId: 'react.read', params: { paths: ['ar:t1.user.prompt'] } })])
   expect(JSON.parse(block.text ?? '')).toEqual({
     tool_id: 'react.read',
@@ -98,8 +98,8 @@ it('tools 18.14: every result and content block names its call', () => {
   })
 })
 
-it('a reader gives undefined, and never throws, on a payload that is not its own', () => {
-  const odd = (type: string, text?: string): Block => ({
+it('a reader gives undefined and does not throw for a payload of another shape', () => {
+  const blockOf = (type: string, text?: string): Block => ({
     id: 'b_1',
     type,
     author: 'a',
@@ -109,10 +109,10 @@ it('a reader gives undefined, and never throws, on a payload that is not its own
   })
   for (const text of [undefined, '', 'oops', '[]', 'null', '{"code":1}', '{"plan_id":2}']) {
     expect([
-      readToolCall(odd('react.tool.call', text)),
-      readNotice(odd('react.notice', text)),
-      readPlan(odd('react.plan', text)),
-      readDigest(odd('react.tool.result', text)),
+      readToolCall(blockOf('react.tool.call', text)),
+      readNotice(blockOf('react.notice', text)),
+      readPlan(blockOf('react.plan', text)),
+      readDigest(blockOf('react.tool.result', text)),
     ]).toEqual([undefined, undefined, undefined, undefined])
   }
 })
@@ -122,11 +122,11 @@ it('parses a block once, however often it is read', () => {
   expect(readNotice(block)).toBe(readNotice(block))
 })
 
-it('reads a plan in both shapes of the seeds', () => {
+it('reads a plan in both stored shapes', () => {
   const status = { '1': 'done' as const }
-  const ours = only([planBlock('t1', minute(0), { plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })])
-  const theirs: Block = {
-    ...ours,
+  const withStatusMap = only([planBlock('t1', minute(0), { plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })])
+  const withStepObjects: Block = {
+    ...withStatusMap,
     text: JSON.stringify({
       plan_id: 'plan:t1:ab',
       steps: [
@@ -135,11 +135,11 @@ it('reads a plan in both shapes of the seeds', () => {
       ],
     }),
   }
-  expect(readPlan(ours)).toEqual({ plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })
-  expect(readPlan(theirs)).toEqual(readPlan(ours))
+  expect(readPlan(withStatusMap)).toEqual({ plan_id: 'plan:t1:ab', steps: ['Search', 'Write'], status })
+  expect(readPlan(withStepObjects)).toEqual(readPlan(withStatusMap))
 })
 
-it('timeline 11.100: a note falls into tagged segments, lines without a tag continue the one before', () => {
+it('timeline 11.100: a note is split into tagged segments, and lines without a tag belong to the segment before them', () => {
   expect(noteTags('[D] a\nmore\n[P] b')).toEqual(['D', 'P'])
   expect(noteSegments('[D] a\nmore\n[P] b')).toEqual([
     { tag: 'D', text: 'a\nmore' },
@@ -148,12 +148,12 @@ it('timeline 11.100: a note falls into tagged segments, lines without a tag cont
   expect(noteSegments('just words')).toEqual([{ tag: undefined, text: 'just words' }])
 })
 
-it('the completion without a number is the latest of its turn', () => {
+it('the path without a number is that of the latest completion of the turn', () => {
   const paths = [1, 2].map((index) => completionBlock('t1', minute(0), { text: 'x', index, count: 2 }).path)
   expect(paths).toEqual(['ar:t1.assistant.completion.1', 'ar:t1.assistant.completion'])
 })
 
-it('refuses an envelope with a field of the wrong type, and says which', () => {
+it('rejects an envelope with a field of the wrong type and names the field', () => {
   const good = { id: 'b_1', type: 'x', author: 'a', turn_id: 't', ts: minute(0) }
   const wrong = [
     null,
@@ -172,7 +172,7 @@ it('refuses an envelope with a field of the wrong type, and says which', () => {
   for (const value of wrong) expect(() => parseBlock(value)).toThrow(Failure)
   expect(() => parseBlock({ ...good, text: 5 })).toThrow('block.text must be a string')
   expect(() => parseBlock({ ...good, meta: { digest: 5 } })).toThrow('block.meta.digest must be a string')
-  const silent = { ...good, meta: { tool_call_id: null, sources_used: null, iteration: 'first' } } // as other languages write "none"
-  expect(parseBlock(silent)).toBe(silent)
-  expect(callIdOf(parseBlock(silent))).toBeUndefined()
+  const withNulls = { ...good, meta: { tool_call_id: null, sources_used: null, iteration: 'first' } } // as other languages write "none"
+  expect(parseBlock(withNulls)).toBe(withNulls)
+  expect(callIdOf(parseBlock(withNulls))).toBeUndefined()
 })

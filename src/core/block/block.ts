@@ -1,9 +1,9 @@
 /**
- * The one shape of an entry: in memory, in the store, on the wire. Keys are snake_case because they are stored.
- * Fields and types that we do not know survive: a block is spread, never rebuilt.
+ * One entry of a timeline, in the same shape in memory, in the store and on the wire. Keys are snake_case because they are stored.
+ * Unknown fields and types survive: code copies a block by spreading it and never rebuilds it field by field.
  */
 export interface Block {
-  /** `b_<n>`, given once, in order, per conversation; what hiding, expiry and compaction act on. */
+  /** `b_<n>`, ascending per conversation and never reused. Hiding, expiry and compaction name blocks by it. */
   readonly id: string
   readonly type: string
   readonly author: string
@@ -11,20 +11,20 @@ export interface Block {
   /** ISO 8601, UTC, `Z`. */
   readonly ts: string
   readonly mime?: string
-  /** Logical address. Not unique: blocks that share a path are one path group. */
+  /** Logical path. Not unique: the blocks that share a path are a path group. */
   readonly path?: string
   readonly text?: string
-  /** Only until the block is stored: then `blob` stands for the bytes. */
+  /** Inline bytes of a block that is not stored yet; the store replaces them by `blob`. */
   readonly base64?: string
   readonly blob?: BlobRef
   readonly call_id?: string
   readonly tool_id?: string
-  /** The whole payload where `text` holds a shortened form of it. Never rendered. */
+  /** The whole payload when `text` holds a shortened form. Never rendered. */
   readonly payload?: unknown
   readonly meta?: Meta
 }
 
-/** Bytes kept elsewhere, by content. */
+/** A reference to bytes in the blob store. */
 export interface BlobRef {
   readonly sha256: string
   readonly size: number
@@ -38,16 +38,16 @@ export type ArtifactKind = 'file' | 'display'
 export interface Meta {
   readonly tool_call_id?: string
   readonly tool_id?: string
-  /** Zero-based decision of the turn that this block belongs to: with the turn id, its round. */
+  /** Zero-based number of the decision that made this block. Turn id and iteration together name the round. */
   readonly iteration?: number
   readonly artifact_path?: string
   readonly physical_path?: string
   readonly hosted_uri?: string
   readonly rn?: string
   readonly key?: string
-  /** The safe digest, again, so that a metadata block can be rebuilt from the file block. */
+  /** A copy of the artifact's digest, so that the metadata block can be rebuilt from the content block. */
   readonly digest?: string
-  /** Bytes that live as long as this block, besides those it stands for: the whole of what it shows a part of, files of a manifest. */
+  /** Further bytes that must live as long as this block: the whole of a file of which it shows a part, the files of a manifest. */
   readonly keeps?: readonly BlobRef[]
   readonly kind?: string
   readonly visibility?: Visibility
@@ -65,31 +65,24 @@ export interface Meta {
   readonly [key: string]: unknown
 }
 
-/** A block that has not been entered yet: everything but its number. */
+/** A block without its id, which it gets when it is appended. */
 export type Draft<T extends string = string> = Omit<Block, 'id' | 'type'> & { readonly type: T }
 
 export const blockId = (number: number): string => `b_${number}`
 
-/** The number inside an id of ours; imported blocks may carry ids of any shape. */
+/** The number in a `b_<n>` id; undefined for ids of another shape, which imported blocks may have. */
 export function blockNumber(id: string): number | undefined {
-  if (!id.startsWith('b_') || id.length < 3 || id.length > 17) return undefined
-  let number = 0
-  for (let at = 2; at < id.length; at++) {
-    const digit = id.charCodeAt(at) - 48
-    if (digit < 0 || digit > 9) return undefined
-    number = number * 10 + digit
-  }
-  return number
+  const digits = /^b_(\d{1,15})$/.exec(id)?.[1] // 15 digits stay exact as a number
+  return digits === undefined ? undefined : Number(digits)
 }
 
-/** No meta and an empty one say the same; as entered, there is none. */
+/** An empty meta means the same as none; the timeline keeps blocks without it. */
 export function dropEmptyMeta(block: Block): Block {
   if (block.meta === undefined || !isEmptyMeta(block.meta)) return block
-  const { meta: _nothing, ...rest } = block
+  const { meta: _empty, ...rest } = block
   return rest
 }
 
-/** Asked of every block that enters: nothing is made for it. */
 export function isEmptyMeta(meta: Meta): boolean {
   for (const _key in meta) return false
   return true
@@ -97,15 +90,62 @@ export function isEmptyMeta(meta: Meta): boolean {
 
 export const isHidden = (block: Block): boolean => block.meta?.hidden === true
 
-/** All bytes that must live as long as the block. */
+/** All blobs that must live as long as the block. */
 export function blobRefsOf({ blob, meta }: Pick<Block, 'blob' | 'meta'>): readonly BlobRef[] {
-  const keeps = meta?.keeps
-  if (keeps === undefined) return blob ? [blob] : noBlobs
-  return blob ? [blob, ...keeps] : keeps
+  return [...(blob ? [blob] : []), ...(meta?.keeps ?? [])]
 }
 
-const noBlobs: readonly BlobRef[] = []
-
-/** The call a block belongs to, wherever it says so. */
+/** The id of the tool call that the block belongs to. */
 export const callIdOf = (block: Pick<Block, 'call_id' | 'meta'>): string | undefined =>
   block.call_id ?? block.meta?.tool_call_id ?? undefined
+
+/** Every type of block that Daybook writes. Imported blocks may have other types: they are kept, and never shown to the model. */
+export const blockTypes = [
+  'turn.header',
+  'user.prompt',
+  'user.attachment.meta',
+  'user.attachment',
+  'user.attachment.text',
+  'user.followup',
+  'user.followup.preserved',
+  'user.steer',
+  'user.steer.preserved',
+  'stage.gate',
+  'stage.react',
+  'stage.coordinator',
+  'stage.feedback',
+  'stage.clarification',
+  'stage.clarification.resolved',
+  'stage.suggested_followups',
+  'react.thinking',
+  'react.decision.raw',
+  'react.notes',
+  'react.tool.code',
+  'react.tool.call',
+  'react.tool.result',
+  'react.notice',
+  'react.note',
+  'react.note.preserved',
+  'react.plan',
+  'react.plan.ack',
+  'react.plan.history',
+  'react.plan.preserved',
+  'react.completion',
+  'react.current_turn.compaction_checkpoint',
+  'react.workspace.checkout',
+  'react.workspace.publish',
+  'assistant.completion',
+  'assistant.completion.attempt',
+  'assistant.completion.attempt.outcome',
+  'agent.log.header',
+  'conv.range.summary',
+  'conv.working.summary',
+  'event.external',
+  'turn.feedback',
+  'system.message',
+] as const
+
+export type BlockType = (typeof blockTypes)[number]
+
+const knownTypes: ReadonlySet<string> = new Set(blockTypes)
+export const isBlockType = (type: string): type is BlockType => knownTypes.has(type)

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Block } from './block.ts'
 import { oncePerBlock, parseJsonAs } from './reader.ts'
 
-/** What may be told about an artifact: to the model, to a log, to anyone. Never hosting handles, never an absolute path. */
+/** The public metadata of an artifact: safe for the model, for logs and for clients. Holds no hosting handle and no absolute path. */
 export const Digest = z.looseObject({
   artifact_path: z.string(),
   physical_path: z.string().optional(),
@@ -25,10 +25,10 @@ export const Digest = z.looseObject({
 })
 export type Digest = z.infer<typeof Digest>
 
-/** Seeds 001 and 003: these never leave `meta`. */
+/** Hosting handles and local paths: they stay in `meta` of the content block. */
 const hostingFields = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'managed'])
 
-/** The digest as it is stored: empty values and hosting handles dropped. */
+/** The digest as stored text, without empty values and hosting fields. */
 export function digestText(digest: Digest): string {
   const entries = Object.entries(digest).filter(
     ([key, value]) => !hostingFields.has(key) && value !== undefined && value !== null && value !== '',
@@ -40,7 +40,7 @@ export function digestText(digest: Digest): string {
 export function readDigest(block: Block): Digest | undefined {
   if (block.type !== 'react.tool.result' && block.type !== 'user.attachment.meta') return undefined
   if (block.mime !== undefined && block.mime !== 'application/json') return undefined
-  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // the look is cheaper than remembering that there is none
+  return block.text?.includes('"artifact_path"') ? parseDigest(block) : undefined // skips parsing and caching for most tool results
 }
 
 const parseDigest = oncePerBlock((block: Block): Digest | undefined => parseJsonAs(Digest, block.text))

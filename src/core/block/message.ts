@@ -17,7 +17,7 @@ export function userPromptBlock(turnId: string, ts: string, text: string, messag
   }
 }
 
-/** What a user said while a turn was running. A steer interrupts; a followup waits for the round to end. */
+/** A message that the user sent while a turn was running. A steer interrupts the round; a followup waits for its end. */
 export function userEventBlock<K extends 'followup' | 'steer'>(
   kind: K,
   turnId: string,
@@ -41,23 +41,22 @@ export interface Attachment {
   readonly mime: string
   readonly size_bytes: number
   readonly summary?: string
-  /** Its bytes. */
   readonly blob?: BlobRef
   readonly width?: number
   readonly height?: number
   readonly page_count?: number
-  /** Of a text that is not in UTF-8. */
+  /** Set only for text that is not in UTF-8. */
   readonly charset?: string
   readonly rn?: string
   readonly hosted_uri?: string
   readonly key?: string
 }
 
-/** Types that a model may be shown as they are. Others are read, or worked on in code. */
+/** The model sees images and PDF directly; other types it reads as text or processes in code. */
 const isShownToModel = ({ mime, blob }: Attachment): boolean =>
   blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
 
-/** One metadata block for every attachment, and for images and PDF a second block that stands for the bytes. Other bytes are kept by the first. */
+/** A metadata block for every attachment; for images and PDF also a block that refers to the bytes. For other types the metadata block keeps the bytes. */
 export function attachmentBlocks(
   turnId: string,
   ts: string,
@@ -75,7 +74,7 @@ export function attachmentBlocks(
     filename: attachment.name,
     summary: attachment.summary,
   })
-  const about = omitUndefined({
+  const description = omitUndefined({
     filename: attachment.name,
     summary: attachment.summary,
     mime: attachment.mime,
@@ -95,8 +94,8 @@ export function attachmentBlocks(
     path,
     text: digestText(digest),
     meta: isShownToModel(attachment)
-      ? about
-      : { ...about, ...hosting, digest: digestText(digest), ...(attachment.blob && { keeps: [attachment.blob] }) },
+      ? description
+      : { ...description, ...hosting, digest: digestText(digest), ...(attachment.blob && { keeps: [attachment.blob] }) },
   }
   if (!attachment.blob || !isShownToModel(attachment)) return [meta]
   return [
@@ -109,7 +108,7 @@ export function attachmentBlocks(
       mime: attachment.mime,
       path,
       blob: attachment.blob,
-      meta: { ...about, ...hosting, ...(physical !== undefined && { physical_path: physical }), digest: digestText(digest) },
+      meta: { ...description, ...hosting, ...(physical !== undefined && { physical_path: physical }), digest: digestText(digest) },
     },
   ]
 }
@@ -118,14 +117,14 @@ export interface Completion {
   readonly text: string
   readonly sourcesUsed?: readonly number[]
   readonly iteration?: number
-  /** One-based place among the turn's completions; the last one has no number in its path. */
+  /** One-based position among the turn's completions; the path of the last one has no number. */
   readonly index?: number
   readonly count?: number
   /** The answer was cut by the output limit. */
   readonly truncated?: boolean
 }
 
-/** What the user is told. The path without a number is always the latest completion of the turn. */
+/** An answer to the user. The path without a number is always the turn's latest completion. */
 export function completionBlock(turnId: string, ts: string, completion: Completion): Draft<'assistant.completion'> {
   const { index, count } = completion
   const several = index !== undefined && count !== undefined && count > 1

@@ -4,71 +4,72 @@ import type { Draft } from './block.ts'
 import { oncePerBlockOfType } from './reader.ts'
 import type { BlockOrigin } from './tool.ts'
 
-/** The words said with a decision, for the user to read. Not to be confused with a note, which is for agents. */
-export function decisionNotesBlock(place: BlockOrigin, text: string, toolId?: string): Draft<'react.notes'> {
+/** The text that the model wrote to the user together with a decision. Not a note: notes are for the agent. */
+export function decisionNotesBlock(origin: BlockOrigin, text: string, toolId?: string): Draft<'react.notes'> {
   return {
     type: 'react.notes',
     author: 'react',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: 'text/markdown',
-    path: notesPath(place.turnId, place.callId),
-    call_id: place.callId,
+    path: notesPath(origin.turnId, origin.callId),
+    call_id: origin.callId,
     text,
-    meta: omitUndefined({ channel: 'timeline_text', tool_call_id: place.callId, iteration: place.iteration, tool_id: toolId }),
+    meta: omitUndefined({ channel: 'timeline_text', tool_call_id: origin.callId, iteration: origin.iteration, tool_id: toolId }),
   }
 }
 
-export function thinkingBlock(place: BlockOrigin, text: string): Draft<'react.thinking'> {
+export function thinkingBlock(origin: BlockOrigin, text: string): Draft<'react.thinking'> {
   return {
     type: 'react.thinking',
     author: 'react',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: 'text/markdown',
-    path: thinkingPath(place.turnId, place.iteration),
+    path: thinkingPath(origin.turnId, origin.iteration),
     text,
-    meta: { channel: 'thinking', tool_call_id: place.callId, iteration: place.iteration },
+    meta: { channel: 'thinking', tool_call_id: origin.callId, iteration: origin.iteration },
   }
 }
 
-/** What the model had written when the user interrupted it: they have read it, so the model must know of it. */
-export function rawDecisionBlock(place: BlockOrigin, text: string): Draft<'react.decision.raw'> {
+/** The partial output of a decision that the user interrupted. The user has seen it, so the model must see it too. */
+export function rawDecisionBlock(origin: BlockOrigin, text: string): Draft<'react.decision.raw'> {
   return {
     type: 'react.decision.raw',
     author: 'react',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: 'text/plain',
-    path: interruptedPath(place.turnId, place.iteration),
-    call_id: place.callId,
+    path: interruptedPath(origin.turnId, origin.iteration),
+    call_id: origin.callId,
     text,
-    meta: { channel: 'raw', tool_call_id: place.callId, iteration: place.iteration, interrupted: true },
+    meta: { channel: 'raw', tool_call_id: origin.callId, iteration: origin.iteration, interrupted: true },
   }
 }
 
-/** A beacon the agent leaves for itself: a preference, a decision, a piece of structure. Under the path of the written file. */
-export function internalNoteBlock(place: BlockOrigin, path: string, text: string): Draft<'react.note'> {
+/** A note that the agent writes for itself, at the path of the written file: a preference, a decision, a piece of structure. */
+export function internalNoteBlock(origin: BlockOrigin, path: string, text: string): Draft<'react.note'> {
   return {
     type: 'react.note',
     author: 'react',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: 'text/markdown',
     path,
-    call_id: place.callId,
+    call_id: origin.callId,
     text,
-    meta: { channel: 'internal', tool_call_id: place.callId, iteration: place.iteration, note_tags: noteTags(text) },
+    meta: { channel: 'internal', tool_call_id: origin.callId, iteration: origin.iteration, note_tags: noteTags(text) },
   }
 }
 
+/** A part of a note that has one tag. */
 export interface NoteSegment {
   /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact; undefined when untagged. */
   readonly tag: string | undefined
   readonly text: string
 }
 
-/** A line that starts with `[X]` opens a segment; the lines after it belong to it. */
+/** Splits a note: a line that starts with `[X]` opens a segment, and the following lines belong to it. */
 export function noteSegments(text: string): readonly NoteSegment[] {
   const segments: { tag: string | undefined; lines: string[] }[] = []
   for (const line of text.split('\n')) {
@@ -83,6 +84,7 @@ export function noteSegments(text: string): readonly NoteSegment[] {
     .filter(({ tag, text: body }) => tag !== undefined || body !== '')
 }
 
+/** The distinct tags of a note, in order. */
 export function noteTags(text: string): readonly string[] {
   return [...new Set(noteSegments(text).flatMap(({ tag }) => (tag === undefined ? [] : [tag])))]
 }

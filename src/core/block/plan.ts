@@ -7,7 +7,7 @@ import { oncePerBlockOfType } from './reader.ts'
 export const StepStatus = z.enum(['pending', 'in_progress', 'done', 'failed'])
 export type StepStatus = z.infer<typeof StepStatus>
 
-/** One snapshot of a plan; the newest snapshot of a plan is the plan. Steps are numbered from "1"; an absent status is pending. */
+/** A snapshot of a plan; the newest snapshot with a plan id counts. Steps are numbered from "1"; a step without status is pending. */
 export const Plan = z.looseObject({
   plan_id: z.string(),
   steps: z.array(z.string()),
@@ -27,7 +27,7 @@ export const Plan = z.looseObject({
 })
 export type Plan = z.infer<typeof Plan>
 
-/** Seed 004 writes steps as objects that carry their own status. */
+/** The second stored form of a plan: steps are objects with their own number and status. */
 const NumberedSteps = z.looseObject({
   plan_id: z.string(),
   steps: z.array(z.looseObject({ n: z.number(), label: z.string(), status: z.string().optional() })),
@@ -57,15 +57,15 @@ export const readPlan = oncePerBlockOfType(['react.plan', 'react.plan.preserved'
 
 function fromNumberedSteps({ steps, ...rest }: z.infer<typeof NumberedSteps>): Plan | undefined {
   const ordered = [...steps].sort((a, b) => a.n - b.n)
-  const status = ordered.flatMap(({ status: said }, index) => {
-    const known = StepStatus.safeParse(said)
-    return known.success && known.data !== 'pending' ? [[String(index + 1), known.data]] : []
+  const status = ordered.flatMap((step, index) => {
+    const parsed = StepStatus.safeParse(step.status)
+    return parsed.success && parsed.data !== 'pending' ? [[String(index + 1), parsed.data]] : []
   })
   const plan = Plan.safeParse({ ...rest, steps: ordered.map(({ label }) => label), status: Object.fromEntries(status) })
   return plan.success ? plan.data : undefined
 }
 
-/** What changed in the plan this round, in words the user reads. */
+/** Tells the user what changed in the plan this round. */
 export function planAckBlock(
   turnId: string,
   ts: string,

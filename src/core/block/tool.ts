@@ -3,9 +3,9 @@ import { isObject, type Json, omitUndefined, parseJson } from '../json.ts'
 import { toolPath } from '../path/build.ts'
 import type { BlobRef, Draft, Meta } from './block.ts'
 import { type Digest, digestText } from './digest.ts'
-import { oncePerBlockOfType, parseJsonAs, rememberLatestBlock } from './reader.ts'
+import { oncePerBlockOfType, parseJsonAs } from './reader.ts'
 
-/** A round's place: which turn, which decision of it, which call. Every block of a round carries it. */
+/** Which turn, decision and call made a block. Every block of a round has one. */
 export interface BlockOrigin {
   readonly turnId: string
   readonly callId: string
@@ -15,7 +15,7 @@ export interface BlockOrigin {
 
 const roundMeta = ({ callId, iteration }: BlockOrigin): Meta => ({ tool_call_id: callId, iteration })
 
-/** The agent asked for a tool. Appended before the tool runs, so a crash leaves a trace. */
+/** The payload of a `react.tool.call` block, which is appended before the tool runs: after a crash the journal still shows the call. */
 export interface ToolCall {
   readonly tool_id: string
   readonly tool_call_id: string
@@ -24,73 +24,73 @@ export interface ToolCall {
 }
 
 export function toolCallBlock(
-  place: BlockOrigin,
+  origin: BlockOrigin,
   call: { readonly toolId: string; readonly params: { readonly [name: string]: Json } },
 ): Draft<'react.tool.call'> {
-  const body = { tool_id: call.toolId, tool_call_id: place.callId, params: call.params, ts: place.ts }
+  const body = { tool_id: call.toolId, tool_call_id: origin.callId, params: call.params, ts: origin.ts }
   return {
     type: 'react.tool.call',
     author: 'react',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: 'application/json',
-    path: toolPath(place.turnId, place.callId, 'call'),
-    call_id: place.callId,
+    path: toolPath(origin.turnId, origin.callId, 'call'),
+    call_id: origin.callId,
     tool_id: call.toolId,
     text: JSON.stringify(body),
-    meta: { tool_call_id: place.callId, iteration: place.iteration, tool_id: call.toolId },
+    meta: { tool_call_id: origin.callId, iteration: origin.iteration, tool_id: call.toolId },
   }
 }
 
 /** Undefined when the text is not a call: imported timelines may hold anything. */
-export const readToolCall = rememberLatestBlock(['react.tool.call'], ({ text }): ToolCall | undefined => {
+export const readToolCall = oncePerBlockOfType(['react.tool.call'], ({ text }): ToolCall | undefined => {
   const call = parseJson(text)
   if (!isObject(call) || typeof call.tool_id !== 'string' || typeof call.tool_call_id !== 'string' || !isObject(call.params))
     return undefined
   return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field was just checked
 })
 
-export function toolCodeBlock(place: BlockOrigin, code: string): Draft<'react.tool.code'> {
+export function toolCodeBlock(origin: BlockOrigin, code: string): Draft<'react.tool.code'> {
   return {
     type: 'react.tool.code',
     author: 'react',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: 'text/plain',
-    path: toolPath(place.turnId, place.callId, 'code'),
-    call_id: place.callId,
+    path: toolPath(origin.turnId, origin.callId, 'code'),
+    call_id: origin.callId,
     text: code,
-    meta: roundMeta(place),
+    meta: roundMeta(origin),
   }
 }
 
-/** What a tool gave back that is not an artifact: a report, rows, a status, or the one JSON error of a failed call. */
+/** A tool result that is not an artifact: a report, rows, a status, or the JSON error of a failed call. */
 export function toolResultBlock(
-  place: BlockOrigin,
+  origin: BlockOrigin,
   result: { readonly mime: string; readonly text: string; readonly meta?: Meta },
 ): Draft<'react.tool.result'> {
   return {
     type: 'react.tool.result',
     author: 'tool',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: result.mime,
-    path: toolPath(place.turnId, place.callId, 'result'),
-    call_id: place.callId,
+    path: toolPath(origin.turnId, origin.callId, 'result'),
+    call_id: origin.callId,
     text: result.text,
-    meta: result.meta ? { ...roundMeta(place), ...result.meta } : roundMeta(place),
+    meta: result.meta ? { ...roundMeta(origin), ...result.meta } : roundMeta(origin),
   }
 }
 
-/** What is known of an artifact, at the call's result path. Its content block follows under the artifact's own path. */
-export function artifactDigestBlock(place: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
-  const text = digestText(omitUndefined({ ...digest, tool_call_id: place.callId, ts: place.ts }))
-  return toolResultBlock(place, { mime: 'application/json', text })
+/** The metadata of an artifact, at the call's result path. The content block follows at the artifact's own path. */
+export function artifactDigestBlock(origin: BlockOrigin, digest: Digest): Draft<'react.tool.result'> {
+  const text = digestText(omitUndefined({ ...digest, tool_call_id: origin.callId, ts: origin.ts }))
+  return toolResultBlock(origin, { mime: 'application/json', text })
 }
 
-/** The artifact itself: text, a reference to bytes, or neither (then it only anchors the hosting handles). */
+/** The content of an artifact: text, a reference to bytes, or neither (then the block only carries the hosting handles). */
 export function artifactContentBlock(
-  place: BlockOrigin,
+  origin: BlockOrigin,
   artifact: {
     readonly path: string
     readonly mime: string
@@ -103,32 +103,32 @@ export function artifactContentBlock(
   return omitUndefined({
     type: 'react.tool.result' as const,
     author: 'tool',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: artifact.mime,
     path: artifact.path,
-    call_id: place.callId,
+    call_id: origin.callId,
     text: artifact.text,
     blob: artifact.blob,
-    meta: { ...roundMeta(place), ...artifact.meta, digest: digestText({ ...artifact.digest, tool_call_id: place.callId }) },
+    meta: { ...roundMeta(origin), ...artifact.meta, digest: digestText({ ...artifact.digest, tool_call_id: origin.callId }) },
   })
 }
 
-/** What the runtime tells the model about its own output: it must carry the diagnosis itself. */
+/** A message from the runtime to the model about the model's output. It states the whole problem; the model gets no other explanation. */
 export const Notice = z.looseObject({ code: z.string(), message: z.string() })
 export type Notice = z.infer<typeof Notice>
 
-export function noticeBlock(place: BlockOrigin, said: Notice, rel: 'call' | 'result' = 'call'): Draft<'react.notice'> {
+export function noticeBlock(origin: BlockOrigin, message: Notice, rel: 'call' | 'result' = 'call'): Draft<'react.notice'> {
   return {
     type: 'react.notice',
     author: 'react',
-    turn_id: place.turnId,
-    ts: place.ts,
+    turn_id: origin.turnId,
+    ts: origin.ts,
     mime: 'application/json',
-    path: toolPath(place.turnId, place.callId, 'notice'),
-    call_id: place.callId,
-    text: JSON.stringify(said, null, 2),
-    meta: { tool_call_id: place.callId, iteration: place.iteration, rel },
+    path: toolPath(origin.turnId, origin.callId, 'notice'),
+    call_id: origin.callId,
+    text: JSON.stringify(message, null, 2),
+    meta: { tool_call_id: origin.callId, iteration: origin.iteration, rel },
   }
 }
 

@@ -2,16 +2,12 @@ import { omitUndefined } from '../json.ts'
 import { feedbackPath, stagePath, summaryPath, systemMessagePath } from '../path/build.ts'
 import type { Draft, Meta } from './block.ts'
 
-/** The first block of a turn. Empty: it only says when the turn began. */
+/** The first block of a turn. It has no text; its `ts` is the start of the turn. */
 export function turnHeaderBlock(turnId: string, ts: string): Draft<'turn.header'> {
   return { type: 'turn.header', author: 'system', turn_id: turnId, ts, text: '' }
 }
 
-export function logHeaderBlock(turnId: string, ts: string, text: string): Draft<'agent.log.header'> {
-  return { type: 'agent.log.header', author: 'system', turn_id: turnId, ts, mime: 'text/markdown', text }
-}
-
-/** A word from the runtime to the agent, for example that old content was folded away. */
+/** A message from the runtime to the agent, for example that old content was hidden. */
 export function systemMessageBlock(
   turnId: string,
   ts: string,
@@ -31,7 +27,7 @@ export function systemMessageBlock(
 
 export type Reaction = 'ok' | 'not_ok' | 'neutral'
 
-/** What someone thought of a turn. There is one per turn: a later one replaces the earlier one's text. */
+/** Feedback on a turn. All feedback of a turn has the same path; the latest counts. */
 export function feedbackBlock(
   turnId: string,
   ts: string,
@@ -60,7 +56,7 @@ export function feedbackBlock(
   }
 }
 
-/** What stands for everything before it. `turnId` is the turn of the block at the cut. */
+/** The summary that replaces all earlier blocks. `turnId` is the turn of the block at the cut. */
 export function rangeSummaryBlock(
   turnId: string,
   ts: string,
@@ -103,7 +99,7 @@ const authors: { readonly [S in StageName]: string } = {
   suggested_followups: 'system',
 }
 
-/** What a stage of the turn had to say. The text carries its own header. */
+/** The output of one stage of a turn. The text includes its own header line. */
 export function stageBlock<S extends StageName>(name: S, turnId: string, ts: string, text: string, meta?: Meta): Draft<`stage.${S}`> {
   const block = {
     type: `stage.${name}` as const,
@@ -117,12 +113,12 @@ export function stageBlock<S extends StageName>(name: S, turnId: string, ts: str
   return meta === undefined ? block : { ...block, meta }
 }
 
-/** What the agent must know before it can go on, asked of the user. */
+/** Questions to the user; the agent can not continue without the answers. */
 export function clarificationBlock(turnId: string, ts: string, questions: readonly string[]): Draft<'stage.clarification'> {
   return stageBlock('clarification', turnId, ts, `[STAGE: CLARIFICATION]\nquestions: ${questions.join(' | ')}`, { questions })
 }
 
-/** Questions the user may want to ask next. For the user, never for the model. */
+/** Questions the user may want to ask next; shown to the user, never to the model. */
 export function suggestedFollowupsBlock(turnId: string, ts: string, items: readonly string[]): Draft<'stage.suggested_followups'> {
   return stageBlock('suggested_followups', turnId, ts, items.map((item) => `- ${item}`).join('\n'), { items })
 }
