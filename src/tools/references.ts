@@ -133,7 +133,7 @@ function notVisibleViolation(toolId: string, all: readonly UnboundReference[]): 
     ({ param, ref, code, suggested_ref }) => `${param}: ${ref} ${advice[code]}${suggested_ref ? ` (did you mean ${suggested_ref}?)` : ''}`,
   )
   return violation('param_ref_not_visible', {
-    what: `The call of "${toolId}" refers to what it cannot have. ${told.join('; ')}${all.length > maxListed ? `; and ${all.length - maxListed} more` : ''}.`,
+    problem: `The call of "${toolId}" refers to what it cannot have. ${told.join('; ')}${all.length > maxListed ? `; and ${all.length - maxListed} more` : ''}.`,
     next: 'Send the call again with references that can be bound, or with the content itself.',
     extra: { tool_id: toolId, violations: unbound },
   })

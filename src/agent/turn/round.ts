@@ -3,15 +3,8 @@ import { type BudgetCheck, checkBudget, remainingRounds } from '../../core/budge
 import { hasReadableText } from '../../core/citations/sids.ts'
 import { checkCall } from '../../core/decision/check-call.ts'
 import type { CallDecision, Decision } from '../../core/decision/decision.ts'
-import type { FallbackReason } from '../../core/decision/fallback-answer.ts'
-import {
-  afterRejectedResponse,
-  budgetWrapUp,
-  checkWrapUp,
-  repairsExhausted,
-  salvageAnswer,
-  spendRound,
-} from '../../core/decision/limits.ts'
+import { type FallbackReason, salvageAnswer } from '../../core/decision/fallback-answer.ts'
+import { afterRejectedResponse, budgetWrapUp, checkWrapUp, repairsExhausted, spendRound } from '../../core/decision/limits.ts'
 import { readDecision } from '../../core/decision/read.ts'
 import type { Timeline } from '../../core/timeline/timeline.ts'
 import { assignIds } from '../../core/timeline/timeline.ts'

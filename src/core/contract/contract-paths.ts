@@ -6,7 +6,7 @@ import { type Contract, type ContractedFile, type ContractProblem, maxContractPr
 export const maxContractFiles = 200
 
 export type ResolvedContract =
-  | { readonly ok: true; readonly files: readonly ContractedFile[]; readonly moved: readonly PathRewrite[] }
+  | { readonly ok: true; readonly files: readonly ContractedFile[]; readonly rewrites: readonly PathRewrite[] }
   | Extract<Contract, { readonly ok: false }>
 
 /** A file that is not where its name says to a program that runs in the folder of its turn. */
@@ -43,7 +43,7 @@ export function resolveContract(given: unknown, scope: Scope): ResolvedContract 
     files.push({ ...file, filename: path.physical })
     if (isRewritten(file.filename, path.physical, scope)) moved.push({ original: file.filename, normalized: path.physical })
   }
-  return problems.length === 0 ? { ok: true, files, moved } : { ok: false, problems }
+  return problems.length === 0 ? { ok: true, files, rewrites: moved } : { ok: false, problems }
 }
 
 /** A name that was refused may hold anything. */

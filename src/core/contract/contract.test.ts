@@ -21,8 +21,8 @@ describe('a contract', () => {
       { filename: 'turn_c/files/a.csv', description: 'rows', visibility: 'external' },
       { filename: 'turn_c/outputs/b.csv', description: 'sums', visibility: 'internal' },
     ]
-    expect(resolveContract(list, scope)).toEqual({ ok: true, files, moved: [] })
-    expect(resolveContract(JSON.stringify(list), scope)).toEqual({ ok: true, files, moved: [] })
+    expect(resolveContract(list, scope)).toEqual({ ok: true, files, rewrites: [] })
+    expect(resolveContract(JSON.stringify(list), scope)).toEqual({ ok: true, files, rewrites: [] })
   })
 
   it.each([
@@ -120,7 +120,7 @@ describe('a contract', () => {
 
   it('says which files are not where a program in the folder of the turn would look for them', () => {
     expect(place('a.csv', 'files/b.csv', 'turn_c/outputs/c.csv', 'files/e\u0301', 'sums/d.csv')).toMatchObject({
-      moved: [
+      rewrites: [
         { original: 'a.csv', normalized: 'turn_c/files/a.csv' },
         { original: 'files/e\u0301', normalized: 'turn_c/files/\u00e9' },
         { original: 'sums/d.csv', normalized: 'turn_c/files/sums/d.csv' },
@@ -176,8 +176,8 @@ describe('a contract', () => {
           expect(filename.split('/')).not.toContain('..')
         }
         expect(new Set(files.map(({ filename }) => filename)).size).toBe(files.length)
-        expect(resolveContract(files, scope)).toEqual({ ok: true, files, moved: [] })
-        expect(resolveContract(JSON.stringify(files), scope)).toEqual({ ok: true, files, moved: [] })
+        expect(resolveContract(files, scope)).toEqual({ ok: true, files, rewrites: [] })
+        expect(resolveContract(JSON.stringify(files), scope)).toEqual({ ok: true, files, rewrites: [] })
       }),
       { numRuns: 2_000 },
     )

@@ -14,12 +14,13 @@ import {
 } from './signature.ts'
 import { codeWithoutExec, snippet, violation, warning } from './violations.ts'
 
+/** A call that may run, with the parameters that the tool gets; or the rule that it broke. */
 export type CallCheck =
   | { readonly ok: true; readonly params: JsonObject; readonly signature: ToolSignature; readonly warnings: readonly Notice[] }
   | { readonly ok: false; readonly violation: Notice }
 
-/** One thing wrong with a call. */
-export interface CallIssue {
+/** One problem of a call; the model reads it in the notice. */
+interface CallIssue {
   readonly code: string
   readonly param?: string
   readonly expected?: string
@@ -28,23 +29,24 @@ export interface CallIssue {
 }
 
 /**
- * Does the call fit its tool? What the tool has no name for is dropped with a warning; what it needs and lacks stops the call.
- * `seen` is asked only then: did the user see a part of the response?
+ * Checks a call against the signature of its tool. Unknown parameters, and optional ones of the wrong type, are dropped with a warning;
+ * a missing or wrong required parameter rejects the call. `response` is asked only then, because the answer may be costly: did the user
+ * see a part of it?
  */
-export function checkCall(decision: CallDecision, tools: ToolSignatures, seen: { showedContent(): boolean } = nothingShown): CallCheck {
+export function checkCall(decision: CallDecision, tools: ToolSignatures, response: { showedContent(): boolean } = nothingShown): CallCheck {
   const { toolId, code } = decision
   const signature = tools.find(toolId)
-  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, seen.showedContent()))
-  if (signature.onlyInCode) return refuse(notCallableDirectly(toolId, seen.showedContent()))
-  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, seen.showedContent()))
+  if (signature === undefined) return refuse(unknownTool(toolId, tools.ids, response.showedContent()))
+  if (signature.onlyInCode) return refuse(notCallableDirectly(toolId, response.showedContent()))
+  if (code !== undefined && !signature.exec) return refuse(codeWithoutExec('call_tool', toolId, response.showedContent()))
   const params = toParams(decision.params, signature)
-  if (params === undefined) return refuse(paramsNotObject(decision, signature, seen.showedContent()))
+  if (params === undefined) return refuse(paramsNotObject(decision, signature, response.showedContent()))
 
   const order = checkOrder(signature, decision.paramKeys)
-  const broken = findIssues(params, signature, order)
-  if (broken.length > 0) return refuse(invalidCall(signature, broken, order, seen.showedContent()))
+  const issues = findIssues(params, signature, order)
+  if (issues.length > 0) return refuse(invalidCall(signature, issues, order, response.showedContent()))
 
-  const { kept, dropped } = acceptsAll(params, signature) ? { kept: params, dropped: noIssues } : splitParams(params, signature)
+  const { kept, dropped } = splitParams(params, signature)
   const warnings: Notice[] = []
   if (signature.id !== toolId) warnings.push(renamedTool(toolId, signature))
   if (order) warnings.push(orderWarning(toolId, order))
@@ -54,7 +56,7 @@ export function checkCall(decision: CallDecision, tools: ToolSignatures, seen: {
 
 const nothingShown = { showedContent: () => false }
 
-/** What stops the call: its contract, its order, its required parameters. */
+/** Problems that reject the call: of its contract, of a binding order, of required parameters. */
 function findIssues(params: JsonObject, signature: ToolSignature, order: OrderProblem | undefined): readonly CallIssue[] {
   const contract = signature.exec ? checkContract(ownParam(params, 'contract')) : undefined
   const issues: CallIssue[] = contract ? [{ code: contract, param: 'contract' }] : []
@@ -66,29 +68,35 @@ function findIssues(params: JsonObject, signature: ToolSignature, order: OrderPr
   return issues
 }
 
-const noIssues: readonly CallIssue[] = []
+/** Checks the shape of an exec call's contract. Its paths are checked when the tool runs, and so is a contract given as a reference. */
+function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_contract' | undefined {
+  if (isReference(given)) return undefined
+  const contract = readContract(given)
+  if (contract.ok) return undefined
+  return contract.problems[0]?.error === 'missing_artifacts' ? 'missing_contract' : 'invalid_contract'
+}
 
 const refuse = (notice: Notice) => ({ ok: false as const, violation: notice })
 const ownParam = (params: JsonObject, name: string): Json | undefined => (Object.hasOwn(params, name) ? params[name] : undefined)
 
-/** A bare list, or one bare string, stands for the parameters of a tool that needs one list and nothing else. */
+/** A tool whose only required parameter is a list also accepts the bare list, or one bare string. */
 function toParams(params: Json, { parameters }: ToolSignature): JsonObject | undefined {
-  if (isObject(params)) return params as JsonObject // it came out of JSON
+  if (isObject(params)) return params as JsonObject // parsed from JSON
   const [needed, ...others] = parameters.filter(({ required }) => required)
   if (needed?.type !== 'array' || others.length > 0) return undefined
   if (Array.isArray(params)) return { [needed.name]: params }
   return typeof params === 'string' && params.trim() !== '' ? { [needed.name]: [params] } : undefined
 }
 
-function checkRequired({ name, type, required }: Parameter, params: JsonObject, contractJudged: boolean): CallIssue | undefined {
-  if (!required || (contractJudged && name === 'contract')) return undefined
+function checkRequired({ name, type, required }: Parameter, params: JsonObject, contractReported: boolean): CallIssue | undefined {
+  if (!required || (contractReported && name === 'contract')) return undefined
   const value = ownParam(params, name)
   if (value === undefined || value === null) return { code: 'missing_param', param: name, expected: type }
   if (isReference(value) || matchesType(value, type) || (name === 'contract' && typeof value === 'string')) return undefined
   return { code: 'wrong_type', param: name, expected: type, got: describeType(value) }
 }
 
-/** What the tool gets, in the order it was given; optional parameters that are null are simply not there. */
+/** Splits the parameters into those that the tool gets, in the order of writing, and those it does not. Optional ones that are null count as absent. */
 function splitParams(
   params: JsonObject,
   { parameters }: ToolSignature,
@@ -96,7 +104,7 @@ function splitParams(
   const kept: [string, Json][] = []
   const dropped: CallIssue[] = []
   for (const [name, value] of Object.entries(params)) {
-    const known = parameterOf(parameters, name)
+    const known = parameters.find((parameter) => parameter.name === name)
     if (known === undefined) dropped.push({ code: 'unknown_param', param: snippet(name) })
     else if (value === null) continue
     else if (isAccepted(value, known)) kept.push([name, value])
@@ -105,28 +113,13 @@ function splitParams(
   return { kept: Object.fromEntries(kept), dropped }
 }
 
-/** Nothing to sort out: nearly always, so nothing is copied to find out. */
-function acceptsAll(params: JsonObject, { parameters }: ToolSignature): boolean {
-  for (const name in params) {
-    const known = parameterOf(parameters, name)
-    const value = params[name] as Json
-    if (known === undefined || value === null || !isAccepted(value, known)) return false
-  }
-  return true
-}
-
 const isAccepted = (value: Json, { required, type }: Parameter): boolean => required || isReference(value) || matchesType(value, type)
-
-function parameterOf(parameters: readonly Parameter[], name: string): Parameter | undefined {
-  for (const parameter of parameters) if (parameter.name === name) return parameter
-  return undefined
-}
 
 function unknownTool(toolId: string, ids: readonly string[], shown: boolean): Notice {
   const near = suggestIds(toolId, ids)
   const meant = near.length === 0 ? '' : ` Did you mean ${near.join(', ')}?`
   return violation('tool_call_invalid', {
-    what: `There is no tool "${snippet(toolId)}".${meant}`,
+    problem: `There is no tool "${snippet(toolId)}".${meant}`,
     next: 'Call a tool that the catalogue lists, by its full id.',
     shown,
     extra: { tool_id: snippet(toolId), violations: [{ code: 'unknown_tool_id', suggestions: near }] },
@@ -135,7 +128,7 @@ function unknownTool(toolId: string, ids: readonly string[], shown: boolean): No
 
 function notCallableDirectly(toolId: string, shown: boolean): Notice {
   return violation('tool_not_allowed_in_react', {
-    what: `"${snippet(toolId)}" exists only inside programs; it can not be called from an action.`,
+    problem: `"${snippet(toolId)}" exists only inside programs; it can not be called from an action.`,
     next: 'Call an exec tool and use it in the `code` channel, or choose a tool of the catalogue that can be called directly.',
     shown,
     extra: { tool_id: snippet(toolId) },
@@ -144,21 +137,21 @@ function notCallableDirectly(toolId: string, shown: boolean): Notice {
 
 function paramsNotObject({ toolId, params }: CallDecision, signature: ToolSignature, shown: boolean): Notice {
   return violation('tool_call_invalid', {
-    what: `tool_call.params of "${snippet(toolId)}" must be an object, not ${describeType(params)}.`,
+    problem: `tool_call.params of "${snippet(toolId)}" must be an object, not ${describeType(params)}.`,
     next: `Send the call again with ${describeUsage(signature)}.`,
     shown,
     extra: { tool_id: snippet(toolId), violations: [{ code: 'bad_params', got: describeType(params) }] },
   })
 }
 
-/** One notice for everything that is wrong, so that one repair can mend it. */
+/** One notice for all problems of the call, so that the model can correct them in one round. */
 function invalidCall(signature: ToolSignature, issues: readonly CallIssue[], order: OrderProblem | undefined, shown: boolean): Notice {
-  const red = issues.every(({ code }) => code === 'missing_param' || code === 'wrong_type')
+  const onlyParams = issues.every(({ code }) => code === 'missing_param' || code === 'wrong_type')
   const onlyOrder = order?.binding && issues.length === 1 ? order : undefined
-  const code = onlyOrder ? onlyOrder.code : red ? 'tool_signature_red' : 'tool_call_invalid'
+  const code = onlyOrder ? onlyOrder.code : onlyParams ? 'tool_signature_red' : 'tool_call_invalid'
   const details = onlyOrder ? { keys: onlyOrder.got, expected: onlyOrder.expected } : { violations: issues }
   return violation(code, {
-    what: `The call of "${signature.id}" can not be carried out: ${issues.map((issue) => describeIssue(issue, order)).join('; ')}.`,
+    problem: `The call of "${signature.id}" can not be carried out: ${issues.map((issue) => describeIssue(issue, order)).join('; ')}.`,
     next: `Send the call again with ${describeUsage(signature)}.`,
     shown,
     extra: { tool_id: signature.id, ...details },
@@ -188,11 +181,7 @@ function orderWarning(toolId: string, { expected, got }: OrderProblem): Notice {
   return warning(
     'param_order',
     `The parameters of "${toolId}" came in another order than documented; the call went ahead. Use: ${expected.join(', ')}.`,
-    {
-      tool_id: toolId,
-      expected,
-      got,
-    },
+    { tool_id: toolId, expected, got },
   )
 }
 
@@ -201,8 +190,8 @@ function renamedTool(toolId: string, { id }: ToolSignature): Notice {
 }
 
 function droppedParams(toolId: string, issues: readonly CallIssue[]): Notice {
-  const told = issues.slice(0, 8)
-  const names = told.map(({ code, param, expected }) =>
+  const named = issues.slice(0, 8)
+  const names = named.map(({ code, param, expected }) =>
     code === 'unknown_param' ? `"${param}" (unknown)` : `"${param}" (must be ${expected})`,
   )
   return {
@@ -210,17 +199,6 @@ function droppedParams(toolId: string, issues: readonly CallIssue[]): Notice {
     message: `Some parameters of "${toolId}" were dropped: ${names.join(', ')}. The call went ahead without them. Use only documented parameters.`,
     status: 'yellow',
     tool_id: toolId,
-    issues: told,
+    issues: named,
   }
-}
-
-/**
- * Has the contract of an exec call the right shape? Where its files may be is judged before the tool runs, and so is a contract
- * that is only referred to: here nobody knows yet what it says.
- */
-export function checkContract(given: Json | undefined): 'missing_contract' | 'invalid_contract' | undefined {
-  if (isReference(given)) return undefined
-  const contract = readContract(given)
-  if (contract.ok) return undefined
-  return contract.problems[0]?.error === 'missing_artifacts' ? 'missing_contract' : 'invalid_contract'
 }

@@ -1,7 +1,10 @@
 import { isObject, type Json } from '../json.ts'
+import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
+import { type ActionKeys, readActionKeys } from './action-keys.ts'
+import { scanActionKeys } from './fast-action-keys.ts'
 import { truncate } from './violations.ts'
 
-/** What the model decided, once its response has been read: use a tool, or answer. */
+/** What the model decided in one round: to call a tool, or to answer. `readDecision` makes it from a response. */
 export type Decision = CallDecision | FinalDecision
 
 export interface CallDecision {
@@ -9,9 +12,9 @@ export interface CallDecision {
   /** For the user to read; may acknowledge steps of the current plan. */
   readonly notes: string
   readonly toolId: string
-  /** As the model wrote them. `checkCall` says which of them the tool gets. */
+  /** As the model wrote them. `checkCall` decides which of them the tool gets. */
   readonly params: Json
-  /** Their names in the order of writing, repeated ones included: an object does not remember. */
+  /** Names of the parameters in the order of writing, repeated ones included; the parsed object does not keep that. */
   readonly paramKeys: readonly string[]
   /** The program for an exec tool. */
   readonly code?: string
@@ -20,30 +23,48 @@ export interface CallDecision {
 export interface FinalDecision {
   readonly action: 'complete' | 'exit'
   readonly answer: string
-  /** What the user may want to say next: at most six. */
+  /** Suggestions for the user's next message, at most six. */
   readonly followups: readonly string[]
-  /** The answer was cut off by the output limit or by a filter. */
+  /** The output limit or a content filter cut the answer off. */
   readonly truncated: boolean
-  /** What the answer asks, when the model marked it as a clarification. */
+  /** The questions in the answer, when the model marked it as a clarification. */
   readonly questions?: readonly string[]
 }
 
-/** The action object with its harmless variations ironed out. */
+/** The fields of an action object, normalised. */
 export interface ActionFields {
   /** Trimmed and lower-cased. */
   readonly action: string
   readonly notes: string
-  /** Undefined when it says nothing. */
+  /** Undefined when it is missing, null or empty. */
   readonly toolCall: { readonly toolId: string; readonly params: Json } | undefined
   readonly finalAnswer: string
   readonly followups: readonly string[]
   readonly questions: readonly string[]
 }
 
-const maxFollowups = 6
-const maxFollowupLength = 300
+/** The JSON value of an action, the repairs it needed, and the facts about its keys that the value does not hold. */
+export type ParsedAction =
+  | { readonly ok: true; readonly value: Json; readonly repairs: readonly string[]; readonly keys: ActionKeys }
+  | { readonly ok: false; readonly error: JsonProblem }
 
-/** Unknown keys are ignored; a side dish of the wrong type is dropped; what carries the decision must have its type. */
+const noKeys: ActionKeys = { params: [], repeated: [] }
+const maxPhrases = 6
+const maxPhraseLength = 300
+
+/** Parses the text of the action channel. */
+export function parseAction(text: string): ParsedAction {
+  const parsed = parseModelJson(text)
+  if (!parsed.ok) return parsed
+  const { value, repairs } = parsed
+  if (!isObject(value)) return { ok: true, value, repairs, keys: noKeys }
+  return { ok: true, value, repairs, keys: repairs.length > 0 ? readActionKeys(text) : scanActionKeys(text) }
+}
+
+/**
+ * Checks the fields of an action. The fields that carry the decision must have the right type; followups and questions of a wrong type
+ * are dropped, and unknown keys are ignored.
+ */
 export function parseActionFields(
   value: Json,
 ): { readonly ok: true; readonly fields: ActionFields } | { readonly ok: false; readonly problem: string } {
@@ -58,7 +79,7 @@ export function parseActionFields(
     fields: {
       action: action.trim().toLowerCase(),
       notes: notes ?? '',
-      toolCall: call === null ? undefined : readToolCall(call),
+      toolCall: call === null ? undefined : parseToolCall(call),
       finalAnswer: answer ?? '',
       followups: parsePhrases(value.suggested_followups),
       questions: parsePhrases(value.clarification_questions ?? value.questions),
@@ -68,23 +89,21 @@ export function parseActionFields(
 
 const fieldProblem = (problem: string) => ({ ok: false as const, problem })
 
-function readToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
+function parseToolCall(call: { readonly [key: string]: unknown }): ActionFields['toolCall'] {
   const toolId = typeof call.tool_id === 'string' ? call.tool_id.trim() : ''
-  const params = (call.params ?? {}) as Json // parsed from JSON, like everything in it
+  const params = (call.params ?? {}) as Json // the call was parsed from JSON
   const empty = toolId === '' && isObject(params) && Object.keys(params).length === 0
   return empty ? undefined : { toolId, params }
 }
 
-const noPhrases: readonly string[] = []
-
-/** Short phrases for the user: one string or a list of them; blank ones and repetitions dropped. */
+/** Short phrases for the user, from one string or a list: at most six, without blank and repeated ones. */
 export function parsePhrases(value: unknown): readonly string[] {
-  if (value === undefined || value === null) return noPhrases
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const phrases = items.filter((item) => typeof item === 'string').map((item) => truncate(item.trim(), maxFollowupLength))
-  return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, maxFollowups)
+  const phrases = items.filter((item) => typeof item === 'string').map((item) => truncate(item.trim(), maxPhraseLength))
+  return [...new Set(phrases.filter((phrase) => phrase !== ''))].slice(0, maxPhrases)
 }
 
+/** The type of a JSON value, as a part of a sentence for the model. */
 export function describeType(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null) return 'null'

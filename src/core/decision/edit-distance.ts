@@ -1,11 +1,11 @@
 /**
- * How many characters must be inserted or deleted to make `b` of `a`; undefined when more than `limit`. Costs at most
- * `limit` × (length + limit) steps, whatever the texts (E. Myers, 1986: walk the diagonals, furthest first).
+ * The number of insertions and deletions that turn `a` into `b`; undefined when it is more than `limit`. Needs at most
+ * `limit` × (length + limit) steps (E. Myers, "An O(ND) difference algorithm", 1986).
  */
 export function editDistance(a: string, b: string, limit: number): number | undefined {
   if (Math.abs(a.length - b.length) > limit) return undefined
   const middle = limit + 1
-  const reached = new Int32Array(2 * limit + 3) // by diagonal: how far into `a` one gets with the edits made so far
+  const reached = new Int32Array(2 * limit + 3) // by diagonal: the furthest index in `a` reached with the edits made so far
   for (let edits = 0; edits <= limit; edits++) {
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const below = reached[middle + diagonal + 1] as number
@@ -22,15 +22,15 @@ export function editDistance(a: string, b: string, limit: number): number | unde
 
 const maxLength = 80
 
-/** Up to three known ids that the model may have meant: the same name elsewhere first, then those that are spelled alike. */
+/** Up to three known ids that the model may have meant: first the same name in another namespace, then similar spellings. */
 export function suggestIds(id: string, known: readonly string[]): readonly string[] {
-  const said = id.slice(0, maxLength).toLowerCase()
-  const limit = Math.max(2, Math.floor(said.length / 3))
+  const wanted = id.slice(0, maxLength).toLowerCase()
+  const limit = Math.max(2, Math.floor(wanted.length / 3))
   return known
     .flatMap((candidate) => {
       const name = candidate.toLowerCase()
-      if (nameOf(name) === nameOf(said)) return [{ candidate, distance: 0 }]
-      const distance = editDistance(said, name.slice(0, maxLength), limit)
+      if (nameOf(name) === nameOf(wanted)) return [{ candidate, distance: 0 }]
+      const distance = editDistance(wanted, name.slice(0, maxLength), limit)
       return distance === undefined ? [] : [{ candidate, distance }]
     })
     .sort((a, b) => a.distance - b.distance || (a.candidate < b.candidate ? -1 : 1))

@@ -2,9 +2,10 @@ import { readDigest } from '../block/digest.ts'
 import { parsePath } from '../path/logical.ts'
 import { isFinished, openPlans, stepStatus } from '../plan/plans.ts'
 import { blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
+import type { FinalDecision } from './decision.ts'
 import { snippet } from './violations.ts'
 
-/** Why a turn ended without an answer of the model's own. */
+/** Why a turn ends without an answer from the model. */
 export type FallbackReason =
   | 'max_rounds'
   | 'time'
@@ -22,6 +23,76 @@ export type FallbackReason =
   | 'provider_silent'
   | 'too_long'
   | 'error'
+
+/**
+ * The answer of a turn that the model did not end itself: its latest answer attempt in this turn, which the user has seen, else a fixed
+ * answer. After a stop by the user it is always the fixed answer.
+ */
+export function fallbackAnswer(reason: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
+  const attempt = reason === 'stopped' ? undefined : latestAttempt(timeline, turnId)
+  return attempt ?? fixedAnswer(reason, timeline, turnId, violationCode)
+}
+
+/**
+ * The decision of a response that broke a rule after its answer was shown: an answer that the user has read stands, and the model is not
+ * asked for it again. Undefined when no answer was shown, or when the stream broke before it was complete.
+ */
+export function salvageAnswer(round: {
+  /** The text that the answer lane of this round has shown, as the model wrote it. */
+  readonly delivered: string | undefined
+  readonly violation: { readonly code: string }
+  /** The output limit cut the response off. */
+  readonly cut: boolean
+}): FinalDecision | undefined {
+  const { delivered, violation, cut } = round
+  if (delivered === undefined || delivered.trim() === '' || violation.code === 'service_interrupted') return undefined
+  return { action: 'complete', answer: delivered.trimEnd(), followups: [], truncated: cut }
+}
+
+function latestAttempt(timeline: Timeline, turnId: string): string | undefined {
+  const attempt = blocksOfTurn(timeline, turnId).findLast(({ type }) => type === 'assistant.completion.attempt')
+  return attempt?.text?.trim() ? attempt.text : undefined
+}
+
+/** A sentence for the reason, the open steps of the plan and the files made in this turn. Depends on nothing but the timeline. */
+function fixedAnswer(reason: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
+  const cutOff = reason === 'protocol_violation' && violationCode === 'protocol_violation.action_truncated'
+  const sentence = cutOff ? replyTooLong : sentences[reason]
+  const steps = formatList('Still open:', openSteps(timeline), maxSteps)
+  const files = formatList('Files made so far:', filesOfTurn(timeline, turnId), maxFiles)
+  const canContinue = reason === 'max_rounds' || reason === 'time' || reason === 'money' || reason === 'protocol_violation'
+  return [sentence, ...steps, ...files, ...(canContinue ? [offerToContinue] : [])].join('\n\n')
+}
+
+/** Unfinished steps of the current plan, or of the plan touched last if none is current. */
+function openSteps(timeline: Timeline): readonly string[] {
+  const plans = openPlans(timeline)
+  const current = plans.filter((plan) => plan.current === true).slice(-1)
+  return (current.length > 0 ? current : plans.slice(-1)).flatMap((plan) =>
+    plan.steps.filter((_, index) => !isFinished(stepStatus(plan, index + 1))),
+  )
+}
+
+/** Files that this turn made for the user: not internal ones, and not those whose latest version failed. */
+function filesOfTurn(timeline: Timeline, turnId: string): readonly string[] {
+  const newest = new Map<string, boolean>()
+  for (const block of blocksOfTurn(timeline, turnId)) {
+    const digest = block.type === 'react.tool.result' ? readDigest(block) : undefined
+    if (digest === undefined) continue
+    const path = parsePath(digest.artifact_path)
+    if (path?.space !== 'fi' || path.kind !== 'file' || path.area === 'attachments') continue
+    const failed = digest.status === 'error' || (digest.error !== undefined && digest.error !== null)
+    newest.set(path.rel, digest.visibility !== 'internal' && !failed)
+  }
+  return [...newest].filter(([, made]) => made).map(([name]) => name)
+}
+
+function formatList(title: string, items: readonly string[], limit: number): readonly string[] {
+  if (items.length === 0) return []
+  const lines = items.slice(0, limit).map((item) => `- ${snippet(item, 160)}`)
+  const more = items.length > limit ? [`- and ${items.length - limit} more`] : []
+  return [[title, ...lines, ...more].join('\n')]
+}
 
 const sentences: { readonly [E in FallbackReason]: string } = {
   max_rounds: 'I reached the step limit of this turn before I could finish.',
@@ -50,63 +121,9 @@ const sentences: { readonly [E in FallbackReason]: string } = {
   error: 'Something went wrong on our side and I had to stop. Your message is kept; please try again.',
 }
 
-/** The one broken rule that says something useful to the user. */
+/** The only broken rule that the user is told about: a shorter task avoids it. */
 const replyTooLong = 'My reply grew too long and was cut off, so I stopped. Asking for a smaller part at a time may help.'
 
 const offerToContinue = 'Say “continue” and I will go on from here.'
 const maxSteps = 8
 const maxFiles = 10
-
-/**
- * What the user reads when the model has had no last word: a fixed sentence, the steps that are open and the files that
- * were made. Derived from blocks alone: no model, no internals, always the same for the same timeline.
- */
-export function fixedAnswer(ending: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
-  const cutOff = ending === 'protocol_violation' && violationCode === 'protocol_violation.action_truncated'
-  const sentence = cutOff ? replyTooLong : sentences[ending]
-  const steps = formatList('Still open:', openSteps(timeline), maxSteps)
-  const files = formatList('Files made so far:', filesOfTurn(timeline, turnId), maxFiles)
-  const unfinished = ending === 'max_rounds' || ending === 'time' || ending === 'money' || ending === 'protocol_violation'
-  return [sentence, ...steps, ...files, ...(unfinished ? [offerToContinue] : [])].join('\n\n')
-}
-
-/** The latest answer of the turn that was held back for something newer; it was shown, so it is better than fixed words. */
-export function latestAttempt(timeline: Timeline, turnId: string): string | undefined {
-  const attempt = blocksOfTurn(timeline, turnId).findLast(({ type }) => type === 'assistant.completion.attempt')
-  return attempt?.text?.trim() ? attempt.text : undefined
-}
-
-/** How a turn ends that the model did not end: with what it last said, else with fixed words. A stop is a stop. */
-export function fallbackAnswer(ending: FallbackReason, timeline: Timeline, turnId: string, violationCode?: string): string {
-  const attempt = ending === 'stopped' ? undefined : latestAttempt(timeline, turnId)
-  return attempt ?? fixedAnswer(ending, timeline, turnId, violationCode)
-}
-
-function openSteps(timeline: Timeline): readonly string[] {
-  const plans = openPlans(timeline)
-  const shown = plans.filter(({ current }) => current === true).slice(-1)
-  return (shown.length > 0 ? shown : plans.slice(-1)).flatMap((plan) =>
-    plan.steps.filter((_, index) => !isFinished(stepStatus(plan, index + 1))),
-  )
-}
-
-/** Files that this turn made for the user, by the name they know. */
-function filesOfTurn(timeline: Timeline, turnId: string): readonly string[] {
-  const newest = new Map<string, boolean>()
-  for (const block of blocksOfTurn(timeline, turnId)) {
-    const digest = block.type === 'react.tool.result' ? readDigest(block) : undefined
-    if (digest === undefined) continue
-    const path = parsePath(digest.artifact_path)
-    if (path?.space !== 'fi' || path.kind !== 'file' || path.area === 'attachments') continue
-    const failed = digest.status === 'error' || (digest.error !== undefined && digest.error !== null)
-    newest.set(path.rel, digest.visibility !== 'internal' && !failed)
-  }
-  return [...newest].filter(([, made]) => made).map(([name]) => name)
-}
-
-function formatList(title: string, items: readonly string[], most: number): readonly string[] {
-  if (items.length === 0) return []
-  const lines = items.slice(0, most).map((item) => `- ${snippet(item, 160)}`)
-  const more = items.length > most ? [`- and ${items.length - most} more`] : []
-  return [[title, ...lines, ...more].join('\n')]
-}

@@ -15,15 +15,15 @@ function parsed(pieces: readonly string[], channels: readonly Channel[]) {
   return { channels: collectChannels(events), preamble: parser.preamble, stray: parser.strayTags, unknown: parser.unknownChannels }
 }
 
-/** What is plain is what the parser makes of it, however it is cut. */
+/** Compares both ways of reading a text; false when the fast path does not apply. */
 function expectSame(text: string, places: readonly number[] = [], channels = decisionChannels): boolean {
   const plain = readPlainChannels(text, channels)
   if (plain) expect(parsed(cutAt(text, places), channels)).toEqual({ channels: plain, preamble: '', stray: [], unknown: [] })
   return plain !== undefined
 }
 
-describe('channels of a plain response', () => {
-  it('an ordinary response is plain', () => {
+describe('readPlainChannels', () => {
+  it('reads an ordinary response', () => {
     expect(expectSame(ordinary)).toBe(true)
     expect(readPlainChannels(ordinary, decisionChannels)?.map(({ name }) => name)).toEqual(['thinking', 'action', 'code'])
     expect(expectSame('<channel:thinking></channel:thinking>')).toBe(true)
@@ -42,11 +42,11 @@ describe('channels of a plain response', () => {
     ordinary.slice(0, -20),
     `${ordinary}<channel:thinking>More.</channel:thinking>`,
     '<channel:thinking>\n~~~\n</channel:thinking>',
-  ])('%j is left to the parser', (text) => {
+  ])('leaves %j to the parser', (text) => {
     expect(readPlainChannels(text, decisionChannels)).toBeUndefined()
   })
 
-  it('a name that an earlier channel goes by, too, is left to the parser', () => {
+  it('leaves a name to the parser that is an alias of an earlier channel', () => {
     const channels: readonly Channel[] = [
       { name: 'action', aliases: ['answer'], format: 'json' },
       { name: 'answer', format: 'markdown' },
@@ -54,7 +54,7 @@ describe('channels of a plain response', () => {
     expect(readPlainChannels('<channel:answer>Yes.</channel:answer>', channels)).toBeUndefined()
   })
 
-  it('nothing that is called plain is read otherwise by the parser', () => {
+  it('agrees with the parser on generated responses, however they are cut', () => {
     const blank = fc.constantFrom('', '\n', ' \t\r\n', '\u00a0', '\v')
     const body = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -69,10 +69,10 @@ describe('channels of a plain response', () => {
       if (expectSame(text, places)) plain++
     }
     fc.assert(fc.property(response, cuts, count), { numRuns: 2_000 })
-    expect(plain).toBeGreaterThan(100) // else the property would say nothing
+    expect(plain).toBeGreaterThan(100) // otherwise the property proves nothing
   })
 
-  it('nor is anything that was written over an ordinary response, or is hostile altogether', () => {
+  it('agrees with the parser on damaged and on hostile responses', () => {
     const written = fc.constantFrom(
       '<',
       '>',
@@ -92,13 +92,12 @@ describe('channels of a plain response', () => {
     const mutated = fc
       .array(mutation, { minLength: 1, maxLength: 3 })
       .map((all) => all.reduce((text, [at, gone, put]) => text.slice(0, at) + put + text.slice(at + gone), ordinary))
-    fc.assert(
-      fc.property(mutated, cuts, (text, places) => void expectSame(text, places)),
-      { numRuns: 3_000 },
-    )
-    fc.assert(
-      fc.property(hostileText(), cuts, (text, places) => void expectSame(text, places)),
-      { numRuns: 1_000 },
-    )
+    let plain = 0
+    const count = (text: string, places: readonly number[]) => {
+      if (expectSame(text, places)) plain++
+    }
+    fc.assert(fc.property(mutated, cuts, count), { numRuns: 3_000 })
+    expect(plain).toBeGreaterThan(30) // hostile texts are hardly ever plain, so they are not counted
+    fc.assert(fc.property(hostileText(), cuts, count), { numRuns: 1_000 })
   })
 })

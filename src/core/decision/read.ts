@@ -2,18 +2,24 @@ import type { Notice } from '../block/tool.ts'
 import { extractSids, hasReadableText } from '../citations/sids.ts'
 import { isObject } from '../json.ts'
 import { parseModelJson } from '../stream/json-parse.ts'
-import { parseAction } from './action-keys.ts'
-import { type ActionFields, type Decision, type FinalDecision, parseActionFields, parsePhrases } from './decision.ts'
-import { firstChannelViolation, leadingCloseTag, preambleViolation } from './early-check.ts'
+import { type ActionFields, type Decision, type FinalDecision, parseAction, parseActionFields, parsePhrases } from './decision.ts'
+import { leadingCloseTag } from './early-check.ts'
 import { channelOf, channelText, type ParsedResponse, wasCutOff } from './response.ts'
 import * as notices from './violations.ts'
-import { warning } from './violations.ts'
 
+/** What `readDecision` has to know besides the response. */
 export interface DecisionOptions extends AnswerContext {
-  /** A lane of this response has reached the user. */
+  /** The user has seen a part of this response. */
   readonly shown?: boolean
-  /** Accept the action `clarify` for `exit`. */
+  /** Accept the action `clarify` as another word for `exit`. */
   readonly clarify?: boolean
+}
+
+interface AnswerContext {
+  /** An answer of an earlier round of this turn that the user has seen: `complete` need not repeat it. */
+  readonly delivered?: string
+  /** True for sources that may be cited; default: all. An answer that only cites other sources counts as blank. */
+  isSource?(sid: number): boolean
 }
 
 export type DecisionResult =
@@ -21,17 +27,17 @@ export type DecisionResult =
   | { readonly ok: false; readonly violation: Notice; readonly warnings: readonly Notice[] }
 
 /**
- * What the model decided, or the one rule that it broke. Total on any response. Nothing has run yet, whatever this says.
+ * Reads the decision from a response, or the first rule that the response broke. Handles any text and never throws.
  *
- *   thinking · action · code                a call of an exec tool
- *   thinking · action                       a call of any other tool
- *   thinking · action · answer · followup   the end of the turn
- *   thinking · answer                       the same, with a warning
+ *   thinking · action · code                calls an exec tool
+ *   thinking · action                       calls any other tool
+ *   thinking · action · answer · followup   ends the turn
+ *   thinking · answer                       ends the turn, with a warning
  */
 export function readDecision(response: ParsedResponse, options: DecisionOptions = {}): DecisionResult {
   const warnings: Notice[] = []
   const outcome = read(response, options, warnings)
-  // What was whole before the stream broke was received: it is not asked for again.
+  // A decision that was complete before the stream broke still counts: the model need not write it again.
   if (response.finishReason === 'error' && !(outcome.ok && response.channels.every(({ closed }) => closed !== 'cut'))) {
     return { ok: false, violation: notices.serviceInterrupted(response, options.shown === true), warnings: [] }
   }
@@ -67,17 +73,17 @@ function read(response: ParsedResponse, options: DecisionOptions, warnings: Noti
   return refuse(notices.invalidAction(fields.action, allowed, shown))
 }
 
-/** The same rules that the watch applies while the response is written. */
+/** Applies the rules of `createEarlyCheck` to the complete response. */
 function checkOpening(response: ParsedResponse): Notice | undefined {
   const { preamble, channels, raw } = response
   const first = channels[0]?.name
   if (first === undefined) return notices.missingChannels(response)
-  if (preamble.trim() !== '') return preambleViolation(preamble)
+  if (preamble.trim() !== '') return notices.preambleViolation(preamble)
   const closeTag = leadingCloseTag(raw, preamble)
-  return closeTag === undefined && first === 'thinking' ? undefined : firstChannelViolation(closeTag ?? first, preamble.length)
+  return closeTag === undefined && first === 'thinking' ? undefined : notices.firstChannelViolation(closeTag ?? first, preamble.length)
 }
 
-/** An answer without an action can only mean that the turn is complete. */
+/** An answer without an action is accepted as `complete`. */
 function readWithoutAction(response: ParsedResponse, options: DecisionOptions, warnings: Notice[]): Outcome {
   const shown = options.shown === true
   if (channelText(response, 'answer').trim() === '') {
@@ -87,9 +93,9 @@ function readWithoutAction(response: ParsedResponse, options: DecisionOptions, w
     )
   }
   const message = 'The answer came without an action and was taken as "complete". Write the `action` channel before the answer.'
-  warnings.push(warning('answer_without_action', message))
-  const nothing = { action: 'complete', notes: '', toolCall: undefined, finalAnswer: '', followups: [], questions: [] }
-  return readFinal(response, 'complete', nothing, options, warnings)
+  warnings.push(notices.warning('answer_without_action', message))
+  const noFields = { action: 'complete', notes: '', toolCall: undefined, finalAnswer: '', followups: [], questions: [] }
+  return readFinal(response, 'complete', noFields, options, warnings)
 }
 
 function readCall(
@@ -127,26 +133,15 @@ function readFinal(
   }
   if (fields.notes.trim() !== '') {
     const message = `The notes sent with "${action}" were dropped; the answer was accepted. What the user should read belongs in the answer.`
-    warnings.push(warning('final_answer_with_notes', message))
+    warnings.push(notices.warning('final_answer_with_notes', message))
   }
   const followups = readFollowups(response, fields.followups, warnings)
   const { questions } = fields
   return accept({ action, ...answer, followups, ...(questions.length > 0 && { questions }) })
 }
 
-/** What an answer may build upon. */
-export interface AnswerContext {
-  /** An answer that the user has seen in a round that had to be repeated: `complete` need not say it again. */
-  readonly delivered?: string
-  /** Of what may be cited; when not given everything may. An answer of which nothing is left without the rest is blank. */
-  isSource?(sid: number): boolean
-}
-
-/**
- * The answer: the body of its channel, else `final_answer` of the action, else what the user has already seen of it.
- * Undefined when there is none.
- */
-export function readAnswer(
+/** The answer: from its channel, else from `final_answer` of the action, else the one that the user has already seen. */
+function readAnswer(
   response: ParsedResponse,
   field: string,
   { delivered = '', isSource = everySource }: AnswerContext,
@@ -159,21 +154,21 @@ export function readAnswer(
   }
   if (field.trim() !== '') {
     const message = 'The answer was given twice; the `answer` channel was taken and "final_answer" dropped. Write it only in the channel.'
-    warnings.push(warning('final_answer_twice', message))
+    warnings.push(notices.warning('final_answer_twice', message))
   }
   const truncated = wasCutOff(response) && channelOf(response, 'answer')?.closed === 'cut'
   if (truncated) warnings.push(answerTruncated(response))
   return { answer: written, truncated }
 }
 
-/** What the user may want to say next: from its channel, else from the action. Never a reason to refuse an answer. */
-export function readFollowups(response: ParsedResponse, field: readonly string[], warnings: Notice[]): readonly string[] {
+/** Suggestions for the next message: from the `followup` channel, else from the action. An unreadable channel is only a warning. */
+function readFollowups(response: ParsedResponse, field: readonly string[], warnings: Notice[]): readonly string[] {
   const text = channelText(response, 'followup')
   if (text.trim() === '') return field
   const parsed = parseModelJson(text)
   if (!parsed.ok) {
     const message = 'The `followup` channel could not be read and was dropped; the answer was accepted. Write {"followups": ["…"]} there.'
-    warnings.push(warning('followups_unreadable', message))
+    warnings.push(notices.warning('followups_unreadable', message))
     return field
   }
   const { value } = parsed
@@ -182,18 +177,18 @@ export function readFollowups(response: ParsedResponse, field: readonly string[]
 
 function answerTruncated({ finishReason, maxTokens }: ParsedResponse): Notice {
   const reason = finishReason === 'length' ? `the output limit of ${maxTokens} tokens` : "the provider's content filter"
-  return warning('answer_truncated', `The answer was cut off by ${reason}. What there is of it was kept and shown to the user.`, {
+  return notices.warning('answer_truncated', `The answer was cut off by ${reason}. What there is of it was kept and shown to the user.`, {
     max_tokens: maxTokens,
     finish_reason: finishReason,
   })
 }
 
-const everySource = () => true
-
-/** What a blank answer would have cited, had it existed. */
-export function unknownSources(response: ParsedResponse, field: string, { isSource = everySource }: AnswerContext): readonly number[] {
+/** The ids that a blank answer cites although there are no such sources. */
+function unknownSources(response: ParsedResponse, field: string, { isSource = everySource }: AnswerContext): readonly number[] {
   return extractSids(channelText(response, 'answer') + field).filter((sid) => !isSource(sid))
 }
 
-/** The text as it was written: only blank lines before it and white space after it are dropped. */
+const everySource = () => true
+
+/** Removes blank lines at the start and white space at the end; the indentation of the first line stays. */
 const trimBlankEdges = (text: string): string => text.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd()

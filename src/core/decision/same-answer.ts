@@ -1,12 +1,12 @@
 import { editDistance } from './edit-distance.ts'
 
 const similarity = 0.9
-/** Up to here texts are compared character by character; longer ones by their words, in time linear in their length. */
+/** Longer texts are compared by words instead of characters, in linear time. */
 const maxExactLength = 2_000
 
 /**
- * Does the second answer say the same as the first? A model that is asked again and again with nothing to add repeats
- * itself; then it is believed. Blind to case and white space, forgiving about a tenth of the text.
+ * True when the second answer repeats the first: they agree in nine tenths of their text, ignoring case and white space. A model that
+ * has nothing to add to its answer repeats it when it is asked again; that ends the turn.
  */
 export function isSameAnswer(first: string, second: string): boolean {
   const a = normalize(first)
@@ -16,23 +16,15 @@ export function isSameAnswer(first: string, second: string): boolean {
   return Math.max(a.length, b.length) <= maxExactLength ? sameCharacters(a, b) : sameWords(a, b)
 }
 
-/** Of answers that repeat the one before, the last stays. */
-export function collapseEquivalent(answers: readonly string[]): readonly string[] {
-  return answers.filter((answer, index) => {
-    const next = answers[index + 1]
-    return next === undefined || !isSameAnswer(answer, next)
-  })
-}
-
 const normalize = (text: string): string => text.trim().replace(/\s+/g, ' ').toLowerCase()
 
-/** 2 × common characters in order ÷ all characters ≥ 0.9, said with the edits that are left. */
+/** True when 2 × common characters in order ÷ all characters ≥ 0.9, expressed as a limit on edits. */
 function sameCharacters(a: string, b: string): boolean {
   const edits = Math.floor((1 - similarity) * (a.length + b.length) + 1e-9)
   return editDistance(a, b, edits) !== undefined
 }
 
-/** The same measure over words as they come, each as heavy as it is long, wherever they stand. */
+/** Applies the same measure to words instead of characters, weighted by length and without regard to their order. */
 function sameWords(a: string, b: string): boolean {
   const words = wordsOf(a)
   const counts = new Map<string, number>()
@@ -49,6 +41,6 @@ function sameWords(a: string, b: string): boolean {
   return common >= similarity * all
 }
 
-/** Runs of letters and digits; where a script puts no spaces between words, its characters. */
+/** Runs of letters and digits; single characters in scripts without spaces between words. */
 const wordsOf = (text: string): readonly string[] =>
   text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}]+|\S/gu) ?? []

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest'
 import { responseOf } from '../../../test/support/decisions/responses.ts'
 import { createCitationRewriter } from '../citations/replace.ts'
 import { createLanes } from '../stream/lanes.ts'
-import { salvageAnswer } from './limits.ts'
+import { salvageAnswer } from './fallback-answer.ts'
 import { readDecision } from './read.ts'
 
-/** There is one source: S:1. */
+/** The pool has one source, S:1. */
 const sources = new Map([[1, { title: 'One', url: 'https://one.example/' }]])
 const isSource = (sid: number) => sources.has(sid)
 const replacer = () => createCitationRewriter({ format: 'markdown', sources: () => sources, stripUsage: true, keepUnresolved: false })
 
-type Said = readonly (readonly [string, string])[]
+type Channels = readonly (readonly [string, string])[]
 
-/** What the user has seen of an answer, as the model wrote it. */
-function shownAnswer(channels: Said, finishReason: 'stop' | 'length'): string | undefined {
+/** The answer text that the lanes have shown, as the model wrote it. */
+function shownAnswer(channels: Channels, finishReason: 'stop' | 'length'): string | undefined {
   const lanes = createLanes({ iteration: 0, executionId: 'x', replacer, mimeOf: () => 'text/plain' })
   const instances = new Map<string, number>()
   channels.forEach(([channel, text], index) => {
@@ -52,7 +52,7 @@ const field = fc.record(
 )
 const spelling = fc.tuple(
   fc.oneof({ weight: 4, arbitrary: field }, { weight: 1, arbitrary: call }).map((action) => JSON.stringify(action)),
-  fc.constantFrom('plain', 'fence', 'prose', 'comma', 'torn', 'twice', 'quotes'),
+  fc.constantFrom('plain', 'fence', 'prose', 'comma', 'truncated', 'twice', 'quotes'),
 )
 const action = spelling.map(([json, how]) => {
   switch (how) {
@@ -62,7 +62,7 @@ const action = spelling.map(([json, how]) => {
       return `Here it is: ${json} Done.`
     case 'comma':
       return json.replace(/}$/, ',}')
-    case 'torn':
+    case 'truncated':
       return json.slice(0, -1)
     case 'twice':
       return `${json}\n${json}`
@@ -72,35 +72,35 @@ const action = spelling.map(([json, how]) => {
       return json
   }
 })
-const one = (name: string, body: fc.Arbitrary<string>) => body.map((said): readonly [string, string] => [name, said])
+const one = (name: string, body: fc.Arbitrary<string>) => body.map((written): readonly [string, string] => [name, written])
 const responses = fc.tuple(
   fc.array(one('action', action), { maxLength: 2 }),
   fc.array(one('answer', text), { maxLength: 2 }),
   fc.array(one('code', fc.constantFrom('', 'print(1)')), { maxLength: 1 }),
 )
 
-describe('what the user saw and what was decided', () => {
-  it('loop 17.65: agree: an answer that was shown ends the turn, and no other answer does', () => {
-    const met = { read: 0, salvaged: 0, unseen: 0 }
+describe('lanes and decision', () => {
+  it('loop 17.65: agree on the answer: one that was shown ends the turn, and no other does', () => {
+    const reached = { read: 0, salvaged: 0, unseen: 0 }
     fc.assert(
       fc.property(responses, fc.constantFrom('stop' as const, 'length' as const), ([actions, answers, code], finishReason) => {
-        const channels: Said = [['thinking', 'x'], ...actions, ...code, ...answers]
+        const channels: Channels = [['thinking', 'x'], ...actions, ...code, ...answers]
         const delivered = shownAnswer(channels, finishReason)
         const reading = readDecision(responseOf(channels, { finishReason }), { isSource })
         if (!reading.ok) {
-          const kept = salvageAnswer({ delivered, violation: reading.violation, cut: finishReason === 'length' })
-          expect(kept?.answer).toBe(delivered?.trim() ? delivered.trimEnd() : undefined)
-          if (kept) met.salvaged++
+          const salvaged = salvageAnswer({ delivered, violation: reading.violation, cut: finishReason === 'length' })
+          expect(salvaged?.answer).toBe(delivered?.trim() ? delivered.trimEnd() : undefined)
+          if (salvaged) reached.salvaged++
         } else if (reading.decision.action === 'call_tool') {
           expect(delivered).toBeUndefined()
-          met.unseen++
+          reached.unseen++
         } else {
           expect(reading.decision.answer.trim()).toBe(delivered?.trim())
-          met.read++
+          reached.read++
         }
       }),
       { numRuns: 2000 },
     )
-    expect(Math.min(...Object.values(met))).toBeGreaterThan(20)
+    expect(Math.min(...Object.values(reached))).toBeGreaterThan(20)
   })
 })

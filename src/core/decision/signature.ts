@@ -1,3 +1,5 @@
+/** Signatures of tools: the parameters, their types and the order in which the model has to write them. */
+
 export type ParameterType = 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | 'any'
 
 export interface Parameter {
@@ -6,14 +8,14 @@ export interface Parameter {
   readonly required: boolean
 }
 
-/** What must be known of a tool to say whether a call of it makes sense. */
+/** Everything that `checkCall` has to know about a tool. */
 export interface ToolSignature {
   readonly id: string
   /** In the documented order. */
   readonly parameters: readonly Parameter[]
-  /** `hard` where content streams to the user while it is written: what says where it goes must come first. */
+  /** `hard` for tools whose content streams to the user while the model writes it: the parameters that say where it goes must come first. */
   readonly order: 'hard' | 'soft'
-  /** How many of the first parameters a hard order binds; all of them when not said. */
+  /** How many of the first parameters a hard order applies to; default: all. */
   readonly orderedCount?: number
   /** Runs the `code` channel, and needs a contract. */
   readonly exec?: true
@@ -22,15 +24,16 @@ export interface ToolSignature {
   readonly strategy: 'exploration' | 'exploitation' | 'neutral'
 }
 
-/** The tools of a turn, as far as a decision can name them. */
+/** The signatures of the tools that a turn offers. */
 export interface ToolSignatures {
   readonly find: (id: string) => ToolSignature | undefined
   readonly ids: readonly string[]
 }
 
-/** A value bound at execution: `ref:<logical path>` may stand for anything. */
+/** `ref:<logical path>`: a value that is looked up when the tool runs, so it may stand for any type. */
 export const isReference = (value: unknown): boolean => typeof value === 'string' && value.startsWith('ref:')
 
+/** True when a JSON value has the type that a parameter declares. */
 export function matchesType(value: unknown, type: ParameterType): boolean {
   switch (type) {
     case 'any':
@@ -51,24 +54,23 @@ export function matchesType(value: unknown, type: ParameterType): boolean {
   }
 }
 
-const ordinals = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth', 'eleventh', 'twelfth']
-
 export interface OrderProblem {
+  /** True when the order is hard for the displaced parameter: the call is rejected. */
   readonly binding: boolean
-  /** `path_not_first`, `content_not_third`: the first parameter that is not where it belongs, counted in the documented order. */
+  /** `path_not_first`, `content_not_third`: the first displaced parameter and its position in the documented order. */
   readonly code: string
   readonly expected: readonly string[]
   readonly got: readonly string[]
 }
 
 /**
- * Were the parameters written in the documented order? Only those that were written count: leaving one out moves nothing.
+ * Checks that the parameters were written in the documented order. Omitted and unknown parameters do not matter.
  *
- *   documented  path channel content kind scratchpad      bound  path channel content kind
- *   written     path kind content                         so     path content kind          content_not_third
+ *   documented   path channel content kind scratchpad
+ *   written      path kind content
+ *   expected     path content kind               -> content_not_third
  */
 export function checkOrder(signature: ToolSignature, written: readonly string[]): OrderProblem | undefined {
-  if (isAscending(signature, written)) return undefined
   const names = signature.parameters.map(({ name }) => name)
   const documented = new Set(names)
   const got = [...new Set(written)].filter((name) => documented.has(name))
@@ -77,25 +79,10 @@ export function checkOrder(signature: ToolSignature, written: readonly string[])
   const displaced = expected.findIndex((name, index) => got[index] !== name)
   if (displaced === -1) return undefined
   const name = expected[displaced] as string
-  const place = names.indexOf(name)
-  const binding = signature.order === 'hard' && place < (signature.orderedCount ?? names.length)
-  const ordinal = ordinals[place]
+  const position = names.indexOf(name)
+  const binding = signature.order === 'hard' && position < (signature.orderedCount ?? names.length)
+  const ordinal = ordinals[position]
   return { binding, code: ordinal === undefined ? 'param_order' : `${name}_not_${ordinal}`, expected, got }
 }
 
-/** The ordinary case, without building anything: each known name stands at or behind the one before it. */
-function isAscending({ parameters }: ToolSignature, written: readonly string[]): boolean {
-  let last = 0
-  for (const key of written) {
-    const place = positionOf(key, parameters)
-    if (place === -1) continue
-    if (place < last) return false
-    last = place
-  }
-  return true
-}
-
-function positionOf(key: string, parameters: ToolSignature['parameters']): number {
-  for (let place = 0; place < parameters.length; place++) if (parameters[place]?.name === key) return place
-  return -1
-}
+const ordinals = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth', 'seventh', 'eighth', 'ninth', 'tenth', 'eleventh', 'twelfth']

@@ -1,8 +1,10 @@
+/** Notices for the model about rules that its response broke. The model reads every text in this file. */
+
 import type { Notice } from '../block/tool.ts'
 import type { JsonProblem } from '../stream/json-parse.ts'
 import { channelOf, type ParsedResponse } from './response.ts'
 
-/** What a response as a whole can do wrong. */
+/** Codes of violations by a response as a whole. */
 export const responseViolations = [
   'decision_preamble_before_first_channel',
   'decision_first_channel_not_thinking',
@@ -19,7 +21,7 @@ export const responseViolations = [
   'code_channel_without_single_exec',
 ] as const
 
-/** What a call can do wrong before its tool is asked. Where a tool's order is hard there is also one `<name>_not_<ordinal>` per parameter. */
+/** Codes of violations by a call, found before the tool runs. Tools with a hard order also have one `<name>_not_<ordinal>` per parameter. */
 export const callViolations = [
   'path_not_first',
   'channel_not_second',
@@ -30,45 +32,48 @@ export const callViolations = [
   'tool_signature_red',
 ] as const
 
+/** Codes of violations by a `react.plan` call. */
 export const planViolations = ['plan_mode', 'plan_target_required', 'plan_steps', 'plan_target_missing'] as const
 
 export interface ViolationDetails {
-  /** What was wrong. */
-  readonly what: string
-  /** What happened all the same. Nothing, unless said. */
-  readonly ran?: string
-  /** The exact next step. */
+  /** What is wrong, in one or more sentences. */
+  readonly problem: string
+  /** What was done although the rule was broken. Default: nothing ran. */
+  readonly effect?: string
+  /** What the model should do next. */
   readonly next: string
-  /** A lane of this round has reached the user already. */
+  /** The user has already seen a part of this response. */
   readonly shown?: boolean
+  /** Further fields of the notice. */
   readonly extra?: { readonly [field: string]: unknown }
 }
 
 const alreadyShown = 'The user has already seen a part of this reply: correct it, and do not repeat what was shown.'
 
-/** A rule was broken. The notice stands alone: the model never sees its rejected reply again. */
-export function violation(code: string, { what, ran = 'Nothing ran.', next, shown, extra }: ViolationDetails): Notice {
-  const message = [what, ran, ...(shown ? [alreadyShown] : []), next].join(' ')
+/** The notice of a broken rule. It has to be complete in itself: the model does not see its rejected reply again. */
+export function violation(code: string, { problem, effect = 'Nothing ran.', next, shown, extra }: ViolationDetails): Notice {
+  const message = [problem, effect, ...(shown ? [alreadyShown] : []), next].join(' ')
   return { ...extra, code: `protocol_violation.${code}`, message }
 }
 
-/** Accepted all the same; said so that the model learns. */
+/** The notice of a mistake that did not stop the round. */
 export function warning(code: string, message: string, extra?: ViolationDetails['extra']): Notice {
   return { ...extra, code: `protocol_warning.${code}`, message }
 }
 
-export const previewLimit = 900
-export const diagnosisLimit = 500
-export const excerptLimit = 1_800
+const maxPreview = 900
+const maxDiagnosis = 500
+const maxExcerpt = 1_800
+const maxSids = 20
 
-/** At most `limit` characters, the last one `…` when something is missing. Never half a character. */
+/** The first `limit` characters of a text; the last of them is `…` if the text is longer. Never splits a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text
   const kept = text.slice(0, limit - 1)
   return `${/[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept}…`
 }
 
-/** A word of the model's inside a sentence of ours: one line, and short. */
+/** A text of the model's as part of a sentence: on one line and short. */
 export const snippet = (text: string, limit = 80): string =>
   truncate(
     text
@@ -78,49 +83,66 @@ export const snippet = (text: string, limit = 80): string =>
     limit,
   )
 
-/** The notices of `readDecision`. `shown`: the user has seen a part of this response. */
+const startAgain = 'Begin the next reply with `<channel:thinking>`, and write nothing before it.'
+
+/** There is text before the first tag, where it belongs to no channel. */
+export function preambleViolation(preamble: string): Notice {
+  return violation('decision_preamble_before_first_channel', {
+    problem: 'The reply began with text outside of any channel and was not read further; the user saw none of it.',
+    next: startAgain,
+    extra: { preamble_chars: preamble.length, preamble_preview: truncate(preamble.trimStart(), maxPreview) },
+  })
+}
+
+export function firstChannelViolation(firstChannel: string, offset: number): Notice {
+  return violation('decision_first_channel_not_thinking', {
+    problem: `The first channel of the reply was \`${snippet(firstChannel)}\` instead of \`thinking\`; the reply was not read further.`,
+    next: `${startAgain} Then write the \`action\` channel.`,
+    extra: { first_channel: snippet(firstChannel), offset },
+  })
+}
 
 export function missingChannels({ raw }: ParsedResponse): Notice {
   return violation('decision_missing_protocol_channels', {
-    what: raw.trim() === '' ? 'The reply was empty.' : 'The reply had no channel that can be read.',
+    problem: raw.trim() === '' ? 'The reply was empty.' : 'The reply had no channel that can be read.',
     next: 'Write `<channel:thinking>`, then `<channel:action>` with one JSON object, and close each with its own tag.',
-    extra: { raw_preview: truncate(raw, previewLimit) },
+    extra: { raw_preview: truncate(raw, maxPreview) },
   })
 }
 
 export function missingAction({ channels, finishReason }: ParsedResponse, shown: boolean): Notice {
   const filtered = finishReason === 'content_filter'
   return violation('missing_action', {
-    what: filtered ? "The provider's content filter stopped the reply before it had an action." : 'The reply had no action.',
+    problem: filtered ? "The provider's content filter stopped the reply before it had an action." : 'The reply had no action.',
     next: 'After `thinking`, write one JSON object in the `action` channel: call_tool, complete or exit.',
     shown,
     extra: { channels_seen: channels.map(({ name }) => snippet(name)) },
   })
 }
 
-/** The action is no JSON: cut off, several of them, or broken. */
+/** The text of the action is not one JSON object: cut off, several objects, or invalid. */
 export function unreadableAction(problem: JsonProblem, response: ParsedResponse, shown: boolean): Notice {
   if (problem.code === 'json.multiple') return multipleActions(problem.count ?? 2, shown)
   const cutOff = channelOf(response, 'action')?.closed === 'cut'
   if (cutOff && response.finishReason === 'length') return actionTruncated(problem.path.join('.') || 'action', response, shown)
   const filtered = cutOff && response.finishReason === 'content_filter' ? " The provider's content filter stopped the reply." : ''
-  return actionSchemaError(truncate(problem.message, diagnosisLimit - 60) + filtered, problem.excerpt, shown)
+  return actionSchemaError(truncate(problem.message, maxDiagnosis - 60) + filtered, problem.excerpt, shown)
 }
 
 export function actionSchemaError(problem: string, excerpt: string, shown: boolean): Notice {
-  const parserError = truncate(problem, diagnosisLimit)
+  const parserError = truncate(problem, maxDiagnosis)
   return violation('action_schema_error', {
-    what: `The action could not be read: ${parserError}`,
+    problem: `The action could not be read: ${parserError}`,
     next: 'Send the whole action again as one JSON object: "action", "notes", and "tool_call" when a tool is called. Escape quotes and line breaks inside strings.',
     shown,
-    extra: { parser_error: parserError, diagnostic_excerpt: truncate(excerpt, excerptLimit) },
+    extra: { parser_error: parserError, diagnostic_excerpt: truncate(excerpt, maxExcerpt) },
   })
 }
 
 export function actionTruncated(lastPath: string, { maxTokens }: ParsedResponse, shown: boolean): Notice {
   const place = snippet(lastPath, 120)
   return violation('action_truncated', {
-    what: `The reply reached the output limit of ${maxTokens} tokens and was cut off inside \`${place}\`.`,
+    problem: `The reply reached the output limit of ${maxTokens} tokens and was cut off inside \`${place}\`.`,
     next: 'Write less in one reply: split long content over several calls, a first part now and the rest later, and keep `thinking` short.',
     shown,
     extra: { max_tokens: maxTokens, last_path: place },
@@ -129,17 +151,17 @@ export function actionTruncated(lastPath: string, { maxTokens }: ParsedResponse,
 
 export function multipleActions(count: number, shown: boolean): Notice {
   return violation('multiple_actions', {
-    what: `The reply held ${count} actions; one is allowed.`,
+    problem: `The reply held ${count} actions; one is allowed.`,
     next: 'Send only the first of them now. The others can follow, one in each round.',
     shown,
     extra: { count },
   })
 }
 
-export function invalidAction(said: string, allowed: readonly string[], shown: boolean): Notice {
-  const value = snippet(said, 40)
+export function invalidAction(action: string, allowed: readonly string[], shown: boolean): Notice {
+  const value = snippet(action, 40)
   return violation(`invalid_action:${value}`, {
-    what: value === '' ? 'The field "action" is blank.' : `There is no action "${value}".`,
+    problem: value === '' ? 'The field "action" is blank.' : `There is no action "${value}".`,
     next: `Use one of ${allowed.join(', ')}. A tool is called with "action": "call_tool" and its name in tool_call.tool_id.`,
     shown,
     extra: { allowed },
@@ -148,7 +170,7 @@ export function invalidAction(said: string, allowed: readonly string[], shown: b
 
 export function finalAnswerWithToolCall(toolId: string, shown: boolean): Notice {
   return violation('final_answer_with_tool_call', {
-    what: `The reply both called ${toolId === '' ? 'a tool' : `"${snippet(toolId)}"`} and gave a final answer. The answer was not taken.`,
+    problem: `The reply both called ${toolId === '' ? 'a tool' : `"${snippet(toolId)}"`} and gave a final answer. The answer was not taken.`,
     next: 'To use the tool, send the call alone. To end the turn, send "complete" with the answer and no tool_call.',
     shown,
     extra: { tool_id: snippet(toolId) },
@@ -157,7 +179,7 @@ export function finalAnswerWithToolCall(toolId: string, shown: boolean): Notice 
 
 export function missingToolId(shown: boolean): Notice {
   return violation('missing_tool_id', {
-    what: 'The action is call_tool, but tool_call.tool_id is missing.',
+    problem: 'The action is call_tool, but tool_call.tool_id is missing.',
     next: 'Send the call again with "tool_call": {"tool_id": "namespace.name", "params": {…}}.',
     shown,
   })
@@ -165,39 +187,37 @@ export function missingToolId(shown: boolean): Notice {
 
 export function toolCallWithFinalAnswer(action: string, toolId: string, shown: boolean): Notice {
   return violation('tool_call_with_final_answer', {
-    what: `The action is "${action}", but it carries a tool_call.`,
+    problem: `The action is "${action}", but it carries a tool_call.`,
     next: `Send "${action}" with the answer and no tool_call, or "call_tool" with the call and no answer.`,
     shown,
     extra: { tool_id: snippet(toolId) },
   })
 }
 
-/** Nothing was written, or nothing but citations of sources that nobody has: `sids`. */
+/** The answer is blank, or has only citations of sources that do not exist: `sids`. */
 export function finalAnswerRequired(action: string, sids: readonly number[], shown: boolean): Notice {
   const blank = sids.length === 0
   const named = sids.slice(0, maxSids)
   return violation('final_answer_required', {
-    what: `The action is "${action}", but the answer is ${blank ? 'blank' : `nothing but citations of sources that do not exist: ${named.join(', ')}`}.`,
+    problem: `The action is "${action}", but the answer is ${blank ? 'blank' : `nothing but citations of sources that do not exist: ${named.join(', ')}`}.`,
     next: `Write the answer as plain markdown in the \`answer\` channel after the action${blank ? '' : ', in words, and cite only sources of the SOURCES POOL'}.`,
     shown,
     ...(!blank && { extra: { sids: named } }),
   })
 }
 
-const maxSids = 20
-
-/** Code was written, but no single exec tool was called to run it. */
+/** The response has code, but calls no exec tool that could run it. */
 export function codeWithoutExec(action: string, toolId: string | undefined, shown: boolean): Notice {
   const instead = toolId === undefined ? `the action is "${action}"` : `"${snippet(toolId)}" runs no code`
   return violation('code_channel_without_single_exec', {
-    what: `The \`code\` channel is not empty, but ${instead}.`,
+    problem: `The \`code\` channel is not empty, but ${instead}.`,
     next: 'To run the code, call one exec tool and write the code right after that action. Otherwise leave the `code` channel out.',
     shown,
     extra: { action, tool_id: snippet(toolId ?? '') },
   })
 }
 
-/** The only one that is nobody's fault: no rule was broken, so it has no prefix. */
+/** The stream broke before the response was complete. The model broke no rule, so the code has no `protocol_violation.` prefix. */
 export function serviceInterrupted({ errorType = 'stream_broken' }: ParsedResponse, shown: boolean): Notice {
   const seen = shown ? ' The user has seen a part of it, which stays unfinished.' : ''
   const message = `The connection to the model broke before the reply was whole.${seen} Nothing ran. Decide again.`
@@ -205,15 +225,15 @@ export function serviceInterrupted({ errorType = 'stream_broken' }: ParsedRespon
 }
 
 export function actionRepaired(repairs: readonly string[]): Notice {
-  const said = repairs.slice(0, 8).map((repair) => snippet(repair))
+  const named = repairs.slice(0, 8).map((repair) => snippet(repair))
   return warning(
     'action_json_repaired',
-    `The action was not valid JSON (${said.join(', ').replaceAll('_', ' ')}); it was repaired and accepted. Write strict JSON: one object, escaped quotes and line breaks, no trailing commas.`,
-    { repairs: said },
+    `The action was not valid JSON (${named.join(', ').replaceAll('_', ' ')}); it was repaired and accepted. Write strict JSON: one object, escaped quotes and line breaks, no trailing commas.`,
+    { repairs: named },
   )
 }
 
-/** Of two values under one name the last one counts, and the model should know. */
+/** The action has a key twice; the last value counts. */
 export function duplicateKeys(repeated: readonly string[]): Notice {
   const keys = repeated.slice(0, 8).map((key) => snippet(key))
   const message = `The action names ${keys.join(', ')} more than once; the last value counted. Write every key once.`

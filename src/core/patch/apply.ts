@@ -8,7 +8,7 @@ export interface AppliedPatch {
   readonly text: string
   readonly before: TextLines
   readonly after: TextLines
-  readonly placed: readonly HunkPlacement[]
+  readonly placements: readonly HunkPlacement[]
   /** How many lines were compared to find the places. */
   readonly comparisons: number
 }
@@ -39,11 +39,11 @@ export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch |
 function applyTo(before: TextLines, hunks: readonly Hunk[]): AppliedPatch | ApplyError {
   const located = locateAll(hunks, before.lines)
   if (!located.ok) return located
-  const after = replaceLines(before, located.placed)
-  return { ok: true, text: joinLines(after), before, after, placed: located.placed, comparisons: located.comparisons }
+  const after = replaceLines(before, located.placements)
+  return { ok: true, text: joinLines(after), before, after, placements: located.placements, comparisons: located.comparisons }
 }
 
-type HunkLocations = { readonly ok: true } & Pick<AppliedPatch, 'placed' | 'comparisons'>
+type HunkLocations = { readonly ok: true } & Pick<AppliedPatch, 'placements' | 'comparisons'>
 
 function locateAll(hunks: readonly Hunk[], lines: readonly string[]): HunkLocations | ApplyError {
   const locator = createLocator(lines)
@@ -56,7 +56,7 @@ function locateAll(hunks: readonly Hunk[], lines: readonly string[]): HunkLocati
     placed.push(found)
     end = found.index + oldLines(hunk).length
   }
-  return { ok: true, placed, comparisons: locator.comparisons }
+  return { ok: true, placements: placed, comparisons: locator.comparisons }
 }
 
 /** `end`: where the hunk before it ends. */
@@ -124,11 +124,11 @@ function differenceIn({ first_mismatch: first, requested_start_line: start, targ
 }
 
 /** The patch as it was applied: right counts, right line numbers, and one file, `path`, in its header. */
-export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' | 'after' | 'placed'>): string {
+export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' | 'after' | 'placements'>): string {
   const name = path.includes(' ') ? `${path}\t` : path // as diff and git write it: the name ends at the tab
   const parts = [`--- ${name}\n+++ ${name}\n`]
   let shift = 0
-  for (const placed of applied.placed) {
+  for (const placed of applied.placements) {
     const [old, fresh] = [oldLines(placed.hunk).length, newLines(placed.hunk).length]
     const section = placed.hunk.section.trimEnd()
     parts.push(`@@ -${range(placed.index, old)} +${range(placed.index + shift, fresh)} @@${section}\n`)

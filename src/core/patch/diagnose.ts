@@ -44,7 +44,7 @@ export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly stri
     matched_old_context_lines: line ? differing : old.length,
     ...(line && {
       first_mismatch: {
-        patch_line: line.at,
+        patch_line: line.number,
         target_line: start + differing + 1,
         expected: line.text.slice(0, maxLineLength),
         actual: lines[start + differing]?.slice(0, maxLineLength) ?? null,

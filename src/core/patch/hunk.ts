@@ -16,7 +16,7 @@ export interface HunkLine {
   readonly side: 'both' | 'old' | 'new'
   readonly text: string
   /** Its number in the patch, from 1. */
-  readonly at: number
+  readonly number: number
   /** `\ No newline at end of file` follows. */
   readonly withoutNewline?: true
 }

@@ -79,7 +79,7 @@ function readBody(lines: readonly string[], from: number, header: HunkHeader): B
     const blank = line === '' || line === '\r'
     const side = blank ? 'both' : sides.get(line.charAt(0))
     if (side === undefined) return strayLine(at)
-    body.push({ side, text: blank ? line : line.slice(1), at: at + 1 })
+    body.push({ side, text: blank ? line : line.slice(1), number: at + 1 })
     blanks = blank ? blanks + 1 : 0
     if (side !== 'new') counts.old++
     if (side !== 'old') counts.new++

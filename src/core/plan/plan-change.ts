@@ -158,5 +158,5 @@ function refuse(
   what: string,
   rest: { readonly next: string; readonly extra: { readonly [field: string]: unknown } },
 ): PlanChange & { readonly ok: false } {
-  return { ok: false, violation: violation(code, { what, ran: 'No plan was changed.', ...rest }) }
+  return { ok: false, violation: violation(code, { problem: what, effect: 'No plan was changed.', ...rest }) }
 }

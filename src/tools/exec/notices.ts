@@ -9,7 +9,7 @@ export function contractRefusal(toolId: string, problems: readonly ContractProbl
   const code = 'exec_contract_invalid'
   const error = problems[0]?.error ?? 'invalid_artifacts'
   const said = violation(code, {
-    what: `The contract of "${toolId}" cannot be kept. ${problems.map(({ message: what }) => `${snippet(what, 240)}.`).join(' ')}`,
+    problem: `The contract of "${toolId}" cannot be kept. ${problems.map(({ message: what }) => `${snippet(what, 240)}.`).join(' ')}`,
     next: 'Send the call again, with its program, and with a contract such as [{"filename": "files/report.csv", "description": "…"}]: each file once, in files/ or outputs/ of this turn.',
     extra: { error, tool_id: toolId },
   })
@@ -25,8 +25,8 @@ export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[
   const [first, ...others] = moved.map(({ original, normalized }) => ({ original: snippet(original), fromHere: belowTurn(normalized) }))
   const more = others.length === 0 ? '' : `, and ${others.length} more in the same way`
   return violation('exec_contract_rewritten', {
-    what: `The contract says ${first?.original}, which was taken for ${first?.fromHere}${more}.`,
-    ran: callContinued,
+    problem: `The contract says ${first?.original}, which was taken for ${first?.fromHere}${more}.`,
+    effect: callContinued,
     next: `A file that the program writes anywhere else is not found: write ${first?.fromHere}, and declare it by that name.`,
     extra: { ...listed(moved), tool_id: toolId },
   })
@@ -34,8 +34,8 @@ export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[
 
 export const programNameNotice = (toolId: string, { original, normalized }: PathRewrite): Notice =>
   violation('exec_path_rewritten', {
-    what: `prog_name is ${snippet(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
-    ran: callContinued,
+    problem: `prog_name is ${snippet(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
+    effect: callContinued,
     next: 'Use that path for it, or a name alone.',
     extra: { original, normalized, tool_id: toolId },
   })
@@ -44,8 +44,8 @@ export const programNameNotice = (toolId: string, { original, normalized }: Path
 export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned
   return violation('exec_code_rewritten', {
-    what: `The program was not changed. It runs in the folder of this turn: ${first?.original} is ${first?.normalized}.`,
-    ran: callContinued,
+    problem: `The program was not changed. It runs in the folder of this turn: ${first?.original} is ${first?.normalized}.`,
+    effect: callContinued,
     next: 'If a file of an earlier turn is meant, react.pull it and open it by its whole path, <turn>/… below OUTPUT_DIR.',
     extra: { ...listed(mentioned), tool_id: toolId },
   })

@@ -27,7 +27,7 @@ export function withContract(tool: Tool): Tool {
       const name = movedProgramName(ownParam(params, 'prog_name'), scope)
       const foreign = undeclaredPaths(call, contract.files)
       const notices = [
-        ...(contract.moved.length > 0 ? [contractMovedNotice(tool.id, contract.moved)] : []),
+        ...(contract.rewrites.length > 0 ? [contractMovedNotice(tool.id, contract.rewrites)] : []),
         ...(name ? [programNameNotice(tool.id, name)] : []),
         ...(foreign.length > 0 ? [programPathsNotice(tool.id, foreign)] : []),
       ]

@@ -73,7 +73,7 @@ function applyDiff(patch: string, { physical, text }: PatchTarget): Edit | Apply
   const parsed = parsePatch(patch)
   if (!parsed.ok) return parsed
   const applied = applyPatch(parsed.hunks, text)
-  return applied.ok ? { ok: true, text: applied.text, shown: formatPatch(physical, applied), placed: applied.placed } : applied
+  return applied.ok ? { ok: true, text: applied.text, shown: formatPatch(physical, applied), placed: applied.placements } : applied
 }
 
 const copiedLineNumbers = failed(
