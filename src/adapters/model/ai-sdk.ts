@@ -2,64 +2,67 @@ import { createHash } from 'node:crypto'
 import type { LanguageModelV3, LanguageModelV4, LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { Part } from '../../core/render/types.ts'
 import type { Model, ModelRequest } from '../../ports/model.ts'
-import { createCacheEnds, selectMarks } from './cache-marks.ts'
+import { createCacheEnds, markOptions, selectMarks } from './cache-marks.ts'
 import { type StartTimer, startSystemTimer } from './idle-timeout.ts'
-import { buildPrompt, markOptions, nonEmptyParts } from './prompt.ts'
-import { knownModel, type MarkRules, markRulesOf, type ProviderRules } from './provider-rules.ts'
+import { buildPrompt, nonEmptyParts } from './prompt.ts'
+import { imageTypes, knownModel, type MarkRules, markRulesOf, type ProviderRules, pdfTypes } from './provider-rules.ts'
 import { streamCall } from './stream.ts'
 
-/** A model of the AI SDK, of the two latest versions of its interface. */
+/** A model of the AI SDK, version 3 or 4 of its interface. */
 export type SdkModel = LanguageModelV4 | LanguageModelV3
 
 export interface ModelOptions {
-  /** Tokens that fit into prompt and answer together, for a model that we do not know. */
+  /** Tokens that fit into prompt and answer together. Needed only for models that provider-rules.ts does not list. */
   readonly window?: number
   readonly maxOutput?: number
-  /** How long the provider shall keep a cached beginning. One of those it offers; tell the agent the same (`expiry.ttlSeconds`). */
+  /** How long the provider keeps a cached prefix: one of the values it offers. Give the agent the same value (`expiry.ttlSeconds`). */
   readonly cacheTtlSeconds?: number
-  /** What the model can see, where we do not know it. */
+  /** Whether the model accepts images. Default: as listed for its provider. */
   readonly images?: boolean
+  /** Whether the model accepts PDF documents. Default: as listed for its provider. */
   readonly documents?: boolean
   readonly reasoning?: NonNullable<LanguageModelV4CallOptions['reasoning']>
-  /** Silence after which a call is given up. */
+  /** A call fails with a timeout when the provider sends nothing for this long. Default: five minutes. */
   readonly stallMs?: number
+  /** Replaces the system timer in tests. */
   readonly alarm?: StartTimer
 }
 
 export interface SdkModelSource {
-  /** As in prices and journals: `provider/model`. */
+  /** `provider/model`, as in prices and journals. */
   readonly name: string
   readonly provider: string
-  /** As the provider calls it. */
+  /** The provider's own id of the model. */
   readonly modelId: string
   readonly rules: ProviderRules
-  /** Called before the first question, never before. */
+  /** Called when the model is first used. */
   open(): Promise<SdkModel>
+  /** Keys that must not appear in any error. */
   readonly secrets: readonly string[]
 }
 
-/** The runtime ends a silent connection after five minutes by itself. */
+/** Five minutes, after which Node's HTTP client closes a silent connection anyway. */
 const defaultIdleMs = 300_000
 
-/** Any model of the AI SDK as a model of ours: one call of `doStream` per question, marks and options by the rules of its provider. */
-export function aiSdkModel(wrapped: SdkModelSource, options: ModelOptions = {}): Model {
-  const { name, provider, modelId, secrets } = wrapped
-  const known = knownModel(wrapped.rules, modelId)
-  const markRules = markRulesOf(wrapped.rules, modelId)
+/** Wraps an AI SDK model as a `Model`: one `doStream` call per request, with cache marks and options by the rules of its provider. */
+export function aiSdkModel(source: SdkModelSource, options: ModelOptions = {}): Model {
+  const { name, provider, modelId, secrets } = source
+  const known = knownModel(source.rules, modelId)
+  const markRules = markRulesOf(source.rules, modelId)
   checkCacheTtl(name, markRules, options.cacheTtlSeconds)
-  const rules = withVisibleTypes(wrapped.rules, options)
+  const rules = withVisibleTypes(source.rules, options)
   const mark = markOptions(markRules, rules.optionsName, options.cacheTtlSeconds)
   const maxOutput = options.maxOutput ?? known?.maxOutput ?? Number.POSITIVE_INFINITY
-  const ends = createCacheEnds()
+  const cacheEnds = createCacheEnds()
 
-  async function callOf(request: ModelRequest, parts: readonly Part[], end: string): Promise<LanguageModelV4CallOptions> {
-    const marks = selectMarks(parts, markRules, ends.of(end))
+  async function buildCall(request: ModelRequest, parts: readonly Part[], cacheEndKey: string): Promise<LanguageModelV4CallOptions> {
+    const marks = selectMarks(parts, markRules, cacheEnds.get(cacheEndKey))
     return {
       prompt: await buildPrompt(request.system, parts, { rules, marks, mark, read: request.read }),
       maxOutputTokens: Math.min(request.maxTokens, maxOutput),
       temperature: request.temperature,
       ...(options.reasoning && { reasoning: options.reasoning }),
-      ...callOptions(rules, markRules, request.cacheKey),
+      ...providerOptions(rules, markRules, request.cacheKey),
     }
   }
 
@@ -69,20 +72,20 @@ export function aiSdkModel(wrapped: SdkModelSource, options: ModelOptions = {}):
     documents: rules.documents,
     async *stream(request, signal) {
       const parts = nonEmptyParts(request.parts)
-      const end = `${request.role} ${request.cacheKey}`
-      const model = await wrapped.open()
-      const call = await callOf(request, parts, end)
+      const cacheEndKey = `${request.role} ${request.cacheKey}`
+      const model = await source.open()
+      const call = await buildCall(request, parts, cacheEndKey)
       for await (const event of streamCall(model, call, {
         name,
         provider,
         modelId,
         secrets,
-        longWrites: rules.longWritesPath,
+        longWritesPath: rules.longWritesPath,
         signal,
-        stallMs: options.stallMs ?? defaultIdleMs,
-        alarm: options.alarm ?? startSystemTimer,
+        idleMs: options.stallMs ?? defaultIdleMs,
+        startTimer: options.alarm ?? startSystemTimer,
       })) {
-        if (event.type === 'finish') ends.set(end, lastMarkedPart(parts))
+        if (event.type === 'finish') cacheEnds.set(cacheEndKey, lastMarkedPart(parts))
         yield event
       }
     },
@@ -95,33 +98,32 @@ function checkCacheTtl(name: string, { ttlSeconds }: MarkRules, wanted: number |
   }
 }
 
-const commonImageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
-
+/** The rules with `images` and `documents` switched on or off by the options. */
 function withVisibleTypes(rules: ProviderRules, { images, documents }: ModelOptions): ProviderRules {
-  const shown = (wanted: boolean | undefined, usual: readonly string[], all: readonly string[]) =>
-    wanted === undefined ? usual : wanted ? (usual.length > 0 ? usual : all) : []
+  const choose = (wanted: boolean | undefined, listed: readonly string[], all: readonly string[]) =>
+    wanted === undefined ? listed : wanted ? (listed.length > 0 ? listed : all) : []
   return {
     ...rules,
-    images: shown(images, rules.images, commonImageTypes),
-    documents: shown(documents, rules.documents, ['application/pdf']),
+    images: choose(images, rules.images, imageTypes),
+    documents: choose(documents, rules.documents, pdfTypes),
   }
 }
 
-/** What goes with the call, not with a part of it. */
-function callOptions(
-  { optionsName, callOptions: always }: ProviderRules,
-  { form, takesCacheKey: takesKey }: MarkRules,
+/** Options for the call as a whole; those of a single part are in its cache mark. */
+function providerOptions(
+  { optionsName, callOptions }: ProviderRules,
+  { form, takesCacheKey }: MarkRules,
   cacheKey: string,
 ): { readonly providerOptions?: SharedV4ProviderOptions } {
-  const said = {
-    ...always,
-    ...(takesKey && { promptCacheKey: hashCacheKey(cacheKey) }),
+  const options = {
+    ...callOptions,
+    ...(takesCacheKey && { promptCacheKey: hashCacheKey(cacheKey) }),
     ...(form === 'breakpoint' && { promptCacheOptions: { mode: 'explicit', ttl: '30m' } }),
   }
-  return Object.keys(said).length === 0 ? {} : { providerOptions: { [optionsName]: said } }
+  return Object.keys(options).length === 0 ? {} : { providerOptions: { [optionsName]: options } }
 }
 
-/** The provider learns which calls belong together, not how we call our conversations. Short enough for its limit of 64. */
+/** Hashed, so that the provider can group calls without learning conversation ids; 32 characters, because OpenAI allows 64. */
 const hashCacheKey = (cacheKey: string) => createHash('sha256').update(cacheKey).digest('hex').slice(0, 32)
 
 function lastMarkedPart(parts: readonly Part[]): number | undefined {

@@ -15,57 +15,59 @@ const anthropic = markRulesOf(providerRules.anthropic, 'claude-sonnet-5-5')
 const breakpoints = markRulesOf(providerRules.openai, 'gpt-6-sol')
 const none = markRulesOf(providerRules.google, 'gemini-3.8-flash')
 
-describe('marks on the wire', () => {
-  it('are those of the prompt when there is room', () => {
+describe('selectMarks', () => {
+  it('keeps all marks of the prompt when they fit', () => {
     expect([...selectMarks(parts(1, 4, 9), anthropic, undefined)]).toEqual([1, 4, 9])
   })
 
-  it('are the latest three beside that of the system text when there is not', () => {
+  it('keeps the latest three when there are more, because the system text takes the fourth', () => {
     expect([...selectMarks(parts(0, 1, 4, 9), anthropic, undefined)]).toEqual([1, 4, 9])
   })
 
-  it('stand once more where the call before ended, where an entry is found only under a mark', () => {
+  it('repeats the last mark of the previous call where entries are found only at a mark', () => {
     expect([...selectMarks(parts(1, 9), breakpoints, 6)]).toEqual([1, 6, 9])
     expect([...selectMarks(parts(1, 4, 9), breakpoints, 6)]).toEqual([4, 6, 9])
-    expect([...selectMarks(parts(1, 9), breakpoints, 11)]).toEqual([1, 9]) // the timeline is shorter now: that place is in the tail
+    expect([...selectMarks(parts(1, 9), breakpoints, 11)]).toEqual([1, 9]) // the timeline is shorter now: that part is not cacheable any more
     expect([...selectMarks(parts(1, 9), anthropic, 6)]).toEqual([1, 9])
   })
 
-  it('are none where the provider finds the beginning by itself', () => {
+  it('sends no marks to a provider that caches automatically', () => {
     expect([...selectMarks(parts(1, 9), none, 6)]).toEqual([])
   })
 
-  it('are never more than the provider takes, and never lack the last', () => {
-    const places = fc.uniqueArray(fc.nat(11), { minLength: 1 })
+  it('never sends more marks than the provider allows, and always sends the last one', () => {
+    const positions = fc.uniqueArray(fc.nat(11), { minLength: 1 })
     fc.assert(
-      fc.property(places, fc.option(fc.nat(20), { nil: undefined }), fc.constantFrom(anthropic, breakpoints), (marks, before, rules) => {
+      fc.property(positions, fc.option(fc.nat(20), { nil: undefined }), fc.constantFrom(anthropic, breakpoints), (marks, before, rules) => {
         const sent = selectMarks(parts(...marks), rules, before)
         expect(sent.size + 1).toBeLessThanOrEqual(rules.maxMarks)
         expect(sent).toContain(Math.max(...marks))
       }),
     )
   })
+})
 
-  it('move to the part before when a part says nothing', () => {
-    const silent: Part = { type: 'text', text: '', cache: true }
-    expect(nonEmptyParts([...parts(1).slice(0, 3), silent])).toEqual(parts(1, 2).slice(0, 3))
-    expect(nonEmptyParts([silent])).toEqual([])
-    expect(nonEmptyParts([...parts(1).slice(0, 3), { ...silent, text: '\n\n ' }])).toEqual(parts(1, 2).slice(0, 3))
+describe('nonEmptyParts', () => {
+  it('drops blank parts and moves their mark to the part before', () => {
+    const blank: Part = { type: 'text', text: '', cache: true }
+    expect(nonEmptyParts([...parts(1).slice(0, 3), blank])).toEqual(parts(1, 2).slice(0, 3))
+    expect(nonEmptyParts([blank])).toEqual([])
+    expect(nonEmptyParts([...parts(1).slice(0, 3), { ...blank, text: '\n\n ' }])).toEqual(parts(1, 2).slice(0, 3))
   })
 })
 
-it('remembers the ends of the latest conversations only', () => {
+it('createCacheEnds remembers the most recent conversations only', () => {
   const ends = createCacheEnds(2)
   ends.set('a', 1)
   ends.set('b', 2)
   ends.set('a', 3)
   ends.set('c', 4)
-  expect([ends.of('a'), ends.of('b'), ends.of('c')]).toEqual([3, undefined, 4])
+  expect([ends.get('a'), ends.get('b'), ends.get('c')]).toEqual([3, undefined, 4])
   ends.set('a', undefined)
-  expect(ends.of('a')).toBeUndefined()
+  expect(ends.get('a')).toBeUndefined()
 })
 
-describe('120 rounds on a cache that finds an entry only under a mark', () => {
+describe('the cost of 120 rounds with a cache that finds entries only at marks', () => {
   const script: CostScript = {
     turns: 20,
     roundsPerTurn: 6,
@@ -76,13 +78,13 @@ describe('120 rounds on a cache that finds an entry only under a mark', () => {
     foldEvery: 0,
   }
 
-  /** What is billed, against the least that could be. */
-  function billed(remembering: boolean): number {
+  /** The simulated cost divided by the least possible cost. */
+  function costRatio(repeatLastMark: boolean): number {
     const calls = scriptedCalls(script)
     const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 1_024, ttlSeconds: 1_800, count: roughTokens, lookBack: 1 })
     let end: number | undefined
     const costs = calls.map(({ system, parts: wanted, at }) => {
-      const marks = selectMarks(wanted, breakpoints, remembering ? end : undefined)
+      const marks = selectMarks(wanted, breakpoints, repeatLastMark ? end : undefined)
       end = wanted.findLastIndex(({ cache: marked }) => marked)
       const sent = wanted.map(({ cache: _, ...part }, index) => (marks.has(index) ? { ...part, cache: true as const } : part))
       return cache.call({ system, parts: sent, at }).cost
@@ -90,8 +92,8 @@ describe('120 rounds on a cache that finds an entry only under a mark', () => {
     return costs.reduce((sum, cost) => sum + cost) / idealBill(calls, roughTokens).cost
   }
 
-  it('cost what they must, because the end of the call before is marked again', () => {
-    expect(billed(true)).toBeLessThanOrEqual(1.02)
-    expect(billed(false)).toBeGreaterThan(1.2)
+  it('is near the minimum because the last mark of the previous call is repeated', () => {
+    expect(costRatio(true)).toBeLessThanOrEqual(1.02)
+    expect(costRatio(false)).toBeGreaterThan(1.2)
   })
 })

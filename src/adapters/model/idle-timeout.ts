@@ -1,43 +1,48 @@
-/** Calls back once after a while, unless it is told not to. A test rings by hand. */
-export type StartTimer = (milliseconds: number, ring: () => void) => () => void
+/** Calls `fire` once after the given time, unless the function it returns is called first. Tests replace it to fire by hand. */
+export type StartTimer = (milliseconds: number, fire: () => void) => () => void
 
-export const startSystemTimer: StartTimer = (milliseconds, ring) => {
-  const timer = setTimeout(ring, milliseconds)
+export const startSystemTimer: StartTimer = (milliseconds, fire) => {
+  const timer = setTimeout(fire, milliseconds)
   return () => clearTimeout(timer)
 }
 
 export interface WaitOptions {
   readonly signal: AbortSignal
-  readonly stallMs: number
-  readonly alarm: StartTimer
+  readonly idleMs: number
+  readonly startTimer: StartTimer
 }
 
-/** What ended the waiting, when it was not what was waited for. */
+/** Why a wait ended without a value. */
 export type Interruption = 'aborted' | 'stalled'
 
-/** The first of three: the promise, an end of patience, an abort. A promise that loses may fail as it likes; nobody hears of it. */
+/**
+ * Waits for the promise, but no longer than `idleMs` and only until the signal aborts. After an interruption the promise's own
+ * outcome, a rejection included, is ignored.
+ */
 export function withIdleTimeout<T>(
   promise: PromiseLike<T>,
-  { signal, stallMs, alarm }: WaitOptions,
+  { signal, idleMs, startTimer }: WaitOptions,
 ): Promise<{ readonly value: T } | Interruption> {
   if (signal.aborted) {
-    Promise.resolve(promise).catch(() => {}) // it was aborted with the same signal: its failure is no news
+    Promise.resolve(promise).catch(() => {}) // the same signal aborted it: its rejection says nothing new
     return Promise.resolve('aborted')
   }
   return new Promise((resolve, reject) => {
     const onAbort = () => end('aborted')
-    const cancel = alarm(stallMs, () => end('stalled'))
-    const end = (outcome: { readonly value: T } | Interruption) => {
-      cancel()
+    const cancelTimer = startTimer(idleMs, () => end('stalled'))
+    const cleanUp = () => {
+      cancelTimer()
       signal.removeEventListener('abort', onAbort)
+    }
+    const end = (outcome: { readonly value: T } | Interruption) => {
+      cleanUp()
       resolve(outcome)
     }
     signal.addEventListener('abort', onAbort, { once: true })
     promise.then(
       (value) => end({ value }),
       (error: unknown) => {
-        cancel()
-        signal.removeEventListener('abort', onAbort)
+        cleanUp()
         reject(error)
       },
     )

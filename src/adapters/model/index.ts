@@ -1,5 +1,7 @@
+/** `daybook/models`: models by name or from the AI SDK, their prices, and a token counter. */
+
 export type { ModelOptions, SdkModel } from './ai-sdk.ts'
-export type { StartTimer as Alarm } from './idle-timeout.ts'
+export type { StartTimer } from './idle-timeout.ts'
 export { type ModelChoice, modelFrom, type NamedModelOptions } from './model-from.ts'
 export { createChargeOf, createPriceOf, prices } from './prices.ts'
 export { loadTokenCounter } from './token-counter.ts'

@@ -16,7 +16,7 @@ describe('a model by name', () => {
     ['ollama/qwen3:30b', { provider: 'ollama', model: 'qwen3:30b' }],
     ['compatible/org/model@http://127.0.0.1:8000/v1', { provider: 'compatible', model: 'org/model', address: 'http://127.0.0.1:8000/v1' }],
     ['compatible/m@2@https://host/v1', { provider: 'compatible', model: 'm@2', address: 'https://host/v1' }],
-  ])('%s', (name, parsed) => {
+  ])('%s is parsed into provider, model and address', (name, parsed) => {
     expect(parseModelName(name)).toEqual(parsed)
   })
 
@@ -30,29 +30,29 @@ describe('a model by name', () => {
     ['compatible/m', expect.stringContaining('compatible/m@http://host:port/v1 or set OPENAI_COMPATIBLE_BASE_URL')],
     [
       'mistral/large',
-      'unknown provider "mistral" in the name of a model; there is anthropic, openai, google, ollama, compatible and offline',
+      'unknown provider "mistral" in the name of a model; use one of anthropic, openai, google, ollama, compatible or offline',
     ],
     ['gpt-6-sol', expect.stringContaining('unknown provider "gpt-6-sol"')],
-    ['openai/', 'which model of openai? Write openai/<model>'],
-    ['compatible/m@http://me:secret@host/v1', 'the address of compatible/m must hold no password; a key goes into the environment'],
-    ['compatible/m@HTTP://me:secret@host/v1', 'the address of compatible/m must hold no password; a key goes into the environment'],
+    ['openai/', 'no model of openai is named: write openai/<model>'],
+    ['compatible/m@http://me:secret@host/v1', 'the address of compatible/m must not contain a password: put the key into the environment'],
+    ['compatible/m@HTTP://me:secret@host/v1', 'the address of compatible/m must not contain a password: put the key into the environment'],
     ['compatible/m@ftp://me:secret@host/v1', 'the address of compatible/m must be an http or https URL'],
-    ['compatible/m@http://host/v1?key=secret', expect.stringContaining('must hold no query')],
-    ['compatible/m@http://host/v1#secret', expect.stringContaining('must hold no query')],
-    ['google/../../v1/files?key=x', expect.stringContaining('is no name of a model')],
-    ['google/gemini\nSet-Cookie: x', expect.stringContaining('is no name of a model')],
-    ['openai/gpt 6', expect.stringContaining('is no name of a model')],
-    [`openai/${'x'.repeat(300)}`, expect.stringContaining('is no name of a model')],
-    ['openai/\u001b[31mred', expect.stringContaining('is no name of a model')],
-  ])('%s is refused at once, in one line', (name, message) => {
+    ['compatible/m@http://host/v1?key=secret', expect.stringContaining('must not contain a query')],
+    ['compatible/m@http://host/v1#secret', expect.stringContaining('must not contain a query')],
+    ['google/../../v1/files?key=x', expect.stringContaining('is not the name of a model')],
+    ['google/gemini\nSet-Cookie: x', expect.stringContaining('is not the name of a model')],
+    ['openai/gpt 6', expect.stringContaining('is not the name of a model')],
+    [`openai/${'x'.repeat(300)}`, expect.stringContaining('is not the name of a model')],
+    ['openai/\u001b[31mred', expect.stringContaining('is not the name of a model')],
+  ])('%s is rejected when the model is made, with a message that says what to do', (name, message) => {
     expect(() => modelFrom(name, none)).toThrow(expect.objectContaining({ code: 'model.unavailable', message }))
   })
 
-  it('an empty key is no key', () => {
+  it('treats an empty key as missing', () => {
     expect(() => modelFrom('openai/gpt-6-sol', { environment: { OPENAI_API_KEY: '' } })).toThrow(/needs a key/)
   })
 
-  it('a key with a line end around it, as files have them, is the key; one with something else in it is refused and not repeated', async () => {
+  it('trims white space around a key, and rejects a key with other characters without repeating it', async () => {
     const provider = await startFakeProvider('openai', ['Hi.'])
     const environment = { ...provider.environment, OPENAI_API_KEY: ' sk-planted\r\n' }
     expect(await ask(modelFrom('openai/gpt-6-sol', { environment }), requestOf([text('Hello')]))).toMatchObject([{ text: 'Hi.' }, {}])
@@ -61,25 +61,25 @@ describe('a model by name', () => {
     for (const key of ['sk-plan\nted', 'sk-“planted”', 'sk plan ted']) {
       expect(() => modelFrom('openai/gpt-6-sol', { environment: { OPENAI_API_KEY: key } })).toThrow(
         expect.objectContaining({
-          message: 'OPENAI_API_KEY holds something that no key holds: a space, a line end or a letter beyond ASCII',
+          message: 'OPENAI_API_KEY is not a valid key: it contains a space, a line break or a character beyond ASCII',
         }),
       )
     }
     expect(() => modelFrom('openai/gpt-6-sol', { environment: { OPENAI_API_KEY: ' \n' } })).toThrow(/needs a key/)
   })
 
-  it('needs neither key nor address on this machine', () => {
+  it('needs neither key nor address for ollama', () => {
     expect(modelFrom('ollama/qwen3', none)).toMatchObject({ name: 'ollama/qwen3', window: 32_768 })
   })
 
-  it('has the window that we know, or that it is given', () => {
+  it('has the context size of the table, unless one is given', () => {
     const environment = { ANTHROPIC_API_KEY: 'k' }
     expect(modelFrom('anthropic/claude-opus-5-5', { environment }).window).toBe(1_000_000)
     expect(modelFrom('anthropic/claude-next', { environment }).window).toBe(200_000)
     expect(modelFrom('anthropic/claude-opus-5-5', { environment, window: 50_000 }).window).toBe(50_000)
   })
 
-  it('says which documents it can be shown, as its provider or whoever chose it says', () => {
+  it('accepts the document types of its provider, unless the options say otherwise', () => {
     const local = 'compatible/m@http://127.0.0.1:8000/v1'
     expect(modelFrom('anthropic/claude-opus-5-5', { environment: { ANTHROPIC_API_KEY: 'k' } }).documents).toEqual(['application/pdf'])
     expect(modelFrom(local, none).documents).toEqual([])
@@ -87,7 +87,7 @@ describe('a model by name', () => {
     expect(modelFrom('offline').documents).toBeUndefined()
   })
 
-  it('is asked at the address in its name', async () => {
+  it('is called at the address in its name', async () => {
     const provider = await startFakeProvider('compatible', ['Hi.'])
     const model = modelFrom(`compatible/org/model@${provider.address}/v1`, none)
     expect(await ask(model, requestOf([text('Hello')]))).toMatchObject([
@@ -107,12 +107,12 @@ it.each([
   ['azure.responses', 'unknown'],
   ['google.generative-ai', 'google'],
   ['ollama.chat', 'ollama'],
-])('a model of %s follows the rules of %s', (provider, rules) => {
+])('an AI SDK model of %s follows the rules for %s', (provider, rules) => {
   expect(rulesNameOf(provider)).toBe(rules)
 })
 
-describe('an agent', () => {
-  it('hears of a missing key when it is made, not at its first word', () => {
+describe('createAgent', () => {
+  it('throws when a key is missing, before the first message', () => {
     const set = process.env.ANTHROPIC_API_KEY
     delete process.env.ANTHROPIC_API_KEY
     expect(() => createAgent({ model: 'anthropic/claude-opus-5-5' })).toThrow(/set ANTHROPIC_API_KEY/)
@@ -122,18 +122,18 @@ describe('an agent', () => {
     if (set !== undefined) process.env.ANTHROPIC_API_KEY = set
   })
 
-  it('may have another model for each role, and knows prices: a limit of money needs nothing more', async () => {
+  it('takes a model for each role, and applies a cost limit with the built-in prices', async () => {
     const provider = await startFakeProvider('anthropic', [answers('A title.'), answers('Hello.')])
     const decision = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
     const agent = createAgent({ model: { decision, gate: decision }, settings: { maxMoney: 0.000_001 } })
     const { exitReason } = await agent.run({ conversation: 'c', input: 'Hi' }).result
-    expect(exitReason).toBe('budget') // the title has cost more
+    expect(exitReason).toBe('budget') // the call for the title alone costs more
     await agent.close()
     await provider.close()
   })
 })
 
-it('importing the package and making an agent loads no provider and opens no connection', async () => {
+it('importing the package and making an agent loads no provider package and opens no connection', async () => {
   const program = `
     import { registerHooks } from 'node:module'
     import net from 'node:net'

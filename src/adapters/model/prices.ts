@@ -4,10 +4,10 @@ const usd = 'USD'
 const claude = { currency: usd, as_of: '2026-10-08', source: 'platform.claude.com, pricing and model pages' } as const
 const gpt = { currency: usd, source: 'developers.openai.com, pricing' } as const
 const gemini = { currency: usd, as_of: '2026-10-14', source: 'ai.google.dev, pricing' } as const
-/** Beyond it OpenAI charges for the whole request at a higher rate. */
+/** Tokens. For longer prompts OpenAI charges the whole request at a higher rate. */
 const short = 272_000
 
-/** Later rows of a model are for longer prompts. */
+/** Prices in USD per million tokens, each with the day and the page it was read on. Later rows of a model are for longer prompts. */
 export const prices: readonly Price[] = [
   { model: 'anthropic/claude-fable-5-1', input: 10, cacheRead: 0.25, cacheWrite: 12.5, cacheWriteLong: 20, output: 50, ...claude },
   { model: 'anthropic/claude-fable-5', input: 10, cacheRead: 1, cacheWrite: 12.5, cacheWriteLong: 20, output: 50, ...claude },
@@ -55,7 +55,7 @@ export const prices: readonly Price[] = [
   { model: 'google/gemini-3.8-flash', input: 0.75, cacheRead: 0.075, cacheWrite: 0.75, output: 3.75, until: '2026-12-31', ...gemini },
 ]
 
-/** Known to be nothing, which is not the same as not known. */
+/** The offline model is known to cost nothing, unlike models without a row, whose cost is unknown. */
 const offline: Price = {
   model: 'offline',
   currency: usd,
@@ -67,7 +67,7 @@ const offline: Price = {
   source: 'this package',
 }
 
-/** What a call costs. Undefined when no row covers it: a price that is not known is never nothing. */
+/** A function that prices one call in USD as of `now()`. It returns undefined, not zero, when no row covers the call. */
 export function createPriceOf(options: { readonly now: () => string; readonly prices?: readonly Price[] }): PriceOf {
   const chargeOf = createChargeOf(options.prices)
   return (usage, model) => {
@@ -76,5 +76,5 @@ export function createPriceOf(options: { readonly now: () => string; readonly pr
   }
 }
 
-/** The same by bucket, for any day. */
+/** A function that prices one call by kind of token, as of any day. */
 export const createChargeOf = (rows: readonly Price[] = prices): ChargeOf => chargesFrom([...rows, offline])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { cacheRulesOf } from './provider-rules.ts'
 
-it('says of a model by name how its provider caches, and of a stranger nothing', () => {
+it('cacheRulesOf gives the cache rules of a model by name, and undefined for providers that do not report cached tokens', () => {
   expect(cacheRulesOf('anthropic/claude-sonnet-4-5')).toEqual({
     kind: 'marks',
     minimumTokens: 1_024,

@@ -2,43 +2,43 @@ import type { ProviderCacheRules, RulesOf } from '../../core/cache/rules.ts'
 import { isVersionOf } from '../../core/cost/price.ts'
 
 /**
- * What is true of each provider, as data: how a cache mark is written and how many there may be, how long and from what size on
- * something is cached, what a model can look at, and how much fits into the models we know. Nothing else in this folder knows a
- * provider by name, but for how to open one (providers.ts) and what it costs (prices.ts).
+ * Facts about each provider as data: how cache marks are written and how many are allowed, what is cached and for how long, which
+ * media types a model accepts, and the context sizes of known models. Apart from this file only providers.ts (how to open one) and
+ * prices.ts know providers by name.
  */
 export interface ProviderRules {
-  /** Under this name a call carries options for the provider. */
+  /** The key under which the AI SDK expects options for this provider. */
   readonly optionsName: string
   readonly marks: readonly MarkRules[]
-  /** What it can be shown besides text. Anything else becomes a line of text that says what was there. */
+  /** Media types that the model accepts. Parts of other types are replaced by a line of text. */
   readonly images: readonly string[]
   readonly documents: readonly string[]
-  /** Where the provider's own usage says how much was written to live for an hour. */
+  /** Path in the provider's raw usage to the number of tokens written to the cache for an hour. */
   readonly longWritesPath?: readonly string[]
-  /** Said with every call. */
+  /** Sent with every call. */
   readonly callOptions?: Readonly<Record<string, boolean>>
-  /** For models that are not listed. */
+  /** Context size in tokens of models that are not listed. */
   readonly window: number
   readonly models: readonly KnownModel[]
 }
 
-/** How models of a provider cache a prompt. The first rule that fits the name of the model holds. */
+/** How models of a provider cache a prompt. The first entry whose pattern matches the model id applies. */
 export interface MarkRules {
   readonly models: RegExp
   /**
-   * `cache-control`: a mark on a part writes an entry there (Anthropic). `breakpoint`: the same, with a key that keeps the calls
-   * of a conversation together (OpenAI since GPT-5.6). `automatic`: the longest known beginning is found without being told.
+   * `cache-control`: a mark on a part writes a cache entry there (Anthropic). `breakpoint`: likewise, with a key that routes the
+   * calls of a conversation to one machine (OpenAI since GPT-5.6). `automatic`: the longest known prefix is found without marks.
    */
   readonly form: 'cache-control' | 'breakpoint' | 'automatic'
-  /** Marks in a request, the system text's included. */
+  /** Marks allowed in a request, including that of the system text. */
   readonly maxMarks: number
-  /** Lives that an entry may have, the usual one first. */
+  /** Times to live that an entry may have, the default first. */
   readonly ttlSeconds: readonly number[]
-  /** Shorter beginnings are not cached, and nobody says so. A model may have its own. */
+  /** Shorter prefixes are silently not cached. A known model may have its own minimum. */
   readonly minimumTokens: number
-  /** Parts looked at from a mark backwards, the marked one included; 1: an entry is found only where a mark stands now. */
+  /** How many parts a lookup goes back from a mark, the marked part included; 1: an entry is found only at a mark. */
   readonly lookBack: number
-  /** Whether calls take a key by which the provider keeps a conversation on the machine that knows it. */
+  /** Calls take a key by which the provider routes a conversation to the machine that has its cache. */
   readonly takesCacheKey?: true
 }
 
@@ -50,10 +50,11 @@ export interface KnownModel {
   readonly minimumTokens?: number
 }
 
-const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
-const pdfTypes = ['application/pdf'] as const
+export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
+export const pdfTypes = ['application/pdf'] as const
 const million = 1_000_000
 const mebibyte = 1_048_576
+const automaticCache: MarkRules = { models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }
 
 const anthropic: ProviderRules = {
   optionsName: 'anthropic',
@@ -61,7 +62,7 @@ const anthropic: ProviderRules = {
   images: imageTypes,
   documents: pdfTypes,
   longWritesPath: ['cache_creation', 'ephemeral_1h_input_tokens'],
-  callOptions: { includePings: true }, // a model that thinks in silence is alive: what stalls is the line
+  callOptions: { includePings: true }, // keeps the connection active while the model thinks, so that the idle timeout does not fire
   window: 200_000,
   models: [
     { id: 'claude-fable-5-1', window: million, maxOutput: 128_000, minimumTokens: 512 },
@@ -97,7 +98,7 @@ const openai: ProviderRules = {
   ],
   images: imageTypes,
   documents: pdfTypes,
-  callOptions: { store: false }, // a conversation is kept here, and nowhere else
+  callOptions: { store: false }, // OpenAI must not keep a copy of the conversation
   window: 128_000,
   models: [
     { id: 'gpt-6-astra', window: 1_050_000, maxOutput: 128_000 },
@@ -132,23 +133,23 @@ const google: ProviderRules = {
   ],
 }
 
-/** Whoever speaks chat completions. Many of these models see text only and fail at anything else, so pictures are asked for by name. */
+/** Servers with the chat completions API. Many of their models fail on anything but text, so images must be switched on by option. */
 const compatible: ProviderRules = {
   optionsName: 'compatible',
-  marks: [{ models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }],
+  marks: [automaticCache],
   images: [],
   documents: [],
   window: 32_768,
   models: [],
 }
 
-/** A model that was handed to us and that the table does not know. Whoever chose it knows what it can see. */
+/** For AI SDK models of other providers. Images are sent, because most models that are passed in this way accept them. */
 const unknown: ProviderRules = { ...compatible, optionsName: 'unknown', images: imageTypes, window: 128_000 }
 
 export const providerRules = { anthropic, openai, google, ollama: compatible, compatible, unknown } as const
 export type RulesName = keyof typeof providerRules
 
-/** By the name that a model of the AI SDK gives its provider: `anthropic.messages`, `vertex.anthropic.messages`, `openai.responses`. */
+/** Finds the rules for the provider name of an AI SDK model: `anthropic.messages`, `vertex.anthropic.messages`, `openai.responses`. */
 export function rulesNameOf(provider: string): RulesName {
   const [first = ''] = provider.split('.')
   if (provider.split('.').includes('anthropic')) return 'anthropic'
@@ -157,29 +158,29 @@ export function rulesNameOf(provider: string): RulesName {
   return first === 'ollama' || first === 'compatible' ? first : 'unknown'
 }
 
+/** The cache rules of one model. */
 export const markRulesOf = (rules: ProviderRules, model: string): MarkRules =>
-  rules.marks.find(({ models }) => models.test(model)) ?? noMarks
+  rules.marks.find(({ models }) => models.test(model)) ?? automaticCache
 
-const noMarks: MarkRules = { models: /^/, form: 'automatic', maxMarks: 0, ttlSeconds: [300], minimumTokens: 0, lookBack: 0 }
-
+/** The table's entry for a model id; dated versions (`gpt-4o-2024-11-20`) share the entry of their base model. */
 export const knownModel = (rules: ProviderRules, model: string): KnownModel | undefined =>
   rules.models.find(({ id }) => isVersionOf(model, id))
 
-/** What a ledger may expect of `provider/model`. Undefined for whoever is not known to cache, or does not say that it does. */
+/** What the cache report may expect of `provider/model`; undefined for providers that do not report cached tokens. */
 export const cacheRulesOf: RulesOf = (name) => {
   const slash = name.indexOf('/')
   const provider = name.slice(0, Math.max(0, slash))
   if (!reportsCacheUse(provider)) return undefined
   const rules = providerRules[provider]
   const model = name.slice(slash + 1)
-  const { form, maxMarks: most, ttlSeconds, minimumTokens, lookBack } = markRulesOf(rules, model)
+  const { form, maxMarks, ttlSeconds, minimumTokens, lookBack } = markRulesOf(rules, model)
   return {
     kind: form === 'automatic' ? 'prefix' : 'marks',
     minimumTokens: knownModel(rules, model)?.minimumTokens ?? minimumTokens,
     lookBackParts: lookBack,
     ttlSeconds: ttlSeconds[0] ?? 0,
     ...(ttlSeconds[1] !== undefined && { longTtlSeconds: ttlSeconds[1] }),
-    maxMarks: most,
+    maxMarks,
   } satisfies ProviderCacheRules
 }
 

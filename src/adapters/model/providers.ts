@@ -1,11 +1,11 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { RulesName } from './provider-rules.ts'
 
-/** How a provider is opened: what it needs from the environment, and the package that speaks to it, loaded when it is first asked. */
+/** How a provider is opened: its environment variables, and the AI SDK package for it, which is loaded when the model is first used. */
 export interface Provider {
   readonly rules: RulesName
   readonly packageName: string
-  /** Variables that may hold the key; the first is the one we name. */
+  /** Variables that may hold the key; messages name the first. */
   readonly key: { readonly variables: readonly string[]; readonly required: boolean }
   readonly address: { readonly variable: string; readonly usual?: string }
   open(options: OpenOptions): Promise<LanguageModelV4>
@@ -17,6 +17,7 @@ export interface OpenOptions {
   readonly address: string | undefined
 }
 
+/** To add a provider: an entry here, its facts in provider-rules.ts, its prices in prices.ts. */
 export const providers = {
   anthropic: {
     rules: 'anthropic',

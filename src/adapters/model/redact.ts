@@ -1,4 +1,4 @@
-/** Forms in which keys are known to travel. What we hold ourselves is looked for by value, whatever its form. */
+/** Common forms of keys in text. Keys that we hold ourselves are removed by value, whatever their form. */
 const keyPatterns: readonly RegExp[] = [
   /\b(?:sk|pk|rk|key|ghp|gsk|xai|AIza)[-_A-Za-z0-9*.]{12,}/g,
   /\bbearer\s+[\w.~+/=-]+/gi,
@@ -11,17 +11,17 @@ const keyPatterns: readonly RegExp[] = [
 const placeholder = '[removed]'
 const maxLength = 200
 
-/** A provider's own words, fit to be stored and shown: without anything that may be a key, in one line, not long. */
-export function redact(text: string, known: readonly string[]): string {
-  const without = known.filter((secret) => secret.length >= 4).reduce((left, secret) => left.replaceAll(secret, placeholder), text)
-  const clean = keyPatterns.reduce((left, pattern) => left.replace(pattern, placeholder), without)
+/** A provider's message made safe to store and to show: without keys, on one line, at most 200 characters. */
+export function redact(text: string, secrets: readonly string[]): string {
+  const withoutKnown = secrets.filter((secret) => secret.length >= 4).reduce((left, secret) => left.replaceAll(secret, placeholder), text)
+  const clean = keyPatterns.reduce((left, pattern) => left.replace(pattern, placeholder), withoutKnown)
   const line = clean.replace(/\s+/g, ' ').trim()
   return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line
 }
 
-/** A name that a provider gives to something: plain letters, and no secret in disguise; else nothing. */
-export function safeName(value: unknown, known: readonly string[]): string | undefined {
+/** An identifier that a provider sent (an error code, a model id), or undefined when it has unusual characters or may be a key. */
+export function safeName(value: unknown, secrets: readonly string[]): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const name = String(value)
-  return /^[\w.:@/-]{1,128}$/.test(name) && redact(name, known) === name ? name : undefined
+  return /^[\w.:@/-]{1,128}$/.test(name) && redact(name, secrets) === name ? name : undefined
 }

@@ -3,37 +3,38 @@ import { isObject, parseJson } from '../../core/json.ts'
 import type { ServiceError, ServiceErrorKind } from '../../core/model-event.ts'
 import { redact, safeName } from './redact.ts'
 
-/** Whose call it was, and what may not be said of it. */
+/** Facts about the call that every error of it carries, and the keys that no error may carry. */
 export interface CallInfo {
   readonly provider: string
   readonly model: string
-  /** Keys that we hold. They are in no field of any error, whatever the provider repeats. */
+  /** Keys that we hold. They are removed from every field of an error, because some providers repeat them. */
   readonly secrets: readonly string[]
   now(): number
 }
 
+/** What kind of error it is, and whether the same call may succeed later. */
 export interface Classification {
   readonly kind: ServiceErrorKind
   readonly retryable: boolean
 }
 
-/** What went wrong, as data that may be stored and shown: no header, no address, no request, no key, no stack. */
-export function toServiceError(error: unknown, stage: ServiceError['stage'], caller: CallInfo): ServiceError {
+/** Turns whatever a provider or its library threw into data that is safe to store and to show: no headers, address, request, key or stack. */
+export function toServiceError(error: unknown, stage: ServiceError['stage'], info: CallInfo): ServiceError {
   const facts = readErrorFacts(error)
-  const verdict = classify(facts)
-  const code = safeName(facts.code, caller.secrets) ?? facts.network
-  const wait = retryAfterSeconds(facts.headers, facts.body, caller.now())
+  const reason = classify(facts)
+  const code = safeName(facts.code, info.secrets) ?? facts.network
+  const wait = retryAfterSeconds(facts.headers, facts.body, info.now())
   return {
-    ...standardError(verdict, stage, caller),
-    error_type: safeName(facts.type, caller.secrets) ?? safeName(facts.name, caller.secrets) ?? 'Error',
-    message: messageOf(verdict.kind, facts, caller.secrets),
+    ...standardError(reason, stage, info),
+    error_type: safeName(facts.type, info.secrets) ?? safeName(facts.name, info.secrets) ?? 'Error',
+    message: messageOf(reason.kind, facts, info.secrets),
     ...(facts.status !== undefined && facts.status >= 400 && { http_status: facts.status }),
     ...(code !== undefined && { code }),
     ...(wait !== undefined && { retry_after_seconds: wait }),
   }
 }
 
-/** An error that we found ourselves. */
+/** An error that we detected ourselves: only the standard message of its kind. */
 export function standardError(
   { kind, retryable }: Classification,
   stage: ServiceError['stage'],
@@ -56,7 +57,7 @@ const messages: { readonly [K in ServiceErrorKind]: string } = {
   unknown: 'The provider failed.',
 }
 
-/** Words of a provider help whoever sets it up; of keys and of broken lines it has nothing to say that we may repeat. */
+/** Kinds whose message quotes the provider. Others are left out: messages about keys may repeat the key, and broken connections say nothing. */
 const kindsWithDetail: ReadonlySet<ServiceErrorKind> = new Set([
   'content_filter',
   'context_overflow',
@@ -67,22 +68,22 @@ const kindsWithDetail: ReadonlySet<ServiceErrorKind> = new Set([
 ])
 
 function messageOf(kind: ServiceErrorKind, { message }: ErrorFacts, secrets: readonly string[]): string {
-  const words = kindsWithDetail.has(kind) ? redact(message, secrets) : ''
-  return words === '' ? messages[kind] : `${messages[kind]} It said: ${words}`
+  const detail = kindsWithDetail.has(kind) ? redact(message, secrets) : ''
+  return detail === '' ? messages[kind] : `${messages[kind]} It said: ${detail}`
 }
 
 const malformedNames = /JSONParse|TypeValidation|EmptyResponseBody|InvalidResponseData|NoContentGenerated/
-/** What the SDK for Anthropic says of a first piece that it can not read. */
+/** Message of the Anthropic SDK when it can not read the first event of a stream. */
 const unreadableStart = /^Expected a normalized \w+ stream error$/
 const sdkRejection = /UnsupportedFunctionality|InvalidArgument|InvalidPrompt|NoSuchModel/
 const timeoutCode = /TIMEOUT|ETIMEDOUT/
 const filterWords = /content[_ ]?(?:filter|policy|management)|safety system/i
 const badKeyWords = /api[_ ]key[_ ](?:not[_ ]valid|invalid)|invalid (?:x-)?api[- ]key|incorrect api key/i
 
-/** By status and code first, by words only where providers give nothing better. */
+/** Goes by status and code first, and by the message only where providers give nothing better. */
 function classify({ name, message, type, code, status = statusFromCode(code), network }: ErrorFacts): Classification {
   const words = [type, code, message].filter((word) => typeof word === 'string').join(' ')
-  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // its words hold what was sent, which may say anything
+  if (malformedNames.test(name) || unreadableStart.test(message)) return temporary('malformed_response') // before all else: the message quotes the stream
   if (status !== 429 && isContextOverflow(message, overflowCode(type, code))) return permanent('context_overflow')
   if (status === 401 || status === 403 || /LoadAPIKey/.test(name) || badKeyWords.test(words)) return permanent('authentication')
   if (status === 429) return /insufficient_quota/.test(words) ? permanent('rate_limited') : temporary('rate_limited')
@@ -93,12 +94,12 @@ function classify({ name, message, type, code, status = statusFromCode(code), ne
   if (filterWords.test(words)) return permanent('content_filter')
   if (status !== undefined && status >= 400) return permanent('invalid_request')
   if (network !== undefined) return temporary(timeoutCode.test(network) ? 'timeout' : 'connection')
-  if (status !== undefined) return temporary('malformed_response') // it said that all was well
+  if (status !== undefined) return temporary('malformed_response') // a status below 400 with an unreadable body
   if (sdkRejection.test(name)) return permanent('invalid_request')
   return permanent('unknown')
 }
 
-/** In a stream that began well, the status of what went wrong later can only be told in its words. */
+/** Errors inside a stream that started with status 200 carry their own status in `code`. */
 function statusFromCode(code: unknown): number | undefined {
   const status = typeof code === 'number' || (typeof code === 'string' && /^\d{3}$/.test(code)) ? Number(code) : 0
   return status >= 400 && status < 600 ? status : undefined
@@ -109,31 +110,32 @@ const overflowCode = (type: unknown, code: unknown) =>
 const temporary = (kind: ServiceErrorKind): Classification => ({ kind, retryable: true })
 const permanent = (kind: ServiceErrorKind): Classification => ({ kind, retryable: false })
 
-/** What an error says of itself, whichever library made it: an answer of the provider, an error inside its stream, a broken line. */
-export interface ErrorFacts {
-  /** The error's own class. */
+/** Fields of an error in one form, whether it is an HTTP response, an event of a stream or a network error. */
+interface ErrorFacts {
+  /** The name of the error class. */
   readonly name: string
   readonly message: string
   readonly status?: number
-  /** The provider's words for it: a class of errors, and the one error. */
+  /** The provider's class of errors. */
   readonly type?: unknown
+  /** The provider's code for this error. */
   readonly code?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** What the network said: `ECONNREFUSED`. */
+  /** The system's error code: `ECONNREFUSED`. */
   readonly network?: string
 }
 
-export function readErrorFacts(error: unknown): ErrorFacts {
+function readErrorFacts(error: unknown): ErrorFacts {
   const outer = isObject(error) ? error : {}
   const body = outer.data ?? (typeof outer.responseBody === 'string' ? parseJson(outer.responseBody) : undefined)
-  const said = innermostError(body)
+  const inner = innermostError(body)
   const network = networkCode(error)
   return {
     name: typeof outer.name === 'string' ? outer.name : 'Error',
-    message: nonEmptyText(said.message) ?? nonEmptyText(outer.message) ?? String(error),
-    type: said.type ?? said.status ?? outer.type,
-    code: said.code ?? outer.code,
+    message: nonEmptyText(inner.message) ?? nonEmptyText(outer.message) ?? String(error),
+    type: inner.type ?? inner.status ?? outer.type,
+    code: inner.code ?? outer.code,
     ...(typeof outer.statusCode === 'number' && { status: outer.statusCode }),
     ...(isObject(outer.responseHeaders) && { headers: outer.responseHeaders as Record<string, string> }),
     ...(body !== undefined && { body }),
@@ -141,7 +143,7 @@ export function readErrorFacts(error: unknown): ErrorFacts {
   }
 }
 
-/** `{error: {…}}` within `{response: {…}}` within `[…]`: providers wrap what they say. */
+/** Unwraps `{error: {…}}`, `{response: {…}}` and `[…]`, in which providers put their errors. */
 function innermostError(body: unknown): Readonly<Record<string, unknown>> {
   const first = Array.isArray(body) ? body[0] : body
   if (!isObject(first)) return {}
@@ -151,7 +153,7 @@ function innermostError(body: unknown): Readonly<Record<string, unknown>> {
 
 const nonEmptyText = (value: unknown) => (typeof value === 'string' && value.trim() !== '' ? value : undefined)
 
-/** Down the chain of causes, which may be as long as it likes. */
+/** Searches the chain of causes, up to eight deep because it may be circular. */
 function networkCode(error: unknown): string | undefined {
   let current = error
   for (let depth = 0; depth < 8 && isObject(current); depth++) {
@@ -162,12 +164,12 @@ function networkCode(error: unknown): string | undefined {
   return undefined
 }
 
-/** When a provider wants to be asked again, in seconds from now: by its headers, or by Google's note in the body of an error. */
+/** How many seconds to wait before a retry, by the response headers or by Google's `RetryInfo` in the error body. */
 export function retryAfterSeconds(headers: Readonly<Record<string, string>> | undefined, body: unknown, now: number): number | undefined {
   const milliseconds = parseNonNegative(headers?.['retry-after-ms'])
   if (milliseconds !== undefined) return milliseconds / 1000
-  const said = headers?.['retry-after']
-  if (said !== undefined) return parseNonNegative(said) ?? (/[a-z]/i.test(said) ? secondsUntil(Date.parse(said), now) : undefined)
+  const header = headers?.['retry-after']
+  if (header !== undefined) return parseNonNegative(header) ?? (/[a-z]/i.test(header) ? secondsUntil(Date.parse(header), now) : undefined)
   return googleDelay(body)
 }
 

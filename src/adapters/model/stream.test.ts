@@ -9,11 +9,11 @@ import type { FakeProviderName } from '../../testing/fake-providers/fake-provide
 import type { SdkModel } from './ai-sdk.ts'
 import { modelFrom } from './model-from.ts'
 
-/** Letters of two, three and four bytes, so that a cut falls into each. */
+/** Contains characters of two, three and four bytes, so that chunks are cut inside each kind. */
 const words = 'Zürich – 21 °C, 东京 🏔️'
 const usage = { input: 30, output: 9 }
 
-/** Whole streams as the providers write them: the text in two pieces, an ending, and whatever a test puts behind it. */
+/** Complete streams in the providers' formats: the pieces of text, an ending, and the frames that a test puts after it. */
 const streams: Readonly<Record<FakeProviderName, (pieces: readonly string[], after: readonly unknown[]) => readonly unknown[]>> = {
   anthropic: (pieces, after) => [
     {
@@ -83,76 +83,76 @@ const models: Readonly<Record<FakeProviderName, (fetch: Fetch) => SdkModel>> = {
 const sse = (frames: readonly unknown[], end = '\n\n') =>
   new TextEncoder().encode(frames.map((frame) => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}${end}`).join(''))
 
-/** The network brings so many bytes at a time. */
-const bringing =
-  (bytes: Uint8Array, atOnce: number): Fetch =>
+/** A fetch whose response arrives in chunks of `chunkSize` bytes. */
+const inChunks =
+  (bytes: Uint8Array, chunkSize: number): Fetch =>
   async () => {
-    const pieces = Array.from({ length: Math.ceil(bytes.length / atOnce) }, (_, n) => bytes.slice(n * atOnce, (n + 1) * atOnce))
-    return new Response(ReadableStream.from(pieces), { headers: { 'content-type': 'text/event-stream' } })
+    const chunks = Array.from({ length: Math.ceil(bytes.length / chunkSize) }, (_, n) => bytes.slice(n * chunkSize, (n + 1) * chunkSize))
+    return new Response(ReadableStream.from(chunks), { headers: { 'content-type': 'text/event-stream' } })
   }
 
-const said = (events: readonly ModelEvent[]) => events.map((event) => (event.type === 'text.delta' ? event.text : '')).join('')
-const hear = (name: FakeProviderName, fetch: Fetch) => ask(modelFrom(models[name](fetch)), requestOf([text('Hello')]))
+const textOf = (events: readonly ModelEvent[]) => events.map((event) => (event.type === 'text.delta' ? event.text : '')).join('')
+const run = (name: FakeProviderName, fetch: Fetch) => ask(modelFrom(models[name](fetch)), requestOf([text('Hello')]))
 
 describe.each(everyProvider)('a stream of %s', (name) => {
   const whole = streams[name]([words.slice(0, 9), words.slice(9)], [])
 
   it.each([1, 2, 3, 7, 1_000_000])(
-    'is the same when the network brings %i bytes at a time, in the middle of a letter or not',
-    async (atOnce) => {
-      const events = await hear(name, bringing(sse(whole), atOnce))
-      expect(said(events)).toBe(words)
+    'gives the same events when it arrives in chunks of %i bytes, cut inside characters or not',
+    async (chunkSize) => {
+      const events = await run(name, inChunks(sse(whole), chunkSize))
+      expect(textOf(events)).toBe(words)
       expect(events.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop', usage: { uncached: usage.input, output: usage.output } })
     },
   )
 
-  it('may end its lines as it likes, and say hello in between', async () => {
+  it('may use CRLF line ends and contain comments', async () => {
     const comment = new TextEncoder().encode(': keep alive\r\n\r\n')
-    const events = await hear(name, bringing(new Uint8Array([...comment, ...sse(whole, '\r\n\r\n')]), 5))
-    expect(said(events)).toBe(words)
+    const events = await run(name, inChunks(new Uint8Array([...comment, ...sse(whole, '\r\n\r\n')]), 5))
+    expect(textOf(events)).toBe(words)
     expect(events.at(-1)).toMatchObject({ type: 'finish' })
   })
 
-  it('ends once, whatever comes behind its end', async () => {
+  it('ends once, whatever follows its end', async () => {
     const again = streams[name]([' And more.'], [])
-    const events = await hear(name, bringing(sse(streams[name]([words], again)), 64))
+    const events = await run(name, inChunks(sse(streams[name]([words], again)), 64))
     expect(events.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1)
-    expect(said(events).startsWith(words)).toBe(true)
+    expect(textOf(events).startsWith(words)).toBe(true)
   })
 
-  it('that is empty is no answer, and may be asked for again', async () => {
-    const events = await hear(name, bringing(new Uint8Array(), 1))
+  it('is a retryable error when it is empty', async () => {
+    const events = await run(name, inChunks(new Uint8Array(), 1))
     expect(events).toMatchObject([{ type: 'error', error: { retryable: true, stage: 'before_output' } }])
   })
 
-  it('that breaks off within a letter keeps what was whole, and says that it broke', async () => {
+  it('keeps the complete characters and ends with an error when it breaks off inside a character', async () => {
     const bytes = sse(whole)
     const mountain = Buffer.from(bytes).indexOf(Buffer.from('🏔'))
-    const events = await hear(name, bringing(bytes.slice(0, mountain + 2), 16))
-    expect(said(events)).toBe(words.slice(0, 9))
+    const events = await run(name, inChunks(bytes.slice(0, mountain + 2), 16))
+    expect(textOf(events)).toBe(words.slice(0, 9))
     expect(events.at(-1)).toMatchObject({ type: 'error', error: { retryable: true, stage: 'after_output' } })
   })
 })
 
-it('a prompt that google blocks comes back well, and empty: it is the filter, and it has counted what it read', async () => {
+it('reports a prompt that Google blocks as content_filter, with the tokens of the prompt', async () => {
   const blocked = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } }
-  const events = await hear('google', bringing(sse([blocked]), 64))
+  const events = await run('google', inChunks(sse([blocked]), 64))
   expect(events).toMatchObject([{ type: 'error', error: { kind: 'content_filter', retryable: false }, usage: { uncached: 9, output: 0 } }])
 })
 
-it('an answer that google itself calls broken may be asked for again, and is on the bill', async () => {
+it('reports an answer that Google calls malformed as retryable, with its tokens', async () => {
   const broken = {
     candidates: [{ content: { role: 'model', parts: [] }, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }],
     usageMetadata: { promptTokenCount: 30, candidatesTokenCount: 9, totalTokenCount: 39 },
   }
-  const events = await hear('google', bringing(sse([broken]), 64))
+  const events = await run('google', inChunks(sse([broken]), 64))
   expect(events).toMatchObject([{ type: 'error', error: { retryable: true, stage: 'before_output' }, usage: { uncached: 30, output: 9 } }])
 })
 
-it('another model that answered is named, because another price holds; a secret in its place is not', async () => {
+it('reports the name of another model that answered, unless the name may be a secret', async () => {
   const answeredBy = async (model: string) => {
     const frames = streams.compatible(['Hi.'], []).map((frame) => (typeof frame === 'object' ? { ...frame, model } : frame))
-    return (await hear('compatible', bringing(sse(frames), 64))).at(-1)
+    return (await run('compatible', inChunks(sse(frames), 64))).at(-1)
   }
   expect(await answeredBy('qwen3-2026-01-01')).toMatchObject({ modelName: 'compatible/qwen3' })
   expect(await answeredBy('llama4')).toMatchObject({ modelName: 'compatible/llama4' })

@@ -2,25 +2,25 @@ import type { LanguageModelV3StreamPart, LanguageModelV4, LanguageModelV4CallOpt
 import { Failure } from '../../core/failure.ts'
 import type { FinishReason, ModelEvent, ServiceError } from '../../core/model-event.ts'
 import type { SdkModel } from './ai-sdk.ts'
-import { type Interruption, type StartTimer, type WaitOptions, withIdleTimeout } from './idle-timeout.ts'
+import { type Interruption, type WaitOptions, withIdleTimeout } from './idle-timeout.ts'
 import { toV3Prompt } from './prompt.ts'
 import { safeName } from './redact.ts'
 import { type CallInfo, type Classification, standardError, toServiceError } from './service-error.ts'
 import { parseUsage } from './usage.ts'
 
-export interface StreamOptions {
+export interface StreamOptions extends WaitOptions {
+  /** `provider/model`. */
   readonly name: string
   readonly provider: string
   readonly modelId: string
   readonly secrets: readonly string[]
-  readonly longWrites: readonly string[] | undefined
-  readonly signal: AbortSignal
-  readonly stallMs: number
-  readonly alarm: StartTimer
+  readonly longWritesPath: readonly string[] | undefined
 }
 
 type StreamPart = LanguageModelV4StreamPart | LanguageModelV3StreamPart
 type FinishPart = Extract<LanguageModelV4StreamPart, { type: 'finish' }>
+type SdkUsage = FinishPart['usage']
+type ModelErrorEvent = Extract<ModelEvent, { type: 'error' }>
 
 const connectionLost: Classification = { kind: 'connection', retryable: true }
 const contentFiltered: Classification = { kind: 'content_filter', retryable: false }
@@ -31,85 +31,56 @@ const interruptions: { readonly [I in Interruption]: Classification } = {
   stalled: { kind: 'timeout', retryable: true },
 }
 
-/** More than any token is long, on the average of an answer: who says more than that does not keep to the limit it was given. */
-const charactersPerToken = 64
+/** Far more characters than a token has on average: a longer answer proves that the provider ignores the output limit. */
+const maxCharactersPerToken = 64
 
-/** One call, as events. Whatever the provider does is among them; the line is down when this ends, however it ends. */
-export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOptions, speaking: StreamOptions): AsyncGenerator<ModelEvent> {
-  const hangUp = new AbortController()
-  const line = AbortSignal.any([speaking.signal, hangUp.signal])
-  const waiting: WaitOptions = { signal: speaking.signal, stallMs: speaking.stallMs, alarm: speaking.alarm }
-  const caller: CallInfo = { provider: speaking.provider, model: speaking.modelId, secrets: speaking.secrets, now: Date.now }
-  const mostCharacters = charactersPerToken * (call.maxOutputTokens ?? Number.POSITIVE_INFINITY)
+/**
+ * Makes one call and yields its events, ending with one `finish` or one `error`. Everything the provider does wrong becomes the error
+ * event; only a `Failure` of our own is thrown. The connection is closed when the generator ends, for whatever reason.
+ */
+export async function* streamCall(model: SdkModel, call: LanguageModelV4CallOptions, options: StreamOptions): AsyncGenerator<ModelEvent> {
+  const connection = new AbortController()
+  const abortSignal = AbortSignal.any([options.signal, connection.signal])
+  const info: CallInfo = { provider: options.provider, model: options.modelId, secrets: options.secrets, now: Date.now }
+  const maxCharacters = maxCharactersPerToken * (call.maxOutputTokens ?? Number.POSITIVE_INFINITY)
   let characters = 0
-  let said = false
-  const stage = (): ServiceError['stage'] => (said ? 'after_output' : 'before_output')
-  const failing = (verdict: Classification): ModelErrorEvent => ({ type: 'error', error: standardError(verdict, stage(), caller) })
+  let hasOutput = false
+  const stage = (): ServiceError['stage'] => (hasOutput ? 'after_output' : 'before_output')
+  const errorEvent = (reason: Classification): ModelErrorEvent => ({ type: 'error', error: standardError(reason, stage(), info) })
   let close = async () => {}
   try {
-    const opened = await withIdleTimeout(openStream(model, { ...call, abortSignal: line }), waiting)
-    if (typeof opened === 'string') return yield failing(interruptions[opened])
+    const opened = await withIdleTimeout(openStream(model, { ...call, abortSignal }), options)
+    if (typeof opened === 'string') return yield errorEvent(interruptions[opened])
     const reader = opened.value.getReader()
     close = () => reader.cancel()
-    const answered: ResponseMetadata = {}
+    const metadata: ResponseMetadata = {}
     for (;;) {
-      const step = await withIdleTimeout(reader.read(), waiting)
-      if (typeof step === 'string') return yield failing(interruptions[step])
-      if (step.value.done) return yield failing(connectionLost) // it never said that it had finished
+      const step = await withIdleTimeout(reader.read(), options)
+      if (typeof step === 'string') return yield errorEvent(interruptions[step])
+      if (step.value.done) return yield errorEvent(connectionLost) // a complete stream has a finish part
       const part = step.value.value
       if (part.type === 'error') {
-        const error = toServiceError(part.error, stage(), caller)
-        return yield withUsage({ type: 'error', error }, await usageAfterError(reader, waiting), speaking, said)
+        const error = toServiceError(part.error, stage(), info)
+        return yield withUsage({ type: 'error', error }, await usageAfterError(reader, options), options, hasOutput)
       }
-      if (part.type === 'response-metadata') Object.assign(answered, { id: part.id, modelId: part.modelId })
+      if (part.type === 'response-metadata') Object.assign(metadata, { id: part.id, modelId: part.modelId })
       if (part.type === 'finish')
-        return yield finishEvent(part, answered, speaking, said) ?? withUsage(failing(classifyFinish(part)), part.usage, speaking, said)
+        return yield finishEvent(part, metadata, options, hasOutput) ??
+          withUsage(errorEvent(classifyFinish(part)), part.usage, options, hasOutput)
       const delta = deltaOf(part)
       if (!delta) continue
       characters += delta.text.length
-      if (characters > mostCharacters) return yield failing(tooLong)
-      said ||= delta.type === 'text.delta'
+      if (characters > maxCharacters) return yield errorEvent(tooLong)
+      hasOutput ||= delta.type === 'text.delta'
       yield delta
     }
   } catch (error) {
     if (error instanceof Failure) throw error // ours, not the provider's
-    yield speaking.signal.aborted ? failing(interruptions.aborted) : { type: 'error', error: toServiceError(error, stage(), caller) }
+    yield options.signal.aborted ? errorEvent(interruptions.aborted) : { type: 'error', error: toServiceError(error, stage(), info) }
   } finally {
-    hangUp.abort()
-    await close().catch(() => {}) // a line that was cut can not be closed, and need not be
+    connection.abort()
+    await close().catch(() => {}) // cancelling a broken stream rejects; there is nothing left to close
   }
-}
-
-type ModelErrorEvent = Extract<ModelEvent, { type: 'error' }>
-type SdkUsage = FinishPart['usage']
-
-/** Who fails in the middle may have counted what it read and said until then. */
-function withUsage(event: ModelErrorEvent, bill: SdkUsage | undefined, { longWrites }: StreamOptions, said: boolean): ModelErrorEvent {
-  const usage = bill && parseUsage(bill, longWrites, said)
-  return usage ? { ...event, usage } : event
-}
-
-const USAGE_WAIT_MS = 1_000
-const USAGE_WAIT_PARTS = 16
-
-/** Adapters of the SDK send it behind the error, at once. Nobody waits for a provider that has failed: what does not come soon does not come. */
-async function usageAfterError(reader: ReadableStreamDefaultReader<StreamPart>, waiting: WaitOptions): Promise<SdkUsage | undefined> {
-  const briefly = { ...waiting, stallMs: Math.min(waiting.stallMs, USAGE_WAIT_MS) }
-  try {
-    for (let parts = 0; parts < USAGE_WAIT_PARTS; parts++) {
-      const step = await withIdleTimeout(reader.read(), briefly)
-      if (typeof step === 'string' || step.value.done) return undefined
-      if (step.value.value.type === 'finish') return step.value.value.usage
-    }
-  } catch {
-    // the line broke: the error that was told before is the one that counts
-  }
-  return undefined
-}
-
-interface ResponseMetadata {
-  id?: string | undefined
-  modelId?: string | undefined
 }
 
 async function openStream(model: SdkModel, call: LanguageModelV4CallOptions): Promise<ReadableStream<StreamPart>> {
@@ -126,22 +97,57 @@ function deltaOf(part: StreamPart): Extract<ModelEvent, { readonly text: string 
   return undefined
 }
 
-/** How the model came to its end; undefined when it did not, whatever the provider calls it. */
+/** Adds the provider's token counts to an error event: a call that fails half-way is billed for what it read and wrote. */
+function withUsage(
+  event: ModelErrorEvent,
+  reported: SdkUsage | undefined,
+  { longWritesPath }: StreamOptions,
+  hasOutput: boolean,
+): ModelErrorEvent {
+  const usage = reported && parseUsage(reported, longWritesPath, hasOutput)
+  return usage ? { ...event, usage } : event
+}
+
+const USAGE_WAIT_MS = 1_000
+const USAGE_WAIT_PARTS = 16
+
+/** Some providers of the SDK send a finish part with token counts right after the error. Waits for it briefly, and gives up silently. */
+async function usageAfterError(reader: ReadableStreamDefaultReader<StreamPart>, options: WaitOptions): Promise<SdkUsage | undefined> {
+  const briefly = { ...options, idleMs: Math.min(options.idleMs, USAGE_WAIT_MS) }
+  try {
+    for (let parts = 0; parts < USAGE_WAIT_PARTS; parts++) {
+      const step = await withIdleTimeout(reader.read(), briefly)
+      if (typeof step === 'string' || step.value.done) return undefined
+      if (step.value.value.type === 'finish') return step.value.value.usage
+    }
+  } catch {
+    // the stream broke after its error part: the error that was already read is the one to report
+  }
+  return undefined
+}
+
+/** What the provider says about its response: which model wrote it, and under which id. */
+interface ResponseMetadata {
+  id?: string | undefined
+  modelId?: string | undefined
+}
+
+/** The event for a regular end; undefined when the finish part reports a failure. */
 function finishEvent(
   part: Extract<StreamPart, { type: 'finish' }>,
-  answered: ResponseMetadata,
-  speaking: StreamOptions,
-  said: boolean,
+  metadata: ResponseMetadata,
+  options: StreamOptions,
+  hasOutput: boolean,
 ): ModelEvent | undefined {
   const finishReason = finishReasonOf(part)
-  if (finishReason === undefined || (finishReason === 'content_filter' && !said)) return undefined
-  const usage = parseUsage(part.usage, speaking.longWrites, said)
+  if (finishReason === undefined || (finishReason === 'content_filter' && !hasOutput)) return undefined
+  const usage = parseUsage(part.usage, options.longWritesPath, hasOutput)
   return {
     type: 'finish',
     finishReason,
-    modelName: modelNameOf(speaking, answered.modelId),
+    modelName: modelNameOf(options, metadata.modelId),
     ...(usage && { usage }),
-    ...(answered.id !== undefined && { providerMessageId: answered.id }),
+    ...(metadata.id !== undefined && { providerMessageId: metadata.id }),
   }
 }
 
@@ -153,9 +159,9 @@ function finishReasonOf({ finishReason: { unified, raw } }: Pick<FinishPart, 'fi
     case 'content-filter':
       return 'content_filter'
     case 'tool-calls':
-      return 'other' // it was given none: a name for something we do not know
+      return 'other' // no tools are ever sent, so the provider uses the name for something else
     case 'other':
-      return raw === undefined ? undefined : 'other' // no reason at all: the stream only ended
+      return raw === undefined ? undefined : 'other' // without a raw reason the stream broke off
     case 'interrupted':
     case 'error':
       return undefined
@@ -169,8 +175,8 @@ function classifyFinish({ finishReason: { unified } }: Pick<FinishPart, 'finishR
   return unified === 'error' ? providerFailed : connectionLost
 }
 
-/** A dated version answers for the model that was asked; another model is named, because another price holds. */
-function modelNameOf({ name, provider, modelId, secrets }: StreamOptions, answered: string | undefined): string {
-  const other = safeName(answered, secrets)
+/** The requested name also for its dated versions; the name of the answering model when it is another one, because its price differs. */
+function modelNameOf({ name, provider, modelId, secrets }: StreamOptions, answeringModel: string | undefined): string {
+  const other = safeName(answeringModel, secrets)
   return other === undefined || other.startsWith(modelId) ? name : `${provider}/${other}`
 }

@@ -1,15 +1,15 @@
 import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 
-/** The tokenizer's work grows with the square of what it can not split: a page of one letter, or of Chinese, would take it half a minute. */
+/** Characters. The tokenizer needs quadratic time for text without word breaks: half a minute for a page of one letter or of Chinese. */
 const maxPieceLength = 256
 
-/** Text is text: what looks like a control token of a model was written by someone. */
+/** Text that looks like a control token of a model (`<|endoftext|>`) is counted as plain text. */
 const asText = { disallowedSpecial: new Set<string>() }
 
 /**
- * Counts as the models of OpenAI do (o200k), closer than a quarter of the characters for every other. Takes a moment and 20 MB to
- * load, so an agent has it only when it is given: `createAgent({ tokens: await loadTokenCounter() })`. The rough guess when the
- * package is not installed.
+ * Loads a token counter for the o200k encoding: exact for OpenAI's models and closer than characters / 4 for all others. Loading takes
+ * a moment and 20 MB, so agents use it only when it is passed: `createAgent({ tokens: await loadTokenCounter() })`. Falls back to the
+ * rough estimate when the package `gpt-tokenizer` is not installed.
  */
 export async function loadTokenCounter(): Promise<TokenCounter> {
   try {
@@ -21,7 +21,7 @@ export async function loadTokenCounter(): Promise<TokenCounter> {
   }
 }
 
-/** Cut where words begin, as a tokenizer does; where no word begins, anywhere but within a character. */
+/** Cuts before words, as a tokenizer does; where there is no word break, anywhere but inside a surrogate pair. */
 function splitPieces(text: string): readonly string[] {
   const pieces: string[] = []
   for (let start = 0; start < text.length; ) {
@@ -35,6 +35,6 @@ function splitPieces(text: string): readonly string[] {
 function cutPosition(text: string, start: number, end: number): number {
   const space = text.lastIndexOf(' ', end - 1)
   if (space > start) return space
-  const within = (text.charCodeAt(end) & 0xfc00) === 0xdc00 && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
-  return within ? end - 1 : end
+  const insidePair = (text.charCodeAt(end) & 0xfc00) === 0xdc00 && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
+  return insidePair ? end - 1 : end
 }

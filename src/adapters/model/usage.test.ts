@@ -11,8 +11,8 @@ import { modelFrom } from './model-from.ts'
 import { type ProviderRules, providerRules, type RulesName } from './provider-rules.ts'
 import { parseUsage } from './usage.ts'
 
-/** Bills as the providers write them, with fields that we do not read. */
-const bills: Readonly<Record<string, readonly (readonly [what: string, wire: object | undefined, expected: ModelUsage | undefined])[]>> = {
+/** Usage as the providers report it, including fields that we do not read. */
+const usages: Readonly<Record<string, readonly (readonly [what: string, wire: object | undefined, expected: ModelUsage | undefined])[]>> = {
   anthropic: [
     [
       'nothing cached',
@@ -20,7 +20,7 @@ const bills: Readonly<Record<string, readonly (readonly [what: string, wire: obj
       { uncached: 2_095, cacheRead: 0, cacheWrite: 0, output: 503, reasoning: 0 },
     ],
     [
-      'written for five minutes: cached tokens stand beside the input',
+      'written for five minutes: cached tokens are reported beside the input',
       {
         input_tokens: 21,
         cache_creation_input_tokens: 188_086,
@@ -36,7 +36,7 @@ const bills: Readonly<Record<string, readonly (readonly [what: string, wire: obj
       { uncached: 21, cacheRead: 188_086, cacheWrite: 0, output: 393, reasoning: 0 },
     ],
     [
-      'written for an hour, and some for five minutes',
+      'written partly for an hour, partly for five minutes',
       {
         input_tokens: 50,
         cache_creation_input_tokens: 556,
@@ -55,7 +55,7 @@ const bills: Readonly<Record<string, readonly (readonly [what: string, wire: obj
       { uncached: 2_006, cacheRead: 0, cacheWrite: 0, output: 300, reasoning: 0 },
     ],
     [
-      'a hit: cached tokens are a part of the input',
+      'a hit: cached tokens are part of the input',
       {
         input_tokens: 2_006,
         input_tokens_details: { cached_tokens: 1_920 },
@@ -66,7 +66,7 @@ const bills: Readonly<Record<string, readonly (readonly [what: string, wire: obj
       { uncached: 86, cacheRead: 1_920, cacheWrite: 0, output: 300, reasoning: 256 },
     ],
     [
-      'a write, which newer models count too',
+      'a write, which newer models report',
       {
         input_tokens: 5_000,
         input_tokens_details: { cached_tokens: 3_000, cache_write_tokens: 1_500, cache_write_tokens_details: { ttl_30m_tokens: 1_500 } },
@@ -84,7 +84,7 @@ const bills: Readonly<Record<string, readonly (readonly [what: string, wire: obj
       { uncached: 5_100, cacheRead: 0, cacheWrite: 0, output: 40, reasoning: 0 },
     ],
     [
-      'a hit: cached tokens are a part of the prompt, thoughts are no part of the candidates',
+      'a hit: cached tokens are part of the prompt, reasoning is not part of the candidates',
       {
         promptTokenCount: 5_152,
         cachedContentTokenCount: 5_027,
@@ -112,22 +112,22 @@ const bills: Readonly<Record<string, readonly (readonly [what: string, wire: obj
       { prompt_tokens: 26, completion_tokens: 298, total_tokens: 324 },
       { uncached: 26, cacheRead: 0, cacheWrite: 0, output: 298, reasoning: 0 },
     ],
-    ['no bill at all is not a bill over nothing', undefined, undefined],
-    ['an empty bill neither', {}, undefined],
-    ['a prompt of no tokens neither', { prompt_tokens: 0, completion_tokens: 9, total_tokens: 9 }, undefined],
-    ['an answer of no tokens that said something neither', { prompt_tokens: 26, completion_tokens: 0, total_tokens: 26 }, undefined],
-    ['a bill that nobody can owe', { prompt_tokens: 1e300, completion_tokens: 5, total_tokens: 1e300 }, undefined],
-    ['a bill over less than nothing', { prompt_tokens: -26, completion_tokens: 5, total_tokens: -21 }, undefined],
+    ['no usage is undefined, not zero', undefined, undefined],
+    ['empty usage is undefined', {}, undefined],
+    ['a prompt of zero tokens is undefined', { prompt_tokens: 0, completion_tokens: 9, total_tokens: 9 }, undefined],
+    ['zero output tokens for an answer with text is undefined', { prompt_tokens: 26, completion_tokens: 0, total_tokens: 26 }, undefined],
+    ['an impossibly large count is undefined', { prompt_tokens: 1e300, completion_tokens: 5, total_tokens: 1e300 }, undefined],
+    ['a negative count is undefined', { prompt_tokens: -26, completion_tokens: 5, total_tokens: -21 }, undefined],
     [
-      'more from the cache than there was: what is left is nothing',
+      'more cached tokens than prompt tokens leaves zero uncached',
       { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105, prompt_tokens_details: { cached_tokens: 140 } },
       { uncached: 0, cacheRead: 140, cacheWrite: 0, output: 5, reasoning: 0 },
     ],
   ],
 }
 
-describe.each(Object.keys(bills))('the bill of %s', (name) => {
-  it.each(bills[name] ?? [])('%s', async (_, wire, expected) => {
+describe.each(Object.keys(usages))('the usage reported by %s in a stream', (name) => {
+  it.each(usages[name] ?? [])('%s', async (_, wire, expected) => {
     const model = modelFrom((models[name] as (usage: object | undefined) => SdkModel)(wire))
     const events = await ask(model, requestOf([text('Hello')]))
     expect(events.at(-1)).toMatchObject({ type: 'finish' })
@@ -137,38 +137,38 @@ describe.each(Object.keys(bills))('the bill of %s', (name) => {
   })
 })
 
-/** The loop never asks for a whole answer; a bill that comes with one reads the same. */
-describe.each(Object.keys(bills))('the bill of %s, with a whole answer', (name) => {
-  it.each((bills[name] ?? []).filter(([, wire, expected]) => wire && expected))('%s', async (_, wire, expected) => {
-    const model = (wholly[name] as (usage: object) => Whole)(wire as object)
+/** The agent only streams; responses in one piece are parsed alike. */
+describe.each(Object.keys(usages))('the usage reported by %s with a response in one piece', (name) => {
+  it.each((usages[name] ?? []).filter(([, wire, expected]) => wire && expected))('%s', async (_, wire, expected) => {
+    const model = (modelsInOnePiece[name] as (usage: object) => GeneratingModel)(wire as object)
     const rules: ProviderRules = providerRules[name as RulesName]
     const { usage } = await model.doGenerate({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }] })
     expect(parseUsage(usage, rules.longWritesPath, true)).toEqual(expected)
   })
 })
 
-type Whole = Pick<LanguageModelV4, 'doGenerate'>
+type GeneratingModel = Pick<LanguageModelV4, 'doGenerate'>
 
-const whole = (body: object) => async () => Response.json(body)
+const json = (body: object) => async () => Response.json(body)
 
-const wholly: Readonly<Record<string, (usage: object) => Whole>> = {
+const modelsInOnePiece: Readonly<Record<string, (usage: object) => GeneratingModel>> = {
   anthropic: (usage) => {
     const content = [{ type: 'text', text: 'Hi' }]
     const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-sonnet-5-5', content, stop_reason: 'end_turn', usage }
-    return createAnthropic({ apiKey: 'k', fetch: whole(message) }).languageModel('claude-sonnet-5-5')
+    return createAnthropic({ apiKey: 'k', fetch: json(message) }).languageModel('claude-sonnet-5-5')
   },
   openai: (usage) => {
     const content = [{ type: 'output_text', text: 'Hi', annotations: [] }]
     const output = [{ type: 'message', role: 'assistant', id: 'm', content }]
-    return createOpenAI({ apiKey: 'k', fetch: whole({ id: 'r', created_at: 1, model: 'gpt-6-sol', output, usage }) }).responses('gpt-6-sol')
+    return createOpenAI({ apiKey: 'k', fetch: json({ id: 'r', created_at: 1, model: 'gpt-6-sol', output, usage }) }).responses('gpt-6-sol')
   },
   google: (usageMetadata) => {
     const candidates = [{ content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }]
-    return createGoogle({ apiKey: 'k', fetch: whole({ candidates, usageMetadata }) }).languageModel('gemini-3.8-flash')
+    return createGoogle({ apiKey: 'k', fetch: json({ candidates, usageMetadata }) }).languageModel('gemini-3.8-flash')
   },
   compatible: (usage) => {
     const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
-    const fetch = whole({ id: 'c', created: 1, model: 'qwen3', choices, usage })
+    const fetch = json({ id: 'c', created: 1, model: 'qwen3', choices, usage })
     return createOpenAICompatible({ name: 'compatible', baseURL: 'http://127.0.0.1:1/v1', fetch }).chatModel('qwen3')
   },
 }

@@ -3,22 +3,22 @@ import { isObject } from '../../core/json.ts'
 import type { ModelUsage } from '../../core/model-event.ts'
 
 /**
- * The provider's bill in buckets that do not overlap. On the wire they do: Anthropic counts cached tokens beside the input, OpenAI
- * and Google within it, Google counts thoughts beside the output and the others within it. Undefined when it sent no bill, or one that
- * can not be true: whoever reckons estimates then, and never takes it for nothing.
+ * The token counts of a call in buckets that do not overlap. Providers count differently: Anthropic reports cached tokens beside the
+ * input, OpenAI and Google within it; Google reports reasoning beside the output, the others within it. Undefined when the provider
+ * sent no counts or impossible ones; callers then estimate instead of assuming zero.
  */
 export function parseUsage(
   { inputTokens, outputTokens, raw }: LanguageModelV4Usage,
-  longWrites: readonly string[] | undefined,
-  said: boolean,
+  longWritesPath: readonly string[] | undefined,
+  hasOutput: boolean,
 ): ModelUsage | undefined {
   const reported = [inputTokens.total, inputTokens.cacheRead, inputTokens.cacheWrite, outputTokens.total, outputTokens.reasoning]
   if (reported.some(isAbsurd) || isNothing(inputTokens.total ?? inputTokens.noCache)) return undefined
-  if (said && isNothing(outputTokens.total)) return undefined
+  if (hasOutput && isNothing(outputTokens.total)) return undefined
   const cacheRead = tokenCount(inputTokens.cacheRead)
   const cacheWrite = tokenCount(inputTokens.cacheWrite)
   const output = tokenCount(outputTokens.total)
-  const cacheWriteLong = longWrites && Math.min(cacheWrite, tokenCount(fieldAt(raw, longWrites)))
+  const cacheWriteLong = longWritesPath && Math.min(cacheWrite, tokenCount(fieldAt(raw, longWritesPath)))
   return {
     uncached: tokenCount(inputTokens.noCache ?? tokenCount(inputTokens.total) - cacheRead - cacheWrite),
     cacheRead,
@@ -29,13 +29,13 @@ export function parseUsage(
   }
 }
 
-/** More than all that was ever written, in one call. */
+/** No real call comes near this; larger counts are treated as an error of the provider. */
 const maxTokens = 1_000_000_000
 
 const isAbsurd = (value: number | undefined) => value !== undefined && !(value >= 0 && value <= maxTokens)
 const isNothing = (value: number | undefined) => value === undefined || value === 0
 
-/** What a provider reports may be anything. */
+/** A whole number of at least 0, whatever the provider sent. */
 const tokenCount = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0)
 
 const fieldAt = (value: unknown, path: readonly string[]): unknown =>
