@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { createHooks } from '../src/agent/hooks.ts'
@@ -33,6 +33,13 @@ it('every file the documents link to is there', () => {
       expect(() => readFileSync(target as string), `${document} -> ${target}`).not.toThrow()
     }
   }
+})
+
+it('every source file that ARCHITECTURE.md names exists', () => {
+  const paths = readdirSync('.', { recursive: true, encoding: 'utf8' }).filter((path) => /^(src|test|docs)\//.test(path))
+  const named = [...readFileSync('ARCHITECTURE.md', 'utf8').matchAll(/`([\w./-]+\.(?:ts|md))`/g)].map(([, path]) => path as string)
+  expect(named.length).toBeGreaterThan(50)
+  expect(named.filter((name) => !paths.some((path) => path === name || path.endsWith(`/${name}`)))).toEqual([])
 })
 
 it.each(['README.md', 'docs/cli.md'])('%s names only commands and options that there are', async (document) => {
