@@ -1,17 +1,18 @@
 import type { ModelRequest } from '../ports/model.ts'
 
-/** A summary without understanding: what was asked and answered, noted and named, in the sections that were asked for. */
+/** The reply to a `compaction` request: requests, answers, notes and paths of the conversation, listed in the requested sections. */
 export function compactionResponse({ parts }: Pick<ModelRequest, 'parts'>): string {
   const prompt = parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
   const conversation = tagContent(prompt, 'conversation')
   const previous = tagContent(prompt, 'previous-summary')
-  const gathered = collectFacts(conversation)
-  return /^context_for_suffix:/m.test(prompt) ? prefixSummary(gathered) : historySummary(gathered, previous)
+  const facts = collectFacts(conversation)
+  return /^context_for_suffix:/m.test(prompt) ? prefixSummary(facts) : historySummary(facts, previous)
 }
 
+/** The parts of a conversation that a summary is made of, oldest first. */
 interface ConversationFacts {
-  readonly asked: readonly string[]
-  readonly answered: readonly string[]
+  readonly requests: readonly string[]
+  readonly answers: readonly string[]
   readonly notes: readonly { readonly tag: string; readonly text: string }[]
   readonly calls: readonly string[]
   readonly paths: readonly string[]
@@ -21,18 +22,18 @@ const tagContent = (text: string, tag: string): string => new RegExp(`<${tag}>\\
 
 function collectFacts(conversation: string): ConversationFacts {
   const paragraphs = conversation.split(/\n\n(?=\[)/)
-  const of = (...speakers: readonly string[]) =>
+  const saidBy = (...speakers: readonly string[]) =>
     paragraphs.flatMap((paragraph) => {
       const speaker = speakers.find((each) => paragraph.startsWith(each))
       return speaker === undefined ? [] : [shorten(paragraph.slice(speaker.length))]
     })
   return {
-    asked: of('[User]:', '[User Followup During Turn]:', '[User Steer During Turn]:'),
-    answered: of('[Assistant]:'),
-    notes: of('[Internal Note]:').flatMap((note) =>
+    requests: saidBy('[User]:', '[User Followup During Turn]:', '[User Steer During Turn]:'),
+    answers: saidBy('[Assistant]:'),
+    notes: saidBy('[Internal Note]:').flatMap((note) =>
       [...note.matchAll(/\[([A-Z])\]\s*([^[]+)/g)].map(([, tag, text]) => ({ tag: tag as string, text: (text as string).trim() })),
     ),
-    calls: of('[Assistant tool calls]:'),
+    calls: saidBy('[Assistant tool calls]:'),
     paths: [...new Set([...conversation.matchAll(/\b(?:fi|ks|su):[\w.-]+[^\s"'|,)\]}]*/g)].map(([path]) => path))].slice(-20),
   }
 }
@@ -44,35 +45,35 @@ const shorten = (text: string): string => {
 
 const list = (lines: readonly string[]): string => (lines.length === 0 ? 'none' : lines.map((line) => `- ${line}`).join('\n'))
 
-function reminder({ asked, answered, paths }: ConversationFacts): readonly string[] {
-  const open = asked.length > answered.length ? (asked.at(-1) ?? 'none') : 'none'
+function reminder({ requests, answers, paths }: ConversationFacts): readonly string[] {
+  const open = requests.length > answers.length ? (requests.at(-1) ?? 'none') : 'none'
   return [
-    `active_request: ${asked.at(-1) ?? 'none'}`,
-    `retrieval_anchors: ${asked.slice(-3).join(' | ') || 'none'}`,
+    `active_request: ${requests.at(-1) ?? 'none'}`,
+    `retrieval_anchors: ${requests.slice(-3).join(' | ') || 'none'}`,
     `read_refs: ${paths.slice(-8).join(' ') || 'none'}`,
-    `done: ${answered.at(-1) ?? 'none'}`,
+    `done: ${answers.at(-1) ?? 'none'}`,
     `open: ${open}`,
     `next: ${open === 'none' ? 'wait for the user' : 'answer the open request'}`,
     `recovery_plan: ${paths.length === 0 ? 'none' : `react.read ${paths.slice(-3).join(' ')}`}`,
   ]
 }
 
-/** What was summarised before stays, oldest first, as long as there is room. */
-function historySummary(gathered: ConversationFacts, previous: string): string {
-  const { asked, answered, notes } = gathered
-  const kept = (section: string) => [...(sectionOf(previous, section).matchAll(/^- (.+)$/gm) ?? [])].map(([, line]) => line as string)
-  const merged = (section: string, lines: readonly string[]) => list([...new Set([...kept(section), ...lines])].slice(-24))
+/** Lines of the previous summary come first; each section keeps its latest 24 lines. */
+function historySummary(facts: ConversationFacts, previous: string): string {
+  const { requests, answers, notes } = facts
+  const previousLines = (section: string) => [...sectionOf(previous, section).matchAll(/^- (.+)$/gm)].map(([, line]) => line as string)
+  const merged = (section: string, lines: readonly string[]) => list([...new Set([...previousLines(section), ...lines])].slice(-24))
   const tags = (...wanted: readonly string[]) => notes.filter(({ tag }) => wanted.includes(tag)).map(({ tag, text }) => `[${tag}] ${text}`)
-  const done = answered.map((text, index) => `${asked[index] ?? 'asked'} → ${text}`)
-  const open = asked.length > answered.length ? asked.slice(answered.length) : []
+  const done = answers.map((text, index) => `${requests[index] ?? 'asked'} → ${text}`)
+  const open = requests.length > answers.length ? requests.slice(answers.length) : []
   return [
-    ['## Active Work Reminder', ...reminder(gathered)].join('\n'),
-    `## Goals\n${merged('Goals', asked.slice(-6))}`,
+    ['## Active Work Reminder', ...reminder(facts)].join('\n'),
+    `## Goals\n${merged('Goals', requests.slice(-6))}`,
     `## Constraints & Preferences\n${merged('Constraints & Preferences', tags('P'))}`,
     `## Progress\n### Done\n${merged('Progress', done)}\n### In Progress\n${list(open)}\n### Not Started\nnone\n### Blocked\nnone`,
     `## Key Decisions\n${merged('Key Decisions', tags('D'))}`,
     `## Next Steps\n${list(open)}`,
-    `## Critical Context\n${merged('Critical Context', [...tags('S', 'K', 'A'), ...gathered.paths])}`,
+    `## Critical Context\n${merged('Critical Context', [...tags('S', 'K', 'A'), ...facts.paths])}`,
   ].join('\n\n')
 }
 
@@ -83,11 +84,11 @@ const sectionOf = (text: string, name: string): string => {
   return text.slice(start, end === -1 ? undefined : end)
 }
 
-function prefixSummary(gathered: ConversationFacts): string {
-  const { asked, calls, paths } = gathered
+function prefixSummary(facts: ConversationFacts): string {
+  const { requests, calls, paths } = facts
   return [
-    ...reminder(gathered),
-    `original_request: ${asked[0] ?? 'none'}`,
+    ...reminder(facts),
+    `original_request: ${requests[0] ?? 'none'}`,
     `early_progress: ${calls.slice(-6).join(' | ') || 'none'}`,
     `context_for_suffix: ${paths.slice(-8).join(' ') || 'none'}`,
     `compacted_large_results: ${paths.slice(-8).join(' ') || 'none'}`,

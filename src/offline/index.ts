@@ -5,20 +5,20 @@ import type { DocumentReader } from '../ports/documents.ts'
 import type { Model, ModelRequest } from '../ports/model.ts'
 import { compactionResponse } from './compaction.ts'
 import { decide } from './decide/decide.ts'
-import { escapeMarkup, splitPieces, writeDecision } from './decide/decision.ts'
+import { escapeMarkup, writeDecision } from './decide/decision.ts'
 import { openDocument } from './decide/open-documents.ts'
 import { readSituation } from './prompt/situation.ts'
 
 export interface OfflineOptions {
-  /** Reads PDF. Without it PDFs stay closed, and the answer says so. */
+  /** Reads PDF. Without it the content of PDF files is not available, and the answer says so. */
   readonly documents?: DocumentReader
 }
 
 const modelName = 'offline'
 
 /**
- * A model with no network and no weights. It reads the prompt that any model reads and answers in the same protocol: from documents,
- * by extraction with citations; from tables, by reckoning; from its notes. The same prompt gives the same bytes.
+ * A model without network and without weights. It parses the prompt that every model gets and answers in the same protocol: it quotes
+ * documents with citations, computes over tables, and recalls its notes. The same prompt always gives the same answer.
  */
 export function createOfflineModel({ documents }: OfflineOptions = {}): Model {
   async function respond(request: ModelRequest): Promise<string> {
@@ -30,20 +30,52 @@ export function createOfflineModel({ documents }: OfflineOptions = {}): Model {
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
     if (signal.aborted) return yield abortedEvent('before_output')
-    const whole = await respond(request)
-    const text = cutAt(whole, request.maxTokens * 4)
-    const finishReason: FinishReason = text.length < whole.length ? 'length' : 'stop'
+    const response = await respond(request)
+    const text = cutAt(response, request.maxTokens * 4)
+    const finishReason: FinishReason = text.length < response.length ? 'length' : 'stop'
     for (const piece of splitPieces(text)) {
       if (signal.aborted) return yield abortedEvent('after_output')
       yield { type: 'text.delta', text: piece }
     }
-    yield { type: 'finish', finishReason, modelName: modelName, usage: estimateUsage(request, text) }
+    yield { type: 'finish', finishReason, modelName, usage: estimateUsage(request, text) }
   }
 
   return { name: modelName, window: 200_000, stream }
 }
 
-/** An estimate: there is nobody to bill it. */
+const maxTitleWords = 6
+
+/** The reply to a `gate` request: a title from the first words of the message, or else the name of the first attachment. */
+function titleResponse(prompt: ModelRequest): string {
+  const { request, documents } = readSituation(prompt)
+  const words = escapeMarkup(request)
+    .replace(/["\\]/g, '')
+    .split(/\s+/)
+    .filter((word) => word !== '')
+  const title =
+    words.length === 0
+      ? (documents[0]?.name ?? null)
+      : `${words
+          .slice(0, maxTitleWords)
+          .join(' ')
+          .replace(/[\s,.;:!?]+$/, '')}${words.length > maxTitleWords ? ' …' : ''}`
+  const output = JSON.stringify({ conversation_title: title === '' ? null : title })
+  return `<channel:thinking>The first words name it.</channel:thinking>\n<channel:output>${output}</channel:output>`
+}
+
+const pieceLength = 24
+
+/** Cuts the text into small pieces, as a real model streams them, but never inside a surrogate pair. */
+function* splitPieces(text: string): Generator<string> {
+  for (let at = 0; at < text.length; ) {
+    let end = Math.min(text.length, at + pieceLength)
+    const last = text.charCodeAt(end - 1)
+    if (end < text.length && last >= 0xd800 && last <= 0xdbff) end++
+    yield text.slice(at, end)
+    at = end
+  }
+}
+
 function estimateUsage({ system, parts }: ModelRequest, text: string): ModelUsage {
   const uncached = parts.reduce((sum, part) => sum + (part.type === 'text' ? roughTokens(part.text) : 0), roughTokens(system))
   return { uncached, cacheRead: 0, cacheWrite: 0, output: roughTokens(text), reasoning: 0 }
@@ -62,23 +94,3 @@ const abortedEvent = (stage: 'before_output' | 'after_output'): ModelEvent => ({
     retryable: false,
   },
 })
-
-const maxTitleWords = 6
-
-/** A title: the first words of the message, or the name of what came with it. */
-export function titleResponse(request: ModelRequest): string {
-  const { request: said, documents } = readSituation(request)
-  const words = escapeMarkup(said)
-    .replace(/["\\]/g, '')
-    .split(/\s+/)
-    .filter((word) => word !== '')
-  const title =
-    words.length === 0
-      ? (documents[0]?.name ?? null)
-      : `${words
-          .slice(0, maxTitleWords)
-          .join(' ')
-          .replace(/[\s,.;:!?]+$/, '')}${words.length > maxTitleWords ? ' …' : ''}`
-  const output = JSON.stringify({ conversation_title: title === '' ? null : title })
-  return `<channel:thinking>The first words name it.</channel:thinking>\n<channel:output>${output}</channel:output>`
-}

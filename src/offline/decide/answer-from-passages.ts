@@ -8,26 +8,20 @@ interface LocatedPassage extends Passage {
   readonly document: OpenDocument
 }
 
-/** Less than this much of the question is no answer. */
+/** A best passage that covers less of the question than this is not an answer. */
 const minCoverage = 0.3
-/** What is nearly as good as the best is told, too. */
+/** Passages with at least this share of the best score are quoted, too. */
 const nearBest = 0.75
 const maxQuotes = 3
 
-export interface PassageAnswer {
-  readonly text: string
-  /** How much of the question the best passage speaks of. */
-  readonly covers: number
-}
-
-/** The passages that answer, word for word, with where they stand. Undefined when none does. */
-export function answerFromPassages(question: string, documents: readonly OpenDocument[]): PassageAnswer | undefined {
+/** Quotes the passages that answer the question, with their location. Undefined when no passage does. */
+export function answerFromPassages(question: string, documents: readonly OpenDocument[]): string | undefined {
   const passages = documents.flatMap((document) => document.passages.map((passage): LocatedPassage => ({ ...passage, document })))
   const ranked = rankPassages(question, passages)
   const [best] = ranked
   if (!best || best.covers < minCoverage) return undefined
   const chosen = distinctPassages(ranked.filter(({ score }) => score >= best.score * nearBest)).slice(0, maxQuotes)
-  return { text: chosen.map(({ passage }) => quotePassage(passage)).join('\n\n'), covers: best.covers }
+  return chosen.map(({ passage }) => quotePassage(passage)).join('\n\n')
 }
 
 function distinctPassages(ranked: readonly RankedPassage<LocatedPassage>[]): readonly RankedPassage<LocatedPassage>[] {

@@ -1,6 +1,5 @@
-import { parseJson } from '../../core/json.ts'
 import { toPhysical } from '../../core/path/physical.ts'
-import type { Situation } from '../prompt/situation.ts'
+import { parsePayload, type Situation } from '../prompt/situation.ts'
 import { decimalText } from '../table/decimal.ts'
 import { writeProgram } from '../table/program.ts'
 import { type Filter, ProgramResult, type Query, runQuery, toProgramResult } from '../table/query.ts'
@@ -9,54 +8,58 @@ import { cite, type Decision, escapeMarkup, listNumbers, quote } from './decisio
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, planProgress } from './plan.ts'
 
-/** What is asked of a document's table. Of several documents, a count of something that the table does not know is about another one. */
-export function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
-  const query = document.table && readQuestion(question, document.table)
-  if (!query) return undefined
-  const { words, names } = query.notUnderstood
-  const vague = names.length > 0 || (query.measure === 'count' && query.filters.length === 0 && words.length > 0)
-  return vague && documents.length > 1 ? undefined : query
-}
-
 /**
- * What a table says to a question, with the rows it rests on. Undefined when the question is not one for this table. What a program
- * found over the whole file goes before what can be reckoned from the rows in sight.
+ * The answer of a table to a question, with the rows it is based on. Undefined when the question is not about this table. The result of
+ * a program, which saw the whole file, is preferred over one computed from the visible rows.
  */
 export function answerFromTable(
   question: string,
   document: OpenDocument,
   documents: readonly OpenDocument[],
-  found: ProgramResult | undefined,
+  programResult: ProgramResult | undefined,
 ): string | undefined {
   const { table } = document
   const query = queryFor(question, document, documents)
   if (!table || !query) return undefined
-  const { names } = query.notUnderstood
+  const { names } = query.unknownWords
   if (names.length > 0)
     return `I find no “${names.map(escapeMarkup).join('”, “')}” in **${escapeMarkup(document.name)}**, so no row answers this.${cite(document)}`
-  const told = found ?? toProgramResult(table, runQuery(table, query))
-  if (told.matching === 0) return `No row of **${escapeMarkup(document.name)}** matches${describeFilters(query)}.${cite(document)}`
-  const limits = found ? 'Reckoned by a program over the whole file.' : partialNote(document)
-  return [resultSentence(query, told, document), quotedRows(query, told, document), limits].filter((text) => text !== '').join('\n\n')
+  const result = programResult ?? toProgramResult(table, runQuery(table, query))
+  if (result.matching === 0) return `No row of **${escapeMarkup(document.name)}** matches${describeFilters(query)}.${cite(document)}`
+  const limits = programResult ? 'Reckoned by a program over the whole file.' : partialNote(document)
+  return [resultSentence(query, result, document), quotedRows(query, result, document), limits].filter((text) => text !== '').join('\n\n')
+}
+
+/**
+ * The query that a question asks of a document's table, if any. With several documents, a question with unknown names, or a count of
+ * things the table does not mention, is taken to be about another document.
+ */
+function queryFor(question: string, document: OpenDocument, documents: readonly OpenDocument[]): Query | undefined {
+  const query = document.table && readQuestion(question, document.table)
+  if (!query) return undefined
+  const { words, names } = query.unknownWords
+  const vague = names.length > 0 || (query.measure === 'count' && query.filters.length === 0 && words.length > 0)
+  return vague && documents.length > 1 ? undefined : query
 }
 
 const measures = { sum: 'total', average: 'average', minimum: 'lowest', maximum: 'highest' } as const
 
-function resultSentence(query: Query, told: ProgramResult, document: OpenDocument): string {
+function resultSentence(query: Query, result: ProgramResult, document: OpenDocument): string {
   const { measure, column, groupBy } = query
   const from = `**${escapeMarkup(document.name)}**`
   const what = column ? `**${escapeMarkup(column.name)}**` : 'rows'
   const where = describeFilters(query)
   if (groupBy)
-    return `${groupHeading(query, what, escapeMarkup(groupBy.name))}${where}, from ${from}:${cite(document)}\n\n${groupTable(query, told)}`
-  const rows = listNumbers(told.numbers, 'row')
+    return `${groupHeading(query, what, escapeMarkup(groupBy.name))}${where}, from ${from}:${cite(document)}\n\n${groupTable(query, result)}`
+  const rows = listNumbers(result.numbers, 'row')
   if (measure === 'rows' && query.best)
-    return `The ${query.best.order} ${told.chosen} by ${what}${where} in ${from}: ${rows}.${cite(document)}`
-  if (measure === 'rows') return `${told.chosen} of ${told.rows} rows in ${from} match${where}: ${rows}.${cite(document)}`
-  if (measure === 'count') return `**${told.value}** ${told.value === '1' ? 'row' : 'rows'} in ${from}${where}: ${rows}.${cite(document)}`
-  if (measure === 'distinct') return `**${told.value}** different values of ${what} in ${from}${where}.${cite(document)}`
+    return `The ${query.best.order} ${result.chosen} by ${what}${where} in ${from}: ${rows}.${cite(document)}`
+  if (measure === 'rows') return `${result.chosen} of ${result.rows} rows in ${from} match${where}: ${rows}.${cite(document)}`
+  if (measure === 'count')
+    return `**${result.value}** ${result.value === '1' ? 'row' : 'rows'} in ${from}${where}: ${rows}.${cite(document)}`
+  if (measure === 'distinct') return `**${result.value}** different values of ${what} in ${from}${where}.${cite(document)}`
   const about = measure === 'minimum' || measure === 'maximum' ? `${rows} of ${from}` : `over ${rows} of ${from}`
-  return `The ${measures[measure]} ${what}${where} is **${told.value}**${told.exact ? '' : ' (rounded)'}: ${about}.${cite(document)}`
+  return `The ${measures[measure]} ${what}${where} is **${result.value}**${result.exact ? '' : ' (rounded)'}: ${about}.${cite(document)}`
 }
 
 function groupHeading({ measure, best, column }: Query, what: string, by: string): string {
@@ -103,32 +106,35 @@ const partialNote = ({ partial, table }: OpenDocument): string =>
 
 const execTool = 'exec_tools.execute_code_javascript'
 
-/** Where programs can run, a table is reckoned by one: it sees every row, also of a file too long to read. Once; what fails is done here. */
+/**
+ * The call of a program that computes the answer, where programs can run: it sees every row, also of a file too long to read. It is
+ * tried once; after a failure the answer is computed from the visible rows.
+ */
 export function runProgram(situation: Situation, documents: readonly OpenDocument[]): Decision | undefined {
-  const { turnId, announced, calls } = situation
-  const asked = documents.flatMap((document) => {
+  const { turnId, announce, calls } = situation
+  const candidates = documents.flatMap((document) => {
     const query = queryFor(situation.request, document, documents)
     const table = toPhysical(document.path)
-    return query && query.notUnderstood.names.length === 0 && table !== undefined && document.turnId === turnId
+    return query && query.unknownWords.names.length === 0 && table !== undefined && document.turnId === turnId
       ? [{ document, query, table }]
       : []
   })
-  const [first] = asked
-  if (!first || asked.length > 1 || !canCall(situation, execTool) || calls.some(({ toolId }) => toolId === execTool)) return undefined
+  const [first] = candidates
+  if (!first || candidates.length > 1 || !canCall(situation, execTool) || calls.some(({ toolId }) => toolId === execTool)) return undefined
   return {
     kind: 'call',
     thinking: `${first.document.name} is a table, so I let a program reckon.`,
-    notes: planProgress(announced.plan, 'Find', `I run a program over ${first.document.name}.`),
+    notes: planProgress(announce.plan, 'Find', `I run a program over ${first.document.name}.`),
     toolId: execTool,
     params: { contract: [{ filename: 'outputs/answer.json', description: 'the answer, with its rows', visibility: 'internal' }] },
     code: writeProgram(first.query, { table: first.table, answer: `${turnId}/outputs/answer.json` }),
   }
 }
 
-/** What the program wrote, if it did. */
+/** The result that the program wrote, if it ran and succeeded. */
 export function readProgramResult({ calls }: Situation): ProgramResult | undefined {
   const results = calls.find(({ toolId }) => toolId === execTool)?.results ?? []
   const written = results.find(({ path }) => path?.endsWith('.outputs/answer.json') === true)
-  const parsed = ProgramResult.safeParse(parseJson(written?.body.replace(/^mime: .*\npayload:\n/, '')))
+  const parsed = ProgramResult.safeParse(parsePayload(written))
   return parsed.success ? parsed.data : undefined
 }

@@ -5,7 +5,7 @@ import { answer, type Decision, escapeMarkup } from './decision.ts'
 import type { Intent } from './intent.ts'
 import type { OpenDocument } from './open-documents.ts'
 
-/** How to get a model that knows more than what it is given. */
+/** Tells the user how to configure a real model. */
 export const howToSetModel =
   'For questions that take understanding set a real model and start again: `DAYBOOK_MODEL=anthropic/claude-sonnet-5-5` with `ANTHROPIC_API_KEY`, `openai/…` with `OPENAI_API_KEY`, or `ollama/…` for one on your own machine.'
 
@@ -18,14 +18,14 @@ const abilities = `I am the offline model: no network, no key, nothing learned. 
 
 ${howToSetModel}`
 
-/** What needs no document: greetings, thanks, what it can do. Undefined when there is work. */
-export function cannedReply(wish: Intent, { documents, announced }: Situation): Decision | undefined {
+/** The reply to greetings, thanks, and questions about the model itself or the date. Undefined for all other intents. */
+export function cannedReply(intent: Intent, { documents, announce }: Situation): Decision | undefined {
   const names = documents.filter(({ origin }) => origin === 'attached').map(({ name }) => escapeMarkup(name))
   const about =
     names.length > 0 ? `Ask me about ${names.slice(-3).join(', ')}.` : 'Attach a text, Markdown, CSV or PDF file and ask me about it.'
   const starters = names.length > 0 ? [`Summarise ${names.at(-1)}`, 'Write a report'] : ['What can you do?']
-  switch (wish.kind) {
-    case 'silence':
+  switch (intent.kind) {
+    case 'empty':
       return answer('The message is empty.', `I did not find a question in your message. ${about}`, starters)
     case 'greeting':
       return answer('A greeting.', `Hello! ${about}`, starters)
@@ -36,13 +36,13 @@ export function cannedReply(wish: Intent, { documents, announced }: Situation): 
     case 'abilities':
       return answer('They ask what I can do.', abilities, starters)
     case 'date':
-      return announced.date === undefined ? undefined : answer('The date is announced.', `Today is ${announced.date} (UTC).`)
+      return announce.date === undefined ? undefined : answer('The date is announced.', `Today is ${announce.date} (UTC).`)
     default:
       return undefined
   }
 }
 
-/** Said plainly, with what would help. */
+/** Says that the question can not be answered, and what would help. */
 export function cannotAnswer({ documents }: Situation, request: string): Decision {
   const unseen = documents.filter(({ mime }) => mime.startsWith('image/')).map(({ name }) => escapeMarkup(name))
   const pictures = unseen.length > 0 ? ` I can not look at pictures (${unseen.slice(-3).join(', ')}).` : ''
@@ -54,7 +54,7 @@ export function cannotAnswer({ documents }: Situation, request: string): Decisio
   )
 }
 
-/** What could be asked next of the same documents, in words that they answer to. */
+/** Up to three questions about the same documents that this model can answer. */
 export function suggestFollowups(documents: readonly OpenDocument[], request: string): readonly string[] {
   const asked = foldCase(request)
   const ideas = documents.flatMap((document) => (document.table ? tableSuggestions(document) : textSuggestions(document)))

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { OpenDocument } from './open-documents.ts'
 
-/** What is done in a round. */
+/** What the offline model does in one round: call a tool, or answer. */
 export type Decision =
   | {
       readonly kind: 'call'
@@ -13,6 +13,7 @@ export type Decision =
     }
   | { readonly kind: 'answer'; readonly thinking: string; readonly text: string; readonly followups: readonly string[] }
 
+/** An answer with at most three suggested followups. */
 export const answer = (thinking: string, text: string, followups: readonly string[] = []): Decision => ({
   kind: 'answer',
   thinking,
@@ -20,7 +21,7 @@ export const answer = (thinking: string, text: string, followups: readonly strin
   followups: followups.slice(0, 3),
 })
 
-/** A decision as the protocol wants it. */
+/** The decision as text of the channel protocol. */
 export function writeDecision(decision: Decision): string {
   const thinking = `<channel:thinking>${escapeMarkup(decision.thinking)}</channel:thinking>\n`
   if (decision.kind === 'answer') {
@@ -33,32 +34,20 @@ export function writeDecision(decision: Decision): string {
   return `${thinking}<channel:action>${action}</channel:action>${code === undefined ? '' : `\n<channel:code>${code}</channel:code>`}`
 }
 
-/** Nothing inside a value may look like a channel. */
+/** JSON in which no value can be mistaken for a channel tag. */
 const escapedJson = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c')
 
-const pieceLength = 24
-
-/** Small pieces, as a model would send them; never half a character. */
-export function* splitPieces(text: string): Generator<string> {
-  for (let at = 0; at < text.length; ) {
-    let end = Math.min(text.length, at + pieceLength)
-    const last = text.charCodeAt(end - 1)
-    if (end < text.length && last >= 0xd800 && last <= 0xdbff) end++
-    yield text.slice(at, end)
-    at = end
-  }
-}
-
-/** Words of others inside ours: they must not be able to open a channel or to cite. */
+/** Makes text of users and documents harmless inside an answer: it can not open a channel and can not cite a source. */
 export const escapeMarkup = (text: string): string => text.replace(/<(?=\/?channel:)/gi, '‹').replace(/\[\[(?=S:)/g, '[')
 
-/** ` [[S:3]]`, or nothing for what has no number. */
+/** The citation of a document, ` [[S:3]]`, or the empty string when it is not in the source pool. */
 export const cite = ({ sid }: Pick<OpenDocument, 'sid'>): string => (sid === undefined ? '' : ` [[S:${sid}]]`)
 
+/** A Markdown quotation with its citation. */
 export const quote = (text: string, document: Pick<OpenDocument, 'sid'>): string =>
   `> ${escapeMarkup(text.replace(/\s+/g, ' ').trim())}${cite(document)}`
 
-/** `rows 1–3, 5 and 9`. */
+/** `rows 1–3, 5, 9`. */
 export function listNumbers(numbers: readonly number[], noun: string): string {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b)
   const runs: [first: number, last: number][] = []

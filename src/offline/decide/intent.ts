@@ -1,12 +1,12 @@
 import { foldCase } from '../text/words.ts'
 
-/** What the user wants done, as far as its form tells. */
+/** What the user wants, as far as the wording of the request shows. */
 export type Intent =
-  | { readonly kind: 'silence' | 'greeting' | 'thanks' | 'farewell' | 'abilities' | 'date' | 'question' }
+  | { readonly kind: 'empty' | 'greeting' | 'thanks' | 'farewell' | 'abilities' | 'date' | 'question' }
   | { readonly kind: 'remember'; readonly what: string }
   | { readonly kind: 'recall'; readonly about: string }
   | { readonly kind: 'summary'; readonly about: string }
-  | { readonly kind: 'report'; readonly about: string; readonly handed: boolean; readonly format: 'pdf' | 'docx' | undefined }
+  | { readonly kind: 'report'; readonly about: string; readonly asFile: boolean; readonly format: 'pdf' | 'docx' | undefined }
 
 const remember =
   /^(?:please\s+|bitte\s+)?(?:remember|note|keep in mind|do not forget|don['’]t forget|merke? dir|denke? daran)(?:\s+that\b|\s*,?\s*dass\b|\s+down\b)?\s*[:,]?\s+(.+)$/is
@@ -32,20 +32,20 @@ const fixedPatterns: readonly (readonly [RegExp, 'greeting' | 'thanks' | 'farewe
 ]
 
 export function readIntent(request: string): Intent {
-  const said = request.trim()
-  if (!/[\p{L}\p{N}]/u.test(said)) return { kind: 'silence' }
-  const text = foldCase(said)
-  const what = remember.exec(said)?.[1]
-  if (what !== undefined && !/\?\s*$/.test(said)) return { kind: 'remember', what: what.trim() }
+  const original = request.trim()
+  if (!/[\p{L}\p{N}]/u.test(original)) return { kind: 'empty' }
+  const text = foldCase(original)
+  const what = remember.exec(original)?.[1]
+  if (what !== undefined && !/\?\s*$/.test(original)) return { kind: 'remember', what: what.trim() }
   for (const [pattern, kind] of fixedPatterns) if (pattern.test(text)) return { kind }
   const recalled = recall.exec(text)
-  if (recalled) return { kind: 'recall', about: said.slice(recalled.index) }
+  if (recalled) return { kind: 'recall', about: original.slice(recalled.index) }
   const wanted = report.exec(text)
   if (wanted)
     return {
       kind: 'report',
       about: wanted[1] ?? '',
-      handed: /\b(?:file|download|datei|pdf|docx|word)\b/.test(text),
+      asFile: /\b(?:file|download|datei|pdf|docx|word)\b/.test(text),
       format: formatIn(text),
     }
   const about = summary.exec(text)?.[1]

@@ -1,12 +1,12 @@
 import { noteSegments } from '../../core/block/note.ts'
-import { isObject, parseJson } from '../../core/json.ts'
-import type { Situation } from '../prompt/situation.ts'
+import { isObject } from '../../core/json.ts'
+import { parsePayload, type Situation } from '../prompt/situation.ts'
 import { rankPassages } from '../text/rank.ts'
 import { contentWords, foldCase } from '../text/words.ts'
 import { answer, type Decision, escapeMarkup } from './decision.ts'
 import { canCall, wasCalled } from './plan.ts'
 
-/** A note to itself, tagged: what the user prefers, what was decided, how things are. */
+/** Writes an internal note with a tag: a preference (P), a decision (D) or a fact (S). Answers once the note is written. */
 export function remember(situation: Situation, what: string): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
   if (written && !written.failed) return answer('The note is kept.', `Noted: ${escapeMarkup(what)}`, ['What do you remember about me?'])
@@ -32,15 +32,15 @@ function tagOf(what: string): 'P' | 'D' | 'S' {
   return /\b(?:i|my|me|mine|we|our|us|prefer\w*|like\w*|always|never|ich|mein\w*|mir|mich|wir|unser\w*)\b/.test(text) ? 'P' : 'S'
 }
 
-/** From notes, then from what was said, then by searching. */
+/** Answers from the notes and earlier messages, or else searches earlier turns. */
 export function recall(situation: Situation, about: string): Decision {
-  const known = findRemembered(situation, about)
-  if (known !== undefined) return answer('I find it in my notes.', known)
+  const remembered = findRemembered(situation, about)
+  if (remembered !== undefined) return answer('I find it in my notes.', remembered)
   if (canCall(situation, 'react.memsearch') && !wasCalled(situation, 'react.memsearch')) return searchMemory(about)
-  const found = memsearchAnswer(situation)
-  if (found !== undefined) return answer('The search found it.', found)
-  const all = noteLines(situation)
-  if (all.length > 0 && contentWords(withoutAskingWords(about)).length === 0) return answer('These are my notes.', listOf(all))
+  const searched = memsearchAnswer(situation)
+  if (searched !== undefined) return answer('The search found it.', searched)
+  const notes = noteLines(situation)
+  if (notes.length > 0 && contentWords(withoutAskingWords(about)).length === 0) return answer('These are my notes.', listOf(notes))
   return answer('Nothing is noted.', 'I have no note about that. Say “remember that …” and I will keep it.')
 }
 
@@ -54,28 +54,32 @@ function searchMemory(about: string): Decision {
   }
 }
 
-/** What notes and earlier words say to it, if they do. */
+/** Notes, or else an earlier user message, that cover at least half of the question. */
 export function findRemembered(situation: Situation, about: string): string | undefined {
-  const asked = withoutAskingWords(about)
-  const noted = noteLines(situation)
-  const said = situation.earlier.filter((text) => !text.trim().endsWith('?'))
-  const best = (texts: readonly string[]) =>
+  const question = withoutAskingWords(about)
+  const statements = situation.earlier.filter((text) => !text.trim().endsWith('?'))
+  const matching = (texts: readonly string[]) =>
     rankPassages(
-      asked,
+      question,
       texts.map((text, index) => ({ text, headings: [], line: index + 1 })),
     ).filter(({ covers }) => covers >= 0.5)
-  const [fromNotes, fromWords] = [best(noted), best(said)]
-  if (fromNotes.length > 0) return listOf(fromNotes.slice(0, 3).map(({ passage }) => passage.text))
-  return fromWords[0] ? `You said: “${escapeMarkup(fromWords[0].passage.text.replace(/\s+/g, ' ').slice(0, 400))}”` : undefined
+  const notes = matching(noteLines(situation))
+  if (notes.length > 0) return listOf(notes.slice(0, 3).map(({ passage }) => passage.text))
+  const [statement] = matching(statements)
+  return statement && `You said: “${escapeMarkup(statement.passage.text.replace(/\s+/g, ' ').slice(0, 400))}”`
 }
 
+/** Words that ask for something but do not say what. */
 const askingWords =
   /\b(?:what|do|can|did|have|you|still|remember|recall|know|about|tell|told|said|say|ask|asked|remind|me|my|i|is|are|was|the|weisst|erinnerst|dich|an)\b/gi
 const withoutAskingWords = (text: string) => text.replace(askingWords, ' ')
 
+/** The segments of all notes and the list items of all summaries. */
 const noteLines = ({ notes, summaries }: Situation): readonly string[] => {
-  const digest = summaries.flatMap((text) => [...text.matchAll(/^- (.+)$/gm)].map(([, line]) => line as string))
-  return [...new Set([...notes.flatMap((note) => noteSegments(note).map(({ text }) => text)), ...digest])].filter((text) => text !== '')
+  const summaryLines = summaries.flatMap((text) => [...text.matchAll(/^- (.+)$/gm)].map(([, line]) => line as string))
+  return [...new Set([...notes.flatMap((note) => noteSegments(note).map(({ text }) => text)), ...summaryLines])].filter(
+    (text) => text !== '',
+  )
 }
 
 const listOf = (texts: readonly string[]) =>
@@ -85,8 +89,7 @@ const listOf = (texts: readonly string[]) =>
     .join('\n')}`
 
 function memsearchAnswer({ calls }: Situation): string | undefined {
-  const body = calls.findLast(({ toolId }) => toolId === 'react.memsearch')?.results[0]?.body
-  const payload = parseJson(body?.replace(/^mime: .*\npayload:\n/, ''))
+  const payload = parsePayload(calls.findLast(({ toolId }) => toolId === 'react.memsearch')?.results[0])
   const hits = isObject(payload) && Array.isArray(payload.hits) ? payload.hits.filter(isObject) : []
   const texts = hits.flatMap(({ text }) => (typeof text === 'string' ? [text.replace(/\s+/g, ' ').trim()] : []))
   return texts.length === 0

@@ -7,20 +7,62 @@ import { parseTable, type Table } from '../table/table.ts'
 import { type Passage, passagesOf } from '../text/passages.ts'
 import { foldCase, wordsOf } from '../text/words.ts'
 
-/** A document whose words can be looked at. */
+const maxDocuments = 8
+
+/** The documents that a request is about: those it names, else those attached to it, else the newest of all attachments. */
+export function relevantDocuments({ documents, request, turnId, calls }: Situation): readonly Document[] {
+  const readable = documents.filter(isReadable)
+  const named = readable.filter((document) => isNamed(document, request))
+  if (named.length > 0) return named.slice(-maxDocuments)
+  const attached = readable.filter(({ origin }) => origin === 'attached')
+  const attachedNow = attached.filter((document) => document.turnId === turnId)
+  const knowledge = readable.filter(({ origin, windows }) => origin === 'knowledge' && windows.length > 0)
+  const searchedKnowledge = calls.some(({ toolId }) => toolId === 'react.search_knowledge')
+  return [
+    ...(attachedNow.length > 0 ? attachedNow : attached).slice(-maxDocuments),
+    ...(searchedKnowledge ? knowledge.slice(-maxDocuments) : []),
+  ]
+}
+
+/** Documents whose content is not in the prompt and was not asked for yet. */
+export function unreadDocuments(documents: readonly Document[], { calls }: Situation): readonly Document[] {
+  const tried = new Set(
+    calls.flatMap(({ toolId, params }) => (toolId === 'react.read' && Array.isArray(params?.paths) ? params.paths : [])),
+  )
+  return documents.filter((document) => !tried.has(document.path) && (isPdf(document) ? !document.part : document.windows.length === 0))
+}
+
+/** File names without extension that are too common in requests to mean the file. */
+const genericNames = new Set(['report', 'summary', 'data', 'file', 'document', 'note', 'notes', 'text', 'table', 'list', 'readme', 'book'])
+
+/** Whether the request contains the name of the file, with or without its extension. */
+function isNamed({ name }: Document, request: string): boolean {
+  const text = ` ${normalizeWords(request)} `
+  if (foldCase(request).includes(foldCase(name))) return true
+  const stem = normalizeWords(name.replace(/\.[^.]*$/, ''))
+  return stem.length >= 4 && !genericNames.has(stem) && (text.includes(` ${stem} `) || text.includes(` ${stem}s `))
+}
+
+/** The words in lower case and without accents, with one space between them. */
+const normalizeWords = (text: string) =>
+  wordsOf(text.replaceAll(/[-_]/g, ' '))
+    .map(({ text: word }) => foldCase(word))
+    .join(' ')
+
+/** A document with its visible content, cut into passages. */
 export interface OpenDocument extends Document {
   readonly passages: readonly Passage[]
   readonly table: Table | undefined
   readonly pages: number | undefined
-  /** Lines in sight, when there are more. */
+  /** How many lines are visible, when not all are. */
   readonly partial: { readonly seen: number; readonly total: number } | undefined
-  /** Why there is nothing to look at, for the user to read. */
+  /** Why its content is not available, in words for the user. */
   readonly problem: string | undefined
 }
 
 const maxPages = 200
 
-/** What is in sight of a document, as passages; of a table also as a table. What can not be read says why. */
+/** Reads the visible content of a document: passages, and for CSV files also the table. `problem` says why there is none. */
 export async function openDocument(
   document: Document,
   read: ModelRequest['read'],
@@ -50,7 +92,7 @@ const unopened = (document: Document): OpenDocument => ({
   problem: undefined,
 })
 
-/** A row is found by its cells; the names of columns are in all of them. */
+/** Without the column names as headings: every row would match a question that names a column. */
 function rowPassages({ rows }: Table): readonly Passage[] {
   return rows.map(({ raw, line }) => ({ text: raw, headings: [], line }))
 }
@@ -61,7 +103,7 @@ async function openPdf(document: Document, read: ModelRequest['read'], reader: D
   if (!reader) return { ...unopened(document), problem: `nothing here reads PDF, so ${name} stays closed` }
   try {
     const bytes = part.base64 === undefined ? await read(part.blob) : Buffer.from(part.base64, 'base64')
-    const { pages, text } = await reader.pdf(bytes, { maxPages: maxPages })
+    const { pages, text } = await reader.pdf(bytes, { maxPages })
     const passages = text.flatMap((page, index) => passagesOf(page, { page: index + 1 }))
     const problem = passages.length === 0 ? `${name} has no text in it that could be read: it may be a scan` : undefined
     return { ...unopened(document), passages, pages, problem }
@@ -69,43 +111,4 @@ async function openPdf(document: Document, read: ModelRequest['read'], reader: D
     if (error instanceof Failure) return { ...unopened(document), problem: `${name}: ${error.message}` }
     throw error
   }
-}
-
-const maxDocuments = 8
-
-/** The files a request is about: those it names, else those that came with it, else all that were ever attached, the newest ones. */
-export function relevantDocuments({ documents, request, turnId, calls }: Situation): readonly Document[] {
-  const readable = documents.filter(isReadable)
-  const named = readable.filter((document) => isNamed(document, request))
-  if (named.length > 0) return named.slice(-maxDocuments)
-  const attached = readable.filter(({ origin }) => origin === 'attached')
-  const here = attached.filter((document) => document.turnId === turnId)
-  const found = readable.filter(({ origin, windows }) => origin === 'knowledge' && windows.length > 0)
-  const looked = calls.some(({ toolId }) => toolId === 'react.search_knowledge')
-  return [...(here.length > 0 ? here : attached).slice(-maxDocuments), ...(looked ? found.slice(-maxDocuments) : [])]
-}
-
-/** Names that many requests speak of without meaning a file. */
-const genericNames = new Set(['report', 'summary', 'data', 'file', 'document', 'note', 'notes', 'text', 'table', 'list', 'readme', 'book'])
-
-/** By its whole name, or by its name without the ending. */
-function isNamed({ name }: Document, request: string): boolean {
-  const text = ` ${normalizeWords(request)} `
-  if (foldCase(request).includes(foldCase(name))) return true
-  const stem = normalizeWords(name.replace(/\.[^.]*$/, ''))
-  return stem.length >= 4 && !genericNames.has(stem) && (text.includes(` ${stem} `) || text.includes(` ${stem}s `))
-}
-
-/** Words with one space between them. */
-const normalizeWords = (text: string) =>
-  wordsOf(text.replaceAll(/[-_]/g, ' '))
-    .map(({ text: word }) => foldCase(word))
-    .join(' ')
-
-/** What must be brought into view before anything can be said of it, and was not tried yet. */
-export function unreadDocuments(documents: readonly Document[], { calls }: Situation): readonly Document[] {
-  const tried = new Set(
-    calls.flatMap(({ toolId, params }) => (toolId === 'react.read' && Array.isArray(params?.paths) ? params.paths : [])),
-  )
-  return documents.filter((document) => !tried.has(document.path) && (isPdf(document) ? !document.part : document.windows.length === 0))
 }

@@ -2,16 +2,16 @@ import type { AnnouncePlan } from '../prompt/sections.ts'
 import type { Situation } from '../prompt/situation.ts'
 import type { Decision } from './decision.ts'
 
-/** May this tool be called now? Not in the last call of a turn, not when rounds run out, not where it does not exist. */
-export const canCall = ({ tools, announced, calls }: Situation, toolId: string): boolean =>
-  tools.has(toolId) && !announced.lastCall && announced.roundsLeft > 0 && calls.length < 12
+/** Whether a tool can be called now: it exists, rounds are left, and this is not the last call of the turn. */
+export const canCall = ({ tools, announce, calls }: Situation, toolId: string): boolean =>
+  tools.has(toolId) && !announce.lastCall && announce.roundsLeft > 0 && calls.length < 12
 
 export const wasCalled = ({ calls }: Situation, toolId: string): boolean => calls.some((call) => call.toolId === toolId)
 
-/** Work of several steps is planned where everyone can see it. */
+/** The call that makes a plan, when the work has several steps and nothing was done yet. */
 export function makePlan(situation: Situation, steps: readonly string[]): Decision | undefined {
-  const { calls, announced } = situation
-  if (steps.length < 2 || calls.length > 0 || announced.roundsLeft < steps.length + 2 || !canCall(situation, 'react.plan')) return undefined
+  const { calls, announce } = situation
+  if (steps.length < 2 || calls.length > 0 || announce.roundsLeft < steps.length + 2 || !canCall(situation, 'react.plan')) return undefined
   return {
     kind: 'call',
     thinking: `This takes ${steps.length} steps, so I make a plan first.`,
@@ -21,9 +21,9 @@ export function makePlan(situation: Situation, steps: readonly string[]): Decisi
   }
 }
 
-/** A plan of this turn does not outlive it. */
+/** The call that closes the plan of this turn, when there is one and it is still open. */
 export function closePlan(situation: Situation): Decision | undefined {
-  const { plan } = situation.announced
+  const { plan } = situation.announce
   const planned = situation.calls.some(({ toolId, params }) => toolId === 'react.plan' && params?.mode === 'new')
   const closed = situation.calls.some(({ toolId, params }) => toolId === 'react.plan' && params?.mode === 'close')
   if (!plan || !planned || closed || !canCall(situation, 'react.plan')) return undefined
@@ -37,10 +37,10 @@ export function closePlan(situation: Situation): Decision | undefined {
   }
 }
 
-/** The words said with a call: how far the plan is, or just what is done. */
+/** The notes for a call: the plan up to the step that starts with `verb`, or `otherwise` when there is no such step. */
 export function planProgress(plan: AnnouncePlan | undefined, verb: string, otherwise: string): string {
-  const at = plan?.steps.findIndex(({ text }) => text.startsWith(verb)) ?? -1
-  if (!plan || at < 0) return otherwise
-  const before = plan.steps.slice(0, at).map(({ text }, index) => `✓ [${index + 1}] ${text}`)
-  return [...before, `… [${at + 1}] ${plan.steps[at]?.text}`].join('\n')
+  const current = plan?.steps.findIndex(({ text }) => text.startsWith(verb)) ?? -1
+  if (!plan || current < 0) return otherwise
+  const before = plan.steps.slice(0, current).map(({ text }, index) => `✓ [${index + 1}] ${text}`)
+  return [...before, `… [${current + 1}] ${plan.steps[current]?.text}`].join('\n')
 }

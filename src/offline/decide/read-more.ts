@@ -1,18 +1,21 @@
-import { isObject, type JsonObject, parseJson } from '../../core/json.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
 import { toPhysical } from '../../core/path/physical.ts'
-import type { CallRecord, Situation } from '../prompt/situation.ts'
+import { type CallRecord, parsePayload, type Situation } from '../prompt/situation.ts'
 import { rankPassages } from '../text/rank.ts'
 import { contentWords } from '../text/words.ts'
 import type { Decision } from './decision.ts'
 import type { OpenDocument } from './open-documents.ts'
 import { canCall, wasCalled } from './plan.ts'
 
-/** Windows of one text that may be in sight at once: more would push everything else out. */
+/** Visible windows of one text; more would fill the context. */
 const maxWindows = 4
 
-/** What a search of a long text finds, else its next window, as long as nothing was found; of a table always, for a sum over half of the rows is wrong. */
+/**
+ * The next call that shows more of documents that are only partly visible. While there is no answer it searches long texts and reads
+ * the lines around the matches, or else the next window. The rest of a table is always read, because a sum over some rows is wrong.
+ */
 export function readMore(situation: Situation, documents: readonly OpenDocument[], found: boolean): Decision | undefined {
-  const long = found || situation.announced.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
+  const long = found || situation.announce.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
   for (const document of long) {
     const search = searchText(situation, document)
     if (search) return search
@@ -22,7 +25,7 @@ export function readMore(situation: Situation, documents: readonly OpenDocument[
     return next !== undefined && windows.length < maxWindows && (!found || table !== undefined) && !alreadyRead(situation, next)
   })
   const next = wanted?.windows.at(-1)?.next
-  if (!wanted || !next || situation.announced.roundsLeft < 3 || !canCall(situation, 'react.read')) return undefined
+  if (!wanted || !next || situation.announce.roundsLeft < 3 || !canCall(situation, 'react.read')) return undefined
   return {
     kind: 'call',
     thinking: `What I saw of ${wanted.name} is not all of it; I go on reading.`,
@@ -36,25 +39,26 @@ const alreadyRead = ({ calls }: Situation, next: object) =>
   calls.some(({ params }) => JSON.stringify(params?.items ?? null) === JSON.stringify([next]))
 
 const searchTool = 'react.search_files'
-const [mostMatches, mostRead] = [12, 3]
+const maxMatches = 12
+const maxMatchesRead = 3
 
-/** A text too long to read is searched for what was asked, then read around the best lines. Undefined when that is done or can not be. */
-export function searchText(situation: Situation, document: OpenDocument): Decision | undefined {
+/** Searches a long text for the words of the request, then reads around the best matches. Undefined when both is done or impossible. */
+function searchText(situation: Situation, document: OpenDocument): Decision | undefined {
   const physical = toPhysical(document.path)
   if (physical === undefined || document.table || !canCall(situation, searchTool)) return undefined
-  const done = situation.calls.find(({ toolId, params }) => toolId === searchTool && params?.root === folderOf(physical))
-  return done ? readAround(situation, document, done) : startSearch(situation, document, physical)
+  const search = situation.calls.find(({ toolId, params }) => toolId === searchTool && params?.root === folderOf(physical))
+  return search ? readAround(situation, document, search) : startSearch(situation, document, physical)
 }
 
 const folderOf = (physical: string) => physical.slice(0, physical.lastIndexOf('/'))
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** By the words that what is in sight does not have: the others would be found everywhere. */
+/** Searches for the words of the request that the visible text lacks, because the others probably occur everywhere. */
 function startSearch({ request }: Situation, { name, passages }: OpenDocument, physical: string): Decision | undefined {
-  const asked = contentWords(request).filter(({ stem }) => stem.length >= 3)
-  const seen = new Set(passages.flatMap(({ text }) => contentWords(text).map(({ stem }) => stem)))
-  const unseen = asked.filter(({ stem }) => !seen.has(stem))
-  const words = (unseen.length > 0 ? unseen : asked).slice(0, 8).map(({ text }) => escapeRegex(text))
+  const wanted = contentWords(request).filter(({ stem }) => stem.length >= 3)
+  const visible = new Set(passages.flatMap(({ text }) => contentWords(text).map(({ stem }) => stem)))
+  const missing = wanted.filter(({ stem }) => !visible.has(stem))
+  const words = (missing.length > 0 ? missing : wanted).slice(0, 8).map(({ text }) => escapeRegex(text))
   if (words.length === 0) return undefined
   return {
     kind: 'call',
@@ -65,17 +69,17 @@ function startSearch({ request }: Situation, { name, passages }: OpenDocument, p
       root: folderOf(physical),
       name_regex: `(?:^|/)${escapeRegex(name)}$`,
       pattern: `(?i:${words.join('|')})`,
-      max_matches: mostMatches,
+      max_matches: maxMatches,
       max_bytes: 16 * 1024 * 1024,
     },
   }
 }
 
-function readAround(situation: Situation, { name, path }: OpenDocument, searched: CallRecord): Decision | undefined {
-  const matches = parseMatches(searched)
+function readAround(situation: Situation, { name, path }: OpenDocument, search: CallRecord): Decision | undefined {
+  const matches = parseMatches(search)
   const passages = matches.map(({ preview, line }, index) => ({ text: preview, headings: [], line, index }))
   const items = rankPassages(situation.request, passages)
-    .slice(0, mostRead)
+    .slice(0, maxMatchesRead)
     .flatMap(({ passage }) => matches[passage.index]?.item ?? [])
   const read = situation.calls.some(({ params }) => JSON.stringify(params?.items) === JSON.stringify(items))
   if (items.length === 0 || read || !canCall(situation, 'react.read')) return undefined
@@ -95,7 +99,7 @@ interface SearchMatch {
 }
 
 function parseMatches({ results }: CallRecord): readonly SearchMatch[] {
-  const payload = parseJson(results[0]?.body.replace(/^mime: .*\npayload:\n/, ''))
+  const payload = parsePayload(results[0])
   const hits = isObject(payload) && Array.isArray(payload.hits) ? payload.hits.filter(isObject) : []
   return hits
     .flatMap(({ matches }) => (Array.isArray(matches) ? matches.filter(isObject) : []))
@@ -106,7 +110,7 @@ function parseMatches({ results }: CallRecord): readonly SearchMatch[] {
 
 const maxKnowledgePages = 2
 
-/** A search of the knowledge space, then the best of what it found. Undefined when there is none, or it was done. */
+/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space or both is done. */
 export function searchKnowledge(situation: Situation): Decision | undefined {
   const { calls, request } = situation
   if (!canCall(situation, 'react.search_knowledge') || contentWords(request).length === 0) return undefined
@@ -119,8 +123,7 @@ export function searchKnowledge(situation: Situation): Decision | undefined {
       params: { query: request.slice(0, 300) },
     }
   }
-  const body = calls.find(({ toolId }) => toolId === 'react.search_knowledge')?.results[0]?.body
-  const hits = parseJson(body?.replace(/^mime: .*\npayload:\n/, ''))
+  const hits = parsePayload(calls.find(({ toolId }) => toolId === 'react.search_knowledge')?.results[0])
   const paths = (Array.isArray(hits) ? hits : []).filter(isObject).flatMap(({ path }) => (typeof path === 'string' ? [path] : []))
   const read = new Set(calls.flatMap(({ params }) => (Array.isArray(params?.paths) ? params.paths : [])))
   const wanted = paths.slice(0, maxKnowledgePages).filter((path) => !read.has(path))

@@ -15,35 +15,36 @@ type ReportIntent = Extract<Intent, { kind: 'report' }>
 
 const reportPath = 'files/report.md'
 
-export function reportSteps(situation: Situation, wish: ReportIntent): readonly string[] {
-  return ['Write the report', ...(rendererTool(situation, wish) === undefined ? [] : [`Render it as ${wish.format?.toUpperCase()}`])]
+/** The steps of the plan for a report. */
+export function reportSteps(situation: Situation, intent: ReportIntent): readonly string[] {
+  return ['Write the report', ...(rendererTool(situation, intent) === undefined ? [] : [`Render it as ${intent.format?.toUpperCase()}`])]
 }
 
-/** Write it, render it when that was asked for and can be done, then say where it is. */
-export function deliverReport(situation: Situation, wish: ReportIntent, documents: readonly OpenDocument[]): Decision {
+/** Writes the report, renders it as PDF or DOCX when that is wanted and possible, then answers with its outline. */
+export function deliverReport(situation: Situation, intent: ReportIntent, documents: readonly OpenDocument[]): Decision {
   const written = situation.calls.find(({ toolId }) => toolId === 'react.write')
-  if (!written && canCall(situation, 'react.write')) return writeReport(situation, wish, documents)
-  if (!written || written.failed) return closePlan(situation) ?? reportAsAnswer(documents, wish)
-  const tool = rendererTool(situation, wish)
+  if (!written && canCall(situation, 'react.write')) return writeReport(situation, intent, documents)
+  if (!written || written.failed) return closePlan(situation) ?? reportAsAnswer(documents, intent)
+  const tool = rendererTool(situation, intent)
   const rendered = situation.calls.find(({ toolId }) => toolId === tool)
-  if (tool !== undefined && !rendered && canCall(situation, tool)) return renderReport(situation, wish, tool)
-  return closePlan(situation) ?? reportAnswer(situation, wish, documents, { written, rendered })
+  if (tool !== undefined && !rendered && canCall(situation, tool)) return renderReport(situation, intent, tool)
+  return closePlan(situation) ?? reportAnswer(situation, intent, documents, rendered)
 }
 
 const rendererTool = ({ tools }: Situation, { format }: ReportIntent) =>
   format === undefined ? undefined : findTool(tools, `write_${format}`)
 
-function writeReport(situation: Situation, wish: ReportIntent, documents: readonly OpenDocument[]): Decision {
+function writeReport(situation: Situation, intent: ReportIntent, documents: readonly OpenDocument[]): Decision {
   return {
     kind: 'call',
     thinking: 'I have read what is needed and write the report.',
-    notes: planProgress(situation.announced.plan, 'Write', 'I write the report.'),
+    notes: planProgress(situation.announce.plan, 'Write', 'I write the report.'),
     toolId: 'react.write',
-    params: { path: reportPath, channel: 'canvas', content: reportOf(documents, wish.about), kind: wish.handed ? 'file' : 'display' },
+    params: { path: reportPath, channel: 'canvas', content: reportOf(documents, intent.about), kind: intent.asFile ? 'file' : 'display' },
   }
 }
 
-/** Parameters that the tool does not have are left out; the others keep its order. */
+/** Passes only parameters that the tool has, in the tool's order. */
 function renderReport(situation: Situation, { format }: ReportIntent, tool: string): Decision {
   const given: JsonObject = {
     path: `outputs/report.${format}`,
@@ -55,41 +56,37 @@ function renderReport(situation: Situation, { format }: ReportIntent, tool: stri
   return {
     kind: 'call',
     thinking: `The report is written; I render it as ${format?.toUpperCase()}.`,
-    notes: planProgress(situation.announced.plan, 'Render', `I render the report as ${format?.toUpperCase()}.`),
+    notes: planProgress(situation.announce.plan, 'Render', `I render the report as ${format?.toUpperCase()}.`),
     toolId: tool,
     params: Object.fromEntries(names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]))),
   }
-}
-
-interface ReportCalls {
-  readonly written: CallRecord
-  readonly rendered: CallRecord | undefined
 }
 
 function reportAnswer(
   situation: Situation,
   { format }: ReportIntent,
   documents: readonly OpenDocument[],
-  { rendered }: ReportCalls,
+  rendered: CallRecord | undefined,
 ): Decision {
   const names = documents.map(({ name }) => `**${escapeMarkup(name)}**`).join(', ')
-  const made = rendered && !rendered.failed
-  const missing = format !== undefined && !made ? `\n\nIt could not be made into ${format.toUpperCase()} here, so it is Markdown.` : ''
+  const isRendered = rendered && !rendered.failed
+  const missing =
+    format !== undefined && !isRendered ? `\n\nIt could not be made into ${format.toUpperCase()} here, so it is Markdown.` : ''
   const outline = outlineOf(documents, '', '###')
   return answer(
     'The report is written.',
-    `The report on ${names} is in \`${made ? `report.${format}` : 'report.md'}\`.${missing}\n\n${outline}`,
+    `The report on ${names} is in \`${isRendered ? `report.${format}` : 'report.md'}\`.${missing}\n\n${outline}`,
     suggestFollowups(documents, situation.request),
   )
 }
 
-/** Without a place to write to, the report is the answer. */
+/** The whole report as the answer, when files can not be written. */
 const reportAsAnswer = (documents: readonly OpenDocument[], { about }: ReportIntent): Decision =>
   answer('I can not write files here.', `I could not write a file, so here is the report.\n\n${reportOf(documents, about)}`)
 
 const maxPoints = 5
 
-/** What documents are about, in their own words, with citations. */
+/** The content of each document in short: its size or sections, and quoted key points or the figures of its table. */
 export function outlineOf(documents: readonly OpenDocument[], about: string, level = '##'): string {
   return documents
     .filter(({ problem }) => problem === undefined)
@@ -101,7 +98,7 @@ export function outlineOf(documents: readonly OpenDocument[], about: string, lev
     .join('\n\n')
 }
 
-export function reportOf(documents: readonly OpenDocument[], about: string): string {
+function reportOf(documents: readonly OpenDocument[], about: string): string {
   const names = documents.map(({ name }) => escapeMarkup(name))
   const problems = documents.flatMap(({ problem }) => (problem === undefined ? [] : [`- ${escapeMarkup(problem)}.`]))
   return [

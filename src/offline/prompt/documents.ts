@@ -1,19 +1,20 @@
 import { isObject, type JsonObject, parseJson } from '../../core/json.ts'
 import type { BinaryPart } from '../../core/render/types.ts'
-import type { PromptEntry } from './entries.ts'
+import { type PromptEntry, type ResultEntry, withoutPayloadHeader } from './entries.ts'
 import { type CitableSource, sidOf } from './sections.ts'
 
-/** A file that the prompt speaks of. */
+/** A file that the prompt mentions, and as much of its content as the prompt shows. */
 export interface Document {
   readonly path: string
   readonly name: string
   readonly mime: string
   readonly turnId: string
   readonly origin: 'attached' | 'knowledge' | 'made'
+  /** Its number in the source pool. */
   readonly sid: number | undefined
-  /** What is in sight of its text, in the order of its lines; none when it was not read yet. */
+  /** The visible parts of its text, in the order of its lines; empty when it was not read yet. */
   readonly windows: readonly TextWindow[]
-  /** Its bytes, when they are shown. */
+  /** Its bytes, when the prompt contains them. */
   readonly part: BinaryPart | undefined
 }
 
@@ -22,7 +23,7 @@ export const isTable = ({ mime, name }: Pick<Document, 'mime' | 'name'>): boolea
 
 export const isPdf = ({ mime }: Pick<Document, 'mime'>): boolean => mime === 'application/pdf'
 
-/** May be read as words. */
+/** Whether its content can be had as text. */
 export const isReadable = (document: Pick<Document, 'mime' | 'name'>): boolean =>
   isPdf(document) ||
   isTable(document) ||
@@ -36,33 +37,32 @@ interface DocumentState {
   turnId: string
   windows: TextWindow[]
   part?: BinaryPart
-  made: boolean
 }
 
-/** Every file that was attached, read or written, oldest first. What was folded away since is out of sight again. */
+/** Every file that was attached, read or written, oldest first. Hidden content is removed again. */
 export function collectDocuments(entries: readonly PromptEntry[], sources: readonly CitableSource[]): readonly Document[] {
-  const seen = new Map<string, DocumentState>()
+  const states = new Map<string, DocumentState>()
   let turnId = ''
   const at = (path: string): DocumentState => {
-    const known = seen.get(path) ?? { path, turnId: turnIdOf(path) ?? turnId, windows: [], made: /\.(?:files|outputs)\//.test(path) }
-    seen.set(path, known)
-    return known
+    const state = states.get(path) ?? { path, turnId: turnIdOf(path) ?? turnId, windows: [] }
+    states.set(path, state)
+    return state
   }
   for (const entry of entries) {
     if (entry.kind === 'turn') turnId = entry.turnId
-    else if (entry.kind === 'attached') Object.assign(at(entry.path), { name: entry.name, mime: entry.mime })
-    else if (entry.kind === 'text') at(entry.path).windows = [parseWindow(entry.text)]
+    else if (entry.kind === 'attachment') Object.assign(at(entry.path), { name: entry.name, mime: entry.mime })
+    else if (entry.kind === 'attachment-text') at(entry.path).windows = [parseWindow(entry.text)]
     else if (entry.kind === 'bytes' && entry.path !== undefined) at(entry.path).part = entry.part
     else if (entry.kind === 'summary') for (const { path, mime } of attachmentsInSummary(entry.text)) at(path).mime ??= mime
-    else if (entry.kind === 'folded' && isFile(entry.path)) hideContent(at(entry.path), entry.mime)
+    else if (entry.kind === 'hidden' && isFile(entry.path)) hideContent(at(entry.path), entry.mime)
     else if (entry.kind === 'result' && entry.path !== undefined && isFile(entry.path) && isContent(entry))
       showContent(at(entry.path), entry.body)
   }
-  for (const { place, mime } of sources) if (isAttachment(place)) at(place).mime ??= mime
-  return [...seen.values()].map((sight) => documentOf(sight, sources))
+  for (const { location, mime } of sources) if (isAttachment(location)) at(location).mime ??= mime
+  return [...states.values()].map((state) => documentOf(state, sources))
 }
 
-/** A summary, and the pool, still name what was sent in turns that can not be seen any more. */
+/** Summaries and the source pool name attachments of turns that are not visible any more. */
 const isAttachment = (path: string) => /^fi:[\w-]+\.user\.attachments\/[^…]+$/.test(path)
 
 function attachmentsInSummary(summary: string): readonly { readonly path: string; readonly mime: string }[] {
@@ -73,50 +73,54 @@ function attachmentsInSummary(summary: string): readonly { readonly path: string
 
 const isFile = (path: string) => /^(?:fi|ks):/.test(path)
 
-const isContent = ({ form, shown, body }: Extract<PromptEntry, { kind: 'result' }>) =>
-  (form === 'artifact' || form === 'result') && shown === undefined && !body.startsWith('[NOT ATTACHED]') && !body.startsWith('[TOO LARGE')
+const isContent = ({ form, attachmentNumber, body }: ResultEntry) =>
+  (form === 'artifact' || form === 'result') &&
+  attachmentNumber === undefined &&
+  !body.startsWith('[NOT ATTACHED]') &&
+  !body.startsWith('[TOO LARGE')
 
-function hideContent(sight: DocumentState, mime: string | undefined): void {
-  sight.windows = []
-  delete sight.part
-  if (mime !== undefined) sight.mime ??= mime
+function hideContent(state: DocumentState, mime: string | undefined): void {
+  state.windows = []
+  delete state.part
+  if (mime !== undefined) state.mime ??= mime
 }
 
-/** Pieces are kept side by side; the same piece again takes the place of the older one. */
-function showContent(sight: DocumentState, body: string): void {
-  const window = parseWindow(body.replace(/^mime: .*\npayload:\n/, ''))
+/** Keeps windows side by side; a newer window replaces an older one that starts at the same line. */
+function showContent(state: DocumentState, body: string): void {
+  const window = parseWindow(withoutPayloadHeader(body))
   const whole = window.first === 1 && window.next === undefined
-  const others = whole ? [] : sight.windows.filter(({ first }) => first !== window.first)
-  sight.windows = [...others, window].sort((a, b) => a.first - b.first)
+  const others = whole ? [] : state.windows.filter(({ first }) => first !== window.first)
+  state.windows = [...others, window].sort((a, b) => a.first - b.first)
 }
 
 const turnIdOf = (path: string) => /^fi:(.+?)\.(?:user\.attachments|files|outputs)\//.exec(path)?.[1]
 
-function documentOf({ path, name, mime, turnId, windows, part, made }: DocumentState, sources: readonly CitableSource[]): Document {
-  const own = name ?? path.slice(Math.max(path.lastIndexOf('/'), path.indexOf(':')) + 1)
+function documentOf({ path, name, mime, turnId, windows, part }: DocumentState, sources: readonly CitableSource[]): Document {
   return {
     path,
-    name: own,
+    name: name ?? path.slice(Math.max(path.lastIndexOf('/'), path.indexOf(':')) + 1),
     mime: mime ?? part?.media_type ?? 'text/plain',
     turnId,
-    origin: path.startsWith('ks:') ? 'knowledge' : made ? 'made' : 'attached',
+    origin: path.startsWith('ks:') ? 'knowledge' : /\.(?:files|outputs)\//.test(path) ? 'made' : 'attached',
     sid: sidOf(path, sources),
     windows,
     part,
   }
 }
 
-/** A piece of a text file, by its lines. */
+/** Some consecutive lines of a text file. */
 export interface TextWindow {
   readonly text: string
+  /** The number of its first line. */
   readonly first: number
+  /** How many lines the file has. */
   readonly total: number
-  /** What to ask `react.read` for to see what follows. */
+  /** The item for `react.read` that shows what follows. */
   readonly next: JsonObject | undefined
 }
 
-/** What `react.read` shows of a text: the whole, or a window that says where it stands. */
-export function parseWindow(body: string): TextWindow {
+/** Parses the output of `react.read`: the whole text, or a window with a head that gives its position. */
+function parseWindow(body: string): TextWindow {
   const head =
     /^\[READ (?:RANGE|PREVIEW)\]\npath: .*\n(?:lines: \[(\d+)-\d+\]\/(\d+)\npartial_line: \w+|symbols: \[(\d+)-\d+\]\/(\d+))\n/.exec(body)
   if (!head) return wholeText(body)
@@ -137,7 +141,7 @@ function wholeText(body: string): TextWindow {
   return { text, first: 1, total: text.split('\n').length, next: undefined }
 }
 
-/** Words that only look like ours give nothing to go on with. */
+/** Undefined also when the file itself contains text that looks like our footer but is not valid. */
 function nextOf(call: string | undefined): TextWindow['next'] {
   const params = parseJson(call)
   const item = isObject(params) && Array.isArray(params.items) ? params.items[0] : undefined

@@ -1,107 +1,100 @@
 import type { BinaryPart, Part } from '../../core/render/types.ts'
 
-/** One block of the prompt, as far as it can be told from what is shown. */
+/** One block of the timeline, as far as the prompt shows it. */
 export type PromptEntry =
   | { readonly kind: 'turn'; readonly turnId: string }
-  | { readonly kind: 'said'; readonly how: 'message' | 'followup' | 'steer'; readonly text: string }
-  | { readonly kind: 'attached'; readonly name: string; readonly mime: string; readonly path: string }
-  | { readonly kind: 'text'; readonly path: string; readonly text: string }
+  | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'attachment'; readonly name: string; readonly mime: string; readonly path: string }
+  | { readonly kind: 'attachment-text'; readonly path: string; readonly text: string }
   | { readonly kind: 'bytes'; readonly path: string | undefined; readonly part: BinaryPart }
-  | { readonly kind: 'folded'; readonly path: string; readonly mime: string | undefined }
-  | { readonly kind: 'answered'; readonly text: string }
+  | { readonly kind: 'hidden'; readonly path: string; readonly mime: string | undefined }
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'summary'; readonly text: string }
-  | { readonly kind: 'called'; readonly callId: string; readonly toolId: string; readonly params: string }
+  | { readonly kind: 'call'; readonly callId: string; readonly toolId: string; readonly params: string }
   | ResultEntry
-  | { readonly kind: 'noticed'; readonly code: string }
 
 export interface ResultEntry {
   readonly kind: 'result'
   readonly form: 'summary' | 'artifact' | 'result' | 'pruned'
   readonly callId: string
-  readonly toolId: string
   readonly path: string | undefined
-  /** Which of the round's images and documents it is, from 1. */
-  readonly shown: number | undefined
+  /** The number of its image or document among those of the round, from 1. */
+  readonly attachmentNumber: number | undefined
   readonly body: string
 }
 
 /**
- * The parts of a prompt, read back. What a user said and what they sent each stand in a part of their own, so a heading inside a
- * document is only words: it begins no message, whatever it says.
+ * Parses the timeline's parts of a prompt. The renderer gives each user message and each attachment a part of its own, so a heading
+ * inside a document is never taken for a message.
  */
 export function parseEntries(parts: readonly Part[]): readonly PromptEntry[] {
   const entries: PromptEntry[] = []
-  let calls: readonly string[] = []
-  let below: readonly (string | undefined)[] = [] // whose bytes follow the text
+  let callIds: readonly string[] = []
+  let pathsOfNextBytes: readonly (string | undefined)[] = []
   for (const part of parts) {
     if (part.type !== 'text') {
-      const [path, ...others] = below
-      below = others
+      const [path, ...others] = pathsOfNextBytes
+      pathsOfNextBytes = others
       entries.push({ kind: 'bytes', path, part })
       continue
     }
     const text = trimEndLines(part.text)
-    const alone = parseSingleEntry(text)
-    if (alone) {
-      entries.push(...alone)
-      const last = alone.at(-1)
-      below = last?.kind === 'attached' ? [last.path] : []
+    const single = parseSingleEntry(text)
+    if (single) {
+      entries.push(...single)
+      const last = single.at(-1)
+      pathsOfNextBytes = last?.kind === 'attachment' ? [last.path] : []
       continue
     }
-    const round = parseRound(text, text.startsWith('[TOOL RESULT ') ? calls : [])
-    calls = round.calls
+    const round = parseRound(text, text.startsWith('[TOOL RESULT ') ? callIds : [])
+    callIds = round.callIds
     entries.push(...round.entries)
-    below = pathsOfBytes(round.entries)
+    pathsOfNextBytes = pathsOfBytes(round.entries)
   }
   return entries
 }
 
-/** Paths of the shown results, in the order of their bytes. */
+/** The paths of results whose bytes follow the text of the round, in the order of the bytes. */
 function pathsOfBytes(entries: readonly PromptEntry[]): readonly (string | undefined)[] {
   const paths: (string | undefined)[] = []
-  for (const entry of entries) if (entry.kind === 'result' && entry.shown !== undefined) paths[entry.shown - 1] = entry.path
+  for (const entry of entries)
+    if (entry.kind === 'result' && entry.attachmentNumber !== undefined) paths[entry.attachmentNumber - 1] = entry.path
   return paths
 }
 
-/** Undefined when the text is a round, or nothing we know. */
+/** The entries of a part that is not a round; undefined when the text is a round or unknown. */
 function parseSingleEntry(text: string): readonly PromptEntry[] | undefined {
   const turn = /^\[TURN ([^\]\n]+)\]/.exec(text)?.[1]
   if (turn !== undefined) return [{ kind: 'turn', turnId: turn }]
   const heading = text.split('\n', 1)[0] ?? ''
-  const reader = readers.find(([beginning]) => heading.startsWith(beginning))?.[1]
-  return reader ? reader(text) : parseHidden(text)
+  const read = readers.find(([beginning]) => heading.startsWith(beginning))?.[1]
+  return read ? read(text) : parseHidden(text)
 }
 
 type Reader = (text: string) => readonly PromptEntry[]
 
-const readUserText =
-  (how: 'message' | 'followup' | 'steer'): Reader =>
-  (text) => [{ kind: 'said', how, text: bodyOf(text) }]
+const readUserText: Reader = (text) => [{ kind: 'user', text: bodyOf(text) }]
+const readSummary: Reader = (text) => [{ kind: 'summary', text: bodyOf(text) }]
 
 const readers: readonly (readonly [heading: string, reader: Reader])[] = [
-  ['[USER MESSAGE]', readUserText('message')],
-  ['[FOLLOWUP DURING TURN]', readUserText('followup')],
-  ['[STEER DURING TURN]', readUserText('steer')],
-  ['[USER ATTACHMENT TEXT]', (text) => readAttachmentText(text)],
+  ['[USER MESSAGE]', readUserText],
+  ['[FOLLOWUP DURING TURN]', readUserText],
+  ['[STEER DURING TURN]', readUserText],
+  ['[USER ATTACHMENT TEXT]', readAttachmentText],
   ['[USER ATTACHMENT]', readAttachment],
-  ['[ASSISTANT MESSAGE', (text) => [{ kind: 'answered', text: bodyOf(text).replace(/^\[(?:completion|sources_used): .*\]\n?/gm, '') }]],
+  ['[ASSISTANT MESSAGE', () => []],
   ['[INTERNAL NOTE]', (text) => [{ kind: 'note', text: bodyOf(text) }]],
-  ['[COMPACTED PRIOR CONVERSATION MEMORY]', (text) => [{ kind: 'summary', text: bodyOf(text) }]],
-  ['[MID-TURN COMPACTION', (text) => [{ kind: 'summary', text: bodyOf(text) }]],
-  ['[WORKING SUMMARY]', (text) => [{ kind: 'summary', text: bodyOf(text) }]],
+  ['[COMPACTED PRIOR CONVERSATION MEMORY]', readSummary],
+  ['[MID-TURN COMPACTION', readSummary],
+  ['[WORKING SUMMARY]', readSummary],
 ]
 
-/** Without heading and address. */
+/** The text without its heading and path lines. */
 const bodyOf = (text: string): string => text.replace(/^[^\n]*\n?/, '').replace(/^\[path: [^\n]*\]\n?/, '')
 
-function pathIn(text: string): string | undefined {
-  return /^\[path: (.*)\]$/m.exec(text)?.[1]
-}
-
 function readAttachmentText(text: string): readonly PromptEntry[] {
-  const path = pathIn(text)
-  return path === undefined ? [] : [{ kind: 'text', path, text: bodyOf(text) }]
+  const path = /^\[path: (.*)\]$/m.exec(text)?.[1]
+  return path === undefined ? [] : [{ kind: 'attachment-text', path, text: bodyOf(text) }]
 }
 
 function readAttachment(text: string): readonly PromptEntry[] {
@@ -110,73 +103,79 @@ function readAttachment(text: string): readonly PromptEntry[] {
     .split('\n')
     .findLast((line) => line.startsWith('[path: '))
     ?.slice('[path: '.length, -1)
-  return path === undefined ? [] : [{ kind: 'attached', name, mime, path }]
+  return path === undefined ? [] : [{ kind: 'attachment', name, mime, path }]
 }
 
-/** A round: its call, and what came of it. */
-export interface RoundEntries {
-  readonly entries: readonly PromptEntry[]
-  readonly calls: readonly string[]
-}
-
-const headings =
+const roundHeadings =
   /(?:^|(?<=\n\n))(?:\[TOOL CALL ([^\]\n]+)\]\.call(?: (\S+))?|\[TOOL RESULT ([^\]\n]+)\]\.(summary|artifact|result|pruned)(?: (\S+))?|\[(INTERNAL NOTE)\]|\[(?:REACT NOTICE|PROTOCOL VIOLATION)\]\ncode: (\S+)|\[AI Agent (?:say\]:|wrote code\])|\[REACT\.PLAN\]|(HIDDEN) — )/g
 
 /**
- * What a tool brought in may look like anything, a heading of ours included. Call ids are made after the document was, so from the
- * first result on only headings that carry the id of this round's call are believed, and what follows a notice is not read. Only a
- * write to the internal channel leaves a note.
+ * Parses a round: its calls and their results. A tool result may contain text that looks like one of our headings. Call ids are
+ * created after such text was written, so from the first result on a result heading counts only with the id of a call of this round;
+ * of other headings only notices and, after a write to the internal channel, notes count. The text of a notice is skipped.
  */
-export function parseRound(text: string, known: readonly string[]): RoundEntries {
-  const calls = [...known]
-  const found: RegExpExecArray[] = []
-  const internal = /^ *"channel": "internal"/m.test(text.split('\n\n[TOOL RESULT ', 1)[0] ?? '')
-  let resulted = known.length > 0
-  for (const match of text.matchAll(headings)) {
-    const [, called, , answered, , , note, code] = match
-    if (called !== undefined && !resulted) calls.push(called)
-    const believed = answered !== undefined ? calls.includes(answered) : note !== undefined ? internal : code !== undefined || !resulted
-    if (!believed) continue
-    found.push(match)
-    if (answered !== undefined) resulted = true
+function parseRound(
+  text: string,
+  earlierCallIds: readonly string[],
+): { readonly entries: readonly PromptEntry[]; readonly callIds: readonly string[] } {
+  const callIds = [...earlierCallIds]
+  const headings: RegExpExecArray[] = []
+  const writesNote = /^ *"channel": "internal"/m.test(text.split('\n\n[TOOL RESULT ', 1)[0] ?? '')
+  let afterResult = earlierCallIds.length > 0
+  for (const match of text.matchAll(roundHeadings)) {
+    const [, callId, , resultCallId, , , note, noticeCode] = match
+    if (callId !== undefined && !afterResult) callIds.push(callId)
+    const trusted =
+      resultCallId !== undefined
+        ? callIds.includes(resultCallId)
+        : note !== undefined
+          ? writesNote
+          : noticeCode !== undefined || !afterResult
+    if (!trusted) continue
+    headings.push(match)
+    if (resultCallId !== undefined) afterResult = true
   }
-  const entries = found.flatMap((match, index) => entryOf(match, text.slice(match.index + match[0].length, found[index + 1]?.index)))
-  return { entries, calls }
+  const entries = headings.flatMap((match, index) =>
+    parseRoundEntry(match, text.slice(match.index + match[0].length, headings[index + 1]?.index)),
+  )
+  return { entries, callIds }
 }
 
-function entryOf(match: RegExpExecArray, rest: string): readonly PromptEntry[] {
-  const [, called, calledTool = '', answered, form, answeringTool = '', note, code, hidden] = match
+function parseRoundEntry(heading: RegExpExecArray, rest: string): readonly PromptEntry[] {
+  const [, callId, toolId = '', resultCallId, form, , note, , hidden] = heading
   const body = trimEndLines(rest.startsWith('\n') ? rest.slice(1) : rest)
-  if (called !== undefined) return [{ kind: 'called', callId: called, toolId: calledTool, params: body.split('Params:\n')[1] ?? '' }]
-  if (answered !== undefined) return [resultOf(answered, answeringTool, form as ResultEntry['form'], body)]
+  if (callId !== undefined) return [{ kind: 'call', callId, toolId, params: body.split('Params:\n')[1] ?? '' }]
+  if (resultCallId !== undefined) return [parseResult(resultCallId, form as ResultEntry['form'], body)]
   if (note !== undefined) return [{ kind: 'note', text: body }]
-  if (code !== undefined) return [{ kind: 'noticed', code }]
-  return hidden === undefined ? [] : (parseHidden(match[0] + rest) ?? [])
+  return hidden === undefined ? [] : (parseHidden(heading[0] + rest) ?? [])
 }
 
-function resultOf(callId: string, toolId: string, form: ResultEntry['form'], body: string): ResultEntry {
-  const path = /^(?:logical_path|result_hidden): (.*)/.exec(body)?.[1]
-  const rest = body.replace(/^(?:logical_path|result_hidden): .*\n?/, '').replace(/^physical_path: .*\n?/, '')
-  const shown = /^mime: .*\nshown below as attachment (\d+) of this round/.exec(rest)?.[1]
-  return { kind: 'result', callId, toolId, form, path, shown: shown === undefined ? undefined : Number(shown), body: rest }
+function parseResult(callId: string, form: ResultEntry['form'], text: string): ResultEntry {
+  const path = /^(?:logical_path|result_hidden): (.*)/.exec(text)?.[1]
+  const body = text.replace(/^(?:logical_path|result_hidden): .*\n?/, '').replace(/^physical_path: .*\n?/, '')
+  const attachment = /^mime: .*\nshown below as attachment (\d+) of this round/.exec(body)?.[1]
+  return { kind: 'result', callId, form, path, attachmentNumber: attachment === undefined ? undefined : Number(attachment), body }
 }
 
-/** Blocks are kept apart by empty lines. A pattern would look at every line of a long text again and again. */
-export function trimEndLines(text: string): string {
-  let end = text.length
-  while (end > 0 && text[end - 1] === '\n') end--
-  return text.slice(0, end)
-}
+/** The content of a result, without the two lines that give its media type. */
+export const withoutPayloadHeader = (body: string): string => body.replace(/^mime: .*\npayload:\n/, '')
 
 const hiddenLine = /^[a-z_]+: path=(\S+)(?:.*? mime=(\S+))?/
 
-/** Lines that stand for what was folded away: it can be read again by its path. Undefined when the text is something else. */
-export function parseHidden(text: string): readonly PromptEntry[] | undefined {
-  const hidden = /^HIDDEN — .*Retrieve with react\.read\(([^)\n]+)\)/.exec(text)?.[1]
-  if (hidden !== undefined) return [{ kind: 'folded', path: hidden, mime: undefined }]
+/** Parses the lines that stand for hidden blocks, which can be read again by their path. Undefined when the text is something else. */
+function parseHidden(text: string): readonly PromptEntry[] | undefined {
+  const path = /^HIDDEN — .*Retrieve with react\.read\(([^)\n]+)\)/.exec(text)?.[1]
+  if (path !== undefined) return [{ kind: 'hidden', path, mime: undefined }]
   if (!hiddenLine.test(text)) return undefined
   return text.split('\n').flatMap((line): readonly PromptEntry[] => {
-    const [, path, mime] = hiddenLine.exec(line) ?? []
-    return path === undefined ? [] : [{ kind: 'folded', path, mime: mime === '-' ? undefined : mime }]
+    const [, linePath, mime] = hiddenLine.exec(line) ?? []
+    return linePath === undefined ? [] : [{ kind: 'hidden', path: linePath, mime: mime === '-' ? undefined : mime }]
   })
+}
+
+/** Removes the empty lines after a block. Not a regular expression, which would need quadratic time on a long text. */
+function trimEndLines(text: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === '\n') end--
+  return text.slice(0, end)
 }

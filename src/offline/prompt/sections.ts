@@ -1,13 +1,13 @@
-/** What ANNOUNCE says of the turn. */
+/** The facts in the ANNOUNCE section, which ends every prompt. */
 export interface Announce {
   readonly roundsLeft: number
-  /** The last call of the turn: no tools. */
+  /** The model must answer now: it is the last call of the turn. */
   readonly lastCall: boolean
   readonly date: string | undefined
   readonly plan: AnnouncePlan | undefined
 }
 
-/** The plan whose steps can be marked. */
+/** The current plan with the mark of each step. */
 export interface AnnouncePlan {
   readonly id: string
   readonly steps: readonly { readonly mark: string; readonly text: string }[]
@@ -35,28 +35,28 @@ function parsePlan(text: string): AnnouncePlan | undefined {
   return { id, steps }
 }
 
-/** A source that may be cited, and the file it stands for. */
+/** A row of the SOURCES POOL section: a source that may be cited. */
 export interface CitableSource {
   readonly sid: number
-  readonly title: string
   readonly mime: string
-  readonly place: string
+  /** A logical path or a URL, cut with `…` when it is long. */
+  readonly location: string
 }
 
-const sourceLine = /^SID:(\d+) {2}"(.*)" {2,}(\S+) {2}(.+?) {2}~[\d.]+K? tok$/
+const sourceLine = /^SID:(\d+) {2}".*" {2,}(\S+) {2}(.+?) {2}~[\d.]+K? tok$/
 
-/** The rows of SOURCES POOL; none when the part is something else. */
+export const isSourcesPool = (text: string): boolean => /^━+\n SOURCES POOL {2}\(/.test(text)
+
 export function parseSources(text: string): readonly CitableSource[] {
-  if (!/^━+\n SOURCES POOL {2}\(/.test(text)) return []
   return text.split('\n').flatMap((line) => {
-    const [, sid, title = '', mime = '', place = ''] = sourceLine.exec(line) ?? []
-    return sid === undefined ? [] : [{ sid: Number(sid), title: title.trim(), mime, place }]
+    const [, sid, mime = '', location = ''] = sourceLine.exec(line) ?? []
+    return sid === undefined ? [] : [{ sid: Number(sid), mime, location }]
   })
 }
 
-/** Long addresses are shown cut. */
+/** The number of the source for a path, if it is in the pool. */
 export function sidOf(path: string, sources: readonly CitableSource[]): number | undefined {
-  return sources.find(({ place }) => place === path || (place.endsWith('…') && path.startsWith(place.slice(0, -1))))?.sid
+  return sources.find(({ location }) => location === path || (location.endsWith('…') && path.startsWith(location.slice(0, -1))))?.sid
 }
 
 /** The tools that the system text offers, with the names of their parameters in order. */
@@ -75,6 +75,6 @@ export function parseCatalog(system: string): ToolCatalog {
   )
 }
 
-/** The first tool of this name, whatever namespace it lives in. */
+/** The id of the first tool with this name, in any namespace. */
 export const findTool = (catalog: ToolCatalog, name: string): string | undefined =>
   [...catalog.keys()].find((id) => id.endsWith(`.${name}`))

@@ -1,77 +1,77 @@
-import { isObject, type JsonObject, parseJson } from '../../core/json.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json.ts'
 import type { ModelRequest } from '../../ports/model.ts'
 import { collectDocuments, type Document } from './documents.ts'
-import type { PromptEntry, ResultEntry } from './entries.ts'
-import { parseEntries } from './entries.ts'
-import { type Announce, type CitableSource, isAnnounce, parseAnnounce, parseCatalog, parseSources, type ToolCatalog } from './sections.ts'
+import { type PromptEntry, parseEntries, type ResultEntry, withoutPayloadHeader } from './entries.ts'
+import { type Announce, isAnnounce, isSourcesPool, parseAnnounce, parseCatalog, parseSources, type ToolCatalog } from './sections.ts'
 
 /** A prompt as the offline model understands it. */
 export interface Situation {
   readonly tools: ToolCatalog
   readonly turnId: string
-  /** What is to be answered: the newest thing the user said in this turn. */
+  /** The latest user message of this turn: the one to answer. */
   readonly request: string
-  /** What the user said before that, oldest first. */
+  /** All earlier user messages, oldest first. */
   readonly earlier: readonly string[]
-  /** The answer before this turn. */
-  readonly lastAnswer: string | undefined
   readonly documents: readonly Document[]
-  readonly sources: readonly CitableSource[]
   readonly notes: readonly string[]
   readonly summaries: readonly string[]
-  /** What was done in this turn. */
+  /** Tool calls of this turn since the latest user message. */
   readonly calls: readonly CallRecord[]
-  readonly announced: Announce
+  readonly announce: Announce
 }
 
+/** A tool call and its results, as the prompt shows them. */
 export interface CallRecord {
   readonly toolId: string
-  /** Undefined when what is shown of them is not all of them. */
+  /** Undefined when the prompt does not show them in full. */
   readonly params: JsonObject | undefined
   readonly results: readonly ResultEntry[]
   readonly failed: boolean
 }
 
-/** Total: a prompt that is not ours is a situation in which nothing is known. */
+/** Parses a prompt. Never throws: from a prompt in another format it gives a situation without request, documents and tools. */
 export function readSituation({ system, parts }: Pick<ModelRequest, 'system' | 'parts'>): Situation {
-  const last = parts.at(-1)
-  const before = parts.at(-2)
-  const announce = last?.type === 'text' && isAnnounce(last.text) ? last.text : ''
-  const pool = announce !== '' && before?.type === 'text' ? parseSources(before.text) : []
-  const tails = announce === '' ? 0 : before?.type === 'text' && /^━+\n SOURCES POOL/.test(before.text) ? 2 : 1
-  const entries = parseEntries(parts.slice(0, parts.length - tails))
-  const turnAt = entries.findLastIndex(({ kind }) => kind === 'turn')
-  const turn = entries[turnAt]
-  const current = entries.slice(turnAt + 1)
-  const said = (some: readonly PromptEntry[]) => some.flatMap((entry) => (entry.kind === 'said' ? [entry.text] : []))
-  const requests = said(current)
+  const [last, beforeLast] = [textOf(parts.at(-1)), textOf(parts.at(-2))]
+  const announceText = isAnnounce(last) ? last : ''
+  const sourcesText = announceText !== '' && isSourcesPool(beforeLast) ? beforeLast : ''
+  const tailParts = [announceText, sourcesText].filter((text) => text !== '').length
+  const entries = parseEntries(parts.slice(0, parts.length - tailParts))
+  const turnStart = entries.findLastIndex(({ kind }) => kind === 'turn')
+  const turn = entries[turnStart]
+  const currentTurn = entries.slice(turnStart + 1)
+  const requests = textsOf(currentTurn, 'user')
   return {
     tools: parseCatalog(system),
     turnId: turn?.kind === 'turn' ? turn.turnId : '',
     request: requests.at(-1)?.trim() ?? '',
-    earlier: [...said(entries.slice(0, Math.max(0, turnAt))), ...requests.slice(0, -1)],
-    lastAnswer: entries.flatMap((entry) => (entry.kind === 'answered' ? [entry.text] : [])).at(-1),
-    documents: collectDocuments(entries, pool),
-    sources: pool,
-    notes: entries.flatMap((entry) => (entry.kind === 'note' ? [entry.text] : [])),
-    summaries: entries.flatMap((entry) => (entry.kind === 'summary' ? [entry.text] : [])),
-    calls: collectCalls(afterLatestRequest(current)),
-    announced: parseAnnounce(announce),
+    earlier: [...textsOf(entries.slice(0, Math.max(0, turnStart)), 'user'), ...requests.slice(0, -1)],
+    documents: collectDocuments(entries, parseSources(sourcesText)),
+    notes: textsOf(entries, 'note'),
+    summaries: textsOf(entries, 'summary'),
+    calls: collectCalls(afterLatestRequest(currentTurn)),
+    announce: parseAnnounce(announceText),
   }
 }
 
-/** What was done for the newest request: a followup begins anew. */
+const textOf = (part: ModelRequest['parts'][number] | undefined): string => (part?.type === 'text' ? part.text : '')
+
+const textsOf = (entries: readonly PromptEntry[], kind: 'user' | 'note' | 'summary'): readonly string[] =>
+  entries.flatMap((entry) => (entry.kind === kind ? [entry.text] : []))
+
 function afterLatestRequest(entries: readonly PromptEntry[]): readonly PromptEntry[] {
-  return entries.slice(entries.findLastIndex(({ kind }) => kind === 'said') + 1)
+  return entries.slice(entries.findLastIndex(({ kind }) => kind === 'user') + 1)
 }
 
 function collectCalls(entries: readonly PromptEntry[]): readonly CallRecord[] {
   return entries.flatMap((entry) => {
-    if (entry.kind !== 'called') return []
+    if (entry.kind !== 'call') return []
     const results = entries.filter((other): other is ResultEntry => other.kind === 'result' && other.callId === entry.callId)
     const params = parseJson(entry.params)
     const failed =
-      results.length === 0 || results.some(({ body }) => /^(?:mime: .*\npayload:\n)?(?:Status: error|\{"(?:ok":false|error"))/.test(body))
+      results.length === 0 || results.some(({ body }) => /^(?:Status: error|\{"(?:ok":false|error"))/.test(withoutPayloadHeader(body)))
     return [{ toolId: entry.toolId, params: isObject(params) ? params : undefined, results, failed }]
   })
 }
+
+/** The JSON that a tool returned, or undefined when the result is missing or not JSON. */
+export const parsePayload = (result: ResultEntry | undefined): Json | undefined => parseJson(result && withoutPayloadHeader(result.body))

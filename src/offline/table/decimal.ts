@@ -1,4 +1,4 @@
-/** A number as it is written, reckoned without rounding: `units / 10^scale`. */
+/** A decimal number, exact as written: `units / 10^scale`. */
 export interface Decimal {
   readonly units: bigint
   readonly scale: number
@@ -6,7 +6,7 @@ export interface Decimal {
 
 const currency = /^(?:[€$£¥]|EUR|USD|GBP|CHF)\s*|\s*(?:[€$£¥%]|EUR|USD|GBP|CHF)$/g
 
-/** Undefined when a cell is no number. Groups of thousands are understood in both ways of writing them. */
+/** Parses a cell with optional sign, currency or percent sign and groups of thousands: `1,234.50`, `1.234,50 €`. Undefined for other text. */
 export function decimalOf(cell: string): Decimal | undefined {
   const text = cell
     .trim()
@@ -28,6 +28,7 @@ function plainDigits(digits: string): string | undefined {
   return /^\d+,\d+$/.test(digits) ? digits.replace(',', '.') : undefined
 }
 
+/** The units of a number with more decimal places. */
 const scaled = ({ units, scale }: Decimal, to: number): bigint => units * 10n ** BigInt(to - scale)
 
 export function sumOf(numbers: readonly Decimal[]): Decimal {
@@ -41,20 +42,20 @@ export function compare(a: Decimal, b: Decimal): number {
   return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }
 
-const places = 4
+const averagePlaces = 4
 
-/** To four places, half away from zero. `exact` says whether anything was lost. */
+/** The average to at least four decimal places, rounded half away from zero. `exact` is false when it was rounded. */
 export function averageOf(numbers: readonly Decimal[]): { readonly value: Decimal; readonly exact: boolean } {
   const sum = sumOf(numbers)
   const count = BigInt(numbers.length)
-  const scale = Math.max(sum.scale, places)
+  const scale = Math.max(sum.scale, averagePlaces)
   const units = scaled(sum, scale)
   const exact = units % count === 0n
   const half = (units < 0n ? -count : count) / 2n
   return { value: { units: exact ? units / count : (units + half) / count, scale }, exact }
 }
 
-/** Plain digits, without closing zeros of an average that has none to say. */
+/** Plain digits without trailing zeros, but with at least `keep` decimal places if it has as many. */
 export function decimalText({ units, scale }: Decimal, keep = 0): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
   const whole = digits.slice(0, digits.length - scale)

@@ -1,8 +1,7 @@
 import { contentWords, foldCase, wordsOf } from '../text/words.ts'
 import { type Decimal, decimalOf } from './decimal.ts'
 import type { Filter } from './query.ts'
-import type { Table } from './table.ts'
-import { type Column, cellOf } from './table.ts'
+import { type Column, cellOf, type Table } from './table.ts'
 
 const comparisons: readonly (readonly [RegExp, Extract<Filter, { value: Decimal }>['test']])[] = [
   [/(?:more|greater|higher|larger|bigger|older) than|above|over|exceeding|mehr als|grosser als|uber|>(?!=)/, 'more'],
@@ -13,26 +12,21 @@ const comparisons: readonly (readonly [RegExp, Extract<Filter, { value: Decimal 
 
 const months = 'january february march april may june july august september october november december'.split(' ')
 
-/** Which rows a question is about, and its words without those that say so. */
-export function parseFilters(
-  question: string,
-  table: Table,
-  columns: readonly Column[],
-): { readonly filters: readonly Filter[]; readonly rest: string } {
-  const text = foldCase(question)
-  const compared = parseComparisons(text, columns)
-  const dated = parseDates(compared.rest, columns)
-  const valued = parseValues(dated.rest, table, columns)
-  const partly = parsePartialValues(valued, table, columns)
-  return { filters: [...partly.filters, ...dated.filters, ...compared.filters], rest: partly.rest }
+/** The filters that a question contains, and the question without the words that they came from. */
+export function parseFilters(question: string, table: Table, columns: readonly Column[]): FilterMatches {
+  const comparisonMatches = parseComparisons(foldCase(question), columns)
+  const dateMatches = parseDates(comparisonMatches.rest, columns)
+  const valueMatches = parsePartialValues(parseValues(dateMatches.rest, table, columns), table, columns)
+  return { filters: [...valueMatches.filters, ...dateMatches.filters, ...comparisonMatches.filters], rest: valueMatches.rest }
 }
 
 interface FilterMatches {
   readonly filters: readonly Filter[]
+  /** The text that is left. */
   readonly rest: string
 }
 
-/** "revenue above 1,000": the number's column is the one named nearest before it, else after it, else the only one. */
+/** "revenue above 1,000": applies to the column named nearest before the number, else after it, else to the only numeric column. */
 function parseComparisons(text: string, columns: readonly Column[]): FilterMatches {
   const numeric = columns.filter(({ kind }) => kind === 'number')
   const filters: Filter[] = []
@@ -50,15 +44,15 @@ function parseComparisons(text: string, columns: readonly Column[]): FilterMatch
 }
 
 function nearestColumn(text: string, at: number, columns: readonly Column[]): Column | undefined {
-  const named = (words: string) => {
+  const lastNamedFirst = (words: string) => {
     const stems = wordsOf(words).map(({ stem }) => stem)
-    const place = ({ stems: own }: Column) => Math.max(...own.map((stem) => stems.lastIndexOf(stem)))
-    return { stems, found: columns.filter((column) => place(column) >= 0).sort((a, b) => place(b) - place(a)) }
+    const positionOf = (column: Column) => Math.max(...column.stems.map((stem) => stems.lastIndexOf(stem)))
+    return columns.filter((column) => positionOf(column) >= 0).sort((a, b) => positionOf(b) - positionOf(a))
   }
-  return named(text.slice(0, at)).found[0] ?? named(text.slice(at)).found.at(-1)
+  return lastNamedFirst(text.slice(0, at))[0] ?? lastNamedFirst(text.slice(at)).at(-1)
 }
 
-/** "in 2024", "in March": where there is a column of dates. */
+/** "in 2024", "in March": applies to the first column of dates. */
 function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   const column = columns.find(({ kind }) => kind === 'date')
   if (!column) return { filters: [], rest: text }
@@ -73,7 +67,7 @@ function parseDates(text: string, columns: readonly Column[]): FilterMatches {
   return { filters, rest: prefix === undefined ? text : text.replace(prefix, ' ') }
 }
 
-/** Values of the table that stand in the question, the longest first. What names a column names no value. */
+/** Cell values that occur in the question, the longest first. Words that are column names are not taken for values. */
 function parseValues(text: string, { rows }: Table, columns: readonly Column[]): FilterMatches {
   const names = new Set(columns.flatMap(({ stems }) => (stems.length === 1 ? stems : [])))
   const values = columns
@@ -86,31 +80,31 @@ function parseValues(text: string, { rows }: Table, columns: readonly Column[]):
   for (const { column, value } of values) {
     const words = wordsOf(value).map(({ stem }) => stem)
     if (words.length === 0 || (words.length === 1 && names.has(words[0] as string))) continue
-    const found = findWholeWord(rest, foldCase(value))
-    if (found === undefined || filters.some((filter) => filter.column === column && filter.test === 'is')) continue
+    const position = findWholeWord(rest, foldCase(value))
+    if (position === undefined || filters.some((filter) => filter.column === column && filter.test === 'is')) continue
     filters.push({ column, test: 'is', value })
-    rest = `${rest.slice(0, found)} ${rest.slice(found + foldCase(value).length)}`
+    rest = `${rest.slice(0, position)} ${rest.slice(position + foldCase(value).length)}`
   }
   return { filters, rest }
 }
 
-/** A word of some values, where none was named whole: "cups" means "Cups, blue" and "Cups, red". */
+/** A word that occurs in some values of a column without a filter: "cups" means "Cups, blue" and "Cups, red". */
 function parsePartialValues({ filters, rest }: FilterMatches, { rows }: Table, columns: readonly Column[]): FilterMatches {
-  const taken = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
+  const excluded = new Set([...filters.map(({ column }) => column), ...columns.filter(({ kind }) => kind !== 'text')])
   const names = new Set(columns.flatMap(({ stems }) => stems))
   for (const { stem, text } of contentWords(rest).filter((word) => word.stem.length >= 3 && !names.has(word.stem))) {
-    for (const column of columns.filter((each) => !taken.has(each))) {
+    for (const column of columns.filter((each) => !excluded.has(each))) {
       const values = [...new Set(rows.map((row) => cellOf(row, column.index)))]
-      const having = values.filter((value) => wordsOf(value).some((word) => word.stem === stem))
-      if (having.length === 0 || having.length === values.length) continue
-      const filter: Filter = { column, test: 'one of', value: having, word: text }
+      const matching = values.filter((value) => wordsOf(value).some((word) => word.stem === stem))
+      if (matching.length === 0 || matching.length === values.length) continue
+      const filter: Filter = { column, test: 'one of', value: matching, word: text }
       return { filters: [...filters, filter], rest: rest.replace(text, ' ') }
     }
   }
   return { filters, rest }
 }
 
-/** As whole words; a plural may follow. */
+/** The position of the value as whole words, with an optional plural s. */
 function findWholeWord(text: string, value: string): number | undefined {
   for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + 1)) {
     const before = text[at - 1] ?? ' '

@@ -21,20 +21,20 @@ const file = [
   '2025-03-09;North;Lamp;;224,91 €',
 ].join('\r\n')
 const table = parseTable(file)
-const places = { table: 'turn_1/attachments/sales.csv', answer: 'turn_1/outputs/answer.json' }
+const paths = { table: 'turn_1/attachments/sales.csv', answer: 'turn_1/outputs/answer.json' }
 
 let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'daybook-program-'))
   await mkdir(join(folder, 'turn_1/attachments'), { recursive: true })
-  await writeFile(join(folder, places.table), file)
+  await writeFile(join(folder, paths.table), file)
 })
 afterAll(() => rm(folder, { recursive: true }))
 
 async function run(query: Query): Promise<ProgramResult> {
-  await writeFile(join(folder, 'program.mjs'), writeProgram(query, places))
+  await writeFile(join(folder, 'program.mjs'), writeProgram(query, paths))
   await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: folder, env: { OUTPUT_DIR: folder } })
-  return ProgramResult.parse(JSON.parse(await readFile(join(folder, places.answer), 'utf8')))
+  return ProgramResult.parse(JSON.parse(await readFile(join(folder, paths.answer), 'utf8')))
 }
 
 it.each([
@@ -48,8 +48,8 @@ it.each([
   'How many different products are there?',
   'List the rows in March',
   'How many rows are in süd?',
-])('a program and this model agree: %s', async (question) => {
+])('the program computes what runQuery computes: %s', async (question) => {
   const query = readQuestion(question, table)
-  if (!query) throw new Error('it is a question for the table')
+  if (!query) throw new Error('the question must be about the table')
   expect(await run(query)).toEqual(toProgramResult(table, runQuery(table, query)))
 })

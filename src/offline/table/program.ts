@@ -1,15 +1,15 @@
 import type { Decimal } from './decimal.ts'
 import type { Filter, Query } from './query.ts'
 
-/** Where a program finds the table and leaves its answer, as paths below the folder it is given. */
+/** Paths of the table and of the answer file, relative to the program's output folder. */
 export interface ProgramPaths {
   readonly table: string
   readonly answer: string
 }
 
-/** A program that answers the query over the whole file, however much of it is in sight. It reckons as `compute` does. */
-export function writeProgram(query: Query, places: ProgramPaths): string {
-  const asked = JSON.stringify({ ...specOf(query), ...places }).replaceAll('<', '\\u003c')
+/** The source of a JavaScript program that runs the query over the whole file and writes a `ProgramResult`. It computes what `runQuery` computes. */
+export function writeProgram(query: Query, paths: ProgramPaths): string {
+  const asked = JSON.stringify({ ...specOf(query), ...paths }).replaceAll('<', '\\u003c')
   return `// Answers one question about a table: which rows match, and what they come to.
 const { readFile, writeFile, mkdir } = await import('node:fs/promises')
 const { join, dirname } = await import('node:path')
@@ -21,6 +21,7 @@ const decimalSpec = ({ units, scale }: Decimal) => ({ units: String(units), scal
 
 const isDecimal = (value: Filter['value']): value is Decimal => typeof value === 'object' && 'units' in value
 
+/** The query as JSON, with column indices instead of columns. */
 function specOf({ measure, column, filters, groupBy, best }: Query) {
   const filterOf = (filter: Filter) => ({
     index: filter.column.index,

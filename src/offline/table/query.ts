@@ -4,18 +4,20 @@ import { averageOf, compare, type Decimal, decimalOf, decimalText, sumOf } from 
 import type { UnknownWords } from './question.ts'
 import { type Column, cellOf, numbersIn, type Row, type Table } from './table.ts'
 
-/** What is asked of a table. */
+/** A question about a table, as data. */
 export interface Query {
   readonly measure: 'count' | 'distinct' | 'sum' | 'average' | 'minimum' | 'maximum' | 'rows'
-  /** What is measured; of a count, nothing. */
+  /** The measured column; undefined for a count of rows. */
   readonly column: Column | undefined
   readonly filters: readonly Filter[]
   readonly groupBy: Column | undefined
-  /** Only so many rows or groups: the highest, or the lowest. */
+  /** Limits the result to this many of the highest or lowest rows or groups. */
   readonly best: { readonly count: number; readonly order: 'highest' | 'lowest' } | undefined
-  readonly notUnderstood: UnknownWords
+  /** Words of the question that the table does not know. */
+  readonly unknownWords: UnknownWords
 }
 
+/** A condition on one column that a row must meet. */
 export type Filter =
   | { readonly column: Column; readonly test: 'is'; readonly value: string }
   | { readonly column: Column; readonly test: 'one of'; readonly value: readonly string[]; readonly word: string }
@@ -23,32 +25,34 @@ export type Filter =
   | { readonly column: Column; readonly test: 'month'; readonly value: number }
   | { readonly column: Column; readonly test: 'more' | 'less' | 'at least' | 'at most'; readonly value: Decimal }
 
-/** What came out, and the rows it rests on. */
+/** The result of a query, and the rows it is based on. */
 export interface QueryResult {
-  /** The number, as digits; undefined when rows are the answer. */
+  /** The number as decimal digits; undefined when rows or groups are the answer. */
   readonly value: string | undefined
+  /** False when the value was rounded. */
   readonly exact: boolean
-  /** The rows that were looked at. */
-  readonly considered: readonly Row[]
-  /** The rows that are the answer: all that match, or the best of them. */
+  /** The rows that meet all filters. */
+  readonly matching: readonly Row[]
+  /** The rows that are the answer: all matching rows, or the highest or lowest of them. */
   readonly rows: readonly Row[]
   readonly groups: readonly Group[]
 }
 
-export interface Group {
+interface Group {
   readonly name: string
   readonly value: string
   readonly rows: readonly Row[]
 }
 
+/** Computes the result of a query. */
 export function runQuery(table: Table, query: Query): QueryResult {
-  const considered = table.rows.filter((row) => query.filters.every((filter) => passes(row, filter)))
-  const nothing = { value: undefined, exact: true, considered, rows: considered, groups: [] }
-  if (query.groupBy) return { ...nothing, groups: groupsOf(considered, query, query.groupBy) }
-  if (query.best && query.column) return topRows(considered, query, query.column, nothing)
-  if (query.measure === 'rows') return nothing
-  const { text, exact } = measure(considered, query)
-  return { ...nothing, value: text, exact }
+  const matching = table.rows.filter((row) => query.filters.every((filter) => passes(row, filter)))
+  const allMatching = { value: undefined, exact: true, matching, rows: matching, groups: [] }
+  if (query.groupBy) return { ...allMatching, groups: groupsOf(matching, query, query.groupBy) }
+  if (query.best && query.column) return topRows(matching, query, query.column, allMatching)
+  if (query.measure === 'rows') return allMatching
+  const { text, exact } = measureRows(matching, query)
+  return { ...allMatching, value: text, exact }
 }
 
 function passes(row: Row, filter: Filter): boolean {
@@ -63,7 +67,7 @@ function passes(row: Row, filter: Filter): boolean {
   return { more: order > 0, less: order < 0, 'at least': order >= 0, 'at most': order <= 0 }[filter.test]
 }
 
-function measure(rows: readonly Row[], { measure, column }: Pick<Query, 'measure' | 'column'>): { text: string; exact: boolean } {
+function measureRows(rows: readonly Row[], { measure, column }: Pick<Query, 'measure' | 'column'>): { text: string; exact: boolean } {
   if (!column || measure === 'count' || measure === 'rows') return { text: String(rows.length), exact: true }
   if (measure === 'distinct')
     return { text: String(new Set(rows.map((row) => cellOf(row, column.index)).filter((cell) => cell !== '')).size), exact: true }
@@ -77,17 +81,17 @@ function measure(rows: readonly Row[], { measure, column }: Pick<Query, 'measure
   return { text: decimalText(sum, sum.scale), exact: true }
 }
 
-/** Ties belong to the answer: two rows may be the highest. */
-function topRows(rows: readonly Row[], { best, measure }: Query, column: Column, nothing: QueryResult): QueryResult {
+/** The highest or lowest rows, including ties. */
+function topRows(rows: readonly Row[], { best, measure }: Query, column: Column, allMatching: QueryResult): QueryResult {
   const order = best?.order === 'lowest' ? 1 : -1
   const sorted = rows
     .filter((row) => cellOf(row, column.index) !== '')
     .toSorted((a, b) => order * compareCells(cellOf(a, column.index), cellOf(b, column.index)))
   const last = sorted[Math.min(best?.count ?? 1, sorted.length) - 1]
-  if (!last) return { ...nothing, rows: [] }
+  if (!last) return { ...allMatching, rows: [] }
   const bound = cellOf(last, column.index)
   const chosen = sorted.filter((row) => order * compareCells(cellOf(row, column.index), bound) <= 0)
-  return { ...nothing, value: measure === 'rows' ? undefined : bound, rows: chosen }
+  return { ...allMatching, value: measure === 'rows' ? undefined : bound, rows: chosen }
 }
 
 function compareCells(a: string, b: string): number {
@@ -99,11 +103,11 @@ function groupsOf(rows: readonly Row[], query: Query, by: Column): readonly Grou
   const members = new Map<string, Row[]>()
   for (const row of rows) {
     const name = cellOf(row, by.index)
-    const own = members.get(name)
-    if (own) own.push(row)
+    const group = members.get(name)
+    if (group) group.push(row)
     else members.set(name, [row])
   }
-  const groups = [...members].map(([name, own]) => ({ name, value: measure(own, query).text, rows: own }))
+  const groups = [...members].map(([name, rowsOfGroup]) => ({ name, value: measureRows(rowsOfGroup, query).text, rows: rowsOfGroup }))
   const { best } = query
   if (!best) return groups
   const number = ({ value }: Group): Decimal => decimalOf(value) ?? { units: 0n, scale: 0 }
@@ -113,33 +117,41 @@ function groupsOf(rows: readonly Row[], query: Query, by: Column): readonly Grou
   return last ? sorted.filter((group) => order * compare(number(group), number(last)) <= 0) : []
 }
 
-/** What is told of an answer: by this model or by a program, which writes it down. */
+/**
+ * The result of a query in the form in which a program (program.ts) writes it to its answer file. `toProgramResult` gives the same
+ * form for a result that was computed here.
+ */
 export const ProgramResult = z.object({
   value: z.string().optional(),
   exact: z.boolean(),
-  /** Of the table, of those that match, of those that are the answer. */
+  /** Number of rows in the table. */
   rows: z.number().int(),
+  /** Number of rows that meet all filters. */
   matching: z.number().int(),
+  /** Number of rows that are the answer. */
   chosen: z.number().int(),
+  /** The numbers of the rows that are the answer. */
   numbers: z.array(z.number().int()),
   shown: z.array(z.object({ number: z.number().int(), line: z.number().int(), raw: z.string() })),
   groups: z.array(z.object({ name: z.string(), value: z.string(), numbers: z.array(z.number().int()) })),
 })
 export type ProgramResult = z.infer<typeof ProgramResult>
 
-const [mostShown, mostNumbers, mostGroups, mostInGroup] = [6, 400, 40, 40]
+const limits = { shown: 6, numbers: 400, groups: 40, numbersInGroup: 40 } as const // also in the text of the program
 
-export function toProgramResult({ rows: all }: Table, { value, exact, considered, rows, groups }: QueryResult): ProgramResult {
+export function toProgramResult({ rows: all }: Table, { value, exact, matching, rows, groups }: QueryResult): ProgramResult {
   return {
     ...(value !== undefined && { value }),
     exact,
     rows: all.length,
-    matching: considered.length,
+    matching: matching.length,
     chosen: rows.length,
-    numbers: rows.slice(0, mostNumbers).map(({ number }) => number),
-    shown: rows.slice(0, mostShown).map(({ number, line, raw }) => ({ number, line, raw: raw.slice(0, 500) })),
-    groups: groups
-      .slice(0, mostGroups)
-      .map((group) => ({ name: group.name, value: group.value, numbers: group.rows.map(({ number }) => number).slice(0, mostInGroup) })),
+    numbers: rows.slice(0, limits.numbers).map(({ number }) => number),
+    shown: rows.slice(0, limits.shown).map(({ number, line, raw }) => ({ number, line, raw: raw.slice(0, 500) })),
+    groups: groups.slice(0, limits.groups).map((group) => ({
+      name: group.name,
+      value: group.value,
+      numbers: group.rows.map(({ number }) => number).slice(0, limits.numbersInGroup),
+    })),
   }
 }

@@ -17,26 +17,26 @@ const patterns = {
   traded: /\b(?:sold|bought|ordered|delivered|shipped|verkauft|bestellt)\b/,
   quantity: /^(?:quantity|qty|units?|amount|pieces|menge|anzahl|stuck)$/,
   which: /\b(?:which|what|who|welche[rnsm]?|wer)\s+(.*)/,
-  /** What we can not reckon must not be answered by something else. */
-  beyond:
+  /** Calculations that we do not support: no answer is better than another calculation. */
+  unsupported:
     /\b(?:times|multiplied|divided|ratio|difference|minus|percent\w*|share|median|correlat\w+|trend|forecast|growth|mal|prozent|anteil)\b/,
   rows: /\b(?:list|show|which|what|who|find|name|give|liste|zeige?|nenne|welche[rnsm]?|rows?|records?|entries)\b/,
 } as const
 
 const numerals = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
 
-/** What a question asks of a table, or undefined when nothing in it speaks of reckoning or of the table's own columns and values. */
+/** The query that a question asks of a table; undefined when it asks for no calculation and names no column or value of the table. */
 export function readQuestion(question: string, table: Table): Query | undefined {
   const columns = columnsOf(table)
   const { filters, rest: text } = parseFilters(question, table, columns)
   const mentioned = mentionedColumns(text, columns)
   const order = patterns.highest.test(text) ? 'highest' : patterns.lowest.test(text) ? 'lowest' : undefined
-  const unknown = findUnknownWords(question, text, columns)
-  const single = unknown.words.length === 0 ? soleItem(columns.filter(({ kind }) => kind === 'number')) : undefined
-  const number = mentioned.find(({ kind }) => kind === 'number') ?? single
+  const unknownWords = findUnknownWords(question, text, columns)
+  const onlyNumber = unknownWords.words.length === 0 ? soleItem(columns.filter(({ kind }) => kind === 'number')) : undefined
+  const number = mentioned.find(({ kind }) => kind === 'number') ?? onlyNumber
   const groupBy = groupColumn(text, columns, filters)
-  const base = { filters, groupBy, best: undefined, notUnderstood: unknown }
-  if (patterns.beyond.test(text)) return undefined
+  const base = { filters, groupBy, best: undefined, unknownWords }
+  if (patterns.unsupported.test(text)) return undefined
 
   if (patterns.distinct.test(text) && mentioned[0]) return { ...base, measure: 'distinct', column: mentioned[0], groupBy: undefined }
   if (order !== undefined) return rankingQuery(text, table, columns, mentioned, { ...base, order, number })
@@ -48,15 +48,15 @@ export function readQuestion(question: string, table: Table): Query | undefined 
   return undefined
 }
 
-type QueryBase = Pick<Query, 'filters' | 'groupBy' | 'best' | 'notUnderstood'>
+type QueryBase = Pick<Query, 'filters' | 'groupBy' | 'best' | 'unknownWords'>
 
-/** "How many units were sold" adds units, when there is such a column, and so does "how many cups were sold"; "how many orders" counts rows. */
+/** "How many units were sold" and "how many cups were sold" sum a column of units, if there is one; "how many orders" counts rows. */
 function countOrSumQuery(base: QueryBase, text: string, mentioned: readonly Column[], columns: readonly Column[]): Query {
-  const counted = wordsOf(patterns.count.exec(text) ? text.slice(text.search(patterns.count)) : text).slice(2, 4)
-  const named = mentioned.find(({ kind, stems }) => kind === 'number' && counted.some(({ stem }) => stems.includes(stem)))
-  const things = base.filters.some((filter) => filter.test === 'one of' || filter.test === 'is') && patterns.traded.test(text)
+  const countedWords = wordsOf(patterns.count.exec(text) ? text.slice(text.search(patterns.count)) : text).slice(2, 4)
+  const named = mentioned.find(({ kind, stems }) => kind === 'number' && countedWords.some(({ stem }) => stems.includes(stem)))
+  const countsItems = base.filters.some((filter) => filter.test === 'one of' || filter.test === 'is') && patterns.traded.test(text)
   const column =
-    named ?? (things ? columns.find(({ kind, name }) => kind === 'number' && patterns.quantity.test(foldCase(name))) : undefined)
+    named ?? (countsItems ? columns.find(({ kind, name }) => kind === 'number' && patterns.quantity.test(foldCase(name))) : undefined)
   return column ? { ...base, measure: 'sum', column } : { ...base, measure: 'count', column: undefined }
 }
 
@@ -65,18 +65,18 @@ interface RankingOptions extends QueryBase {
   readonly number: Column | undefined
 }
 
-/** Rows by a column, or groups by their sum when what is asked for comes more than once. */
+/** The highest or lowest rows by a column, or groups by their sum when the requested values occur in several rows. */
 function rankingQuery(
   text: string,
   table: Table,
   columns: readonly Column[],
   mentioned: readonly Column[],
-  { order, number, filters, groupBy, notUnderstood: unknown }: RankingOptions,
+  { order, number, filters, groupBy, unknownWords }: RankingOptions,
 ): Query | undefined {
   const dated = patterns.dated.test(text) ? columns.find(({ kind }) => kind === 'date') : undefined
   const column = dated ?? number ?? mentioned.find(({ kind }) => kind === 'date')
   const wanted = groupBy ?? requestedColumn(text, columns)
-  const base = { filters, notUnderstood: unknown }
+  const base = { filters, unknownWords }
   if (!column) return wanted && { ...base, measure: 'count', column, groupBy: wanted, best: { count: requestedCount(text), order } }
   const repeats =
     wanted !== undefined && wanted !== column && new Set(table.rows.map(({ cells }) => cells[wanted.index])).size < table.rows.length
@@ -92,50 +92,48 @@ function rankingQuery(
 }
 
 function requestedCount(text: string): number {
-  const said =
+  const match =
     /\b(?:top|best|first|highest|lowest|largest|smallest|cheapest|bottom)\s+(\d{1,4}|[a-z]+)\b|\b(\d{1,4}|[a-z]+)\s+(?:best|highest|lowest|largest|smallest|cheapest|most|least|biggest|oldest|newest|latest|earliest|teuersten|gunstigsten|hochsten)\b/.exec(
       text,
     )
-  const word = said?.[1] ?? said?.[2] ?? ''
+  const word = match?.[1] ?? match?.[2] ?? ''
   const number = /^\d/.test(word) ? Number(word) : numerals.indexOf(word) + 1
   return Math.max(1, number)
 }
 
-/** Columns that the words name, in the order in which they are named. */
-export function mentionedColumns(text: string, columns: readonly Column[]): readonly Column[] {
+/** Columns whose whole name occurs in the text, in the order in which they are named. */
+function mentionedColumns(text: string, columns: readonly Column[]): readonly Column[] {
   const stems = wordsOf(text).map(({ stem }) => stem)
-  const place = ({ stems: own }: Column) => {
-    const whole = own.length > 0 && own.every((stem) => stems.includes(stem))
-    return whole ? stems.indexOf(own[0] as string) : -1
+  const positionOf = (column: Column) => {
+    const named = column.stems.length > 0 && column.stems.every((stem) => stems.includes(stem))
+    return named ? stems.indexOf(column.stems[0] as string) : -1
   }
-  return columns.filter((column) => place(column) >= 0).sort((a, b) => place(a) - place(b))
+  return columns.filter((column) => positionOf(column) >= 0).sort((a, b) => positionOf(a) - positionOf(b))
 }
 
 function groupColumn(text: string, columns: readonly Column[], filters: Query['filters']): Column | undefined {
-  const after = patterns.grouped.exec(text)?.[1]
-  if (after === undefined) return undefined
-  const beginning = wordsOf(after)
-    .slice(0, 3)
-    .map(({ text: word }) => word)
-    .join(' ')
-  return mentionedColumns(beginning, columns).find(
+  const grouping = patterns.grouped.exec(text)?.[1]
+  if (grouping === undefined) return undefined
+  return mentionedColumns(firstWords(grouping), columns).find(
     (column) => column.kind !== 'number' && !filters.some((filter) => filter.column === column),
   )
 }
 
-/** "Which region …" asks for regions. */
+/** The column that "Which region …" asks for. */
 function requestedColumn(text: string, columns: readonly Column[]): Column | undefined {
-  const after = patterns.which.exec(text)?.[1] ?? /\btop\s+(?:\w+\s+)?(.*)/.exec(text)?.[1] ?? text
-  const beginning = wordsOf(after)
+  const requested = patterns.which.exec(text)?.[1] ?? /\btop\s+(?:\w+\s+)?(.*)/.exec(text)?.[1] ?? text
+  return mentionedColumns(firstWords(requested), columns).find(({ kind }) => kind === 'text')
+}
+
+const firstWords = (text: string): string =>
+  wordsOf(text)
     .slice(0, 3)
     .map(({ text: word }) => word)
     .join(' ')
-  return mentionedColumns(beginning, columns).find(({ kind }) => kind === 'text')
-}
 
 const soleItem = <T>(values: readonly T[]): T | undefined => (values.length === 1 ? values[0] : undefined)
 
-/** Words that a question about rows is made of, whatever the table is. */
+/** Stems of words that occur in questions about any table. */
 const questionWords = new Set(
   wordsOf(
     'row record entry line table csv data value column list show give find name all each every any sold sell made make came come bought buy paid pay cost ' +
@@ -148,24 +146,24 @@ const questionWords = new Set(
 
 const germanWords = /\b(?:wie|welche[rnsm]?|wer|was|ist|sind|der|die|das|und|aus|viele|gibt)\b/i
 
-/** What a question says that the table does not know. */
+/** Words of a question that neither the table nor the grammar of questions explains. */
 export interface UnknownWords {
-  /** Plain words: they may only be another way to say it. */
+  /** Ordinary words, which may be synonyms of something in the table. */
   readonly words: readonly string[]
-  /** Names and numbers: whoever says one means it. */
+  /** Names and numbers, which are conditions that no row can meet. */
   readonly names: readonly string[]
 }
 
-/** `rest` is the question without what was understood as a condition. */
-export function findUnknownWords(question: string, rest: string, columns: readonly Column[]): UnknownWords {
+/** `rest` is the question without the words that became filters. */
+function findUnknownWords(question: string, rest: string, columns: readonly Column[]): UnknownWords {
   const known = new Set([...questionWords, ...columns.flatMap(({ stems }) => stems)])
-  const left = contentWords(rest).filter(({ stem, text }) => !known.has(stem) && !/^\d{1,2}$/.test(text))
-  const [, ...spoken] = wordsOf(question) // a question begins with a capital, whatever it says
-  const capital = new Set(germanWords.test(question) ? [] : spoken.filter(isName).map(({ stem }) => stem)) // German has them everywhere
-  const named = (word: Word) => isNumber(word) || capital.has(word.stem)
-  const asWritten = (word: Word) => spoken.find(({ stem }) => stem === word.stem)?.text ?? word.text
+  const unknown = contentWords(rest).filter(({ stem, text }) => !known.has(stem) && !/^\d{1,2}$/.test(text))
+  const [, ...words] = wordsOf(question) // without the first word, which is always capitalised
+  const capitalised = new Set(germanWords.test(question) ? [] : words.filter(isName).map(({ stem }) => stem)) // German capitalises all nouns
+  const isNamed = (word: Word) => isNumber(word) || capitalised.has(word.stem)
+  const asWritten = (word: Word) => words.find(({ stem }) => stem === word.stem)?.text ?? word.text
   return {
-    words: left.filter((word) => !named(word)).map(({ text }) => text),
-    names: left.filter(named).map(asWritten),
+    words: unknown.filter((word) => !isNamed(word)).map(({ text }) => text),
+    names: unknown.filter(isNamed).map(asWritten),
   }
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { averageOf, decimalOf, decimalText, sumOf } from './decimal.ts'
+import { averageOf, type Decimal, decimalOf, decimalText, sumOf } from './decimal.ts'
 import { runQuery } from './query.ts'
 import { readQuestion } from './question.ts'
-import { parseTable } from './table.ts'
+import { parseTable, type Row } from './table.ts'
 
 const sales = parseTable(
   [
@@ -17,15 +17,16 @@ const sales = parseTable(
   ].join('\n'),
 )
 
-function answered(question: string) {
+/** The groups, or the value and the numbers of its rows, or only the rows. */
+function resultOf(question: string) {
   const query = readQuestion(question, sales)
   if (!query) return undefined
   const { value, rows, groups } = runQuery(sales, query)
-  if (groups.length > 0) return groups.map(({ name, value: own }) => `${name}=${own}`).join(' ')
+  if (groups.length > 0) return groups.map((group) => `${group.name}=${group.value}`).join(' ')
   return value === undefined ? rows.map(({ number }) => number) : [value, rows.map(({ number }) => number)]
 }
 
-describe('questions about a table', () => {
+describe('a question about a table', () => {
   it.each([
     ['How many orders are there?', ['6', [1, 2, 3, 4, 5, 6]]],
     ['How many orders came from the North?', ['3', [1, 3, 6]]],
@@ -50,19 +51,19 @@ describe('questions about a table', () => {
     ['Which is the latest order?', ['2025-03-09', [6]]],
     ['What is the total of units times revenue?', undefined],
     ['What is the weather like?', undefined],
-  ])('%s', (question, expected) => {
-    const found = answered(question)
+  ])('is answered: %s', (question, expected) => {
+    const found = resultOf(question)
     const sorted = question.startsWith('Top') && Array.isArray(found) ? [...(found as number[])].sort((a, b) => a - b) : found
     expect(sorted).toEqual(expected)
   })
 
-  it('knows what it did not understand: a name that no row has is no reason to count all rows', () => {
-    expect(readQuestion('How many orders came from Paris?', sales)?.notUnderstood).toEqual({ words: [], names: ['Paris'] })
-    expect(readQuestion('How many pages does the lease have?', sales)?.notUnderstood.words).toEqual(['pages', 'lease'])
-    expect(readQuestion('Wie viele Bestellungen gibt es?', sales)?.notUnderstood.names).toEqual([])
+  it('reports words and names that the table does not know, so that not all rows are counted', () => {
+    expect(readQuestion('How many orders came from Paris?', sales)?.unknownWords).toEqual({ words: [], names: ['Paris'] })
+    expect(readQuestion('How many pages does the lease have?', sales)?.unknownWords.words).toEqual(['pages', 'lease'])
+    expect(readQuestion('Wie viele Bestellungen gibt es?', sales)?.unknownWords.names).toEqual([])
   })
 
-  it('reads quotes, breaks in cells, other delimiters, a byte order mark and rows that are too short', () => {
+  it('parses quotes, line breaks in cells, other delimiters, a byte order mark and short rows', () => {
     const { columns, rows } = parseTable('\uFEFFname;says;n\r\n"A ""the"" one";"two\nlines";3\r\n\r\nB\r\n')
     expect(columns).toEqual(['name', 'says', 'n'])
     expect(rows.map(({ cells, line, number }) => ({ cells, line, number }))).toEqual([
@@ -71,7 +72,7 @@ describe('questions about a table', () => {
     ])
   })
 
-  it('what was written as a table is read as that table', () => {
+  it('parses the cells that were written', () => {
     const cell = fc.string({ maxLength: 8 }).map((text) => text.trim().replaceAll('\r', ''))
     const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
     fc.assert(
@@ -82,19 +83,71 @@ describe('questions about a table', () => {
     )
   })
 
-  it('never fails, whatever the file and the question are', () => {
+  it('parses any text into rows that are in the text, in its order', () => {
     fc.assert(
-      fc.property(fc.string(), fc.string(), (file, question) => {
-        const table = parseTable(file)
-        const query = readQuestion(question, table)
-        if (query) runQuery(table, query)
-        expect(table.rows.length).toBeGreaterThanOrEqual(0)
+      fc.property(fc.string({ unit: fc.constantFrom(...'ab",;|\t\n\r ') }), (file) => {
+        const { rows } = parseTable(file)
+        let from = 0
+        for (const [index, { raw, number }] of rows.entries()) {
+          from = file.indexOf(raw, from) + raw.length
+          expect(from).toBeGreaterThanOrEqual(raw.length)
+          expect(number).toBe(index + 1)
+        }
       }),
     )
   })
+
+  it('is answered only with matching rows, whatever the table and the question are', () => {
+    const word = fc.constantFrom(
+      'how many',
+      'total',
+      'average',
+      'highest',
+      'top 2',
+      'per',
+      'which',
+      'show',
+      'north',
+      'kettle',
+      'lamp',
+      'units',
+      'region',
+      'above 5',
+      'paris',
+    )
+    const cells = fc.tuple(
+      fc.constantFrom('North', 'South', 'west', ''),
+      fc.constantFrom('Kettle', 'Lamp, desk'),
+      fc.constantFrom('3', '12', '-1', '7.5'),
+    )
+    let answered = 0
+    const runs = 300
+    fc.assert(
+      fc.property(fc.array(cells, { maxLength: 6 }), fc.array(word, { maxLength: 6 }), (rows, words) => {
+        const table = parseTable(['region,product,units', ...rows.map((row) => row.map((cell) => `"${cell}"`).join(','))].join('\n'))
+        const query = readQuestion(words.join(' '), table)
+        if (!query) return
+        answered++
+        const { matching, rows: chosen, groups, value } = runQuery(table, query)
+        const isMatching = ({ cells: [region = '', product = '', units = ''] }: Row) =>
+          query.filters.every(({ column, test, value: wanted }) => {
+            const cell = [region, product, units][column.index] ?? ''
+            if (test === 'is') return cell.toLowerCase() === wanted.toLowerCase()
+            if (test === 'one of') return wanted.includes(cell)
+            return test === 'more' && Number(cell) > Number(decimalText(wanted as Decimal))
+          })
+        expect(matching).toEqual(table.rows.filter(isMatching))
+        expect(matching).toEqual(expect.arrayContaining([...chosen]))
+        if (query.groupBy && !query.best) expect(groups.flatMap((group) => group.rows)).toHaveLength(matching.length)
+        if (query.measure === 'count' && !query.groupBy) expect(value).toBe(String(matching.length))
+      }),
+      { numRuns: runs },
+    )
+    expect(answered).toBeGreaterThan(runs / 3)
+  })
 })
 
-describe('numbers', () => {
+describe('decimalOf', () => {
   it.each([
     ['1,234.50', '1234.5'],
     ['1.234,50 €', '1234.5'],
@@ -102,11 +155,13 @@ describe('numbers', () => {
     ['-0.25', '-0.25'],
     ['12 %', '12'],
     ['1 200', '1200'],
-  ])('%s is %s', (cell, plain) => expect(decimalText(decimalOf(cell) ?? { units: 0n, scale: 0 })).toBe(plain))
+  ])('parses %s as %s', (cell, plain) => expect(decimalText(decimalOf(cell) ?? { units: 0n, scale: 0 })).toBe(plain))
 
-  it.each(['', 'x', '1-2', '12 boxes', '1,2,3', '2025-01-01'])('%j is none', (cell) => expect(decimalOf(cell)).toBeUndefined())
+  it.each(['', 'x', '1-2', '12 boxes', '1,2,3', '2025-01-01'])('does not take %j for a number', (cell) =>
+    expect(decimalOf(cell)).toBeUndefined(),
+  )
 
-  it('adds what floating point can not, and says when an average was rounded', () => {
+  it('adds exactly, and averages say when they were rounded', () => {
     const tenths = ['0.1', '0.2'].map((cell) => decimalOf(cell) ?? { units: 0n, scale: 0 })
     expect(decimalText(sumOf(tenths))).toBe('0.3')
     const thirds = ['1', '1', '2'].map((cell) => decimalOf(cell) ?? { units: 0n, scale: 0 })

@@ -1,7 +1,7 @@
 import { wordsOf } from '../text/words.ts'
 import { type Decimal, decimalOf } from './decimal.ts'
 
-/** A table as a file holds it. */
+/** A CSV file: the names of its columns and its rows of text cells. */
 export interface Table {
   readonly columns: readonly string[]
   readonly rows: readonly Row[]
@@ -9,17 +9,17 @@ export interface Table {
 
 export interface Row {
   readonly cells: readonly string[]
-  /** Where it stands in the file, from 1. */
+  /** Its line in the file, from 1. */
   readonly line: number
-  /** From 1, the header not counted. */
+  /** Its number, from 1, without the header. */
   readonly number: number
-  /** As it is written. */
+  /** Its text in the file. */
   readonly raw: string
 }
 
 const delimiters = [',', ';', '\t', '|'] as const
 
-/** RFC 4180 and what people make of it: quoted cells with breaks and doubled quotes, four delimiters, short rows. */
+/** Parses CSV by RFC 4180 and common deviations: four delimiters, short rows, empty lines, a byte order mark. Never throws. */
 export function parseTable(text: string): Table {
   const body = text.startsWith('\uFEFF') ? text.slice(1) : text
   const records = recordsOf(body, delimiterOf(body))
@@ -28,7 +28,7 @@ export function parseTable(text: string): Table {
   return { columns, rows: rest.map((record, index) => ({ ...record, number: index + 1 })) }
 }
 
-/** The one that the first line has most of, outside of quotes. */
+/** The delimiter that occurs most often in the first line, outside of quotes. */
 function delimiterOf(text: string): string {
   const line = (text.split('\n', 1)[0] ?? '').replace(/"[^"]*"/g, '')
   return delimiters.toSorted((a, b) => line.split(b).length - line.split(a).length)[0] ?? ','
@@ -47,7 +47,7 @@ function recordsOf(text: string, delimiter: string): readonly Omit<Row, 'number'
   return records
 }
 
-/** One record, and where its line ends. A quote that is never closed ends with its line. */
+/** One record, and the end of its line. A quote that is never closed is an ordinary character. */
 function recordAt(text: string, start: number, delimiter: string): { readonly cells: readonly string[]; readonly end: number } {
   const cells: string[] = []
   let at = start
@@ -72,11 +72,13 @@ function quotedAt(text: string, start: number, delimiter: string): { readonly ce
   return undefined
 }
 
-/** A column and what its cells are. */
+/** A column and the kind of values that all its cells have. */
 export interface Column {
   readonly name: string
   readonly index: number
-  readonly kind: 'number' | 'date' | 'text' // what only names rows is text
+  /** Numbers that only identify rows count as text. */
+  readonly kind: 'number' | 'date' | 'text'
+  /** The stems of the words in its name. */
   readonly stems: readonly string[]
 }
 
@@ -85,18 +87,19 @@ const isDate = (cell: string) => /^\d{4}-\d{2}(?:-\d{2})?(?:[T ].*)?$/.test(cell
 export function columnsOf({ columns, rows }: Table): readonly Column[] {
   return columns.map((name, index) => {
     const cells = rows.map((row) => cellOf(row, index)).filter((cell) => cell !== '')
-    const all = (test: (cell: string) => boolean) => cells.length > 0 && cells.every(test)
-    const numeric = all((cell) => decimalOf(cell) !== undefined) && !isIdentifier(name, cells)
-    const kind = numeric ? 'number' : all(isDate) ? 'date' : 'text'
+    const every = (test: (cell: string) => boolean) => cells.length > 0 && cells.every(test)
+    const numeric = every((cell) => decimalOf(cell) !== undefined) && !isIdentifier(name, cells)
+    const kind = numeric ? 'number' : every(isDate) ? 'date' : 'text'
     return { name, index, kind, stems: wordsOf(name.replaceAll('_', ' ')).map(({ stem }) => stem) }
   })
 }
 
-/** Numbers that name rows: nobody wants their sum. */
+/** Whether the numbers identify rows, so that a sum makes no sense: distinct, and consecutive or in a column named like an id. */
 function isIdentifier(name: string, cells: readonly string[]): boolean {
   if (!cells.every((cell) => /^\d+$/.test(cell)) || new Set(cells).size < cells.length) return false
-  const counts = cells.length > 2 && cells.every((cell, index) => index === 0 || BigInt(cell) === BigInt(cells[index - 1] as string) + 1n)
-  return counts || /(?:^|[\s_-])(?:id|no|nr|number|nummer|key|code)$/i.test(name)
+  const consecutive =
+    cells.length > 2 && cells.every((cell, index) => index === 0 || BigInt(cell) === BigInt(cells[index - 1] as string) + 1n)
+  return consecutive || /(?:^|[\s_-])(?:id|no|nr|number|nummer|key|code)$/i.test(name)
 }
 
 export const cellOf = ({ cells }: Row, index: number): string => (cells[index] ?? '').trim()

@@ -1,10 +1,10 @@
-/** A stretch of a document that can stand alone: a sentence, an item of a list, a row of a table. */
+/** A piece of a document that can be quoted alone: a sentence, a list item, a row of a table. */
 export interface Passage {
-  /** Word for word as it is in the document, with its white space made plain. */
+  /** As in the document, but with single spaces. */
   readonly text: string
-  /** The headings it stands under, the nearest last. */
+  /** The headings above it, the nearest last. */
   readonly headings: readonly string[]
-  /** From 1; of a page, when the document has pages. */
+  /** Its line, from 1; counted in its page when the document has pages. */
   readonly line: number
   readonly page?: number
 }
@@ -14,25 +14,26 @@ const item = /^\s*(?:[-*+•]|\d{1,3}[.)])\s+/
 const decoration = /^\s*(?:[-=*_]{3,}|\|?[\s:|-]+\||`{3,}.*|<!--.*-->)\s*$/
 const maxLength = 600
 
-/** A text, cut where a reader would pause. Empty lines, list items, table rows and headings end a passage; so do sentences. */
+/** Cuts a text into passages: at empty lines, headings, list items and table rows, and between sentences. */
 export function passagesOf(
   text: string,
   { firstLine = 1, page }: { readonly firstLine?: number; readonly page?: number } = {},
 ): readonly Passage[] {
   const passages: Passage[] = []
   const headings: { level: number; text: string }[] = []
+  /** The lines of the paragraph that is being read. */
   let open: { lines: string[]; line: number } | undefined
 
   function close() {
     if (!open) return
-    const under = headings.map(({ text: title }) => title)
+    const titles = headings.map(({ text: title }) => title)
     const lines = open.lines.map(collapseSpaces)
     const whole = lines.filter((line) => line !== '').join(' ')
     let [at, line, end] = [0, 0, lines[0]?.length ?? 0]
     for (const sentence of sentencesOf(whole)) {
       at = whole.indexOf(sentence, at)
       while (at > end && line + 1 < lines.length) end += 1 + (lines[++line] as string).length
-      passages.push({ text: sentence, headings: under, line: open.line + line, ...(page !== undefined && { page }) })
+      passages.push({ text: sentence, headings: titles, line: open.line + line, ...(page !== undefined && { page }) })
       at += sentence.length
     }
     open = undefined
@@ -51,10 +52,10 @@ export function passagesOf(
       close()
       continue
     }
-    const begins = item.test(line) || /^\s*[|>]/.test(line)
-    if (begins) close()
+    const startsPassage = item.test(line) || /^\s*[|>]/.test(line)
+    if (startsPassage) close()
     open ??= { lines: [], line: firstLine + index }
-    open.lines.push(begins ? line.replace(item, '') : line)
+    open.lines.push(startsPassage ? line.replace(item, '') : line)
     if (/^\s*\|/.test(line)) close()
   }
   close()
@@ -63,10 +64,11 @@ export function passagesOf(
 
 const collapseSpaces = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** A full stop ends a sentence when something new begins after it; never in the middle of a number or after a lone letter. */
+/** A sentence ends at a full stop that is followed by a capital letter or digit, but not inside a number or after an abbreviation. */
 const sentenceEnd = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'“‘«(]?[\p{Lu}\p{Lo}\p{N}])|(?<=[。！？])/u
 const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|approx|bzw|e\.g|i\.e|z\.B)\.$/u
 
+/** Splits a text into sentences; very long ones are cut between words. */
 export function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = []
   for (const piece of text.split(sentenceEnd)) {
@@ -77,7 +79,7 @@ export function sentencesOf(text: string): readonly string[] {
   return sentences.flatMap(splitLong)
 }
 
-/** What has no sentences is cut between words. */
+/** Cuts text without sentence ends between words. */
 function splitLong(sentence: string): readonly string[] {
   if (sentence.length <= maxLength) return [sentence]
   const at = sentence.lastIndexOf(' ', maxLength)

@@ -21,25 +21,27 @@ const handbook = [
 ].join('\n')
 const best = (question: string) => rankPassages(question, passagesOf(handbook))[0]?.passage
 
-describe('finding a passage', () => {
+describe('rankPassages', () => {
   it.each([
     ['How many days do I have to return goods?', 'Goods can be returned within 30 days.'],
     ['How long can shoes be returned?', 'Shoes: 14 days only'],
     ['Do you take back books?', 'Books are never taken back'],
     ['Wann öffnet ihr am Samstag?', 'Am Samstag öffnen wir um 10 Uhr.'],
     ['月曜日は何時に開きますか', '月曜日は九時に開きます。'],
-  ])('%s', (question, passage) => expect(best(question)?.text).toBe(passage))
+  ])('finds the passage for: %s', (question, passage) => expect(best(question)?.text).toBe(passage))
 
-  it('says under which headings it stands, and on which line', () => {
+  it('gives the headings and the line of a passage', () => {
     expect(best('shoes')).toEqual({ text: 'Shoes: 14 days only', headings: ['Handbook', 'Returns'], line: 9 })
   })
 
-  it('finds nothing where nothing is', () => {
+  it('finds nothing when no passage has a word of the question, or the question has only stop words', () => {
     expect(rankPassages('zebra', passagesOf(handbook))).toEqual([])
     expect(rankPassages('what is the', passagesOf(handbook))).toEqual([])
   })
+})
 
-  it('every passage is in the text, word for word', () => {
+describe('passagesOf', () => {
+  it('gives passages that are in the text word for word', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('One two. Three?', '# Head', '- item', '', '| a | b |', 'Dr. Who is 3.5 m tall.', '“Yes.” No')),
@@ -52,17 +54,17 @@ describe('finding a passage', () => {
     )
   })
 
-  it('does not end a sentence in a number or after a title', () => {
+  it('does not end a sentence inside a number or after a title', () => {
     expect(sentencesOf('Dr. Who paid 3.50 in total. He left.')).toEqual(['Dr. Who paid 3.50 in total.', 'He left.'])
   })
+})
 
-  it('what a text is about is told in its own order', () => {
-    const passages = passagesOf(
-      'The kettle boils water fast. Cats sleep. The kettle has a water gauge. Rain. The water in the kettle stays hot.',
-    )
-    expect(centralPassages(passages, 2).map(({ text }) => text)).toEqual([
-      'The kettle boils water fast.',
-      'The water in the kettle stays hot.',
-    ])
-  })
+it('centralPassages keeps the order of the text', () => {
+  const passages = passagesOf(
+    'The kettle boils water fast. Cats sleep. The kettle has a water gauge. Rain. The water in the kettle stays hot.',
+  )
+  expect(centralPassages(passages, 2).map(({ text }) => text)).toEqual([
+    'The kettle boils water fast.',
+    'The water in the kettle stays hot.',
+  ])
 })

@@ -1,4 +1,4 @@
-/** Words that say nothing about what a sentence is about: English, German, and what questions are made of. */
+/** English and German words that say nothing about the subject of a sentence. */
 const stopWords = new Set(
   (
     'a an and any are as at be been being but by can could did do does for from had has have how i if in into is it its just me my of on or our ' +
@@ -11,15 +11,15 @@ const stopWords = new Set(
 )
 
 export interface Word {
-  /** As it is compared. */
+  /** The form that is compared. */
   readonly stem: string
-  /** As it is written. */
+  /** The form in the text. */
   readonly text: string
 }
 
 const unspacedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
-/** Letters without accents and case. */
+/** Lower case without accents, for comparisons. */
 export const foldCase = (text: string): string =>
   text
     .normalize('NFKD')
@@ -27,20 +27,23 @@ export const foldCase = (text: string): string =>
     .toLowerCase()
     .replaceAll('ß', 'ss')
 
-/** The words of a text, and pairs of signs where a script has no spaces between words. */
+/** The words of a text; for scripts without spaces between words, all pairs of adjacent characters. */
 export function wordsOf(text: string): readonly Word[] {
-  return [...text.normalize('NFC').matchAll(/\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}\p{N}]+/gu)].flatMap(([found]) => {
-    if (!unspacedScript.test(found)) return [{ stem: stemOf(foldCase(found)), text: found }]
-    const signs = [...found]
-    if (signs.length === 1) return [{ stem: found, text: found }]
-    return signs.slice(1).map((sign, index) => ({ stem: `${signs[index]}${sign}`, text: `${signs[index]}${sign}` }))
+  return [...text.normalize('NFC').matchAll(/\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}\p{N}]+/gu)].flatMap(([word]) => {
+    if (!unspacedScript.test(word)) return [{ stem: stemOf(foldCase(word)), text: word }]
+    const characters = [...word]
+    if (characters.length === 1) return [{ stem: word, text: word }]
+    return characters.slice(1).map((character, index) => {
+      const pair = `${characters[index]}${character}`
+      return { stem: pair, text: pair }
+    })
   })
 }
 
-/** Only those that say what it is about. */
+/** The words of a text without stop words. */
 export const contentWords = (text: string): readonly Word[] => wordsOf(text).filter(({ text: word }) => !stopWords.has(foldCase(word)))
 
-/** Endings that the same word takes in another sentence. Light on purpose: two words must not become one. */
+/** Removes inflection endings. Cautiously, so that different words keep different stems. */
 function stemOf(word: string): string {
   if (word.length < 4 || /\d/.test(word)) return word
   const stem = word
@@ -52,5 +55,5 @@ function stemOf(word: string): string {
 
 export const isNumber = ({ text }: Word): boolean => /^\p{N}/u.test(text)
 
-/** Written large where nothing asks for it. */
+/** Whether the word is capitalised. */
 export const isName = ({ text }: Word): boolean => /^\p{Lu}/u.test(text)
