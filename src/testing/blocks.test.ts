@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { applyChange, blocksOf, emptyTimeline } from '../index.ts'
 import { completion, entered, expectTimeline, header, prompt, rounds } from './index.ts'
 
-it('whoever tests with the package can write a timeline by hand', () => {
+it('builds timelines with consecutive block ids', () => {
   const blocks = entered([header('t1'), prompt('How is Rome?'), completion('Clear.')])
   const timeline = applyChange(emptyTimeline(), { type: 'blocks.appended', blocks })
   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: How is Rome?', 'assistant.completion: Clear.'])

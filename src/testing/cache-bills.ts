@@ -1,14 +1,15 @@
 import type { TokenCounter } from '../core/estimate/tokens.ts'
 import type { Part } from '../core/render/types.ts'
 
+/** One call of a model: its prompt and when it is made. */
 export interface ModelCall {
   readonly system: string
   readonly parts: readonly Part[]
-  /** Seconds, from whenever you like. */
+  /** Seconds since any fixed moment. */
   readonly at: number
 }
 
-/** Tokens in three buckets that do not overlap, and what they cost in tokens at the full input price. */
+/** The input tokens of a call in three buckets that do not overlap. `cost` is in tokens at the full input price. */
 export interface Bill {
   readonly uncached: number
   readonly cacheRead: number
@@ -16,8 +17,10 @@ export interface Bill {
   readonly cost: number
 }
 
+/** The price of a token in each bucket, relative to the input price. */
 export const rates = { uncached: 1, cacheRead: 0.1, cacheWrite: 1.25 } as const
 
+/** Adds the cost to token counts. */
 export function billFor(tokens: Omit<Bill, 'cost'>): Bill {
   const cost = tokens.uncached * rates.uncached + tokens.cacheRead * rates.cacheRead + tokens.cacheWrite * rates.cacheWrite
   return { ...tokens, cost }
@@ -28,9 +31,9 @@ export function sumBills(bills: readonly Bill[]): Bill {
   return billFor({ uncached: sum((b) => b.uncached), cacheRead: sum((b) => b.cacheRead), cacheWrite: sum((b) => b.cacheWrite) })
 }
 
-/** One element of a request as the provider sees it: the system text is the first. */
+/** One element of a request for the cache: the system text, then one for each part. */
 export interface Segment {
-  /** Equal segments have equal contents; what the mark says is no content. */
+  /** Segments with equal content are equal for the cache, whether they are marked or not. */
   readonly content: string
   readonly tokens: number
   readonly marked: boolean
@@ -38,17 +41,17 @@ export interface Segment {
 
 const tokensOfBinary = 1_600
 
-/** Counts each text once: a conversation repeats itself in every call. */
+/** Splits calls into segments. Remembers the token count of each text, because every call repeats the conversation. */
 export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'system' | 'parts'>) => readonly Segment[] {
-  const known = new Map<string, number>()
-  const weigh = (text: string) => {
-    const tokens = known.get(text) ?? count(text)
-    known.set(text, tokens)
+  const counts = new Map<string, number>()
+  const tokensOf = (text: string) => {
+    const tokens = counts.get(text) ?? count(text)
+    counts.set(text, tokens)
     return tokens
   }
   const segment = (part: Part): Segment =>
     part.type === 'text'
-      ? { content: part.text, tokens: weigh(part.text), marked: part.cache === true }
+      ? { content: part.text, tokens: tokensOf(part.text), marked: part.cache === true }
       : {
           content: `\u0000${part.type}\u0000${part.media_type}\u0000${part.base64 ?? part.blob.sha256}`,
           tokens: tokensOfBinary,
@@ -56,45 +59,46 @@ export function createSegmenter(count: TokenCounter): (call: Pick<ModelCall, 'sy
         }
   return ({ system, parts }) => {
     const rest = parts.map(segment)
-    return system === '' ? rest : [{ content: system, tokens: weigh(system), marked: true }, ...rest]
+    return system === '' ? rest : [{ content: system, tokens: tokensOf(system), marked: true }, ...rest]
   }
 }
 
-/** `totals[i]` is the weight of the first i segments. */
+/** `totals[i]` is the number of tokens of the first i segments. */
 export function runningTotals(segments: readonly Segment[]): readonly number[] {
   const totals = [0]
   for (const { tokens } of segments) totals.push((totals.at(-1) as number) + tokens)
   return totals
 }
 
-/** Prefixes that share their beginning share nodes: a prefix is one node, whoever sent it and however often. */
+/** A node of a tree of prompt prefixes. Equal prefixes are one node, and prefixes with a common beginning share nodes. */
 export interface PrefixNode {
   readonly next: Map<string, PrefixNode>
-  /** The first moment at which this prefix is no longer kept; undefined when it never was. */
+  /** When the cache entry of this prefix expires; undefined when it has none. */
   expiresAt: number | undefined
 }
 
 export const createPrefixTree = (): PrefixNode => ({ next: new Map(), expiresAt: undefined })
 
-/** One node per segment: the prefix that ends with it. */
+/** The node of each prefix of the segments, in order; missing nodes are created. */
 export function walkPrefixes(root: PrefixNode, segments: readonly Segment[]): readonly PrefixNode[] {
   let node = root
   return segments.map(({ content }) => {
-    const known = node.next.get(content) ?? createPrefixTree()
-    node.next.set(content, known)
-    node = known
-    return known
+    const child = node.next.get(content) ?? createPrefixTree()
+    node.next.set(content, child)
+    node = child
+    return child
   })
 }
 
+/** A call that says which of its parts later calls repeat. */
 export interface LayeredCall extends ModelCall {
-  /** How many of the parts, from the first, may be sent again as they are. What follows them is new in every call. */
+  /** How many parts, from the first, later calls repeat unchanged. The parts after them are new in every call. */
   readonly stableParts: number
 }
 
 /**
- * The least that any plan of marks could pay: each stable token is written once, when it first appears, and read in every later
- * call; what is not stable is paid in full. No minimum, no end of life, no bounded look-back.
+ * The least that any placement of marks could cost: each stable token is written once, when it first appears, and read in every later
+ * call; all other tokens are paid in full. Entries never expire, and there is neither a minimum nor a limited look-back.
  */
 export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)
@@ -114,7 +118,7 @@ export function idealBill(calls: readonly LayeredCall[], count: TokenCounter): B
   )
 }
 
-/** Everything in full, every time. */
+/** The cost without any cache: every token of every call is paid in full. */
 export function uncachedBill(calls: readonly ModelCall[], count: TokenCounter): Bill {
   const segmentsOf = createSegmenter(count)
   const uncached = calls.reduce((sum, call) => sum + segmentsOf(call).reduce((tokens, segment) => tokens + segment.tokens, 0), 0)

@@ -4,7 +4,7 @@ import type { Part } from '../core/render/types.ts'
 import { idealBill, rates, uncachedBill } from './cache-bills.ts'
 import { createCacheSimulator } from './cache-simulator.ts'
 
-/** One token per character: bills can be read off the texts. */
+/** One token per character, so that token counts can be read off the texts. */
 const count = (text: string) => text.length
 const text = (name: string, tokens: number): Part => ({ type: 'text', text: name.repeat(tokens) })
 const marked = (part: Part): Part => ({ ...part, cache: true })
@@ -13,38 +13,38 @@ const prefix = (minimumTokens = 0, blockTokens = 1) =>
   createCacheSimulator({ kind: 'prefix', minimumTokens, ttlSeconds: 300, count, blockTokens })
 const many = (length: number, from = 0): readonly Part[] => Array.from({ length }, (_, i) => text(`p${from + i}.`, 1))
 
-describe('explicit marks', () => {
-  it('writes what lies up to the last mark, and bills the rest in full', () => {
+describe('a cache with explicit marks', () => {
+  it('writes the prefix up to the last mark and bills the rest in full', () => {
     const bill = anthropic().call({ system: 'ssss', parts: [marked(text('a', 10)), text('z', 7)], at: 0 })
     expect(bill).toEqual({ uncached: 7, cacheRead: 0, cacheWrite: 14, cost: 7 + 14 * 1.25 })
   })
 
-  it('reads what it wrote, and writes only what is new', () => {
+  it('reads the prefix it wrote and writes only the new part', () => {
     const cache = anthropic()
     cache.call({ system: 'ssss', parts: [marked(text('a', 10)), text('y', 7)], at: 0 })
     const bill = cache.call({ system: 'ssss', parts: [text('a', 10), marked(text('b', 3)), text('z', 7)], at: 9 })
     expect(bill).toEqual({ uncached: 7, cacheRead: 14, cacheWrite: 3, cost: 7 + 1.4 + 3.75 })
   })
 
-  it('finds a prefix only where a mark once ended it', () => {
+  it('finds a prefix only if an earlier mark was at its end', () => {
     const cache = anthropic()
     cache.call({ system: '', parts: [text('a', 10), marked(text('b', 10))], at: 0 })
     expect(cache.call({ system: '', parts: [marked(text('a', 10)), text('c', 10)], at: 1 })).toMatchObject({ cacheRead: 0, cacheWrite: 10 })
   })
 
-  it('misses everything after the first byte that differs', () => {
+  it('reads nothing after the first byte that differs', () => {
     const cache = anthropic()
     cache.call({ system: 'old', parts: [marked(text('a', 10))], at: 0 })
     expect(cache.call({ system: 'new', parts: [marked(text('a', 10))], at: 1 })).toMatchObject({ cacheRead: 0, cacheWrite: 13 })
   })
 
-  it('does not know the same text again when it is cut into other parts', () => {
+  it('does not find a text that is cut into parts differently', () => {
     const cache = anthropic()
     cache.call({ system: '', parts: [text('a', 5), marked(text('a', 5))], at: 0 })
     expect(cache.call({ system: '', parts: [marked(text('a', 10))], at: 1 }).cacheRead).toBe(0)
   })
 
-  it('looks back over 20 parts from a mark, itself included, and no further', () => {
+  it('looks back over 20 parts from a mark, including the marked part', () => {
     const grownBy = (added: number) => {
       const cache = anthropic()
       cache.call({ system: '', parts: [marked(text('a', 100))], at: 0 })
@@ -54,27 +54,27 @@ describe('explicit marks', () => {
     expect(grownBy(20)).toBe(0)
   })
 
-  it('looks back from every mark: an old one kept in place bridges any distance', () => {
+  it('looks back from every mark, so that repeating an old mark bridges any distance', () => {
     const cache = anthropic()
     cache.call({ system: '', parts: [marked(text('a', 100))], at: 0 })
     const bill = cache.call({ system: '', parts: [marked(text('a', 100)), ...many(60), marked(text('z', 1))], at: 1 })
     expect(bill.cacheRead).toBe(100)
   })
 
-  it('keeps nothing below the minimum, and says nothing about it', () => {
+  it('caches nothing below the minimum, without an error', () => {
     const cache = anthropic(50)
     const short = { system: 'ssss', parts: [marked(text('a', 10))], at: 0 }
     expect(cache.call(short)).toEqual({ uncached: 14, cacheRead: 0, cacheWrite: 0, cost: 14 })
     expect(cache.call(short)).toEqual({ uncached: 14, cacheRead: 0, cacheWrite: 0, cost: 14 })
   })
 
-  it('forgets what was not used for its time to live, and keeps what was', () => {
+  it('expires an entry that was not read for its time to live', () => {
     const cache = anthropic(0, 300)
     const same = (at: number) => cache.call({ system: '', parts: [marked(text('a', 10))], at }).cacheRead
     expect([same(0), same(299), same(598), same(898)]).toEqual([0, 10, 10, 0])
   })
 
-  it('keeps alive every marked prefix of what is read, and no other', () => {
+  it('renews every marked entry within the prefix that is read, and no other', () => {
     const cache = anthropic(0, 300)
     const one = text('a', 10)
     cache.call({ system: 'ssss', parts: [marked(one)], at: 0 })
@@ -83,7 +83,7 @@ describe('explicit marks', () => {
     expect(cache.call({ system: 'ssss', parts: [marked(one)], at: 520 }).cacheRead).toBe(4)
   })
 
-  it('writes no entry at a mark inside what was read', () => {
+  it('writes no entry at a mark inside the prefix that was read', () => {
     const [one, two] = [text('a', 10), text('b', 10)]
     const cache = anthropic()
     cache.call({ system: '', parts: [one, marked(two)], at: 0 })
@@ -91,17 +91,17 @@ describe('explicit marks', () => {
     expect(cache.call({ system: '', parts: [marked(one), text('c', 1)], at: 2 })).toMatchObject({ cacheRead: 0, cacheWrite: 10 })
   })
 
-  it('refuses a fifth mark: the system text has one of the four', () => {
+  it('rejects a fifth mark, counting that of the system text', () => {
     const parts = many(4).map(marked)
     expect(() => anthropic().call({ system: 's', parts, at: 0 })).toThrow(RangeError)
     expect(() => anthropic().call({ system: '', parts, at: 0 })).not.toThrow()
   })
 
-  it('refuses a mark on a part that says nothing', () => {
+  it('rejects a mark on an empty part', () => {
     expect(() => anthropic().call({ system: 's', parts: [marked({ type: 'text', text: '' })], at: 0 })).toThrow(RangeError)
   })
 
-  it('knows an image by its bytes', () => {
+  it('compares images by their bytes', () => {
     const image = (sha256: string): Part => ({ type: 'image', media_type: 'image/png', blob: { sha256, size: 1 }, cache: true })
     const cache = anthropic()
     cache.call({ system: '', parts: [image('one')], at: 0 })
@@ -110,8 +110,8 @@ describe('explicit marks', () => {
   })
 })
 
-describe('automatic prefixes', () => {
-  it('read the longest beginning that any live prompt shares, in whole blocks, and write for nothing', () => {
+describe('a cache of automatic prefixes', () => {
+  it('reads the longest common prefix with any live prompt, in whole blocks, and writes at no cost', () => {
     const cache = prefix(8, 4)
     cache.call({ system: 'ssss', parts: [text('a', 7), text('y', 5)], at: 0 })
     cache.call({ system: 'ssss', parts: [text('b', 50)], at: 0 })
@@ -123,7 +123,7 @@ describe('automatic prefixes', () => {
     })
   })
 
-  it('ignore marks, need the minimum, and are forgotten in time', () => {
+  it('ignores marks, needs the minimum, and expires entries', () => {
     const cache = prefix(10, 1)
     cache.call({ system: '', parts: [text('a', 20)], at: 0 })
     expect(cache.call({ system: '', parts: [text('a', 9)], at: 1 }).cacheRead).toBe(0)
@@ -148,7 +148,7 @@ const growing = fc
     })
   })
 
-describe('the ideal', () => {
+describe('the ideal bill', () => {
   it('writes each stable token once, reads it in every later call, and pays the tail in full', () => {
     const calls = [
       { system: 'ssss', parts: [text('a', 10), text('y', 7)], stableParts: 1, at: 0 },
@@ -159,7 +159,7 @@ describe('the ideal', () => {
     expect(uncachedBill(calls, count).cost).toBe(14 + 7 + 14 + 10)
   })
 
-  it('accounts for every token in every kind of cache, and no marks beat it in cache reads', () => {
+  it('has as many tokens as the simulated bills, and no placement of marks reads more from the cache', () => {
     fc.assert(
       fc.property(growing, (calls) => {
         const cache = anthropic(20)

@@ -13,7 +13,7 @@ import type { Workspaces } from '../ports/workspace.ts'
 import { createFixedClock, type FixedClock } from './fixed-clock.ts'
 import { type Reply, type ScriptedModel, scriptedModel } from './scripted-model.ts'
 
-/** An agent on a stage of its own: scripted model, fixed clock, memory store, files in memory. Everything it does can be looked at. */
+/** An agent for tests with a scripted model, a fixed clock, and store and files in memory, all of them accessible. */
 export interface Harness {
   readonly agent: Agent
   readonly model: ScriptedModel
@@ -22,12 +22,13 @@ export interface Harness {
   readonly workspaces: Workspaces
   readonly hosting: Hosting | undefined
   readonly conversation: string
-  /** Says something and waits for the turn to end. */
+  /** Sends a message and waits for the end of its turn. */
   say(text: string): Promise<RecordedTurn>
   timeline(): Promise<Timeline>
   journal(): Promise<readonly Change[]>
 }
 
+/** The result of a turn and the events it emitted. */
 export interface RecordedTurn extends TurnResult {
   readonly events: readonly TurnEvent[]
 }
@@ -40,15 +41,16 @@ export interface HarnessOptions extends Partial<Omit<AgentParts, 'model' | 'stor
   readonly conversation?: string
 }
 
+/** Makes a harness; everything in `options` replaces a default. */
 export function createHarness({ replies, conversation = 'c1', ...options }: HarnessOptions): Harness {
   const clock = options.clock ?? createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const model = options.model ?? scriptedModel(replies)
   const settings = { retryDelaysMs: [0, 0], ...options.settings }
   const workspaces = options.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
-  const onEntry: AgentParts['onEntry'] = (of, event) => {
+  const onEntry: AgentParts['onEntry'] = (conversationId, event) => {
     deepFreeze(event.change)
-    options.onEntry?.(of, event)
+    options.onEntry?.(conversationId, event)
   }
   const agent = createAgentFrom({ ...options, model, store, clock, settings, workspaces, onEntry })
   return {
@@ -74,7 +76,7 @@ export function createHarness({ replies, conversation = 'c1', ...options }: Harn
   }
 }
 
-/** What is entered is the agent's own, and handed to everybody: whoever changes it is told here, while elsewhere nobody pays for looking. */
+/** Freezes stored changes, so that a test fails when code modifies an event it received. In production nothing is frozen, to save time. */
 function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   Object.values(Object.freeze(value)).forEach(deepFreeze)

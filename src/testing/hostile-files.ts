@@ -17,35 +17,34 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import type { UnsafeFileReason } from '../ports/files.ts'
 
-/** Something that a hostile program left where a tool will look, and why each use of it is refused; undefined where it may be used. */
+/** A file or path that a hostile program could leave for tools, with the reason why each use of it is rejected; undefined where it is allowed. */
 export interface HostileThing {
   readonly what: string
-  /** Below OUT_DIR. */
+  /** Relative to OUT_DIR. */
   readonly path: string
-  /** To read it, or to ask about it. */
+  /** For reading it or asking for its size. */
   readonly reads: UnsafeFileReason | undefined
-  /** To write or remove it. */
+  /** For writing or removing it. */
   readonly writes: UnsafeFileReason | undefined
-  /** To list or replace it as a folder. */
+  /** For listing or replacing it as a folder. */
   readonly asFolder: UnsafeFileReason | undefined
 }
 
 export interface HostilePlace {
   readonly things: readonly HostileThing[]
-  /** Stands in the files outside that the links lead to: whoever has seen it has followed one. */
+  /** The content of the files outside that links point to: output with it proves that a link was followed. */
   readonly secret: string
-  /** What lies outside, to be compared with what lay there before. */
+  /** The files outside with their content, to check that nothing was changed. */
   outside(): Readonly<Record<string, string>>
-  /** To be removed with everything in it. */
+  /** The caller must remove this folder. */
   readonly outsideFolder: string
 }
 
 const secret = 'the secret outside'
 
 /**
- * Plants everything that code run in OUT_DIR could leave there, in `<outDir>/<inside>`; every tool that reads or writes is run against
- * it. Whoever follows a link does harm to a folder made for it, and to nothing else of this machine. Devices need a privilege: where it is
- * missing they are left out, and nobody else could make them either.
+ * Creates in `<outDir>/<inside>` all kinds of files that code run in OUT_DIR could leave there, to test every tool that reads or writes
+ * files. Links point to a temporary folder, so following one does no harm. Device files need a privilege and are left out without it.
  */
 export async function plantHostileFiles(outDir: string, inside = 'turn_1/files'): Promise<HostilePlace> {
   const outsideFolder = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
@@ -142,7 +141,7 @@ function canMake(path: string, minor: string): boolean {
   }
 }
 
-/** Its own name is given up before it closes, because closing takes that name away. */
+/** Moves the socket away before the server closes, because closing removes the socket's original path. */
 async function plantSocket(path: string): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'daybook-socket-'))
   const server = createServer()
@@ -167,7 +166,7 @@ function plantMisplaced(at: At): readonly HostileThing[] {
   ]
 }
 
-/** Names that a disk takes and a path does not, and some that not even the disk would take. */
+/** Names that are valid on disk but not in our paths, and some that are valid nowhere. */
 function plantNames(at: At): readonly HostileThing[] {
   const onDisk = ['a\nb', 'a\\b', 'a:b', 'evil\u202etxt.exe', 'zero\u200bwidth', 'e\u0301', '%2e%2e', 'a%2fb', 'git~1']
   for (const name of onDisk) writeFileSync(at(name), 'a file')

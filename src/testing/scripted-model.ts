@@ -3,15 +3,15 @@ import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../core
 import type { Model, ModelRequest } from '../ports/model.ts'
 
 /**
- * A model that says what you tell it to, for tests of your own agents:
+ * A model that gives prepared replies, for tests of agents:
  *
  *   const model = scriptedModel([calls('weather.today', { city: 'Rome' }), answers('Sunny.')])
  *
- * Each reply serves one call of the model, in order. `model.requests` holds what was asked.
+ * Each reply answers one call, in order. `model.requests` has the requests it received.
  */
 export interface ScriptedModel extends Model {
   readonly requests: readonly ModelRequest[]
-  /** Replies that nobody has asked for yet. */
+  /** Number of replies not used yet. */
   readonly left: number
 }
 
@@ -20,29 +20,30 @@ export type Reply = string | ScriptedReply | ((request: ModelRequest) => string 
 export interface ScriptedReply {
   readonly text?: string
   readonly reasoning?: string
-  /** Pieces the text arrives in: a size, or the pieces themselves. Whole by default. */
+  /** How the text is streamed: the size of each piece, or the pieces. Default: in one piece. */
   readonly chunks?: number | readonly string[]
   readonly finish?: FinishReason
   readonly usage?: Partial<ModelUsage>
-  /** After the text, the provider fails. Without text: before it said anything. It bills nothing unless `usage` says so. */
+  /** The error after the text; without text it comes before any output. Reports token counts only if `usage` is given. */
   readonly error?: Partial<ServiceError>
-  /** Waits before each piece; a test can steer in between. */
+  /** Milliseconds to wait before each piece. */
   readonly delayMs?: number
-  /** After the text, says nothing more until it is aborted. */
+  /** After the text, waits until the call is aborted. */
   readonly stall?: true
-  /** Called before each piece, with its number. */
+  /** Called before each piece with its index. */
   readonly onChunk?: (index: number) => void | Promise<void>
 }
 
 export interface ScriptSettings {
   readonly name?: string
   readonly window?: number
-  /** Types of documents that it can be shown; any when not said. */
+  /** Media types of documents that it accepts. Default: any. */
   readonly documents?: readonly string[]
-  /** Answers the gate's request for a title without using up a reply. Null: the gate is served from the script like any call. */
+  /** The title it gives for `gate` requests, without using a reply. Null: such requests use the replies, too. */
   readonly title?: string | null
 }
 
+/** Makes a scripted model. A call without a reply left ends with an error event. */
 export function scriptedModel(replies: readonly Reply[], settings: ScriptSettings = {}): ScriptedModel {
   const { name = 'scripted', window = 200_000, title = 'A scripted conversation', documents } = settings
   const requests: ModelRequest[] = []
@@ -52,8 +53,8 @@ export function scriptedModel(replies: readonly Reply[], settings: ScriptSetting
     if (request.role === 'gate' && title !== null) return { text: titleReply(title) }
     const reply = replies[next++]
     if (reply === undefined) return { error: { message: `the script has only ${replies.length} replies`, error_type: 'ScriptOver' } }
-    const said = typeof reply === 'function' ? reply(request) : reply
-    return typeof said === 'string' ? { text: said } : said
+    const result = typeof reply === 'function' ? reply(request) : reply
+    return typeof result === 'string' ? { text: result } : result
   }
 
   return {
@@ -131,14 +132,14 @@ const thinkingChannel = (thinking: string) => `<channel:thinking>${thinking}</ch
 const titleReply = (title: string) =>
   `${thinkingChannel('A title.')}<channel:output>${JSON.stringify({ conversation_title: title })}</channel:output>`
 
-/** A decision to call a tool, as a well-behaved model writes it. */
+/** The text of a decision to call a tool. */
 export function calls(toolId: string, params: object = {}, more: { notes?: string; thinking?: string; code?: string } = {}): string {
   const action = { action: 'call_tool', notes: more.notes ?? '', tool_call: { tool_id: toolId, params } }
   const code = more.code === undefined ? '' : `\n<channel:code>${more.code}</channel:code>`
   return `${thinkingChannel(more.thinking ?? 'Next step.')}<channel:action>${JSON.stringify(action)}</channel:action>${code}`
 }
 
-/** A decision to answer. */
+/** The text of a decision to answer. */
 export function answers(
   text: string,
   more: { followups?: readonly string[]; thinking?: string; action?: 'complete' | 'exit' } = {},

@@ -1,7 +1,7 @@
 import { type Block, isHidden, readNotice, readToolCall } from '../core/block/index.ts'
 import { blocksOf, type Timeline } from '../core/timeline/timeline.ts'
 
-/** A timeline as a page to read and to compare: one line per block, what it says in short. */
+/** A timeline as text for tests: one line per block with its round, type and the start of its content. */
 export function timelineText(timeline: Timeline): string {
   return blocksOf(timeline).map(lineOf).join('\n')
 }
@@ -25,13 +25,13 @@ const shorten = (text: string) => {
   return line.length <= 100 ? line : `${line.slice(0, 99)}…`
 }
 
-/** What `expect` is asked for: vitest's, jest's, or your own. */
+/** The part of a test runner's `expect` that is needed: that of Vitest or Jest fits. */
 export interface Expectation {
   toEqual(expected: unknown): void
 }
 
 /**
- * Compares what happened, block by block, with lines of `type` or `type: start of text`. Blocks that nobody mentions must not be there.
+ * Compares the blocks of a timeline with lines of `type` or `type: start of content`, one for each block.
  *
  *   expectTimeline(expect, timeline, ['turn.header', 'user.prompt: hello', 'assistant.completion: hi'])
  */

@@ -4,7 +4,7 @@ import type { TestRunner } from './test-runner.ts'
 const bytes = (text: string) => new TextEncoder().encode(text)
 const abc = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'
 
-/** What every blob store promises. `create` gives an empty one. */
+/** The tests that every `BlobStore` must pass. `create` makes an empty store for each test. */
 export function describeBlobs({ describe, it, expect }: TestRunner, name: string, create: () => Promise<BlobStore>): void {
   describe(`${name} keeps bytes under their own hash`, () => {
     it('gives back the very bytes that were put, under their SHA-256 and size', async () => {

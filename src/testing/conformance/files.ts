@@ -6,7 +6,7 @@ const text = (content: Uint8Array | undefined) => content && new TextDecoder().d
 const unsafe = (reason: string) => ({ code: 'file.unsafe', details: { reason } })
 const contents = (entries: Record<string, string>) => new Map(Object.entries(entries).map(([path, content]) => [path, bytes(content)]))
 
-/** Every one of these is refused before anything is looked at. */
+/** Paths that must be rejected before any file is accessed, each with what is wrong with it. */
 export const unsafePaths = [
   ['empty', ''],
   ['up', '../x'],
@@ -33,7 +33,7 @@ export const unsafePaths = [
   ['the private folder in capitals', '.DAYBOOK/x'],
 ] as const
 
-/** What all files below a folder promise. `create` gives an empty one. Links and pipes, which only a disk has: file-safety. */
+/** The tests that every `Files` must pass. `create` makes an empty one for each test. Links and pipes are tested in test/file-safety.test.ts. */
 export function describeFiles(runner: TestRunner, name: string, create: () => Promise<Files>): void {
   describeReading(runner, name, create)
   describeRefusing(runner, name, create)

@@ -1,18 +1,19 @@
 import type { Scope } from '../../core/scope.ts'
 import type { HostingHandles } from '../../ports/hosting.ts'
 
+/** An attempt to resolve a handle that must fail. */
 export interface Attempt {
   readonly what: string
   readonly handle: string
   readonly viewer: Scope
 }
 
-/** Ways to get at a file of `owner` that must all lead nowhere. `intruder` has a file of the same name, and may use its own handles. */
+/** Attempts to get a file of `owner` that must all fail. `intruder` has a file of the same name and knows its own handles. */
 export function foreignAttempts(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   return [...byAnotherViewer(hosted, owner), ...byAnotherSpelling(hosted, own, owner, intruder)]
 }
 
-/** The right handle in the wrong hands. */
+/** Correct handles, resolved for another viewer. */
 function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope): readonly Attempt[] {
   const { tenant, project, user } = owner
   const viewers: readonly (readonly [string, Scope])[] = [
@@ -42,7 +43,7 @@ function byAnotherViewer({ rn, key, hosted_uri }: HostingHandles, owner: Scope):
   ])
 }
 
-/** The wrong handle: for the intruder, who wants to reach the owner's file, and for the owner, for whom it is not a handle either. */
+/** Altered handles, which must resolve neither for the intruder nor for the owner. */
 function byAnotherSpelling(hosted: HostingHandles, own: HostingHandles, owner: Scope, intruder: Scope): readonly Attempt[] {
   const mine = own.key.slice(0, own.key.indexOf(`/${intruder.user}/`))
   const climbs = ['..', '%2e%2e', '%2E%2E', '%252e%252e', '.%2e', '..%2f..', '\uff0e\uff0e', '..\0', '.. ', '...'].map(

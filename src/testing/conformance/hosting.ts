@@ -22,7 +22,7 @@ const report: NewFile = {
 
 const handlesOf = ({ rn, key, hosted_uri }: HostingHandles): readonly string[] => [rn, key, hosted_uri]
 
-/** What every hosting promises. `create` gives an empty one. */
+/** The tests that every `Hosting` must pass. `create` makes an empty one for each test. */
 export function describeHosting(runner: TestRunner, name: string, create: () => Promise<Hosting>): void {
   describeHandles(runner, name, create)
   describeVersions(runner, name, create)

@@ -10,7 +10,7 @@ const base64 = Buffer.from(bytes).toString('base64')
 const withFields = (fields: object, id = 'b_1'): Block => ({ ...withIds([prompt('x')])[0], ...fields, id }) as Block
 const append = (fields: object): Change => ({ type: 'blocks.appended', blocks: [withFields(fields)] })
 
-/** As its bill and its prompt are entered in every round, but for a prompt of another kind. */
+/** The change of a model response with this value as its `prompt`. */
 const responseReceived = (prompt: object): object => ({
   type: 'response.received',
   turn_id: 't1',
@@ -35,7 +35,7 @@ function circularObject(): object {
   return value
 }
 
-/** Whatever is in it, however deep. */
+/** Overwrites every leaf value, however deep. */
 function overwriteAll(value: object): void {
   for (const [key, inner] of Object.entries(value)) {
     if (typeof inner === 'object' && inner !== null) overwriteAll(inner)
@@ -94,22 +94,22 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
         ['change.invalid', { type: 'never.heard', ts: minute(1) }],
         ['change.invalid', { type: 'blocks.appended', blocks: 'oops' }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ turn_id: 7 }, 'b_3')] }],
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // was given before
-        ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }], // given a moment ago
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_1')] }], // the id is already used
+        ['change.invalid', { type: 'blocks.inserted', after_id: 'b_1', blocks: [withFields({}, 'b_2')] }], // the id is used by the first change of this append
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'mine')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({}, 'b_03')] }],
         ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: 1n }, 'b_3')] }],
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }], // too deep for whoever reads it
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ payload: nested(5_000) }, 'b_3')] }], // too deep for the JSON parser
         ['change.invalid', responseReceived(nested(5_000))],
         ['change.invalid', responseReceived(nested(50_000))],
         ['change.invalid', responseReceived(circularObject())],
         ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'not base64!' }, 'b_3')] }],
-        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // decodes, but is not how those bytes are written
-        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // no time sorts where this would
+        ['block.invalid', { type: 'blocks.appended', blocks: [withFields({ base64: 'AB==' }, 'b_3')] }], // decodes, but is not the canonical base64 of those bytes
+        ['change.invalid', { type: 'blocks.appended', blocks: [withFields({ ts: 'soon' }, 'b_3')] }], // not a timestamp, so it can not be sorted
         ['change.invalid', { type: 'title.set', ts: '', title: 'never' }],
         ['change.invalid', { type: 'turn.opened', ts: minute(1), turn_id: 'half\ud83d' }],
         ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [{ sid: 0, url: 'https://a.example' }], next_sid: 1 }],
-        ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }], // no selector could name it
+        ['change.invalid', { type: 'sources.merged', ts: minute(1), rows: [], next_sid: Number.MAX_SAFE_INTEGER }], // the next SID would not be a safe integer
         ['blob.missing', { type: 'blocks.appended', blocks: [withFields({ blob: { sha256: 'a'.repeat(64), size: 1 } }, 'b_3')] }],
         [
           'blob.missing',
@@ -152,7 +152,7 @@ export function describeJournal({ describe, it, expect }: TestRunner, create: Cr
       const claim = await store.claim('c1', owner('a'))
       const [entry] = await store.append(claim, [change])
       expect(entry?.change).toEqual(change)
-      expect(JSON.stringify((await journalOf(store, 'c1'))[0]?.change)).toBe(JSON.stringify(change)) // the order of keys too
+      expect(JSON.stringify((await journalOf(store, 'c1'))[0]?.change)).toBe(JSON.stringify(change)) // including the order of keys
       const saved = await store.loadVisible('c1')
       expect(saved && blockById(saved.timeline, 'b_1')).toEqual(withFields(odd))
     })

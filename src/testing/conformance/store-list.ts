@@ -34,7 +34,7 @@ export function describeList({ describe, it, expect }: TestRunner, create: Creat
 
     it('gives every conversation once, page by page, while others come and go', async () => {
       const { store } = await create()
-      for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four of one moment
+      for (let n = 0; n < 7; n++) await writeConversation(store, `c${n}`, [titled('t', n < 4 ? 10 : n)]) // four with the same time
       await store.claim('never used', owner('a'))
       const all = ['c0', 'c1', 'c2', 'c3', 'c6', 'c5', 'c4', 'never used']
       expect(await pages(store, {})).toEqual(all)

@@ -8,7 +8,7 @@ import { describeList } from './store-list.ts'
 import { describeRetention } from './store-retention.ts'
 import type { TestRunner } from './test-runner.ts'
 
-/** What every store promises. `create` gives an empty one each time, with the clock and the blob store that it was made with. */
+/** The tests that every `ConversationStore` must pass. `create` makes an empty store for each test. */
 export function describeStore(runner: TestRunner, name: string, create: CreateStore): void {
   runner.describe(name, () => {
     describeLeases(runner, create)
@@ -82,8 +82,8 @@ export function describeLeases({ describe, it, expect }: TestRunner, create: Cre
       const here = (id: string, pid: number): Owner => ({ id, host: 'here', pid })
       await store.claim('c1', here('running', process.pid))
       await expect(store.claim('c1', here('b', 1))).rejects.toMatchObject({ code: 'conversation.busy' })
-      await store.claim('c2', here('dead', 2 ** 30)) // beyond any pid that can be
-      await expect(store.claim('c2', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' }) // from afar nobody can tell
+      await store.claim('c2', here('dead', 2 ** 30)) // larger than any valid pid
+      await expect(store.claim('c2', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' }) // another host can not check the process
       await store.claim('c2', here('b', 1))
     })
 

@@ -1,4 +1,4 @@
-/** What a conformance suite needs of a test runner. Vitest and Jest both have it; we ship without either. */
+/** The functions of a test runner that the conformance suites use. Those of Vitest and Jest fit; the package depends on neither. */
 export interface TestRunner {
   readonly describe: (name: string, body: () => void) => void
   readonly it: (name: string, body: () => Promise<void>) => void

@@ -49,7 +49,7 @@ export function describeCheckout({ describe, it, expect }: TestRunner, name: str
     it('does not undo what this turn made, unless told to', async () => {
       const { turn } = await scene()
       await turn.checkout('replace', ['turn_1/app'])
-      await turn.checkout('replace', ['turn_2/app']) // what a checkout put there is saved
+      await turn.checkout('replace', ['turn_2/app']) // allowed: files from a checkout are not work of this turn
       await turn.write('app/own', 'mine')
       const refused = await turn.checkout('replace', ['turn_1/app'])
       expect(refused).toMatchObject({ ok: false, code: 'nonempty' })

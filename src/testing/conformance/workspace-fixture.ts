@@ -11,10 +11,10 @@ import type {
   Workspaces,
 } from '../../ports/workspace.ts'
 
-/** A kind of workspaces on a machine of its own. */
+/** An implementation of workspaces, as set up on one machine. */
 export interface WorkspaceFixture {
   readonly workspaces: Workspaces
-  /** Another machine, on which nothing is, with the same things behind both. */
+  /** The same workspaces on another machine: shared storage, but no local files. */
   elsewhere(): Promise<Workspaces>
 }
 
@@ -26,9 +26,9 @@ export const openWorkspace = ({ workspaces }: Pick<WorkspaceFixture, 'workspaces
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (content: Uint8Array | undefined): string | undefined => content && new TextDecoder().decode(content)
 
-/** What a workspace asks of a journal, and nothing else of one: records of files, and of what was published. */
+/** A stand-in for the journal with the two things that a workspace reads: recorded files and publish records. */
 export interface TestJournal extends RecordedFiles {
-  /** A block holds these bytes. */
+  /** Records that a block has these bytes. */
   record(logical: string, content: Uint8Array): void
   publish(workspace: Workspace, turnId: string): Promise<PublishOutcome>
 }
@@ -57,21 +57,21 @@ function turnOf(logical: string): string | undefined {
   return path?.space === 'fi' && path.kind === 'file' ? path.turn : undefined
 }
 
-/** `turn_1`, `turn_1/app`. */
+/** Parses `turn_1` or `turn_1/app`. */
 export function source(name: string): CheckoutSource {
   const slash = name.indexOf('/')
   return slash < 0 ? { turnId: name, rel: '' } : { turnId: name.slice(0, slash), rel: name.slice(slash + 1) }
 }
 
-/** A turn in the hands of a test. */
+/** A running turn with the file operations that the suites need. */
 export interface TestTurn {
   write(rel: string, content: string): Promise<void>
-  /** By a tool that leaves a block. */
+  /** Writes a file and records it in the journal, as a tool does. */
   writeRecorded(rel: string, content: string): Promise<void>
   remove(rel: string): Promise<void>
   checkout(mode: CheckoutRequest['mode'], sources: readonly string[], force?: boolean): Promise<CheckoutOutcome>
   publish(): Promise<PublishOutcome>
-  /** What `files/` holds now. */
+  /** The current content of `files/`. */
   files(): Promise<Record<string, string>>
 }
 
@@ -103,7 +103,7 @@ export async function contentsBelow(workspace: Workspace, folder: string): Promi
   return Object.fromEntries(read)
 }
 
-/** A turn that writes these files and publishes them. */
+/** Runs a turn that writes these files and publishes them. */
 export async function publishTurn(
   workspace: Workspace,
   turnId: string,

@@ -16,10 +16,10 @@ const files = (rel: string): HydrationRef => ({ area: 'files', rel })
 
 export function describeHydration({ describe, it, expect }: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   const scene = async () => {
-    const house = await create()
-    const [workspace, journal] = [await openWorkspace(house), createTestJournal()]
+    const fixture = await create()
+    const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
     await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/deep/b': '22', 'notes/n': '333' })
-    const elsewhere = await (await house.elsewhere()).open(localScope, 'c1')
+    const elsewhere = await (await fixture.elsewhere()).open(localScope, 'c1')
     await elsewhere.startTurn('turn_2')
     return { workspace, journal, elsewhere }
   }
@@ -49,8 +49,8 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
     })
 
     it('byte for byte: none, every byte, many', async () => {
-      const house = await create()
-      const [workspace, journal] = [await openWorkspace(house), createTestJournal()]
+      const fixture = await create()
+      const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
       const contents = {
         none: new Uint8Array(),
         all: Uint8Array.from({ length: 256 }, (_, i) => i),
@@ -61,7 +61,7 @@ export function describeHydration({ describe, it, expect }: TestRunner, name: st
       await workspace.files.write('turn_1/files/app/crlf.txt', bytes('a\r\nb\n$Id$'))
       await workspace.files.write('turn_1/files/app/.gitattributes', bytes('* text eol=crlf ident\n'))
       await journal.publish(workspace, 'turn_1')
-      const elsewhere = await (await house.elsewhere()).open(localScope, 'c1')
+      const elsewhere = await (await fixture.elsewhere()).open(localScope, 'c1')
       await elsewhere.hydrate('turn_1', [files('')], journal)
       for (const [rel, content] of Object.entries(contents)) {
         expect(Buffer.compare((await elsewhere.files.read(`turn_1/files/app/${rel}`)) as Uint8Array, content)).toBe(0)

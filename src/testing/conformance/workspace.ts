@@ -4,7 +4,7 @@ import { describeCheckout } from './workspace-checkout.ts'
 import { beginTurn, type CreateWorkspaceFixture, createTestJournal, openWorkspace, publishTurn, relsOf } from './workspace-fixture.ts'
 import { describeHydration } from './workspace-hydration.ts'
 
-/** What every kind of workspaces promises. `create` gives an empty one. */
+/** The tests that every `Workspaces` must pass. `create` makes an empty fixture for each test. */
 export function describeWorkspaces(runner: TestRunner, name: string, create: CreateWorkspaceFixture): void {
   describePublishing(runner, name, create)
   describeCheckout(runner, name, create)
@@ -122,14 +122,14 @@ function describePublishing({ describe, it, expect }: TestRunner, name: string, 
     })
 
     it('finds a turn as it was left, when it is begun again', async () => {
-      const house = await create()
-      const [workspace, journal] = [await openWorkspace(house), createTestJournal()]
+      const fixture = await create()
+      const [workspace, journal] = [await openWorkspace(fixture), createTestJournal()]
       await publishTurn(workspace, 'turn_1', journal, { 'app/a': '1', 'app/b': '1' })
       const turn = await beginTurn(workspace, 'turn_2', journal)
       await turn.checkout('replace', ['turn_1/app'])
       await turn.write('app/c', '2')
       await turn.remove('app/b')
-      const later = await beginTurn(await openWorkspace(house), 'turn_2', journal)
+      const later = await beginTurn(await openWorkspace(fixture), 'turn_2', journal)
       expect(await later.files()).toEqual({ 'app/a': '1', 'app/c': '2' })
       await later.publish()
       expect(await relsOf(workspace, 'turn_2', journal)).toEqual(['app/a', 'app/c'])
@@ -173,13 +173,13 @@ function describeConversations({ describe, it, expect }: TestRunner, name: strin
     })
 
     it('forgets one, and leaves the others', async () => {
-      const house = await create()
-      const [mine, yours] = [await openWorkspace(house, 'mine'), await openWorkspace(house, 'yours')]
+      const fixture = await create()
+      const [mine, yours] = [await openWorkspace(fixture, 'mine'), await openWorkspace(fixture, 'yours')]
       await publishTurn(mine, 'turn_1', createTestJournal(), { 'app/a': '1' })
       await publishTurn(yours, 'turn_1', createTestJournal(), { 'app/a': '1' })
-      await house.workspaces.remove(localScope, 'mine')
-      expect((await (await openWorkspace(house, 'mine')).files.list('')).files).toEqual([])
-      expect((await (await openWorkspace(house, 'yours')).files.list('')).files.length).toBe(1)
+      await fixture.workspaces.remove(localScope, 'mine')
+      expect((await (await openWorkspace(fixture, 'mine')).files.list('')).files).toEqual([])
+      expect((await (await openWorkspace(fixture, 'yours')).files.list('')).files.length).toBe(1)
     })
   })
 }

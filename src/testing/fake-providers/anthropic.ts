@@ -1,9 +1,19 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
-import type { FakeErrorKind, FakeReply } from './provider-format.ts'
-import { binaryPart, type Frames, headerOf, type ProviderFormat, type Refusal, retryAfter, sseEvent, textPart } from './provider-format.ts'
+import {
+  binaryPart,
+  type ErrorResponse,
+  type FakeErrorKind,
+  type FakeReply,
+  type Frames,
+  headerOf,
+  type ProviderFormat,
+  retryAfter,
+  sseEvent,
+  textPart,
+} from './provider-format.ts'
 
-/** `POST /v1/messages` with `stream: true`. Cached tokens are counted beside the input. */
+/** `POST /v1/messages` with `stream: true`. Cached tokens are reported beside the input. */
 export const anthropicFormat: ProviderFormat = {
   environment: (address, key) => ({ ANTHROPIC_BASE_URL: `${address}/v1`, ANTHROPIC_API_KEY: key }),
   keyOf: (headers) => headerOf(headers, 'x-api-key'),
@@ -21,7 +31,7 @@ export const anthropicFormat: ProviderFormat = {
     }
   },
 
-  frames: (reply, pieces, asked, usage): Frames => ({
+  frames: (reply, pieces, request, usage): Frames => ({
     opening: [
       sseEvent({
         type: 'message_start',
@@ -29,7 +39,7 @@ export const anthropicFormat: ProviderFormat = {
           id: 'msg_fake',
           type: 'message',
           role: 'assistant',
-          model: asked.model,
+          model: request.model,
           content: [],
           stop_reason: null,
           stop_sequence: null,
@@ -61,8 +71,8 @@ export const anthropicFormat: ProviderFormat = {
     ],
   }),
 
-  refusal: (kind, key, retryAfterMs): Refusal => ({
-    ...refusals[kind](key),
+  errorResponse: (kind, key, retryAfterMs): ErrorResponse => ({
+    ...errorResponses[kind](key),
     headers: { 'request-id': 'req_fake', ...retryAfter(retryAfterMs) },
   }),
 }
@@ -70,9 +80,9 @@ export const anthropicFormat: ProviderFormat = {
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const textIndex = ({ reasoning }: FakeReply) => (reasoning === undefined ? 0 : 1)
 const block = (type: string, index: number, rest: object) => sseEvent({ type, index, ...rest } as { type: string })
-const thinking = (words: string) => [
+const thinking = (text: string) => [
   block('content_block_start', 0, { content_block: { type: 'thinking', thinking: '', signature: '' } }),
-  block('content_block_delta', 0, { delta: { type: 'thinking_delta', thinking: words } }),
+  block('content_block_delta', 0, { delta: { type: 'thinking_delta', thinking: text } }),
   block('content_block_delta', 0, { delta: { type: 'signature_delta', signature: 'c2ln' } }),
   block('content_block_stop', 0, {}),
 ]
@@ -87,12 +97,12 @@ function partOf(value: unknown): Part {
 
 const stopReasons = { stop: 'end_turn', length: 'max_tokens', content_filter: 'refusal' } as const
 
-const errorResponse = (status: number, type: string, message: string): Refusal => ({
+const errorResponse = (status: number, type: string, message: string): ErrorResponse => ({
   status,
   body: { type: 'error', error: { type, message } },
 })
-/** The key is repeated, which is worse than what the provider does: whoever tells of it must not. */
-const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
+/** The error repeats the key, unlike the real provider's, to test that keys are removed from errors. */
+const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorResponse } = {
   authentication: (key) => errorResponse(401, 'authentication_error', `invalid x-api-key: ${key}`),
   content_filter: () => errorResponse(400, 'invalid_request_error', 'Output blocked by content filtering policy'),
   overflow: () => errorResponse(400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),

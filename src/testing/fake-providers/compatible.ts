@@ -1,18 +1,18 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
-import type { FakeErrorKind } from './provider-format.ts'
 import {
   bearerToken,
   binaryPart,
+  type ErrorResponse,
+  type FakeErrorKind,
   type Frames,
   type ProviderFormat,
-  type Refusal,
   retryAfter,
   sseData,
   textPart,
 } from './provider-format.ts'
 
-/** `POST /v1/chat/completions` with `stream: true`, as vLLM, Ollama, LM Studio and llama.cpp speak it. */
+/** `POST /v1/chat/completions` with `stream: true`, as served by vLLM, Ollama, LM Studio and llama.cpp. */
 export const compatibleFormat: ProviderFormat = {
   environment: (address, key) => ({
     OPENAI_COMPATIBLE_BASE_URL: `${address}/v1`,
@@ -58,7 +58,7 @@ export const compatibleFormat: ProviderFormat = {
     }
   },
 
-  refusal: (kind, key, retryAfterMs): Refusal => ({ ...refusals[kind](key), headers: retryAfter(retryAfterMs) }),
+  errorResponse: (kind, key, retryAfterMs): ErrorResponse => ({ ...errorResponses[kind](key), headers: retryAfter(retryAfterMs) }),
 }
 
 const finishReasons = { stop: 'stop', length: 'length', content_filter: 'content_filter' } as const
@@ -72,11 +72,11 @@ function contentOf(message: Readonly<Record<string, unknown>>): readonly Part[] 
   })
 }
 
-const errorResponse = (status: number, type: string, message: string, code: string | number | null = null): Refusal => ({
+const errorResponse = (status: number, type: string, message: string, code: string | number | null = null): ErrorResponse => ({
   status,
   body: { error: { message, type, param: null, code } },
 })
-const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
+const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorResponse } = {
   authentication: (key) => errorResponse(401, 'AuthenticationError', `Unauthorized: ${key}`, 401),
   content_filter: () =>
     errorResponse(400, 'BadRequestError', 'The response was filtered due to content management policy.', 'content_filter'),

@@ -11,8 +11,8 @@ import { openaiFormat } from './openai.ts'
 import type { FakeReply, FakeRequest, FakeUsage, ParsedRequest, ProviderFormat } from './provider-format.ts'
 
 /**
- * A provider on this machine: it speaks the real format over HTTP and says what you tell it to. Its prompt cache reckons what the
- * real one would bill.
+ * A local HTTP server with the API of a model provider. It sends the scripted replies and reports the token counts of a simulated
+ * prompt cache.
  *
  *   const provider = await startFakeProvider('anthropic', ['<channel:answer>Hello.</channel:answer>'])
  *   const model = modelFrom('anthropic/claude-sonnet-5-5', { environment: provider.environment })
@@ -20,16 +20,16 @@ import type { FakeReply, FakeRequest, FakeUsage, ParsedRequest, ProviderFormat }
  *   await provider.close()
  */
 export interface FakeProvider {
-  /** Keys and addresses by which a model finds it. */
+  /** Environment variables with its address and key, for `modelFrom`. */
   readonly environment: Readonly<Record<string, string>>
   readonly address: string
-  /** Everything it was asked, in order. */
+  /** The requests it received, in order. */
   readonly requests: readonly FakeRequest[]
-  /** Replies that nobody has asked for yet. */
+  /** Number of replies not sent yet. */
   readonly left: number
-  /** Answers whose reader hung up before they were over. */
+  /** Number of responses whose client disconnected before the end. */
   readonly abandoned: number
-  /** The latest answer will never go on. */
+  /** Whether the latest response has stalled. */
   readonly silent: boolean
   close(): Promise<void>
 }
@@ -39,9 +39,9 @@ export type FakeScript = readonly (string | FakeReply | ((request: FakeRequest) 
 
 export interface FakeProviderOptions {
   readonly key?: string
-  /** Milliseconds; moves the cache's time. */
+  /** The time of the cache in milliseconds. Default: `Date.now`. */
   readonly now?: () => number
-  /** Beginnings of fewer tokens are not cached. */
+  /** Shorter prefixes are not cached. Default: 1,024. */
   readonly minimumTokens?: number
 }
 
@@ -49,14 +49,15 @@ const formats = { anthropic: anthropicFormat, openai: openaiFormat, google: goog
 
 const maxMarks = 4
 
+/** Starts a fake provider on a free port of 127.0.0.1. */
 export async function startFakeProvider(
   name: FakeProviderName,
   script: FakeScript,
   { key = 'fake-key', now = Date.now, minimumTokens = 1_024 }: FakeProviderOptions = {},
 ): Promise<FakeProvider> {
-  const wire: ProviderFormat = formats[name]
+  const format: ProviderFormat = formats[name]
   const requests: FakeRequest[] = []
-  const bill = createUsageCounter(minimumTokens, now)
+  const countUsage = createUsageCounter(minimumTokens, now)
   let next = 0
   let abandoned = 0
   let silent = false
@@ -66,16 +67,16 @@ export async function startFakeProvider(
     const captured: FakeRequest = { path: request.url ?? '', headers: request.headers, body: parseJson(raw), raw }
     requests.push(captured)
     silent = false
-    const asked = wire.parse(captured.path, captured.body)
-    if (!asked) return refuse(response, { status: 404, body: { error: { message: `no such route: ${captured.path}` } } })
-    const marks = asked.parts.filter(({ cache }) => cache).length + (asked.cache !== 'prefix' && asked.system !== '' ? 1 : 0)
+    const parsed = format.parse(captured.path, captured.body)
+    if (!parsed) return sendError(response, { status: 404, body: { error: { message: `no such route: ${captured.path}` } } })
+    const marks = parsed.parts.filter(({ cache }) => cache).length + (parsed.cache !== 'prefix' && parsed.system !== '' ? 1 : 0)
     if (marks > maxMarks)
-      return refuse(response, { status: 400, body: { error: { type: 'invalid_request_error', message: tooManyMarks(marks) } } })
-    const line = script[next++] ?? { error: 'server_error' as const }
-    const said = typeof line === 'function' ? line(captured) : line
-    const reply = typeof said === 'string' ? { text: said } : said
-    if (reply.error) return refuse(response, wire.refusal(reply.error, wire.keyOf(captured.headers), reply.retryAfterMs))
-    await streamResponse(response, wire, reply, asked, { ...bill(asked, reply), ...reply.usage })
+      return sendError(response, { status: 400, body: { error: { type: 'invalid_request_error', message: tooManyMarks(marks) } } })
+    const scripted = script[next++] ?? { error: 'server_error' as const }
+    const result = typeof scripted === 'function' ? scripted(captured) : scripted
+    const reply = typeof result === 'string' ? { text: result } : result
+    if (reply.error) return sendError(response, format.errorResponse(reply.error, format.keyOf(captured.headers), reply.retryAfterMs))
+    await streamResponse(response, format, reply, parsed, { ...countUsage(parsed, reply), ...reply.usage })
     silent = reply.fault === 'stall'
   }
 
@@ -89,7 +90,7 @@ export async function startFakeProvider(
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     address,
-    environment: wire.environment(address, key),
+    environment: format.environment(address, key),
     requests,
     get left() {
       return Math.max(0, script.length - next)
@@ -110,8 +111,8 @@ export async function startFakeProvider(
 
 const tooManyMarks = (marks: number) => `A maximum of ${maxMarks} blocks with cache_control may be provided. Found ${marks}.`
 
-/** What each request costs, given those before it. */
-function createUsageCounter(minimumTokens: number, now: () => number): (asked: ParsedRequest, reply: FakeReply) => FakeUsage {
+/** Counts the tokens of each request with the prompt cache of its model. */
+function createUsageCounter(minimumTokens: number, now: () => number): (parsed: ParsedRequest, reply: FakeReply) => FakeUsage {
   const caches = new Map<string, CacheSimulator>()
   const create = ({ cache, long }: ParsedRequest): CacheSimulator =>
     cache === 'prefix'
@@ -123,32 +124,32 @@ function createUsageCounter(minimumTokens: number, now: () => number): (asked: P
           count: roughTokens,
           ...(cache === 'marks-without-look-back' && { lookBack: 1 }),
         })
-  return (asked, reply) => {
-    const kind = `${asked.model} ${asked.cache} ${asked.long ?? false}`
-    const cache = caches.get(kind) ?? create(asked)
-    caches.set(kind, cache)
-    const { uncached, cacheRead, cacheWrite } = cache.call({ system: asked.system, parts: asked.parts, at: now() / 1000 })
+  return (parsed, reply) => {
+    const cacheId = `${parsed.model} ${parsed.cache} ${parsed.long ?? false}`
+    const cache = caches.get(cacheId) ?? create(parsed)
+    caches.set(cacheId, cache)
+    const { uncached, cacheRead, cacheWrite } = cache.call({ system: parsed.system, parts: parsed.parts, at: now() / 1000 })
     const reasoning = roughTokens(reply.reasoning ?? '')
     const output = roughTokens(reply.text ?? '') + reasoning
-    return { uncached, cacheRead, cacheWrite, cacheWriteLong: asked.long ? cacheWrite : 0, output, reasoning }
+    return { uncached, cacheRead, cacheWrite, cacheWriteLong: parsed.long ? cacheWrite : 0, output, reasoning }
   }
 }
 
 async function streamResponse(
   response: ServerResponse,
-  wire: ProviderFormat,
+  format: ProviderFormat,
   reply: FakeReply,
-  asked: ParsedRequest,
+  parsed: ParsedRequest,
   usage: FakeUsage,
 ): Promise<void> {
-  const { opening, pieces, closing } = wire.frames(reply, splitText(reply.text ?? '', reply.chunks), asked, usage)
+  const { opening, pieces, closing } = format.frames(reply, splitText(reply.text ?? '', reply.chunks), parsed, usage)
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   for (const frame of opening) response.write(frame)
   for (const frame of pieces) {
     if (reply.delayMs !== undefined) await sleep(reply.delayMs)
     response.write(frame)
   }
-  await new Promise((resolve) => response.write(': flushed\n\n', resolve)) // a comment: what was said has left the house
+  await new Promise((resolve) => response.write(': flushed\n\n', resolve)) // an SSE comment; its callback says that everything before it was sent
   switch (reply.fault) {
     case 'stall':
       return
@@ -175,9 +176,9 @@ function splitText(text: string, size = text.length): readonly string[] {
     : Array.from({ length: Math.ceil(text.length / size) }, (_, index) => text.slice(index * size, (index + 1) * size))
 }
 
-function refuse(response: ServerResponse, refusal: { status: number; headers?: Readonly<Record<string, string>>; body: unknown }): void {
-  response.writeHead(refusal.status, { 'content-type': 'application/json', ...refusal.headers })
-  response.end(JSON.stringify(refusal.body))
+function sendError(response: ServerResponse, error: { status: number; headers?: Readonly<Record<string, string>>; body: unknown }): void {
+  response.writeHead(error.status, { 'content-type': 'application/json', ...error.headers })
+  response.end(JSON.stringify(error.body))
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -1,9 +1,17 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
-import type { FakeErrorKind } from './provider-format.ts'
-import { binaryPart, type Frames, headerOf, type ProviderFormat, type Refusal, sseData, textPart } from './provider-format.ts'
+import {
+  binaryPart,
+  type ErrorResponse,
+  type FakeErrorKind,
+  type Frames,
+  headerOf,
+  type ProviderFormat,
+  sseData,
+  textPart,
+} from './provider-format.ts'
 
-/** `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`. Cached tokens are counted within the prompt, thoughts beside the answer. */
+/** `POST /v1beta/models/<model>:streamGenerateContent?alt=sse`. Cached tokens are reported as part of the prompt, reasoning beside the answer. */
 export const googleFormat: ProviderFormat = {
   environment: (address, key) => ({ GOOGLE_GENERATIVE_AI_BASE_URL: `${address}/v1beta`, GOOGLE_GENERATIVE_AI_API_KEY: key }),
   keyOf: (headers) => headerOf(headers, 'x-goog-api-key'),
@@ -24,7 +32,7 @@ export const googleFormat: ProviderFormat = {
 
   frames(reply, pieces, { model }, usage): Frames {
     const prompt = usage.uncached + usage.cacheRead + usage.cacheWrite
-    const bill = {
+    const usageMetadata = {
       promptTokenCount: prompt,
       candidatesTokenCount: usage.output - usage.reasoning,
       totalTokenCount: prompt + usage.output,
@@ -34,7 +42,7 @@ export const googleFormat: ProviderFormat = {
     const chunk = (part: object | undefined, rest: object = {}) =>
       sseData({
         candidates: [{ content: { role: 'model', parts: part ? [part] : [] }, index: 0, ...rest }],
-        usageMetadata: bill,
+        usageMetadata,
         modelVersion: model,
         responseId: 'fake',
       })
@@ -45,7 +53,7 @@ export const googleFormat: ProviderFormat = {
     }
   },
 
-  refusal: (kind, key, retryAfterMs): Refusal => refusals[kind](key, retryAfterMs),
+  errorResponse: (kind, key, retryAfterMs): ErrorResponse => errorResponses[kind](key, retryAfterMs),
 }
 
 const finishReasons = { stop: 'STOP', length: 'MAX_TOKENS', content_filter: 'SAFETY' } as const
@@ -59,11 +67,11 @@ function partsOf(content: unknown): readonly Part[] {
   })
 }
 
-const errorResponse = (code: number, status: string, message: string, details: readonly object[] = []): Refusal => ({
+const errorResponse = (code: number, status: string, message: string, details: readonly object[] = []): ErrorResponse => ({
   status: code,
   body: { error: { code, message, status, details } },
 })
-const refusals: { readonly [K in FakeErrorKind]: (key: string, retryAfterMs: number | undefined) => Refusal } = {
+const errorResponses: { readonly [K in FakeErrorKind]: (key: string, retryAfterMs: number | undefined) => ErrorResponse } = {
   authentication: (key) =>
     errorResponse(400, 'INVALID_ARGUMENT', `API key not valid: ${key}. Please pass a valid API key.`, [
       { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },

@@ -1,18 +1,18 @@
 import { isObject } from '../../core/json.ts'
 import type { Part } from '../../core/render/types.ts'
-import type { FakeErrorKind } from './provider-format.ts'
 import {
   bearerToken,
   binaryPart,
+  type ErrorResponse,
+  type FakeErrorKind,
   type Frames,
   type ProviderFormat,
-  type Refusal,
   retryAfter,
   sseEvent,
   textPart,
 } from './provider-format.ts'
 
-/** `POST /v1/responses` with `stream: true`. Cached tokens are counted within the input, writes too. */
+/** `POST /v1/responses` with `stream: true`. Cached and written tokens are reported as part of the input. */
 export const openaiFormat: ProviderFormat = {
   environment: (address, key) => ({ OPENAI_BASE_URL: `${address}/v1`, OPENAI_API_KEY: key }),
   keyOf: bearerToken,
@@ -68,13 +68,13 @@ export const openaiFormat: ProviderFormat = {
     }
   },
 
-  refusal: (kind, key, retryAfterMs): Refusal => ({ ...refusals[kind](key), headers: retryAfter(retryAfterMs) }),
+  errorResponse: (kind, key, retryAfterMs): ErrorResponse => ({ ...errorResponses[kind](key), headers: retryAfter(retryAfterMs) }),
 }
 
 const frame = (type: string, rest: object) => sseEvent({ type, sequence_number: 0, ...rest } as { type: string })
 const incomplete = { stop: null, length: 'max_output_tokens', content_filter: 'content_filter' } as const
 
-const reasoning = (words: string) => [
+const reasoning = (text: string) => [
   frame('response.output_item.added', { output_index: 0, item: { type: 'reasoning', id: 'rs_fake', summary: [] } }),
   frame('response.reasoning_summary_part.added', {
     item_id: 'rs_fake',
@@ -82,10 +82,10 @@ const reasoning = (words: string) => [
     summary_index: 0,
     part: { type: 'summary_text', text: '' },
   }),
-  frame('response.reasoning_summary_text.delta', { item_id: 'rs_fake', output_index: 0, summary_index: 0, delta: words }),
+  frame('response.reasoning_summary_text.delta', { item_id: 'rs_fake', output_index: 0, summary_index: 0, delta: text }),
   frame('response.output_item.done', {
     output_index: 0,
-    item: { type: 'reasoning', id: 'rs_fake', summary: [{ type: 'summary_text', text: words }] },
+    item: { type: 'reasoning', id: 'rs_fake', summary: [{ type: 'summary_text', text }] },
   }),
 ]
 
@@ -99,11 +99,11 @@ function contentOf(item: Readonly<Record<string, unknown>>): readonly Part[] {
   })
 }
 
-const errorResponse = (status: number, type: string, code: string | null, message: string): Refusal => ({
+const errorResponse = (status: number, type: string, code: string | null, message: string): ErrorResponse => ({
   status,
   body: { error: { message, type, param: null, code } },
 })
-const refusals: { readonly [K in FakeErrorKind]: (key: string) => Refusal } = {
+const errorResponses: { readonly [K in FakeErrorKind]: (key: string) => ErrorResponse } = {
   authentication: (key) => errorResponse(401, 'invalid_request_error', 'invalid_api_key', `Incorrect API key provided: ${key}.`),
   content_filter: () =>
     errorResponse(400, 'invalid_request_error', 'content_policy_violation', 'Your request was rejected as a result of our safety system.'),

@@ -1,16 +1,64 @@
 import type { Part } from '../../core/render/types.ts'
 
-/** The format of one provider: how it is asked, and how it answers. */
+/** A reply of a fake provider, independent of the provider's format. */
+export interface FakeReply {
+  readonly text?: string
+  /** Characters in each piece of the stream. Default: the whole text in one piece. */
+  readonly chunks?: number
+  /** Sent before the text. */
+  readonly reasoning?: string
+  readonly finish?: 'stop' | 'length' | 'content_filter'
+  /** Replaces token counts of the simulated cache. */
+  readonly usage?: Partial<FakeUsage>
+  /** Responds with this error instead of a stream. */
+  readonly error?: FakeErrorKind
+  /** Sent with an error, in the provider's way. */
+  readonly retryAfterMs?: number
+  /** What goes wrong after the text, instead of a regular end. */
+  readonly fault?: FakeFault
+  /** Milliseconds to wait before each piece. */
+  readonly delayMs?: number
+}
+
+/**
+ * `reset`: the connection is reset. `cut`: the response ends without its closing events. `malformed`: an event that is not valid
+ * JSON. `stall`: the connection stays open, and nothing more is sent.
+ */
+export type FakeFault = 'reset' | 'cut' | 'malformed' | 'stall'
+
+export type FakeErrorKind = 'authentication' | 'content_filter' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
+
+/** Token counts in buckets that do not overlap. Each format reports them in its provider's way. */
+export interface FakeUsage {
+  readonly uncached: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  /** The part of `cacheWrite` that lives for an hour. */
+  readonly cacheWriteLong: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+/** A request that the fake provider received. */
+export interface FakeRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly body: unknown
+  /** The body as text. */
+  readonly raw: string
+}
+
+/** The HTTP format of one provider: how to parse its requests and how to write its responses. */
 export interface ProviderFormat {
-  /** What a program must set to speak to the fake instead of the provider. */
+  /** The environment variables that direct a model to the fake. */
   environment(address: string, key: string): Readonly<Record<string, string>>
-  /** The key that came with a request. */
+  /** The API key in the headers of a request. */
   keyOf(headers: FakeRequest['headers']): string
-  /** What was asked, as far as a cache cares; undefined when it is no request of this provider. */
+  /** The parts of a request that matter to the cache; undefined when it is not a request of this provider. */
   parse(path: string, body: unknown): ParsedRequest | undefined
-  /** Pieces of a stream, in order: what comes before the text, the text, what ends it. */
-  frames(reply: FakeReply, pieces: readonly string[], asked: ParsedRequest, usage: FakeUsage): Frames
-  refusal(kind: FakeErrorKind, key: string, retryAfterMs: number | undefined): Refusal
+  /** The events of the response stream. */
+  frames(reply: FakeReply, pieces: readonly string[], request: ParsedRequest, usage: FakeUsage): Frames
+  errorResponse(kind: FakeErrorKind, key: string, retryAfterMs: number | undefined): ErrorResponse
 }
 
 export interface ParsedRequest {
@@ -19,16 +67,18 @@ export interface ParsedRequest {
   readonly parts: readonly Part[]
   /** How its cache works for this request. */
   readonly cache: 'marks' | 'marks-without-look-back' | 'prefix'
+  /** Whether its marks ask for a time to live of an hour. */
   readonly long?: boolean
 }
 
+/** Events of a stream in order: before the text, one per piece of text, after the text. */
 export interface Frames {
   readonly opening: readonly string[]
   readonly pieces: readonly string[]
   readonly closing: readonly string[]
 }
 
-export interface Refusal {
+export interface ErrorResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: unknown
@@ -40,7 +90,7 @@ export const sseEvent = (value: { readonly type: string }): string => `event: ${
 export const retryAfter = (milliseconds: number | undefined): Readonly<Record<string, string>> =>
   milliseconds === undefined ? {} : { 'retry-after': String(Math.ceil(milliseconds / 1000)), 'retry-after-ms': String(milliseconds) }
 
-/** A header that was sent once. */
+/** The value of a header; empty when it is missing or repeated. */
 export const headerOf = (headers: FakeRequest['headers'], name: string): string => {
   const value = headers[name]
   return typeof value === 'string' ? value : ''
@@ -48,7 +98,7 @@ export const headerOf = (headers: FakeRequest['headers'], name: string): string 
 
 export const bearerToken = (headers: FakeRequest['headers']): string => headerOf(headers, 'authorization').replace(/^Bearer /, '')
 
-/** Bytes on the wire as a part; the cache goes by what they are. */
+/** A part with inline bytes, by which the cache compares it. */
 export const binaryPart = (type: 'image' | 'document', media_type: string, base64: string, marked: boolean): Part => ({
   type,
   media_type,
@@ -57,51 +107,4 @@ export const binaryPart = (type: 'image' | 'document', media_type: string, base6
   ...(marked && { cache: true }),
 })
 
-export const textPart = (words: string, marked: boolean): Part => ({ type: 'text', text: words, ...(marked && { cache: true }) })
-
-/** What a fake provider says to one request, in any provider's format. */
-export interface FakeReply {
-  readonly text?: string
-  /** Characters in each piece; the whole text in one when not said. */
-  readonly chunks?: number
-  /** What the model thinks before it answers. */
-  readonly reasoning?: string
-  readonly finish?: 'stop' | 'length' | 'content_filter'
-  /** Instead of what its cache reckons. */
-  readonly usage?: Partial<FakeUsage>
-  /** Refuses instead of answering. */
-  readonly error?: FakeErrorKind
-  /** Sent with an error, as the provider sends it. */
-  readonly retryAfterMs?: number
-  /** After the text, instead of an ending. */
-  readonly fault?: FakeFault
-  /** Before each piece. */
-  readonly delayMs?: number
-}
-
-/**
- * `reset`: the connection is torn down. `cut`: the response ends as if all were said. `malformed`: something that is not the
- * format. `stall`: nothing more, for ever.
- */
-export type FakeFault = 'reset' | 'cut' | 'malformed' | 'stall'
-
-export type FakeErrorKind = 'authentication' | 'content_filter' | 'overflow' | 'overloaded' | 'rate_limited' | 'server_error'
-
-/** In buckets that do not overlap; each provider writes them down in its own way. */
-export interface FakeUsage {
-  readonly uncached: number
-  readonly cacheRead: number
-  readonly cacheWrite: number
-  /** The part of `cacheWrite` that lives for an hour. */
-  readonly cacheWriteLong: number
-  readonly output: number
-  readonly reasoning: number
-}
-
-export interface FakeRequest {
-  readonly path: string
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  readonly body: unknown
-  /** The bytes of the body. */
-  readonly raw: string
-}
+export const textPart = (text: string, marked: boolean): Part => ({ type: 'text', text, ...(marked && { cache: true }) })
