@@ -9,7 +9,7 @@ import { applyChange } from '../src/core/timeline/apply.ts'
 import { assignIds, emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { completion, minute, rounds } from '../src/testing/blocks.ts'
 
-/** What folding costs: nothing while nothing is folded, and as much as there is to fold when it is. */
+/** The cost of expiry and compaction: independent of the length while nothing is folded, linear in the folded blocks otherwise. */
 export async function bench(): Promise<void> {
   report('meter, next round', ratio(meterRound(10_000), meterRound(100)), 1.5)
   report('expiry, cache warm', ratio(warmExpiry(10_000), warmExpiry(100)), 1.5)
@@ -21,7 +21,7 @@ function report(name: string, times: number, budget: number) {
   console.log(`${name.padEnd(24)} ${times.toFixed(2)} × floor  (budget ${budget})  ${times <= budget ? 'ok' : 'OVER'}`)
 }
 
-/** Best of several, alternating, so that neither has the warmer machine. */
+/** The best of several runs, alternating, so that both run under the same conditions. */
 function ratio(many: () => number, few: () => number): number {
   const best = { many: Number.POSITIVE_INFINITY, few: Number.POSITIVE_INFINITY }
   for (let i = 0; i < 15; i++) {

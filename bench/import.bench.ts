@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { median, report } from './measure.ts'
 
-/** In a process of its own, which has loaded nothing: milliseconds of work, which do not grow when the machine is busy with others. */
+/** Processor time in milliseconds of an import in a new process; unlike wall time it does not depend on other load. */
 const program = `
 const before = process.cpuUsage()
 await import(process.argv[1])
@@ -16,7 +16,7 @@ const runs = 15
 const budget = 1.48
 
 /**
- * What it costs to import the package, as it is published, against `ai`. Needs a build: `npm run build`.
+ * The cost of importing the published package, compared with `ai`. Needs `npm run build` first.
  */
 export async function bench(): Promise<void> {
   const root = new URL('..', import.meta.url)

@@ -1,7 +1,7 @@
 import { createJsonReader } from '../src/core/stream/json-reader.ts'
 import { createLanes } from '../src/core/stream/lanes.ts'
 
-/** One megabyte of an action as models write it: a long document in `content`, and lists of small things. */
+/** One megabyte of a typical action: a long document in `content` and lists of small values. */
 function action(): string {
   const paragraph =
     'The quick brown fox, "as they say", jumps over the lazy dog.\nIt costs 3.50 € and was seen [[S:1]] near \\ the river 😀. '
@@ -20,7 +20,7 @@ export async function bench(): Promise<void> {
   const floor = best(() => {
     let all = ''
     for (const chunk of chunks) all += chunk
-    return all.charCodeAt(all.length >> 1) // a string that is never looked at is never joined
+    return all.charCodeAt(all.length >> 1) // reading one character forces the engine to join the string
   })
   const reading = best(() => {
     const reader = createJsonReader()
@@ -53,7 +53,7 @@ function readAll(text: string): number {
   return events + reader.end().length
 }
 
-/** Time per chunk at the end of a long string against its beginning: nothing may be scanned again. */
+/** Time per chunk at the end of a long string, compared with its beginning: no text may be scanned twice. */
 function growth(): number {
   const chunks = Array.from({ length: 60_000 }, () => 'twenty characters, \\n')
   const tenth = chunks.length / 10
@@ -73,7 +73,7 @@ function growth(): number {
 
 let kept = 0
 
-/** Milliseconds of the quickest of fifteen runs. */
+/** Milliseconds: the best of fifteen runs. */
 function best(run: () => number): number {
   let quickest = Number.POSITIVE_INFINITY
   for (let i = 0; i < 15; i++) {

@@ -12,12 +12,12 @@ const followers = 100
 const seconds = Number(process.env.RELAY_SECONDS ?? 6)
 const piecesATurn = 2_000
 
-/** A server in a second process on the loopback, and everything that leaves it. */
+/** Measures a server in a second process over the loopback interface. */
 export async function bench(): Promise<void> {
   const child = fork(join(import.meta.dirname, 'relay-server.ts'), { execArgv: ['--expose-gc'] })
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   try {
-    await idle(url, child) // first: memory that was used before would be used again
+    await idle(url, child) // first, because memory that was freed before would be used again
     await firstDelta(url)
     await relay(url, child)
   } finally {
@@ -34,14 +34,14 @@ const follow = (url: string, id: string) =>
     get(`${url}/v1/conversations/${id}/events?as=native`, { agent }, resolve).once('error', reject)
   })
 
-/** Megabytes in memory after a clean-up, and seconds of work so far. */
+/** Megabytes of memory after a garbage collection, and processor seconds used so far. */
 async function stateOf(child: ChildProcess): Promise<{ readonly rss: number; readonly cpu: number }> {
   child.send('state')
   const [{ rss, cpu }] = (await once(child, 'message')) as [{ rss: number; cpu: number }]
   return { rss: rss / 1024 / 1024, cpu }
 }
 
-/** Turn after turn, each told to a hundred followers, for as long as it takes. */
+/** Runs one turn after another, each streamed to a hundred followers, for the given time. */
 async function relay(url: string, child: ChildProcess): Promise<void> {
   const client = createClient({ baseUrl: url })
   await client.conversations.create({ id: 'flood', title: 'Flood' })
@@ -69,15 +69,15 @@ async function relay(url: string, child: ChildProcess): Promise<void> {
   for (const stream of streams) stream.destroy()
   const rate = (turns * piecesATurn * followers) / took
   report(`relay to ${followers} followers (${Math.round(rate / 1000)}k deltas/s)`, 100_000 / rate, 1, '100k/s')
-  report('the same, by the time the server was at work', (100_000 * work) / (turns * piecesATurn * followers), 1, '100k/s')
+  report('relay, by processor time of the server', (100_000 * work) / (turns * piecesATurn * followers), 1, '100k/s')
   const late = memory.slice(Math.floor(memory.length / 3))
-  const kept = (turns * piecesATurn * 21 * 2) / 1024 / 1024 // what the memory store keeps of it: text and raw
+  const kept = (turns * piecesATurn * 21 * 2) / 1024 / 1024 // the memory store keeps text and raw response
   console.log(
     `  ${turns} turns in ${took.toFixed(1)} s; memory ${slope(late).toFixed(1)} MB/min, of which the store keeps ${((kept / took) * 60).toFixed(1)}`,
   )
 }
 
-/** Least squares, per minute. */
+/** Slope per minute, by least squares. */
 function slope(points: readonly (readonly [number, number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [mean(points.map(([time]) => time)), mean(points.map(([, size]) => size))]
@@ -85,12 +85,12 @@ function slope(points: readonly (readonly [number, number])[]): number {
   return (above / points.reduce((sum, [time]) => sum + (time - x) ** 2, 0)) * 60
 }
 
-/** From the model's first token to the client, while a hundred turns are at work. */
+/** Delay from the model's first token to the client while a hundred turns run. */
 async function firstDelta(url: string): Promise<void> {
   const client = createClient({ baseUrl: url })
   const waits: number[] = []
   for (let repeat = 0; repeat < 4; repeat++) {
-    waits.length = repeat === 1 ? 0 : waits.length // the first was to warm up
+    waits.length = repeat === 1 ? 0 : waits.length // the first run is the warm-up
     const ids = Array.from({ length: followers }, (_, index) => `first-${repeat}-${index}`)
     await Promise.all(ids.map((id) => client.conversations.create({ id, title: 'First' })))
     const streams = await Promise.all(ids.map((id) => follow(url, id)))
@@ -132,7 +132,7 @@ async function idle(url: string, child: ChildProcess): Promise<void> {
   report(`500 idle followers (${grown.toFixed(0)} MB)`, grown / 50, 1, '50 MB')
 }
 
-/** From nothing to a server that answers, with its code read from disk and a new database. */
+/** Time from starting the process to the first answered request, with a new database. */
 async function ready(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-ready-'))
   const script = join(import.meta.dirname, '../test/support/crash/serve-child.ts')

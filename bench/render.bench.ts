@@ -67,7 +67,7 @@ const row = (sid: number): SourceRow => ({
 const pool: SourcePool = { rows: Array.from({ length: 20 }, (_, n) => row(n + 1)), next_sid: 21 }
 const plan = { plan_id: 'p', steps: ['search', 'compare', 'write'], status: { '1': 'done' as const }, current: true, last_ts: ts }
 
-/** A whole render as the specification counts it: the tails are made anew every round. */
+/** A complete render, including the tails, which are built anew in every round. */
 const withTails = (iteration: number): RenderOptions => ({
   ...bare,
   sources: sourcesTail(pool, { currentTurnId: 'now' }),
@@ -78,7 +78,7 @@ const withTails = (iteration: number): RenderOptions => ({
   }),
 })
 
-/** Microseconds of one render per new round: the median of a batch, so that a collection in between is not the render's. */
+/** Microseconds of one render per new round: the median of a batch, so that a garbage collection does not count. */
 function nextRound(before: Timeline, options: (iteration: number) => RenderOptions): number {
   const renderer = createRenderer()
   const spent: number[] = []
@@ -93,7 +93,7 @@ function nextRound(before: Timeline, options: (iteration: number) => RenderOptio
   return spent.sort((a, b) => a - b)[30] as number
 }
 
-/** Microseconds of processor time per block. Several short timelines weigh as much in memory as one long one. */
+/** Processor microseconds per block. Several short timelines are used so that they take as much memory as one long one. */
 function firstRender(timelines: readonly Timeline[]): number {
   const blocks = timelines.reduce((sum, { size }) => sum + size, 0)
   const start = process.cpuUsage()
@@ -102,9 +102,9 @@ function firstRender(timelines: readonly Timeline[]): number {
   return prompts.length > 0 ? (user + system) / blocks : 0
 }
 
-/** Measured in turns, best of each: noise only ever adds, and it adds to both. */
+/** The best of each, measured alternately: noise only adds time, and it affects both. */
 function compare(times: number, one: () => number, other: () => number): readonly [one: number, other: number] {
-  const pairs = Array.from({ length: times + 2 }, () => [one(), other()] as const).slice(2) // the first two warm up
+  const pairs = Array.from({ length: times + 2 }, () => [one(), other()] as const).slice(2) // the first two are the warm-up
   return [Math.min(...pairs.map(([first]) => first)), Math.min(...pairs.map(([, second]) => second))]
 }
 

@@ -1,4 +1,4 @@
-/** `npm run bench [-- name …]`: every bench, or those named, one after another in this one process: ratios mean something only within a run. */
+/** `npm run bench [-- name …]` runs all benches or the named ones, one after another in one process: ratios are comparable only within a run. */
 import { readdirSync } from 'node:fs'
 
 const wanted = process.argv.slice(2)

@@ -17,7 +17,7 @@ const prose = (length: number, seed: number) => `${seed} ${words.repeat(Math.cei
 const hex = (n: number, digits: number) => (n * 2_654_435_761).toString(16).padStart(digits, '0').slice(-digits)
 const hash = (n: number) => (n * 2_654_435_761) % Number.MAX_SAFE_INTEGER
 
-/** What a round adds: 1 KB from the model, 3 KB from a tool, with the ids and paths of real life. */
+/** The entries of a typical round: 1 KB from the model and 3 KB from a tool, with realistic ids and paths. */
 const RAW = 1_024
 const RESULT = 3_072
 function round(n: number): readonly Change[] {
@@ -69,7 +69,7 @@ async function open(name: string): Promise<{ store: ConversationStore; claim: Cl
   return { store, claim: await store.claim('c1', me), file }
 }
 
-/** One change set, against one insert of the same bytes with the same settings; taken in turns, so that both meet the same weather. */
+/** One change set, against one insert of the same bytes with the same settings; measured alternately, so that other load affects both. */
 async function benchAppend(): Promise<void> {
   const { store, claim } = await open('append')
   const bare = new DatabaseSync(join(folder, 'bare.db'))
@@ -90,7 +90,7 @@ async function benchAppend(): Promise<void> {
   report(`append of a 4 KB round (one durable insert: ${floor.toFixed(3)} ms)`, median(times.ours.slice(100)) / floor, 1.5)
 }
 
-/** 500 blocks in sight, with a short and with a long history behind them. */
+/** Loads 500 visible blocks, with a short and with a long history before them. */
 async function benchLoad(): Promise<void> {
   const short = await withHistory('short', 1_000)
   const long = await withHistory('long', 100_000)
@@ -133,7 +133,7 @@ async function benchBytes(): Promise<void> {
   }
 }
 
-/** Size of the file once its log is merged into it. */
+/** Size of the database file after its log was merged. */
 function merged(file: string): number {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)')

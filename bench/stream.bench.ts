@@ -3,8 +3,8 @@ import { createCitationReplacer } from '../src/core/citations/replace.ts'
 import { createChannelParser } from '../src/core/stream/channel-parser.ts'
 
 /**
- * The path of every token: cut into channels, citations replaced, text gathered. One megabyte in chunks of 20 characters, against
- * the cost of only gathering the same chunks.
+ * The path of every token: split into channels, citations replaced, text collected. One megabyte in chunks of 20 characters, compared with
+ * only collecting the same chunks.
  */
 const megabyte = 1_000_000
 const chunkLength = 20
@@ -29,19 +29,19 @@ export async function bench(): Promise<void> {
   const perSecond = (megabyte / 1e6 / (cost / 1000)).toFixed(0)
   report('two channels, 1 MB', cost / floor, 40, `floor ${floor.toFixed(2)} ms, ${perSecond} MB/s`)
   report('last tenth / first tenth', lastToFirst(ordinaryChunks), 1.3)
-  report('the same in one channel', lastToFirst(oneChannelChunks), 1.3)
+  report('last / first tenth, one channel', lastToFirst(oneChannelChunks), 1.3)
   report('no tag / ordinary', best(() => run(untaggedChunks)) / cost, 3)
   report('<<<<[[[[ / ordinary', best(() => run(hostileChunks)) / cost, 3)
 }
 
-/** The whole message: raw text and shown text, each in one piece at the end. */
+/** A whole message: raw text and shown text, each joined at the end. */
 function run(chunks: readonly string[]): number {
   const state = start()
   runPart(chunks, 0, chunks.length, state)
   return read(state.raw) + read(state.shown)
 }
 
-/** What a call does with each chunk. */
+/** The work per chunk of a model call. */
 function runPart(chunks: readonly string[], from: number, to: number, state: ReturnType<typeof start>): number {
   for (let at = from; at < to; at++) {
     for (const event of state.parser.push(chunks[at] as string)) {
@@ -70,10 +70,10 @@ function concatenate(chunks: readonly string[]): number {
   return read(text)
 }
 
-/** Looking at one character makes the engine put the pieces together at last; until then nothing was concatenated. */
+/** Reading one character forces the engine to join the string; until then it only keeps the parts. */
 const read = (text: string): number => (text === '' ? 0 : text.charCodeAt(text.length - 1))
 
-/** Time of the last tenth of the chunks against the first, in one message; the median of several. */
+/** Time of the last tenth of the chunks of a message, compared with the first; the median of several runs. */
 function lastToFirst(chunks: readonly string[]): number {
   const tenth = Math.floor(chunks.length / 10)
   const ratios = Array.from({ length: 15 }, () => {
@@ -104,7 +104,7 @@ function filled(piece: string): string {
 
 function cut(text: string): string[] {
   return Array.from({ length: Math.ceil(text.length / chunkLength) }, (_, index) =>
-    // A copy, as a network gives it: not a window into one big string.
+    // A copy, as from a network, and not a view into one large string.
     Buffer.from(text.slice(index * chunkLength, (index + 1) * chunkLength)).toString(),
   )
 }

@@ -3,7 +3,7 @@ import { emptyTimeline, type Timeline } from '../src/core/timeline/timeline.ts'
 import { call, result, withIds } from '../src/testing/blocks.ts'
 import { median, report } from './measure.ts'
 
-/** A round at the end of `timeline`, as the ledger applies it. */
+/** Appends a round to `timeline`, as the ledger does. */
 function grown(timeline: Timeline): Timeline {
   const turnId = `t${Math.floor(timeline.nextBlock / 20)}`
   const callId = `c${timeline.nextBlock}`
@@ -19,7 +19,7 @@ function withBlocks(count: number): Timeline {
 
 const ROUNDS = 20
 
-/** Microseconds for twenty rounds at this size, few enough that it stays this size. Growing an older value again would copy it. */
+/** Microseconds for twenty rounds at this size; so few that the size hardly changes. Appending to an older value would copy it. */
 function sample(timeline: Timeline): { readonly took: number; readonly timeline: Timeline } {
   let last = timeline
   const start = performance.now()

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 
-/** What the compiler has to do for an agent with many tools: little more than for their schemas, and the same for each. */
+/** The compiler's work for an agent with many tools: little more than for their schemas, and linear. */
 export async function bench(): Promise<void> {
   const [one, many] = [instantiations(1, tool), instantiations(50, tool)]
   const [oneInferred, manyInferred] = [instantiations(1, inferred), instantiations(50, inferred)]
@@ -19,14 +19,14 @@ const inferred = (index: number) =>
 const tool = (index: number) =>
   `export const tool${index} = defineTool({ id: 'sample.tool${index}', description: '', params: ${fields(index)}, run: ({ name${index}, often }) => name${index}.length + (often ?? 0) })`
 
-/** Types that the compiler made for a file of so many lines. The same imports either way: they are no tool's fault. */
+/** Type instantiations for a file with the given lines. Both files have the same imports, so that only the tools count. */
 function instantiations(count: number, line: (index: number) => string): number {
   const folder = mkdtempSync(join(root, '.types-'))
-  const door = relative(folder, join(root, 'src/tools/define.ts'))
+  const defineModule = relative(folder, join(root, 'src/tools/define.ts'))
   const agent = relative(folder, join(root, 'src/agent/agent.ts'))
   const listed = line === tool ? Array.from({ length: count }, (_, index) => `tool${index}`).join(', ') : ''
   const lines = Array.from({ length: count }, (_, index) => line(index))
-  const head = [`import { z } from 'zod'`, `import { defineTool } from '${door}'`, `import type { AgentParts } from '${agent}'`]
+  const head = [`import { z } from 'zod'`, `import { defineTool } from '${defineModule}'`, `import type { AgentParts } from '${agent}'`]
   const tail = ['export { defineTool }', `export const parts: Pick<AgentParts, 'tools'> = { tools: [${listed}] }`]
   try {
     writeFileSync(join(folder, 'tools.ts'), [...head, ...lines, ...tail].join('\n'))
