@@ -1,8 +1,90 @@
+import { roughTokens } from '../core/estimate/tokens.ts'
+import type { EntryEvent } from '../core/event.ts'
+import type { SystemFingerprint } from '../core/timeline/change.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Hosting } from '../ports/hosting.ts'
 import type { Model } from '../ports/model.ts'
-import type { Models } from './turn/turn.ts'
+import type { ConversationStore } from '../ports/store.ts'
+import type { Workspaces } from '../ports/workspace.ts'
+import type { AgentParts } from './agent.ts'
+import { createRenderers, type Renderers } from './conversation/renderers.ts'
+import { createEventHub, type EventHub } from './events/event-hub.ts'
+import { createHooks, type Hooks, safeCallbacks } from './hooks.ts'
+import { systemFingerprint, systemText } from './prompts/texts.ts'
+import { type AgentSettings, agentSettings } from './settings.ts'
+import { builtInTools, createToolbox, type Toolbox } from './tools.ts'
 
-/** One model serves every role that has none of its own. */
-export function modelsByRole(model: Model | (Pick<Models, 'decision'> & Partial<Models>)): Models {
+/** Everything that the conversations of one agent share. Made once, when the agent is created. */
+export interface AgentContext {
+  readonly store: ConversationStore
+  readonly clock: Clock
+  readonly hub: EventHub
+  readonly models: Models
+  readonly toolbox: Toolbox
+  /** The system text: byte-stable for as long as the agent lives. */
+  readonly system: string
+  systemTokens(): number
+  readonly systemFingerprint: SystemFingerprint
+  readonly settings: AgentSettings
+  readonly hooks: Hooks
+  readonly hosting: Hosting | undefined
+  readonly workspaces: Workspaces | undefined
+  createRenderers(): Renderers
+  readonly onEntry: ((conversationId: string, event: EntryEvent) => void) | undefined
+  /** Reports a failure that no caller would otherwise see. Never throws. */
+  onProblem(problem: Problem): void
+}
+
+/** The model for each role. */
+export interface Models {
+  readonly decision: Model
+  readonly gate: Model
+  readonly compaction: Model
+}
+
+/** A failure outside the turn's own result: in a hook, a listener, a clean-up. */
+export interface Problem {
+  readonly where: string
+  readonly error: unknown
+}
+
+const HOOK_TIMEOUT_MS = 10_000
+
+export function createAgentContext(parts: AgentParts): AgentContext {
+  const { store, clock, hosting, workspaces, documents } = parts
+  const { onEntry, onProblem } = safeCallbacks(parts)
+  const settings = agentSettings(parts.settings)
+  const models = modelsByRole(parts.model)
+  const readsForModel = documents && models.decision.documents?.includes('application/pdf') === false ? { documents } : {}
+  const tools = [...builtInTools({ ...parts.builtIn, ...readsForModel, contextTokens: settings.contextTokens }), ...(parts.tools ?? [])]
+  const count = parts.tokens ?? roughTokens
+  const system = systemText({
+    tools,
+    ...(parts.instructions !== undefined && { instructions: parts.instructions }),
+    ...(parts.customisation !== undefined && { customisation: parts.customisation }),
+  })
+  let systemTokens: number | undefined
+  return {
+    store,
+    clock,
+    hosting,
+    workspaces,
+    hub: createEventHub((error) => onProblem({ where: 'listener', error })),
+    models,
+    toolbox: createToolbox(tools),
+    system,
+    systemTokens: () => (systemTokens ??= count(system)),
+    systemFingerprint: systemFingerprint(system, tools),
+    settings,
+    hooks: createHooks(parts.hooks ?? [], { timeoutMs: HOOK_TIMEOUT_MS, onError: (where, error) => onProblem({ where, error }) }),
+    createRenderers: () => createRenderers(count),
+    onEntry,
+    onProblem,
+  }
+}
+
+/** Roles without a model of their own use the decision model. */
+function modelsByRole(model: AgentParts['model']): Models {
   if ('stream' in model) return { decision: model, gate: model, compaction: model }
   return { gate: model.decision, compaction: model.decision, ...model }
 }

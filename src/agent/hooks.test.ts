@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { weather } from '../../test/support/scenario-tools.ts'
 import { createHarness, type HarnessOptions } from '../testing/harness.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
-import type { Problem } from './conversation/conversation.ts'
+import type { Problem } from './agent-context.ts'
 
 const breaks = () => {
   throw new Error('the counter broke')
@@ -33,7 +33,7 @@ describe('whoever only looks on', () => {
     onTestFinished(() => void process.off('warning', hear))
     expect(await journalOf({ onEntry: breaks, onProblem: breaks })).toEqual(await journalOf({}))
     await new Promise(setImmediate)
-    expect(warnings[0]).toContain('onProblem threw while it was told of "onEntry"')
+    expect(warnings[0]).toContain('onProblem threw an error while reporting a problem in "onEntry"')
   })
 
   it('and names prices that are none leaves the price unknown: the turn ends, and says why', async () => {

@@ -1,44 +1,45 @@
 import { type Block, type Draft, isoTime, parseBlock } from '../core/block/index.ts'
 import type { InboxEvent } from '../core/timeline/change.ts'
 import type { AgentParts } from './agent.ts'
-import type { AgentContext } from './conversation/conversation.ts'
+import type { AgentContext } from './agent-context.ts'
 
-/** Where an application may look in, or add blocks of its own. */
+/** Functions of the application that are called during a turn. Two of them may add blocks. */
 export interface HookFunctions {
   onBeforeCompaction(report: unknown): void | Promise<void>
   onAfterCompaction(report: unknown): void | Promise<void>
-  /** The summary that now stands for what was compacted, for whoever keeps summaries elsewhere, too. */
+  /** Gets the summary that replaces the compacted blocks, for applications that store summaries elsewhere as well. */
   saveSummary(summary: Block): void | Promise<void>
-  /** Something from outside has become part of the turn. */
+  /** A followup, steer or external event has become part of the turn. */
   onExternalEvent(folded: FoldedEvent): void | Promise<void>
-  /** Its blocks stand before the completion. Asked again when the answer was held back after all: something came in while it ran. */
+  /** Returns blocks to put before the completion. Called again when the answer was deferred because an event came in. */
   onBeforeCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** Its blocks stand after the completion. Asked again, too. */
+  /** Returns blocks to put after the completion. Called again when the answer was deferred. */
   onAfterCompletion(): readonly Draft[] | Promise<readonly Draft[]>
-  /** The turn is closed, and everything it leaves behind is written. */
+  /** The turn is closed, and its blocks and files are written. */
   onFlushCompleted(turn: { readonly turnId: string; readonly exitReason: string }): void | Promise<void>
 }
 
-/** An event, and the blocks that it became. */
+/** An inbox event and the blocks that were made of it. */
 export interface FoldedEvent {
   readonly type: InboxEvent['kind']
   readonly event: InboxEvent
   readonly blocks: readonly Block[]
 }
 
+/** The registered hooks as one object. Its functions never reject. */
 export type Hooks = {
   readonly [Name in keyof HookFunctions]: (...args: Parameters<HookFunctions[Name]>) => Promise<Awaited<ReturnType<HookFunctions[Name]>>>
 }
 
 export interface HookSettings {
   readonly timeoutMs: number
-  /** A hook that fails is told of here, and nowhere else. */
+  /** Called when a hook throws or takes too long. */
   onError(name: keyof HookFunctions, error: unknown): void
 }
 
-/** Hooks that cannot break a turn: in order of registration, each with a timeout, a failure reported and passed over. */
+/** Runs hooks in order of registration, each with a timeout. A hook that fails is reported and skipped: it can not break the turn. */
 export function createHooks(registered: readonly Partial<HookFunctions>[], { timeoutMs, onError }: HookSettings): Hooks {
-  async function each<Result>(
+  async function callEach<Result>(
     name: keyof HookFunctions,
     call: (hooks: Partial<HookFunctions>) => Result | Promise<Result>,
   ): Promise<Result[]> {
@@ -53,29 +54,29 @@ export function createHooks(registered: readonly Partial<HookFunctions>[], { tim
     }
     return results
   }
-  /** What they do to what they are given is theirs. */
-  const tell = async <Name extends ObserverHook>(name: Name, said: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
-    if (registered.length > 0)
-      await each(name, (hooks) => (hooks[name] as ((said: unknown) => void | Promise<void>) | undefined)?.(structuredClone(said)))
+  /** Each hook gets a copy: it may change its argument without an effect on the turn. */
+  const notify = async <Name extends ObserverHook>(name: Name, argument: Parameters<HookFunctions[Name]>[0]): Promise<void> => {
+    if (registered.length === 0) return
+    await callEach(name, (hooks) => (hooks[name] as ((argument: unknown) => void | Promise<void>) | undefined)?.(structuredClone(argument)))
   }
-  const drafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') =>
-    registered.length === 0 ? [] : (await each(name, async (hooks) => checkDrafts(await hooks[name]?.()))).flat()
+  const collectDrafts = async (name: 'onBeforeCompletion' | 'onAfterCompletion') =>
+    registered.length === 0 ? [] : (await callEach(name, async (hooks) => checkDrafts(await hooks[name]?.()))).flat()
 
   return {
-    onBeforeCompaction: (report) => tell('onBeforeCompaction', report),
-    onAfterCompaction: (report) => tell('onAfterCompaction', report),
-    saveSummary: (summary) => tell('saveSummary', summary),
-    onExternalEvent: (folded) => tell('onExternalEvent', folded),
-    onFlushCompleted: (turn) => tell('onFlushCompleted', turn),
-    onBeforeCompletion: () => drafts('onBeforeCompletion'),
-    onAfterCompletion: () => drafts('onAfterCompletion'),
+    onBeforeCompaction: (report) => notify('onBeforeCompaction', report),
+    onAfterCompaction: (report) => notify('onAfterCompaction', report),
+    saveSummary: (summary) => notify('saveSummary', summary),
+    onExternalEvent: (folded) => notify('onExternalEvent', folded),
+    onFlushCompleted: (turn) => notify('onFlushCompleted', turn),
+    onBeforeCompletion: () => collectDrafts('onBeforeCompletion'),
+    onAfterCompletion: () => collectDrafts('onAfterCompletion'),
   }
 }
 
-/** Those that are only told. */
+/** Hooks without a return value. */
 type ObserverHook = Exclude<keyof HookFunctions, 'onBeforeCompletion' | 'onAfterCompletion'>
 
-/** What a hook hands over is entered beside the answer, so it must be something that can be entered. */
+/** The drafts of a hook are committed together with the answer: an invalid one must not make that commit fail. */
 function checkDrafts(drafts: readonly Draft[] = []): readonly Draft[] {
   for (const draft of drafts) {
     parseBlock({ id: 'b_0', ...draft })
@@ -86,36 +87,38 @@ function checkDrafts(drafts: readonly Draft[] = []): readonly Draft[] {
 
 async function withTimeout<Result>(ms: number, name: string, work: Result | Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`hook ${name} took longer than ${ms} ms`)), ms)
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, timeout])
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Functions of the application's own that are told what happens. None of them can change it: what one throws ends here. */
+/** Wraps the application's `onEntry` and `onProblem` so that an error thrown by one of them does not reach the turn. */
 export function safeCallbacks({
   onEntry,
   onProblem,
 }: Pick<AgentParts, 'onEntry' | 'onProblem'>): Pick<AgentContext, 'onEntry' | 'onProblem'> {
-  const report: AgentContext['onProblem'] = (problem) => {
+  const safeOnProblem: AgentContext['onProblem'] = (problem) => {
     try {
       onProblem?.(problem)
     } catch (error) {
-      process.emitWarning(`onProblem threw while it was told of "${problem.where}": ${String(error)}`, { code: 'DAYBOOK_ON_PROBLEM' })
+      process.emitWarning(`onProblem threw an error while reporting a problem in "${problem.where}": ${String(error)}`, {
+        code: 'DAYBOOK_ON_PROBLEM',
+      })
     }
   }
-  const look: AgentContext['onEntry'] =
+  const safeOnEntry: AgentContext['onEntry'] =
     onEntry &&
     ((conversation, event) => {
       try {
         onEntry(conversation, event)
       } catch (error) {
-        report({ where: 'onEntry', error })
+        safeOnProblem({ where: 'onEntry', error })
       }
     })
-  return { onEntry: look, onProblem: report }
+  return { onEntry: safeOnEntry, onProblem: safeOnProblem }
 }

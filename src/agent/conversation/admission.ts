@@ -1,9 +1,10 @@
 import type { Attachment, BlobRef } from '../../core/block/index.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import type { ConversationStore } from '../../ports/store.ts'
-import { type AttachmentPolicy, ingest } from '../../tools/attachments/ingest.ts'
+import { ingest } from '../../tools/attachments/ingest.ts'
+import type { AttachmentPolicy } from '../../tools/attachments/policy.ts'
 import type { Upload } from '../../tools/attachments/upload.ts'
-import type { Problem } from './conversation.ts'
+import type { Problem } from '../agent-context.ts'
 
 /** The door that messages come in by. What they bring along is checked and kept before anything of them is entered. */
 export interface Admission {

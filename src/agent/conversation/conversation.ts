@@ -1,270 +1,204 @@
 import { hostname } from 'node:os'
 import type { BlobRef } from '../../core/block/index.ts'
-import type { EntryEvent } from '../../core/event.ts'
 import { Failure } from '../../core/failure.ts'
 import { parseConversationKey } from '../../core/scope.ts'
-import type { Change, InboxEvent, SystemFingerprint } from '../../core/timeline/change.ts'
+import type { InboxEvent } from '../../core/timeline/change.ts'
 import { emptyTimeline, isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Hosting } from '../../ports/hosting.ts'
-import { type Claim, type ConversationStore, HEARTBEAT_MS, type Owner, type Saved } from '../../ports/store.ts'
-import type { Workspace, Workspaces } from '../../ports/workspace.ts'
+import { type Claim, HEARTBEAT_MS, type Owner, type Saved } from '../../ports/store.ts'
+import type { Workspace } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
 import { createCallLog, flushContext } from '../../tools/context-files.ts'
-import type { EventHub } from '../events/event-hub.ts'
-import type { Hooks } from '../hooks.ts'
-import type { AgentSettings } from '../settings.ts'
-import type { Toolbox } from '../tools.ts'
+import type { AgentContext } from '../agent-context.ts'
 import { attachmentsIn, bytesOfAttachments, createPlacer } from '../turn/attachments.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/finish.ts'
 import type { TurnInput, TurnStart } from '../turn/start.ts'
-import { type Models, runTurn, type Turn } from '../turn/turn.ts'
-import { createWorkspaceHandle, recordsOf, restoreWorkspace } from '../turn/workspace.ts'
-import { entriesOfTurn } from './history.ts'
-import { createInbox, type Inbox, type NewEvent } from './inbox.ts'
+import { runTurn, type Turn } from '../turn/turn.ts'
+import { createWorkspaceHandle, restoreWorkspace } from '../turn/workspace.ts'
+import { entriesOfTurn, recordsOf } from './history.ts'
+import { createInbox, type NewEvent } from './inbox.ts'
 import { openLedger } from './ledger.ts'
-import type { Renderers } from './renderers.ts'
-import { createResultsByEvent, type ResultsByEvent } from './running.ts'
+import { createResultsByEvent, type RunningConversation, type StartReason } from './running.ts'
 import { createSpending, restoreSpending } from './spending.ts'
 
-/** What every turn of an agent is given. */
-export interface AgentContext {
-  readonly store: ConversationStore
-  readonly clock: Clock
-  readonly hub: EventHub
-  readonly models: Models
-  readonly toolbox: Toolbox
-  readonly system: string
-  systemTokens(): number
-  readonly systemFingerprint: SystemFingerprint
-  readonly settings: AgentSettings
-  readonly hooks: Hooks
-  readonly hosting: Hosting | undefined
-  readonly workspaces: Workspaces | undefined
-  createRenderers(): Renderers
-  readonly onEntry: ((conversationId: string, event: EntryEvent) => void) | undefined
-  /** Told of what cannot reach anybody else. */
-  onProblem(problem: Problem): void
-}
-
-export interface Problem {
-  readonly where: string
-  readonly error: unknown
-}
-
-/** A conversation that is being worked on: one claim, one turn at a time, and an inbox that is open all the while. */
-export interface RunningConversation {
-  /** The turn it began with. */
-  readonly firstTurnId: string
-  readonly inbox: Inbox
-  readonly results: ResultsByEvent
-  /** What it was started for is in the journal: it will not be lost. */
-  readonly journaled: Promise<void>
-  /** Enters something that belongs to the conversation and to no turn. */
-  commit(change: Change): Promise<void>
-  /** What came of what it was started for. Undefined when that needed no turn. */
-  readonly firstResult: Promise<TurnResult | undefined>
-  /** When that turn, and every turn that grew out of it, is over. */
-  readonly finished: Promise<void>
-  abort(reason: unknown): void
-}
-
-/** Why someone turns to a conversation that nobody is working on. */
-export type StartReason =
-  | { readonly kind: 'asked'; readonly input: TurnInput }
-  /** To take up the turn that was left behind, or to begin the one that a followup waits for. */
-  | { readonly kind: 'left-behind' }
-  /** Something that waits for the next turn, whenever that is. */
-  | { readonly kind: 'told'; readonly event: NewEvent }
-
-export const createOwner = (clock: Clock): Owner => ({ id: clock.randomHex(16), host: hostname(), pid: process.pid })
-
-/** Claims the conversation and begins. Resolves when its inbox is open; undefined when there is nothing to do. */
+/** Claims the conversation and starts its turns. Resolves when its inbox is open; undefined when there is nothing to do. */
 export async function startConversation(
-  household: AgentContext,
+  context: AgentContext,
   owner: Owner,
   conversationId: string,
-  start: StartReason,
+  reason: StartReason,
 ): Promise<RunningConversation | undefined> {
-  const { store } = household
-  if (start.kind === 'told' && !(await store.loadVisible(conversationId))) throw missingConversation(conversationId)
+  const { store } = context
+  if (reason.kind === 'event' && !(await store.loadVisible(conversationId))) throw missingConversation(conversationId)
   const claim = await store.claim(conversationId, owner)
   try {
     const saved = (await store.loadVisible(conversationId)) ?? { timeline: emptyTimeline(), lastSeq: 0 }
-    if (!hasNothingToDo(start, saved.timeline)) return await startTurns(household, claim, saved, start)
+    if (!hasNothingToDo(reason, saved.timeline)) return await startTurns(context, claim, saved, reason)
   } catch (error) {
-    await releaseClaim(household, claim)
+    await releaseClaim(context, claim)
     throw error
   }
-  await releaseClaim(household, claim)
+  await releaseClaim(context, claim)
   return undefined
 }
 
-/** What cannot be given back expires. */
+/** The owner of claims made by this process. */
+export const createOwner = (clock: Clock): Owner => ({ id: clock.randomHex(16), host: hostname(), pid: process.pid })
+
+/** A claim that can not be released expires by itself. */
 const releaseClaim = ({ store, onProblem }: AgentContext, claim: Claim): Promise<void> =>
   store.release(claim).catch((error: unknown) => onProblem({ where: 'release', error }))
 
-function hasNothingToDo(start: StartReason, timeline: Timeline): boolean {
+function hasNothingToDo(reason: StartReason, timeline: Timeline): boolean {
   if (findUnfinished(timeline)) return false
-  if (start.kind === 'left-behind') return true
-  const eventId = start.kind === 'told' ? start.event.event_id : start.input.eventId
+  if (reason.kind === 'unfinished') return true
+  const eventId = reason.kind === 'event' ? reason.event.event_id : reason.input.eventId
   return eventId !== undefined && isKnownEvent(timeline, eventId)
 }
 
-/** What a process that died has left to do: its turn, else the one that the oldest followup waits for. */
+/** What a process that died has left to do: resume its turn, else start one for the oldest waiting followup. */
 function findUnfinished(timeline: Timeline): TurnStart | undefined {
-  if (timeline.openTurn) return { kind: 'left-behind' }
+  if (timeline.openTurn) return { kind: 'unfinished' }
   const [oldest] = waitingFollowups(timeline)
-  return oldest && { kind: 'asked', input: inputOf(oldest) }
+  return oldest && { kind: 'message', input: inputOf(oldest) }
 }
 
 /**
- * A turn, and then one for each followup that no turn has taken in. What was left behind comes first, whoever asks: what they say
- * becomes part of it.
+ * Runs a turn, then one for each followup that no turn has taken in. Unfinished work comes first, whatever the reason for the start: a
+ * new message then becomes a followup of it.
  */
-async function startTurns(household: AgentContext, claim: Claim, saved: Saved, start: StartReason): Promise<RunningConversation> {
-  const {
-    store,
-    clock,
-    hub,
-    models,
-    toolbox,
-    system,
-    systemTokens,
-    systemFingerprint: systemPrint,
-    settings,
-    hooks,
-    hosting,
-    onProblem,
-  } = household
+async function startTurns(context: AgentContext, claim: Claim, saved: Saved, reason: StartReason): Promise<RunningConversation> {
+  const { store, clock, hub, workspaces, onEntry } = context
+  const { models, toolbox, system, systemTokens, systemFingerprint, settings, hooks, hosting, onProblem } = context
   const { blobs } = store
   const { conversationId } = claim
-  const left = saved.timeline.openTurn?.turn_id
-  const newTurn = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
-  const turnId = left ?? newTurn()
-  const answers = createResultsByEvent()
-  const bill = createSpending(settings.priceOf)
+  const unfinishedTurnId = saved.timeline.openTurn?.turn_id
+  const newTurnId = () => `turn_${Date.parse(clock.now())}_${clock.randomHex(6)}`
+  const firstTurnId = unfinishedTurnId ?? newTurnId()
+  const results = createResultsByEvent()
+  const spending = createSpending(settings.priceOf)
   const abort = new AbortController()
   const { signal } = abort
-  const view = household.createRenderers()
-  const entered = Promise.withResolvers<void>()
-  let current: Promise<TurnResult> | undefined
+  const renderers = context.createRenderers()
+  const journaled = Promise.withResolvers<void>()
+  let currentResult: Promise<TurnResult> | undefined
 
   const ledger = openLedger(saved, claim, store, (event) => {
     const { change } = event
-    bill.record(change)
-    if (change.type === 'turn.opened') entered.resolve()
+    spending.record(change)
+    if (change.type === 'turn.opened') journaled.resolve()
     else if (change.type === 'turn.closed') inbox.endTurn()
-    if (current && change.type === 'event.folded') answers.assign(change.event_ids, current)
+    if (currentResult && change.type === 'event.folded') results.assign(change.event_ids, currentResult)
     hub.publish(conversationId, event)
-    household.onEntry?.(conversationId, event)
+    onEntry?.(conversationId, event)
   })
-  const inbox = createInbox(ledger, turnId, signal)
+  const inbox = createInbox(ledger, firstTurnId, signal)
   const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
   const readBlob = ({ sha256 }: BlobRef) => blobs.get(sha256)
   const records = recordsOf(store, conversationId)
-  const place = createPlacer(blobs)
-  const desk = createWorkspaceHandle(household.workspaces, conversationId)
-  const audience = hub.watchers(conversationId)
+  const placeAttachments = createPlacer(blobs)
+  const workspaceHandle = createWorkspaceHandle(workspaces, conversationId)
+  const watchers = hub.watchers(conversationId)
   const { scope } = parseConversationKey(conversationId)
 
-  async function turn(id: string, opening: TurnStart, heard: Promise<unknown> | undefined): Promise<TurnResult> {
-    inbox.startTurn(id)
-    if (heard) await heard // who waited for the turn before is ahead of this one, and watches no more when it begins
-    const news = { feedbacks: await collectFeedback(ledger, clock.now(), settings) }
-    const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, id)
-    const calls = household.workspaces && createCallLog()
-    const restore = (opened: Workspace) => restoreWorkspace(opened, id, ledger.timeline, historyOf({ records, blobs }))
-    const takenUp = id === left
-    const openDesk = desk.forTurn(id, takenUp ? restore : undefined)
+  async function runOneTurn(turnId: string, start: TurnStart, previousResult: Promise<unknown> | undefined): Promise<TurnResult> {
+    inbox.startTurn(turnId)
+    if (previousResult) await previousResult // the caller of the previous turn gets its result, and stops watching, before this one begins
+    const feedbacks = await collectFeedback(ledger, clock.now(), settings)
+    const entries = () => entriesOfTurn(store, conversationId, ledger.lastSeq, turnId)
+    const callLog = workspaces && createCallLog()
+    const restore = (opened: Workspace) => restoreWorkspace(opened, turnId, ledger.timeline, historyOf({ records, blobs }))
+    const resumed = turnId === unfinishedTurnId
+    const openWorkspace = workspaceHandle.forTurn(turnId, resumed ? restore : undefined)
     const workspace = async () => {
-      const opened = await openDesk()
-      await place(opened, ledger.timeline, id).catch((error: unknown) => onProblem({ where: 'attachments', error })) // tried again, and read from the journal meanwhile
+      const opened = await openWorkspace()
+      // A failure is not fatal: the next call tries again, and the attachments can be read from the journal.
+      await placeAttachments(opened, ledger.timeline, turnId).catch((error: unknown) => onProblem({ where: 'attachments', error }))
       return opened
     }
-    if (takenUp && settings.maxMoney !== undefined) restoreSpending(bill, (await entries()).changes, id)
-    // biome-ignore format: what is the agent's, the conversation's and the turn's
-    const given: Turn = {
-      models, toolbox, system, systemTokens, systemFingerprint: systemPrint, settings, hooks, clock, blobs, hosting, onProblem,
-      conversationId, scope, ledger, inbox, renderers: view, spending: bill, records, workspaceHandle: desk, readBlob, signal, emit, watchers: audience,
-      turnId: id, news, resumed: takenUp, callLog: calls, workspace, entries,
+    if (resumed && settings.maxMoney !== undefined) restoreSpending(spending, (await entries()).changes, turnId)
+    // biome-ignore format: one line for what belongs to the agent, to the conversation and to the turn
+    const turn: Turn = {
+      models, toolbox, system, systemTokens, systemFingerprint, settings, hooks, clock, blobs, hosting, onProblem,
+      conversationId, scope, ledger, inbox, renderers, spending, records, workspaceHandle, readBlob, signal, emit, watchers,
+      turnId, feedbacks, resumed, callLog, workspace, entries,
     }
-    const result = await runTurn(given, opening).catch((error: unknown) => {
-      if (isSuperseded(error)) return cancelledResult(given) // another process goes on with it: the user need not know
+    const result = await runTurn(turn, start).catch((error: unknown) => {
+      if (isSuperseded(error)) return cancelledResult(turn) // another process continues the turn
       throw error
     })
-    if (desk.isOpen(id) && result.exitReason !== 'cancelled') {
-      const flushed = flushContext({ timeline: ledger.timeline, workspace }, calls?.drain())
-      await flushed.catch((error: unknown) => onProblem({ where: 'workspace', error })) // a view: everything in it is in the journal
+    if (workspaceHandle.isOpen(turnId) && result.exitReason !== 'cancelled') {
+      const flushed = flushContext({ timeline: ledger.timeline, workspace }, callLog?.drain())
+      await flushed.catch((error: unknown) => onProblem({ where: 'workspace', error })) // a copy: all of it is in the journal
     }
-    if (result.exitReason !== 'cancelled') await hooks.onFlushCompleted({ turnId: id, exitReason: result.exitReason })
+    if (result.exitReason !== 'cancelled') await hooks.onFlushCompleted({ turnId, exitReason: result.exitReason })
     return result
   }
 
-  /** Its result is told when the next turn is sure to begin, or when there is none and everything has come to rest. */
-  function begin(id: string, opening: TurnStart, heard?: Promise<unknown>): RunningTurn {
-    const told = Promise.withResolvers<TurnResult>()
-    told.promise.catch(() => {}) // whoever wants to know awaits it; nobody has to
-    current = told.promise
-    return { result: turn(id, opening, heard), callerResult: told }
+  /** The caller gets the result when the next turn is certain to begin, or when the conversation has ended. */
+  function begin(turnId: string, start: TurnStart, previousResult?: Promise<unknown>): RunningTurn {
+    const callerResult = Promise.withResolvers<TurnResult>()
+    callerResult.promise.catch(() => {}) // a result that no caller awaits must not be an unhandled rejection
+    currentResult = callerResult.promise
+    return { result: runOneTurn(turnId, start, previousResult), callerResult }
   }
 
-  async function workOff(first: RunningTurn | undefined): Promise<void> {
-    const stopHeart = startHeartbeat(household, claim, abort)
+  async function runQueuedTurns(first: RunningTurn | undefined): Promise<void> {
+    const stopHeartbeat = startHeartbeat(context, claim, abort)
     let last = first
     try {
       for (;;) {
         const result = await last?.result
-        const next = result?.exitReason === 'cancelled' ? undefined : await inbox.nextFollowupOrClose()
-        if (next === undefined) break
+        const followup = result?.exitReason === 'cancelled' ? undefined : await inbox.nextFollowupOrClose()
+        if (followup === undefined) break
         if (result) last?.callerResult.resolve(result)
-        last = begin(newTurn(), { kind: 'asked', input: inputOf(next) }, last?.callerResult.promise)
+        last = begin(newTurnId(), { kind: 'message', input: inputOf(followup) }, last?.callerResult.promise)
       }
     } catch (error) {
       last ??= { result: Promise.reject(error), callerResult: Promise.withResolvers() }
       throw error
     } finally {
       inbox.close()
-      stopHeart()
+      stopHeartbeat()
       hub.close(conversationId)
-      await releaseClaim(household, claim)
+      await releaseClaim(context, claim)
       last?.callerResult.resolve(last.result)
-      if (last) answers.settleRest(last.result)
+      if (last) results.settleRest(last.result)
     }
   }
 
-  const leftover = findUnfinished(saved.timeline)
-  const event = leftover && start.kind === 'asked' ? followupEvent(start.input, clock) : start.kind === 'told' ? start.event : undefined
+  const unfinished = findUnfinished(saved.timeline)
+  const event =
+    unfinished && reason.kind === 'message' ? followupEvent(reason.input, clock) : reason.kind === 'event' ? reason.event : undefined
   if (event) await inbox.accept(event)
-  const opening: TurnStart | undefined = leftover ?? (start.kind === 'asked' ? start : undefined)
+  const start: TurnStart | undefined = unfinished ?? (reason.kind === 'message' ? reason : undefined)
   hub.open(conversationId, ledger.lastSeq)
-  const begun = opening && begin(turnId, opening)
-  const first = event && start.kind === 'asked' ? answers.of(event.event_id) : Promise.resolve(begun?.callerResult.promise)
-  const over = workOff(begun)
-  if (opening !== start) entered.resolve() // it waits in the journal by now
-  over.then(entered.resolve, entered.reject)
-  for (const promise of [first, over, entered.promise]) promise.catch(() => {})
-  const enter = (change: Change) => ledger.commit(() => [change])
+  const firstTurn = start && begin(firstTurnId, start)
+  const firstResult = event && reason.kind === 'message' ? results.of(event.event_id) : Promise.resolve(firstTurn?.callerResult.promise)
+  const finished = runQueuedTurns(firstTurn)
+  if (start !== reason) journaled.resolve() // the inbox has committed the event
+  finished.then(journaled.resolve, journaled.reject)
+  for (const promise of [firstResult, finished, journaled.promise]) promise.catch(() => {})
   return {
-    firstTurnId: turnId,
+    firstTurnId,
     inbox,
-    results: answers,
-    journaled: entered.promise,
-    commit: enter,
-    firstResult: first,
-    finished: over,
-    abort: (reason) => abort.abort(reason),
+    results,
+    journaled: journaled.promise,
+    commit: (change) => ledger.commit(() => [change]),
+    firstResult,
+    finished,
+    abort: (cause) => abort.abort(cause),
   }
 }
 
-/** A turn that runs, and the promise that others hold. */
 interface RunningTurn {
   readonly result: Promise<TurnResult>
+  /** What callers await: the same result, but not before the next turn begins or the conversation ends. */
   readonly callerResult: PromiseWithResolvers<TurnResult>
 }
 
-/** Said to a conversation that is busy, or where something was left behind: it is part of that turn, and waits in the journal meanwhile. */
+/** A message to a running conversation, or to one with unfinished work, as an event of that turn. */
 export function followupEvent({ text, attachments, eventId }: TurnInput, clock: Clock): NewEvent {
   const payload = attachments.length > 0 ? { payload: { attachments }, keeps: bytesOfAttachments(attachments) } : {}
   return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }
@@ -274,7 +208,7 @@ const inputOf = (event: InboxEvent): TurnInput => ({ text: event.text, attachmen
 
 const missingConversation = (conversationId: string) => new Failure('conversation.missing', `there is no conversation ${conversationId}`)
 
-/** Keeps the lease; when it is lost, the turn must stop at once: someone else is writing. A beat that only failed is followed by another. */
+/** Renews the lease. When it is lost, another process writes: the turn stops at once. Other failures are reported and the next beat tries again. */
 function startHeartbeat({ store, onProblem }: AgentContext, claim: Claim, abort: AbortController): () => void {
   const timer = setInterval(() => {
     store.renew(claim).catch((error: unknown) => (isSuperseded(error) ? abort.abort(error) : onProblem({ where: 'heartbeat', error })))
@@ -283,6 +217,8 @@ function startHeartbeat({ store, onProblem }: AgentContext, claim: Claim, abort:
   return () => clearInterval(timer)
 }
 
+/** Another process has claimed the conversation. */
 export const isSuperseded = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.superseded'
 
+/** Another process holds the claim. */
 export const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'conversation.busy'

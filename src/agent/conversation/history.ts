@@ -1,28 +1,50 @@
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
+import type { Records } from '../../tools/tool.ts'
 
-/** The journal of one turn: everything since it was opened, and the events that it took in, some of which may have come before. */
+type RecordStore = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
+
+/** Everything a conversation has ever recorded, compacted turns included, for tools that look up paths and calls. */
+export function recordsOf(store: RecordStore, conversationId: string): Records {
+  return {
+    byPath: (path) => store.findByPath(conversationId, path),
+    byTurn: (turnId) => store.findByTurn(conversationId, turnId),
+    byCall: (callId) => store.findByCall(conversationId, callId),
+    turnLog: (turnId) => store.readTurnLog(conversationId, turnId),
+    async response(callId) {
+      for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
+        if (change.type === 'response.received' && change.call_id === callId) return change
+      }
+      return undefined
+    },
+  }
+}
+
+/** The journal of one turn. */
 export interface TurnEntries {
+  /** Everything since the turn was opened. */
   readonly changes: readonly Change[]
+  /** The events that the turn took in, by id. Some may have been accepted before it was opened. */
   readonly events: ReadonlyMap<string, InboxEvent>
 }
 
-const LOOK_BACK = 64
+/** Entries read in the first attempt; each further attempt reads eight times as many. */
+const FIRST_READ = 64
 
-/** Looks back from the end of the journal, further each time: the turn that is open is the last one, however long the conversation. */
+/** Reads backwards from the end of the journal: the open turn is the last one, so the cost does not grow with the conversation. */
 export async function entriesOfTurn(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,
   lastSeq: number,
   turnId: string,
 ): Promise<TurnEntries> {
-  for (let reach = LOOK_BACK; ; reach *= 8) {
-    const after = Math.max(0, lastSeq - reach)
-    const seen: Change[] = []
-    for await (const { change } of store.readJournal(conversationId, { after })) seen.push(change)
-    const opened = seen.findIndex((change) => change.type === 'turn.opened' && change.turn_id === turnId)
-    const changes = seen.slice(Math.max(0, opened))
-    const events = new Map(seen.flatMap((change) => (change.type === 'event.accepted' ? [[change.event.event_id, change.event]] : [])))
+  for (let count = FIRST_READ; ; count *= 8) {
+    const after = Math.max(0, lastSeq - count)
+    const read: Change[] = []
+    for await (const { change } of store.readJournal(conversationId, { after })) read.push(change)
+    const opened = read.findIndex((change) => change.type === 'turn.opened' && change.turn_id === turnId)
+    const changes = read.slice(Math.max(0, opened))
+    const events = new Map(read.flatMap((change) => (change.type === 'event.accepted' ? [[change.event.event_id, change.event]] : [])))
     if (after === 0 || (opened >= 0 && foldedEventIds(changes).every((id) => events.has(id)))) return { changes, events }
   }
 }

@@ -3,115 +3,115 @@ import { isKnownEvent, type Timeline, waitingFollowups } from '../../core/timeli
 import { interruptsTurn, needsAnswer } from '../turn/incoming-events.ts'
 import type { Ledger } from './ledger.ts'
 
-/** What a user asks of a running turn from outside. */
+/** What a steer asks of the running turn. */
 export type SteerMode = 'redirect' | 'wrap_up'
 
-/** An event as it is brought in: its place in the order is given when it is accepted. */
+/** An event before it is accepted: its sequence number is assigned then. */
 export type NewEvent = Omit<InboxEvent, 'sequence'>
 
 /**
- * Where events wait until the turn looks. A steer does not wait: it fires the signal of whatever the turn is doing.
- * Events are entered in the journal when they are accepted, so a crash loses none and a second delivery changes nothing.
+ * Events of a running conversation that wait for its turn to read them. A steer does not wait: it aborts what the turn is doing.
+ * An event is journaled when it is accepted, so that a crash does not lose it and a second delivery has no effect.
  */
 export interface Inbox {
-  /** False when the conversation has come to rest: whoever has something to say must start a turn. For a steer: when no turn runs. */
+  /** False when the inbox is closed: the sender must start the conversation again. For a steer also when no turn is open. */
   accept(event: NewEvent): Promise<boolean>
   readonly waiting: readonly InboxEvent[]
-  /** A steer of the turn that is running has not been taken in yet. */
+  /** A steer for the current turn is waiting. */
   readonly hasSteer: boolean
-  /** The turn that a steer is meant for, unless it names another. */
+  /** From now on a steer without a target is for this turn. */
   startTurn(turnId: string): void
-  /** That turn, while it is open. */
+  /** Undefined between two turns. */
   readonly currentTurn: string | undefined
-  /** That turn is closed: until the next is served there is nothing to steer. */
+  /** The turn is closed. Steers are not accepted until the next turn starts. */
   endTurn(): void
-  /** The turn does something that a steer may interrupt. Call `end` when it is done. */
+  /** For a step that a steer may interrupt. The caller must call `end` when the step is done. */
   beginActivity(): Activity
-  /** Resolves when the turn has something new to look at, or after `ms`. */
+  /** Resolves when an event is accepted that the turn must answer, or after `ms`. */
   waitForEvents(ms: number): Promise<void>
-  /** Resolves when a turn is served, or when there will be none; perhaps sooner. */
+  /** Resolves when the next turn starts or the inbox is closed. May resolve early: check again. */
   untilTurnStarts(): Promise<void>
-  /** The oldest followup that no turn has taken in. Without one the inbox is closed, and nothing can slip in between. */
+  /** The oldest followup that no turn has taken in. When there is none the inbox is closed, atomically: no event can come in between. */
   nextFollowupOrClose(): Promise<InboxEvent | undefined>
   close(): void
   readonly closed: boolean
 }
 
-/** `turns` fires when the turns themselves are cancelled. */
-export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSignal): Inbox {
-  const phases: Activity[] = []
-  const sleepers = new Set<() => void>()
+/** `cancelled` aborts when the conversation itself is stopped, by `close` or because the lease was lost. */
+export function createInbox(ledger: Ledger, firstTurn: string, cancelled: AbortSignal): Inbox {
+  const activities: Activity[] = []
+  const waiters = new Set<() => void>()
   let turnId = firstTurn
   let closed = false
-  let left = false
-  const isSteered = () => ledger.timeline.inbox.length > 0 && ledger.timeline.inbox.some((event) => interruptsTurn(event, turnId))
+  let betweenTurns = false
+  const hasSteer = () => ledger.timeline.inbox.some((event) => interruptsTurn(event, turnId))
 
   const wakeAll = () => {
-    for (const wake of sleepers) wake()
+    for (const wake of waiters) wake()
   }
   const abortAll = (reason: unknown) => {
-    for (const phase of phases) phase.abort(reason)
+    for (const activity of activities) activity.abort(reason)
   }
-  turns.addEventListener('abort', () => abortAll(turns.reason), { once: true })
+  cancelled.addEventListener('abort', () => abortAll(cancelled.reason), { once: true })
 
   return {
     get waiting() {
       return ledger.timeline.inbox
     },
     get hasSteer() {
-      return isSteered()
+      return hasSteer()
     },
     startTurn(next) {
       turnId = next
-      left = false
+      betweenTurns = false
       wakeAll()
     },
     get currentTurn() {
-      return left ? undefined : turnId
+      return betweenTurns ? undefined : turnId
     },
     endTurn() {
-      left = true
+      betweenTurns = true
     },
     async accept(event) {
-      if (closed) return false // its ledger may be broken, or no longer ours
-      let entered: InboxEvent | undefined
-      let late = false
+      if (closed) return false // do not touch the ledger: it may be broken, or the claim lost
+      let accepted: InboxEvent | undefined
+      let rejected = false
       await ledger.commit((timeline) => {
-        late = closed || (left && event.kind === 'steer')
-        if (late || isKnownEvent(timeline, event.event_id)) return []
-        entered = withSequence(event, timeline, turnId)
-        return [{ type: 'event.accepted', event: entered }]
+        rejected = closed || (betweenTurns && event.kind === 'steer')
+        if (rejected || isKnownEvent(timeline, event.event_id)) return []
+        accepted = withSequence(event, timeline, turnId)
+        return [{ type: 'event.accepted', event: accepted }]
       })
-      if (entered && needsAnswer(entered, turnId)) wakeAll()
-      if (entered && interruptsTurn(entered, turnId)) abortAll(steeredError())
-      return !late
+      if (accepted && needsAnswer(accepted, turnId)) wakeAll()
+      if (accepted && interruptsTurn(accepted, turnId)) abortAll(steeredError())
+      return !rejected
     },
     beginActivity() {
-      const phase = openActivity(phases)
-      if (turns.aborted) phase.abort(turns.reason)
-      else if (isSteered()) phase.abort(steeredError())
-      return phase
+      const activity = openActivity(activities)
+      if (cancelled.aborted) activity.abort(cancelled.reason)
+      else if (hasSteer()) activity.abort(steeredError())
+      return activity
     },
     waitForEvents(ms) {
       if (ms <= 0) return Promise.resolve()
       return new Promise((resolve) => {
         const wake = () => {
           clearTimeout(timer)
-          sleepers.delete(wake)
+          waiters.delete(wake)
           resolve()
         }
         const timer = setTimeout(wake, ms)
-        sleepers.add(wake)
+        waiters.add(wake)
       })
     },
     untilTurnStarts: () =>
       new Promise((resolve) => {
-        if (!left || closed) return resolve()
+        if (!betweenTurns || closed) return resolve()
         const wake = () => {
-          sleepers.delete(wake)
+          waiters.delete(wake)
           resolve()
         }
-        sleepers.add(wake)
+        waiters.add(wake)
       }),
     async nextFollowupOrClose() {
       let next: InboxEvent | undefined
@@ -133,59 +133,44 @@ export function createInbox(ledger: Ledger, firstTurn: string, turns: AbortSigna
   }
 }
 
-/** In its place, and for a steer: to whom. One that names no turn means the turn that was running when it came, and no later one. */
+/** A steer without a target is for the turn that was open when it was accepted, and for no later one. */
 function withSequence(event: NewEvent, { lastEvent }: Timeline, turnId: string): InboxEvent {
-  const placed = { ...event, sequence: (lastEvent?.sequence ?? 0) + 1 }
-  return event.kind === 'steer' && event.target_turn_id === undefined ? { ...placed, target_turn_id: turnId } : placed
+  const numbered = { ...event, sequence: (lastEvent?.sequence ?? 0) + 1 }
+  return event.kind === 'steer' && event.target_turn_id === undefined ? { ...numbered, target_turn_id: turnId } : numbered
 }
 
 const steeredError = () => new DOMException('The user steered.', 'AbortError')
 
-/** Something that a turn does and that may be stopped from outside. */
+/** One interruptible step of a turn: a model call or a tool call. */
 export interface Activity {
-  /** Fires when a steer comes in, or when the turn is cancelled. */
+  /** Aborts when a steer comes in, or when the turn is cancelled. */
   readonly signal: AbortSignal
-  /** Whoever does it may also stop it. */
+  /** The step may also stop itself. */
   abort(reason: unknown): void
-  /** Calls back at that moment, or at once when it has come already. The latest counts. Cheaper than to listen to the signal. */
-  onStop(act: () => void): void
-  /** It is done. */
+  /** Calls back when the signal aborts, at once if it has. Replaces an earlier callback. */
+  onStop(callback: () => void): void
   end(): void
 }
 
-/** Phases lie one within another: whichever began last ends first. */
+/** Activities may be nested: ending one ends those that began after it. */
 export function openActivity(open: Activity[] = []): Activity {
-  const phase = new OpenActivity(open)
-  open.push(phase)
-  return phase
-}
-
-/** Two are opened in every round: a class, because closures for each of them would be most of what a phase costs. */
-class OpenActivity implements Activity {
-  readonly signal: AbortSignal
-  private readonly stopping = new AbortController()
-  private readonly open: Activity[]
-  private readonly outer: number
-  private act: (() => void) | undefined = undefined
-
-  constructor(open: Activity[]) {
-    this.signal = this.stopping.signal
-    this.open = open
-    this.outer = open.length
+  const controller = new AbortController()
+  const { signal } = controller
+  const depth = open.length
+  let stopped: (() => void) | undefined
+  const activity: Activity = {
+    signal,
+    abort(reason) {
+      if (signal.aborted) return
+      controller.abort(reason)
+      stopped?.()
+    },
+    onStop(callback) {
+      stopped = callback
+      if (signal.aborted) callback()
+    },
+    end: () => void open.splice(depth),
   }
-
-  abort(reason: unknown): void {
-    if (this.signal.aborted) return
-    this.stopping.abort(reason)
-    this.act?.()
-  }
-
-  onStop(latest: () => void): void {
-    this.act = latest
-    if (this.signal.aborted) latest()
-  }
-
-  end(): void {
-    while (this.open.length > this.outer) this.open.pop() // to set its length costs nine times as much
-  }
+  open.push(activity)
+  return activity
 }

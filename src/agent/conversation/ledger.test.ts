@@ -3,11 +3,11 @@ import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { type Draft, turnHeaderBlock } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { emptyTimeline } from '../../core/timeline/timeline.ts'
+import { assignIds, emptyTimeline } from '../../core/timeline/timeline.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
-import { append, openLedger } from './ledger.ts'
+import { type Changes, openLedger } from './ledger.ts'
 
-async function opened(fail: () => boolean = () => false) {
+async function openMemoryLedger(fail: () => boolean = () => false) {
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
   const claim = await store.claim('c1', { id: 'me', host: 'here', pid: 1 })
   const failing = {
@@ -17,20 +17,24 @@ async function opened(fail: () => boolean = () => false) {
   return openLedger({ timeline: emptyTimeline(), lastSeq: 0 }, claim, failing, () => {})
 }
 
-const header = append([turnHeaderBlock('t1', '2026-01-01T00:00:00.000Z')])
+const append =
+  (draft: Draft): Changes =>
+  (timeline) => [{ type: 'blocks.appended', blocks: assignIds(timeline, [draft]) }]
 
-it('takes no entry after the store has failed, even if it would work again', async () => {
+const header = append(turnHeaderBlock('t1', '2026-01-01T00:00:00.000Z'))
+
+it('rejects every commit after the store has failed, even if the store works again', async () => {
   let full = true
-  const ledger = await opened(() => full)
+  const ledger = await openMemoryLedger(() => full)
   await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
   full = false
   await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
   expect(ledger.timeline.size).toBe(0)
 })
 
-it('takes no entry after a store that failed on the spot', async () => {
+it('rejects every commit after the store has thrown synchronously', async () => {
   let full = true
-  const ledger = await opened(() => {
+  const ledger = await openMemoryLedger(() => {
     if (full) throw new Failure('store.failed', 'the disk is full')
     return false
   })
@@ -40,7 +44,7 @@ it('takes no entry after a store that failed on the spot', async () => {
   await expect(ledger.commit(header)).rejects.toThrow('the disk is full')
 })
 
-it('takes what a store has entered on the spot, and waits for nothing', async () => {
+it('accepts a store that returns its entries synchronously', async () => {
   const change = { type: 'title.set', ts: '2026-01-01T00:00:00.000Z', title: 'A title' } as const
   const store = { append: () => [{ seq: 1, change }] } as unknown as Parameters<typeof openLedger>[2]
   const claim = { conversationId: 'c1', ownerId: 'me', epoch: 1, expiresAt: '2026-01-01T00:00:00.000Z' }
@@ -49,8 +53,8 @@ it('takes what a store has entered on the spot, and waits for nothing', async ()
   expect(ledger).toMatchObject({ lastSeq: 1, timeline: { title: 'A title' } })
 })
 
-it('goes on after a fault in what was to be entered: the journal is whole', async () => {
-  const ledger = await opened()
+it('accepts commits after the function that makes the changes has thrown: the journal is intact', async () => {
+  const ledger = await openMemoryLedger()
   const faulty = ledger.commit(() => {
     throw new TypeError('a bug')
   })
@@ -60,10 +64,10 @@ it('goes on after a fault in what was to be entered: the journal is whole', asyn
   expect(ledger.timeline.size).toBe(1)
 })
 
-it('goes on after something that the store refused to enter', async () => {
-  const ledger = await opened()
-  const unprintable = { ...turnHeaderBlock('t1', '2026-01-01T00:00:00.000Z'), meta: { n: 1n } } as unknown as Draft
-  await expect(ledger.commit(append([unprintable]))).rejects.toThrow('JSON')
+it('accepts commits after the store has rejected invalid changes', async () => {
+  const ledger = await openMemoryLedger()
+  const unserialisable = { ...turnHeaderBlock('t1', '2026-01-01T00:00:00.000Z'), meta: { n: 1n } } as unknown as Draft
+  await expect(ledger.commit(append(unserialisable))).rejects.toThrow('JSON')
   await ledger.commit(header)
   expect(ledger.timeline.size).toBe(1)
 })

@@ -10,7 +10,7 @@ export interface Renderers {
   readonly renderer: Renderer
   readonly estimator: Estimator
   readonly meter: Meter
-  readonly printer: FingerprintRecorder
+  readonly fingerprints: FingerprintRecorder
   readonly sourcesTail: ReturnType<typeof createSourcesTail>
 }
 
@@ -20,7 +20,7 @@ export function createRenderers(count: TokenCounter): Renderers {
     renderer: createRenderer(),
     estimator,
     meter: createMeter(estimator),
-    printer: createFingerprintRecorder(),
+    fingerprints: createFingerprintRecorder(),
     sourcesTail: createSourcesTail(),
   }
 }

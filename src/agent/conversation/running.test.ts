@@ -7,21 +7,22 @@ import { Failure } from '../../core/failure.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
+import type { AgentContext } from '../agent-context.ts'
 import { createEventHub } from '../events/event-hub.ts'
 import { createHooks } from '../hooks.ts'
 import { agentSettings } from '../settings.ts'
 import { createToolbox } from '../tools.ts'
-import { type AgentContext, createOwner, followupEvent, startConversation } from './conversation.ts'
+import { createOwner, followupEvent, startConversation } from './conversation.ts'
 import { createRenderers } from './renderers.ts'
 import { createRunningConversations } from './running.ts'
 
-/** The parts of an agent, to look at from outside. */
-function house(replies: readonly string[]) {
+/** The context of an agent and its running conversations, without the agent around them. */
+function createContext(replies: readonly string[]) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const hub = createEventHub(() => {})
   const model = scriptedModel(replies)
-  const household: AgentContext = {
+  const context: AgentContext = {
     store,
     clock,
     hosting: undefined,
@@ -38,71 +39,71 @@ function house(replies: readonly string[]) {
     onEntry: undefined,
     onProblem: () => {},
   }
-  const switchboard = createRunningConversations((id, start) => startConversation(household, createOwner(clock), id, start))
-  return { ...household, hub, switchboard, model }
+  const conversations = createRunningConversations((id, start) => startConversation(context, createOwner(clock), id, start))
+  return { ...context, hub, conversations, model }
 }
 
-const asked = (text: string) => ({ kind: 'asked' as const, input: { text, attachments: [] } })
+const message = (text: string) => ({ kind: 'message' as const, input: { text, attachments: [] } })
 
-describe('a conversation at rest', () => {
-  it('is held by nobody: no entry in the switchboard, none in the hub, no lease', async () => {
-    const { switchboard, hub, store, clock } = house([
+describe('a conversation that has finished', () => {
+  it('leaves nothing behind: no running conversation, no feed in the hub, no lease', async () => {
+    const { conversations, hub, store, clock } = createContext([
       calls('weather.today', { city: 'Rome' }),
       ...Array.from({ length: 60 }, () => answers('Clear.')),
     ])
     const ids = Array.from({ length: 20 }, (_, n) => `c${n}`)
-    const running = await Promise.all(ids.map((id) => switchboard.start(id, asked('Rome?'))))
-    expect([switchboard.size, hub.size]).toEqual([20, 20])
+    const running = await Promise.all(ids.map((id) => conversations.start(id, message('Rome?'))))
+    expect([conversations.size, hub.size]).toEqual([20, 20])
     await Promise.all(running.map((each) => each?.finished))
-    expect([switchboard.size, hub.size]).toEqual([0, 0])
+    expect([conversations.size, hub.size]).toEqual([0, 0])
     await store.claim('c0', { id: 'other', host: 'elsewhere', pid: 1 })
     expect((await store.list({ open: true })).conversations).toEqual([])
     expect(hub.inFlight('c0')).toEqual([])
     expect(clock.now()).toBe('2026-01-01T00:00:00.000Z')
   })
 
-  it('is held by nobody after a failure, either', async () => {
-    const { switchboard, hub, store } = house([answers('Clear.')])
+  it('leaves nothing behind after a failure either', async () => {
+    const { conversations, hub, store } = createContext([answers('Clear.')])
     const failing = { ...store, append: () => Promise.reject(new Failure('store.failed', 'the disk is full')) }
     const board = createRunningConversations((id, start) =>
-      startConversation({ ...house([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 }, id, start),
+      startConversation({ ...createContext([answers('x')]), store: failing, hub }, { id: 'o', host: 'h', pid: 1 }, id, start),
     )
-    const running = await board.start('c1', asked('Rome?'))
+    const running = await board.start('c1', message('Rome?'))
     await expect(running?.finished).rejects.toMatchObject({ code: 'store.failed' })
     await expect(running?.firstResult).rejects.toMatchObject({ code: 'store.failed' })
-    expect([board.size, switchboard.size, hub.size]).toEqual([0, 0, 0])
+    expect([board.size, conversations.size, hub.size]).toEqual([0, 0, 0])
     await store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
   })
 
-  it('starts again for whoever was turned away while it came to rest', async () => {
-    const { switchboard, clock } = house([answers('One.'), answers('Two.')])
-    const first = await switchboard.start('c1', asked('First.'))
+  it('starts again for a message that came while it was finishing', async () => {
+    const { conversations, clock } = createContext([answers('One.'), answers('Two.')])
+    const first = await conversations.start('c1', message('First.'))
     await first?.firstResult
     const input = { text: 'Second.', attachments: [] }
-    const { running, acceptedEvent: told } = await switchboard.deliverOrStart('c1', () => followupEvent(input, clock), asked('Second.'))
-    const result = told ? running?.results.of(told.event_id) : running?.firstResult
+    const { running, acceptedEvent } = await conversations.deliverOrStart('c1', () => followupEvent(input, clock), message('Second.'))
+    const result = acceptedEvent ? running?.results.of(acceptedEvent.event_id) : running?.firstResult
     expect(await result).toMatchObject({ answer: 'Two.' })
     await running?.finished
-    expect(switchboard.size).toBe(0)
+    expect(conversations.size).toBe(0)
   })
 
-  it('a start that fails is the business of whoever started, and leaves the line free', async () => {
+  it('reports a failed start to its caller, and can be started again by a concurrent message', async () => {
     let attempts = 0
-    const { store, ...household } = house([answers('Two.')])
+    const { store, ...context } = createContext([answers('Two.')])
     const claim: typeof store.claim = (...given) =>
       ++attempts === 1 ? Promise.reject(new Failure('store.failed', 'no')) : store.claim(...given)
     const board = createRunningConversations((id, start) =>
-      startConversation({ ...household, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 }, id, start),
+      startConversation({ ...context, store: { ...store, claim } }, { id: 'o', host: 'h', pid: 1 }, id, start),
     )
-    const failing = board.start('c1', asked('First.'))
-    const second = board.deliverOrStart('c1', () => followupEvent({ text: 'Second.', attachments: [] }, household.clock), asked('Second.'))
+    const failing = board.start('c1', message('First.'))
+    const second = board.deliverOrStart('c1', () => followupEvent({ text: 'Second.', attachments: [] }, context.clock), message('Second.'))
     await expect(failing).rejects.toMatchObject({ code: 'store.failed' })
     expect(await (await second).running?.firstResult).toMatchObject({ answer: 'Two.' })
   })
 })
 
-describe('a conversation that another process holds', () => {
-  it('takes no followup here, and says so', async () => {
+describe('a conversation that another process runs', () => {
+  it('rejects followups and feedback as busy', async () => {
     const stage = createHarness({ replies: [] })
     await stage.store.claim('c1', { id: 'other', host: 'elsewhere', pid: 1 })
     await expect(stage.agent.followUp('c1', 'Hello.')).rejects.toMatchObject({ code: 'conversation.busy' })

@@ -1,41 +1,40 @@
 import type { EntryEvent, LaneEvent, StatusEvent, TurnEvent } from '../../core/event.ts'
 
-/** An event and the latest entry when it happened: a live event says nothing new to whoever has read a later entry. */
+/** Publishes the events of running conversations to their listeners, in order. Keeps nothing for a conversation without either. */
+export interface EventHub {
+  /** The conversation runs from now on; `seq` is its last entry. */
+  open(conversationId: string, seq: number): void
+  close(conversationId: string): void
+  publish(conversationId: string, event: TurnEvent): void
+  /** Returns a function that unsubscribes. A listener to entries only is no watcher: no live output is made for it. */
+  subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
+  /** The conversation was deleted: it will have no more events. */
+  announceDeleted(conversationId: string): void
+  /** Returns a function that removes the callback. */
+  onDeleted(conversationId: string, callback: () => void): () => void
+  watchers(conversationId: string): Watchers
+  /** Live events of the response that is not journaled yet: a listener that joins in the middle of an answer begins with these. */
+  inFlight(conversationId: string): readonly PublishedEvent[]
+  /** The number of conversations that something is kept for. */
+  readonly size: number
+}
+
+/** An event with the sequence number of the last entry when it was published. */
 export interface PublishedEvent<Event extends TurnEvent = TurnEvent> {
   readonly event: Event
   readonly seq: number
 }
 
-/** Tells whoever listens to a conversation, in order. A listener that throws is its own problem. Holds nothing about the idle. */
-export interface EventHub {
-  /** A conversation is being worked on, from this entry on. */
-  open(conversationId: string, seq: number): void
-  close(conversationId: string): void
-  publish(conversationId: string, event: TurnEvent): void
-  /** Returns how to stop listening. To entries only: then nothing is said live for this listener's sake. */
-  subscribe(conversationId: string, listener: Listener, to?: keyof Listeners): () => void
-  /** The conversation is gone: nothing more can happen in it. */
-  announceDeleted(conversationId: string): void
-  /** Calls back at that moment. Returns how to stop waiting for it. */
-  onDeleted(conversationId: string, leave: () => void): () => void
-  watchers(conversationId: string): Watchers
-  /** What has been said live and is not entered yet: whoever joins in the middle of an answer begins with it. */
-  inFlight(conversationId: string): readonly PublishedEvent[]
-  /** Conversations that something is held for. */
-  readonly size: number
-}
-
-/** Who watches a conversation live. What nobody watches need not be said until somebody does. */
+/** The listeners to the live events of one conversation. Without any, live output is not made until one joins. */
 export interface Watchers {
   any(): boolean
-  /** Before anybody begins to watch, `catchUp` says what was left unsaid. The latest counts, until what it speaks of is entered. */
+  /** Calls `catchUp` before the next listener joins, to emit what was not emitted so far. Replaced by the next call; dropped when the response is journaled. */
   onJoin(catchUp: () => void): void
 }
 
-/** Where a conversation is worked on or listened to. */
 interface ConversationFeed {
   readonly conversationId: string
-  /** Undefined while nobody works on it. */
+  /** Undefined while the conversation is not running. */
   live: LiveState | undefined
   readonly listeners: Listeners
 }
@@ -46,57 +45,49 @@ interface LiveState {
   catchUp: (() => void) | undefined
 }
 
-type Listener = (told: PublishedEvent) => void
+type Listener = (published: PublishedEvent) => void
 
-/** By what they listen to. */
 interface Listeners {
   readonly everything: Set<Listener>
   readonly entries: Set<Listener>
 }
 
+/** A listener that throws does not disturb the others: its error goes to `onError`. */
 export function createEventHub(onError: (error: unknown) => void): EventHub {
-  const halls = new Map<string, ConversationFeed>()
-  const leaving = new Map<string, Set<() => void>>()
-  let latest: ConversationFeed | undefined // much is said in one hall before anybody speaks in another
+  const feeds = new Map<string, ConversationFeed>()
+  const deletionCallbacks = new Map<string, Set<() => void>>()
 
-  function find(conversationId: string): ConversationFeed | undefined {
-    if (latest?.conversationId !== conversationId) latest = halls.get(conversationId)
-    return latest
+  function findOrCreate(conversationId: string): ConversationFeed {
+    const existing = feeds.get(conversationId)
+    if (existing) return existing
+    const feed: ConversationFeed = { conversationId, live: undefined, listeners: { everything: new Set(), entries: new Set() } }
+    feeds.set(conversationId, feed)
+    return feed
   }
 
-  function enter(conversationId: string): ConversationFeed {
-    const known = find(conversationId)
-    if (known) return known
-    const hall: ConversationFeed = { conversationId, live: undefined, listeners: { everything: new Set(), entries: new Set() } }
-    halls.set(conversationId, hall)
-    return hall
+  function removeIfUnused({ conversationId, live, listeners }: ConversationFeed): void {
+    if (!live && listeners.everything.size === 0 && listeners.entries.size === 0) feeds.delete(conversationId)
   }
 
-  function lockIfEmpty({ conversationId, live: stage, listeners }: ConversationFeed): void {
-    if (stage || listeners.everything.size > 0 || listeners.entries.size > 0) return
-    halls.delete(conversationId)
-    latest = undefined
-  }
-
-  /** Where the event stands; what it makes obsolete is no longer in flight. */
-  function place(stage: LiveState | undefined, event: TurnEvent): PublishedEvent {
+  /** Adds the sequence number. A journaled decision replaces the live events of its response. */
+  function toPublished(live: LiveState | undefined, event: TurnEvent): PublishedEvent {
     if (event.type === 'entry') {
-      if (stage) stage.seq = event.seq
-      if (stage && isDecisionEntry(event)) {
-        stage.inFlight.length = 0
-        stage.catchUp = undefined
+      if (live) live.seq = event.seq
+      if (live && isDecisionEntry(event)) {
+        live.inFlight.length = 0
+        live.catchUp = undefined
       }
       return { event, seq: event.seq }
     }
-    const told = { event, seq: stage?.seq ?? 0 }
-    stage?.inFlight.push(told)
-    return told
+    const published = { event, seq: live?.seq ?? 0 }
+    live?.inFlight.push(published)
+    return published
   }
 
-  function tell(all: ReadonlySet<Listener>, told: PublishedEvent) {
-    for (const listener of all) {
+  function notify(listeners: ReadonlySet<Listener>, published: PublishedEvent) {
+    for (const listener of listeners) {
       try {
-        listener(told)
+        listener(published)
       } catch (error) {
         onError(error)
       }
@@ -105,59 +96,58 @@ export function createEventHub(onError: (error: unknown) => void): EventHub {
 
   return {
     open(conversationId, seq) {
-      enter(conversationId).live = { seq, inFlight: [], catchUp: undefined }
+      findOrCreate(conversationId).live = { seq, inFlight: [], catchUp: undefined }
     },
     close(conversationId) {
-      const hall = find(conversationId)
-      if (!hall) return
-      hall.live = undefined
-      lockIfEmpty(hall)
+      const feed = feeds.get(conversationId)
+      if (!feed) return
+      feed.live = undefined
+      removeIfUnused(feed)
     },
     publish(conversationId, event) {
-      const hall = find(conversationId)
-      if (!hall) return
-      const told = place(hall.live, event)
-      const { everything, entries } = hall.listeners
-      if (everything.size > 0) tell(everything, told)
-      if (event.type === 'entry' && entries.size > 0) tell(entries, told)
+      const feed = feeds.get(conversationId)
+      if (!feed) return
+      const published = toPublished(feed.live, event)
+      notify(feed.listeners.everything, published)
+      if (event.type === 'entry') notify(feed.listeners.entries, published)
     },
     subscribe(conversationId, listener, to = 'everything') {
-      const hall = enter(conversationId)
-      if (to === 'everything') hall.live?.catchUp?.()
-      hall.listeners[to].add(listener)
+      const feed = findOrCreate(conversationId)
+      if (to === 'everything') feed.live?.catchUp?.()
+      feed.listeners[to].add(listener)
       return () => {
-        if (hall.listeners[to].delete(listener)) lockIfEmpty(hall)
+        if (feed.listeners[to].delete(listener)) removeIfUnused(feed)
       }
     },
     announceDeleted(conversationId) {
-      for (const leave of leaving.get(conversationId) ?? []) leave()
+      for (const callback of deletionCallbacks.get(conversationId) ?? []) callback()
     },
-    onDeleted(conversationId, leave) {
-      const all = leaving.get(conversationId) ?? new Set()
-      leaving.set(conversationId, all.add(leave))
+    onDeleted(conversationId, callback) {
+      const callbacks = deletionCallbacks.get(conversationId) ?? new Set()
+      deletionCallbacks.set(conversationId, callbacks.add(callback))
       return () => {
-        all.delete(leave)
-        if (all.size === 0 && leaving.get(conversationId) === all) leaving.delete(conversationId)
+        callbacks.delete(callback)
+        if (callbacks.size === 0 && deletionCallbacks.get(conversationId) === callbacks) deletionCallbacks.delete(conversationId)
       }
     },
     watchers: (conversationId) => ({
-      any: () => (find(conversationId)?.listeners.everything.size ?? 0) > 0,
+      any: () => (feeds.get(conversationId)?.listeners.everything.size ?? 0) > 0,
       onJoin(catchUp) {
-        const stage = find(conversationId)?.live
-        if (stage) stage.catchUp = catchUp
+        const live = feeds.get(conversationId)?.live
+        if (live) live.catchUp = catchUp
       },
     }),
     inFlight(conversationId) {
-      const stage = find(conversationId)?.live
-      stage?.catchUp?.()
-      return [...(stage?.inFlight ?? [])]
+      const live = feeds.get(conversationId)?.live
+      live?.catchUp?.()
+      return [...(live?.inFlight ?? [])]
     },
     get size() {
-      return halls.size
+      return feeds.size
     },
   }
 }
 
-/** A response that is entered: what its lanes showed can now be read in the journal. */
+/** The entry of a decision: everything its live events showed can be read in the journal from now on. */
 export const isDecisionEntry = ({ change }: Pick<EntryEvent, 'change'>): boolean =>
   change.type === 'response.received' && change.role === undefined

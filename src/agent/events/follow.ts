@@ -4,61 +4,61 @@ import { type EventHub, isDecisionEntry, type PublishedEvent } from './event-hub
 import { createQueue } from './queue.ts'
 
 export interface FollowOptions {
-  /** Entries after this one; from the beginning when not said. */
+  /** The last entry that the caller has; from the beginning by default. */
   readonly after?: number
-  /** To stop at once. */
+  /** Ends the iteration at once. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Everything after a given entry, then everything that happens:
+ * Every entry after a given one, then every event as it happens:
  *
- *   the past    1 2 3 … … 41
- *   listening               ╵in flight╵ 42 ~ ~ ~ 43 ~ …
- *   the gap                 42
+ *   journal     1 2 3 … … 41
+ *   subscribed              ╵in flight╵ 42 ~ ~ ~ 43 ~ …
+ *   journal                 42
  *
- * The past is read before anybody listens, at the reader's pace. Then listening begins, and what was entered meanwhile is read, so
- * nothing falls between the two. What was read is not told again; neither is what was live and has been entered since. Whoever joins in
- * the middle of an answer is told its beginning. It ends when nothing more can happen (the agent or the conversation is no more), once everything was told.
+ * The journal is read first, at the reader's pace. Then the reader subscribes, and what was journaled in between is read, so that no
+ * entry is missed. Entries that were read are not repeated, nor are live events that have been journaled since. A reader that joins in
+ * the middle of an answer gets its beginning. Ends when the agent is closed or the conversation deleted, after all events are read.
  */
 export async function* follow(
   conversationId: string,
   { after = 0, signal }: FollowOptions,
   hub: Pick<EventHub, 'subscribe' | 'inFlight' | 'onDeleted'>,
   store: Pick<ConversationStore, 'readJournal'>,
-  over: AbortSignal,
+  agentClosed: AbortSignal,
 ): AsyncGenerator<TurnEvent> {
-  let last = after
-  let heard = 0 // the latest decision that was read: what was live before it has been told
-  async function* entries(): AsyncGenerator<TurnEvent> {
-    for await (const entry of store.readJournal(conversationId, { after: last })) {
+  let lastEntry = after
+  let lastDecision = 0 // live events before it are covered by its entry
+  async function* readEntries(): AsyncGenerator<TurnEvent> {
+    for await (const entry of store.readJournal(conversationId, { after: lastEntry })) {
       if (signal?.aborted) return
-      last = entry.seq
-      if (isDecisionEntry(entry)) heard = entry.seq
+      lastEntry = entry.seq
+      if (isDecisionEntry(entry)) lastDecision = entry.seq
       yield { type: 'entry', ...entry }
     }
   }
 
-  yield* entries()
+  yield* readEntries()
   if (signal?.aborted) return
   const queue = createQueue<PublishedEvent>()
-  for (const told of hub.inFlight(conversationId)) queue.push(told)
+  for (const published of hub.inFlight(conversationId)) queue.push(published)
   const unsubscribe = hub.subscribe(conversationId, queue.push)
   const end = () => queue.close()
-  const stay = hub.onDeleted(conversationId, end)
-  for (const each of [over, signal]) {
-    if (each?.aborted) end()
-    else each?.addEventListener('abort', end, { once: true })
+  const removeOnDeleted = hub.onDeleted(conversationId, end)
+  for (const ending of [agentClosed, signal]) {
+    if (ending?.aborted) end()
+    else ending?.addEventListener('abort', end, { once: true })
   }
   try {
-    yield* entries()
+    yield* readEntries()
     for await (const { event, seq } of queue) {
       if (signal?.aborted) return
-      if (event.type === 'entry' ? seq > last : seq >= heard) yield event
+      if (event.type === 'entry' ? seq > lastEntry : seq >= lastDecision) yield event
     }
   } finally {
     unsubscribe()
-    stay()
-    for (const each of [over, signal]) each?.removeEventListener('abort', end)
+    removeOnDeleted()
+    for (const ending of [agentClosed, signal]) ending?.removeEventListener('abort', end)
   }
 }

@@ -1,7 +1,6 @@
 /**
- * Things that wait for a reader, or a reader that waits for things: then it is given the next one itself, with nothing in between.
- * Ends after `close`, once everything was read; with an error, if there was one. For one reader at a time; whoever reads after
- * another goes on where that one stopped.
+ * An unbounded queue between a producer and one reader at a time. Iteration ends after `close`, once everything is read, and throws the
+ * error given to `close`. A reader that starts after another has stopped continues where that one stopped.
  */
 export interface Queue<T> extends AsyncIterable<T> {
   push(item: T): void
@@ -9,45 +8,45 @@ export interface Queue<T> extends AsyncIterable<T> {
 }
 
 type Result<T> = IteratorResult<T, undefined>
-type Give<T> = (result: Result<T> | Promise<Result<T>>) => void
+type Resolve<T> = (result: Result<T> | Promise<Result<T>>) => void
 
-/** `onAbandoned` is told when a reader stops: nobody will read what comes after. */
+/** `onAbandoned` is called when the reader stops. */
 export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
   // One of the two is always empty.
   const items = createFifo<T>()
-  const promises = createFifo<Give<T>>()
+  const readers = createFifo<Resolve<T>>()
   let closed: { readonly error?: unknown } | undefined
-  let left = false
+  let stopped = false
 
   function read(): Promise<Result<T>> {
-    if (left) return Promise.resolve(end)
+    if (stopped) return Promise.resolve(end)
     if (!items.isEmpty()) return Promise.resolve({ done: false, value: items.take() })
-    if (!closed) return new Promise(promises.add)
-    leave()
+    if (!closed) return new Promise(readers.add)
+    stop()
     return 'error' in closed ? Promise.reject(closed.error) : Promise.resolve(end)
   }
 
-  function leave() {
-    left = true
+  function stop() {
+    stopped = true
     onAbandoned()
-    while (!promises.isEmpty()) promises.take()(end)
+    while (!readers.isEmpty()) readers.take()(end)
   }
 
   return {
     push(item) {
-      if (promises.isEmpty()) items.add(item)
-      else promises.take()({ done: false, value: item })
+      if (readers.isEmpty()) items.add(item)
+      else readers.take()({ done: false, value: item })
     },
     close(error) {
       closed ??= error === undefined ? {} : { error }
-      if (!promises.isEmpty()) promises.take()(read())
+      if (!readers.isEmpty()) readers.take()(read())
     },
     [Symbol.asyncIterator]() {
-      left = false
+      stopped = false
       return {
         next: read,
         async return() {
-          if (!left) leave()
+          if (!stopped) stop()
           return end
         },
       }
@@ -57,21 +56,20 @@ export function createQueue<T>(onAbandoned: () => void = () => {}): Queue<T> {
 
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** First come, first served. */
+/** First in, first out, in amortised constant time: `Array.shift` copies a long array each time. */
 function createFifo<T>() {
   const all: T[] = []
   let next = 0
   return {
     isEmpty: () => next === all.length,
-    add: (each: T) => void all.push(each),
+    add: (item: T) => void all.push(item),
     take(): T {
-      if (all.length === 1) return all.pop() as T // mostly: and the list keeps its room
-      const each = all[next++] as T
+      const item = all[next++] as T
       if (next * 2 >= all.length) {
-        all.splice(0, next) // what was taken is not kept, though somebody may never catch up
+        all.splice(0, next) // so that items that were taken can be collected, even when the queue is never empty
         next = 0
       }
-      return each
+      return item
     },
   }
 }

@@ -4,29 +4,29 @@ import type { TurnResult } from '../turn/finish.ts'
 import type { EventHub, PublishedEvent } from './event-hub.ts'
 import { createQueue } from './queue.ts'
 
-/** The events of a turn as they happen, and what came of it. Both can be had, in any order, or neither: the turn runs on. */
+/** A running turn: iterate it for its events, await `result`, or both, in any order. The turn runs whether or not it is read. */
 export interface TurnHandle extends AsyncIterable<TurnEvent> {
   readonly result: Promise<TurnResult>
 }
 
 /**
- * Until somebody looks nothing is kept but where to begin: entries are in the journal, and what was only live is in them in the end.
- * Whoever looks late is told the entries so far, then the beginning of what is being said, then all that follows.
+ * Before the first iteration only the range of unread entries is kept, no events: a late reader gets the entries so far from the journal,
+ * then the live events of the current response, then everything that follows.
  *
  *   unread    7 8 9 … 41                    read from the journal, at the reader's pace
- *   queue                ~ ~ 42 ~ ~ ~ 43 …   from the moment that somebody looks
+ *   queue                ~ ~ 42 ~ ~ ~ 43 …   from the first iteration on
  */
 export function openTurnHandle(
   conversationId: string,
-  begin: () => Promise<TurnResult>,
+  start: () => Promise<TurnResult>,
   hub: Pick<EventHub, 'subscribe' | 'inFlight'>,
   store: Pick<ConversationStore, 'readJournal'>,
 ): TurnHandle {
   const queue = createQueue<TurnEvent>(() => unsubscribe())
   const push = ({ event }: PublishedEvent) => queue.push(event)
   const unread = { after: -1, last: -1 }
-  let over = false
-  let looked = false
+  let ended = false
+  let iterated = false
   let unsubscribe = hub.subscribe(
     conversationId,
     ({ seq }) => {
@@ -35,22 +35,22 @@ export function openTurnHandle(
     },
     'entries',
   )
-  const result = begin()
+  const result = start()
   const end = (failure?: unknown) => {
-    over = true
+    ended = true
     unsubscribe()
-    queue.close(failure) // whoever only watches is told of it, too
+    queue.close(failure) // a reader that does not await `result` gets the error, too
   }
   result.then(() => end(), end)
 
-  async function* fromTheJournal(live: AsyncIterator<TurnEvent>): AsyncGenerator<TurnEvent> {
+  async function* unreadThenLive(live: AsyncIterator<TurnEvent>): AsyncGenerator<TurnEvent> {
     try {
       for await (const { seq, change } of store.readJournal(conversationId, { after: unread.after })) {
         if (seq > unread.last) break
         unread.after = seq
         yield { type: 'entry', seq, change }
       }
-      unread.after = unread.last // whatever was let go meanwhile
+      unread.after = unread.last // also when a retention policy has removed entries meanwhile
       for (let next = await live.next(); !next.done; next = await live.next()) yield next.value
     } finally {
       await live.return?.()
@@ -61,13 +61,13 @@ export function openTurnHandle(
     result,
     [Symbol.asyncIterator]() {
       unsubscribe()
-      if (!over) {
-        if (!looked) for (const told of hub.inFlight(conversationId)) push(told)
-        looked = true
+      if (!ended) {
+        if (!iterated) for (const published of hub.inFlight(conversationId)) push(published)
+        iterated = true
         unsubscribe = hub.subscribe(conversationId, push)
       }
       const live = queue[Symbol.asyncIterator]()
-      return unread.after < unread.last ? fromTheJournal(live) : live
+      return unread.after < unread.last ? unreadThenLive(live) : live
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type Finding, lintStability, lintTexts, type PromptText } from '../../core/cache/lint.ts'
+import { type CacheFinding, lintStability, lintTexts, type PromptText } from '../../core/cache/lint.ts'
 import { catalogText } from '../../tools/catalog.ts'
 import type { AgentParts } from '../agent.ts'
 import { builtInTools } from '../tools.ts'
@@ -8,7 +8,7 @@ import { defaultInstructions, protocolText } from './texts.ts'
 export type StandingParts = Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation'>
 
 /** Makes the agent's texts twice and looks for what would cost the cache: dates, ids, clocks, tools in no order. */
-export async function lintAgent(construct: () => StandingParts | Promise<StandingParts>): Promise<readonly Finding[]> {
+export async function lintAgent(construct: () => StandingParts | Promise<StandingParts>): Promise<readonly CacheFinding[]> {
   const texts = fixedTexts(await construct())
   return [...lintTexts(texts), ...lintStability(texts, fixedTexts(await construct()))]
 }

@@ -45,8 +45,8 @@ async function replayTurn(store: RecordedStore, conversationId: string, recordin
 /** Goes through a turn, up to its end or to the first difference. */
 export async function runReplay({ turn, player: conductor }: ReplaySetup, recording: Recording): Promise<Divergence | undefined> {
   try {
-    const news = { feedbacks: await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? conductor.now(), turn.settings) }
-    await runTurn({ ...turn, news }, { kind: 'left-behind' })
+    const feedbacks = await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? conductor.now(), turn.settings)
+    await runTurn({ ...turn, feedbacks }, { kind: 'unfinished' })
     conductor.end()
   } catch (error) {
     if (!(error instanceof DivergenceError)) throw error

@@ -5,6 +5,7 @@ import { applyChange } from '../../core/timeline/apply.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { AgentParts } from '../agent.ts'
+import { recordsOf } from '../conversation/history.ts'
 import { createInbox } from '../conversation/inbox.ts'
 import { openLedger } from '../conversation/ledger.ts'
 import { createRenderers, type Renderers } from '../conversation/renderers.ts'
@@ -14,7 +15,6 @@ import { systemFingerprint, systemText } from '../prompts/texts.ts'
 import { agentSettings } from '../settings.ts'
 import { builtInTools, createToolbox } from '../tools.ts'
 import type { Turn } from '../turn/turn.ts'
-import { recordsOf } from '../turn/workspace.ts'
 import { comparePrompt } from './compare.ts'
 import { createPlayer, type Player } from './player.ts'
 import { recordedInbox, recordedModel, recordedTool, recordedWorkspace } from './recorded-world.ts'
@@ -30,7 +30,7 @@ export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'ins
 
 /** A turn as the agent would run it, in a world that is the record. */
 export interface ReplaySetup {
-  readonly turn: Omit<Turn, 'news'>
+  readonly turn: Omit<Turn, 'feedbacks'>
   readonly player: Player
   rounds(): number
 }
@@ -54,7 +54,7 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
   const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => bill.record(change))
   const inbox = recordedInbox(createInbox(ledger, turnId, stop.signal), conductor)
   const model = (role: ModelRole) => recordedModel(role, conductor, inbox, parts.window, halt)
-  const turn: Omit<Turn, 'news'> = {
+  const turn: Omit<Turn, 'feedbacks'> = {
     ...constitution,
     ...noOutsideWorld,
     ...recordedWorkspace(recording),
@@ -97,7 +97,7 @@ function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens
 
 /** Sees every prompt before it is sent, and compares it when its answer is entered. */
 function watchPrompts(view: Renderers, recording: Recording, { anySystem }: ReplayParts, timeline: () => Turn['ledger']['timeline']) {
-  type Prints = Parameters<Renderers['printer']['record']>[0]
+  type Prints = Parameters<Renderers['fingerprints']['record']>[0]
   let { shown } = recording
   let prints: Prints | undefined
   let rounds = 0
@@ -109,9 +109,9 @@ function watchPrompts(view: Renderers, recording: Recording, { anySystem }: Repl
     shown = withShownBlocks(shown, change.prompt?.shown)
     return found
   }
-  const print: Renderers['printer']['record'] = (looked, before, options) => {
+  const print: Renderers['fingerprints']['record'] = (looked, before, options) => {
     prints = looked
-    return view.printer.record(looked, before, options)
+    return view.fingerprints.record(looked, before, options)
   }
   return { check, view: { ...view, printer: { record: print } }, rounds: () => rounds }
 }

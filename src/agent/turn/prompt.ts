@@ -1,6 +1,5 @@
 import { composeAnnounce } from '../../core/announce/announce.ts'
 import { maxRoundsOf, usableExtraRounds } from '../../core/budget.ts'
-import { instantOf } from '../../core/instant.ts'
 import { openPlans } from '../../core/plan/plans.ts'
 import { type CachePoints, cachePoints } from '../../core/render/cache-points.ts'
 import type { Prompt } from '../../core/render/render.ts'
@@ -10,18 +9,18 @@ import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-/** What the model is about to read. */
+/** The prompt of one decision. */
 export interface DecisionPrompt {
   readonly parts: readonly Part[]
-  /** What is written down of it. */
+  /** The part of it that is journaled with the response. */
   readonly record: PromptRecord
-  /** All that is sent, in tokens, when they had to be counted: below the limit nothing is. */
+  /** Its size, system text included, when it is known without counting. */
   readonly tokens: number | undefined
-  /** The same, counted if need be. */
+  /** Its size, system text included; counts when it is not known. */
   countTokens(): number
 }
 
-/** The timeline with its cache points, then what is true only now. */
+/** Renders the timeline with its cache points, followed by the sources and ANNOUNCE, which change in every round. */
 export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string, wrapUp?: true): DecisionPrompt {
   const { timeline } = turn.ledger
   const { renderer, meter, estimator } = turn.renderers
@@ -29,19 +28,19 @@ export function buildDecisionPrompt(turn: Turn, progress: Progress, now: string,
   const announce = announceText(turn, progress, timeline, now, wrapUp)
   const points = (slice: Slice) => cachePointsFor(turn, progress, slice).marks
   const prompt = renderer.render(timeline, { currentTurnId: turn.turnId, points, sources, announce })
-  const around = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
+  const otherTokens = () => turn.systemTokens() + estimator.text(sources) + estimator.text(announce)
   const known = meter.known(timeline, renderer.peek(timeline, turn.turnId))
   return {
     parts: prompt.parts,
     record: promptRecord(turn, prompt, timeline, `${sources}${announce}`),
-    tokens: known === undefined ? undefined : known + around(),
-    countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turn.turnId)) + around(),
+    tokens: known === undefined ? undefined : known + otherTokens(),
+    countTokens: () => meter.tokens(timeline, renderer.slice(timeline, turn.turnId)) + otherTokens(),
   }
 }
 
 function promptRecord(turn: Turn, { marks, points, segments }: Prompt, timeline: Timeline, tail: string): PromptRecord {
   const texts = turn.settings.recordPrompts
-  const { printer, renderer } = turn.renderers
+  const { fingerprints, renderer } = turn.renderers
   return {
     model: turn.models.decision.name,
     marks,
@@ -49,13 +48,13 @@ function promptRecord(turn: Turn, { marks, points, segments }: Prompt, timeline:
     segments,
     system: turn.systemFingerprint,
     tail: texts ? { size: tail.length, text: tail } : { size: tail.length },
-    shown: printer.record(renderer.fingerprints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
+    shown: fingerprints.record(renderer.fingerprints(timeline), timeline.lastResponse?.prompt?.shown, { texts }),
     cache_ttl_seconds: turn.settings.expiry.ttlSeconds,
   }
 }
 
-export function cachePointsFor(turn: Turn, { hasHidden: hid }: Pick<Progress, 'hasHidden'>, slice: Slice): CachePoints {
-  return cachePoints(slice, turn.settings.cache, { hasHidden: hid })
+export function cachePointsFor(turn: Turn, { hasHidden }: Pick<Progress, 'hasHidden'>, slice: Slice): CachePoints {
+  return cachePoints(slice, turn.settings.cache, { hasHidden })
 }
 
 function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: string, wrapUp: true | undefined): string {
@@ -65,12 +64,12 @@ function announceText(turn: Turn, progress: Progress, timeline: Timeline, now: s
       iteration,
       max: maxRoundsOf(budget),
       bonus: usableExtraRounds(budget),
-      elapsedSeconds: (instantOf(now) - budget.startedAt) / 1000,
+      elapsedSeconds: (Date.parse(now) - budget.startedAt) / 1000,
       wrapUp,
     },
     plans: openPlans(timeline),
     now: { utc: now, timezone: turn.settings.timezone },
-    feedbacks: turn.news.feedbacks,
+    feedbacks: turn.feedbacks,
     events,
     workspace,
     constraints: constraintsOf(progress, wrapUp),

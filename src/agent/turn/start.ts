@@ -10,27 +10,27 @@ import { openProgress, type Progress } from './progress.ts'
 import { generateTitle } from './title.ts'
 import type { Turn } from './turn.ts'
 
-/** How a turn comes to be: someone said something, or one was left behind. */
-export type TurnStart = { readonly kind: 'asked'; readonly input: TurnInput } | { readonly kind: 'left-behind' }
+/** Why a turn runs: the user sent a message, or a process died before the turn was closed. */
+export type TurnStart = { readonly kind: 'message'; readonly input: TurnInput } | { readonly kind: 'unfinished' }
 
 export interface TurnInput {
   readonly text: string
   readonly attachments: readonly Attachment[]
-  /** A followup that becomes a turn of its own: it waits no longer, and a second delivery is known. */
+  /** Set by the sender, or when a waiting followup becomes a turn. A second message with the same id is ignored. */
   readonly eventId?: string
 }
 
-/** What the user said is entered before anything else happens: it is never lost, whatever comes after. */
-export async function startTurn(turn: Turn, opening: TurnStart): Promise<Progress> {
-  if (opening.kind === 'left-behind') return resumeTurn(turn)
+/** Opens the turn, or resumes it. The user's message is committed before anything else happens, so that it can not be lost. */
+export async function startTurn(turn: Turn, start: TurnStart): Promise<Progress> {
+  if (start.kind === 'unfinished') return resumeTurn(turn)
   const ts = turn.clock.now()
   const isNew = turn.ledger.timeline.size === 0
-  await commitInput(turn, opening.input, ts)
+  await commitInput(turn, start.input, ts)
   if (isNew) await generateTitle(turn)
   return openProgress(ts, turn.settings)
 }
 
-/** A message that waited in the journal is taken in whatever happens to its files; a new one is taken as a whole, or not at all. */
+/** A new message is accepted with all of its files or rejected. One that waited in the journal is accepted even when hosting fails. */
 async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<void> {
   const { ledger, turnId, settings } = turn
   const attachments = input.attachments.length === 0 ? input.attachments : await hostAttachments(turn, input, ts)
@@ -62,7 +62,7 @@ function openingChanges(timeline: Timeline, turnId: string, ts: string, input: T
   return changes
 }
 
-/** What someone sent under a name of their own is known by it from now on, whether it had to wait or not. */
+/** Journals the sender's event id, so that a second delivery is recognised. A message that waited in the inbox has been journaled. */
 function acceptIfNew(timeline: Timeline, eventId: string, text: string, ts: string): readonly Change[] {
   if (isKnownEvent(timeline, eventId)) return []
   const sequence = (timeline.lastEvent?.sequence ?? 0) + 1

@@ -6,10 +6,10 @@ import type { SystemFingerprint } from '../../core/timeline/change.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Hosting } from '../../ports/hosting.ts'
-import type { Model } from '../../ports/model.ts'
 import type { Workspace } from '../../ports/workspace.ts'
 import type { CallLog } from '../../tools/context-files.ts'
 import type { Records } from '../../tools/tool.ts'
+import type { Models, Problem } from '../agent-context.ts'
 import type { TurnEntries } from '../conversation/history.ts'
 import type { Inbox } from '../conversation/inbox.ts'
 import type { Ledger } from '../conversation/ledger.ts'
@@ -28,33 +28,33 @@ import type { WorkspaceHandle } from './workspace.ts'
 /**
  * A turn, top to bottom:
  *
- *   begin     header, prompt and attachments are entered; an interrupted turn is taken up where it died; a new conversation gets a title
- *   round     fold in what came from outside → show the timeline to the model → read its decision → refuse, act, or conclude
+ *   start     commit header, prompt and attachments, or resume an interrupted turn; a new conversation gets a title
+ *   round     take in inbox events → show the timeline to the model → read its decision → reject it, run the tool call, or handle the answer
  *   …         until a round has ended the turn
- *   finish    the answer, what it cited, and the close are one entry: a turn is never half over
+ *   finish    answer, sources used and close are committed together, so that a turn is never half closed
  */
-export async function runTurn(turn: Turn, opening: TurnStart): Promise<TurnResult> {
+export async function runTurn(turn: Turn, start: TurnStart): Promise<TurnResult> {
   let progress: Progress | undefined
   try {
-    progress = await startTurn(turn, opening)
+    progress = await startTurn(turn, start)
     for (;;) {
-      const step = await round(turn, progress)
-      if ('result' in step) return step.result
-      progress = step.progress
+      const outcome = await round(turn, progress)
+      if ('result' in outcome) return outcome.result
+      progress = outcome.progress
     }
   } catch (error) {
     const open = turn.ledger.timeline.openTurn
-    if (open?.turn_id !== turn.turnId) throw error // what the user said could not even be entered: whoever sent it is told
+    if (open?.turn_id !== turn.turnId) throw error // the message is not in the journal: its sender gets the error
     if (turn.signal.aborted) return cancelledResult(turn)
     progress ??= openProgress(open.ts, turn.settings)
-    return finishTurn(turn, progress, endedByError(error)) // throws the same error when it is the journal that is broken
+    return finishTurn(turn, progress, endedByError(error)) // throws again when the journal itself has failed
   }
 }
 
-/** What a turn may use. Nothing here changes but the ledger, and with it the inbox and the bill. */
+/** What a turn may use. Only the ledger changes, and with it inbox and spending, which are derived from its entries. */
 export interface Turn {
   readonly conversationId: string
-  /** Whose it is. */
+  /** The owner of the conversation. */
   readonly scope: Scope
   readonly turnId: string
   readonly ledger: Ledger
@@ -68,38 +68,28 @@ export interface Turn {
   readonly renderers: Renderers
   readonly settings: AgentSettings
   readonly spending: Spending
-  /** What was found out when the turn began and is announced in every round. */
-  readonly news: TurnNews
+  /** Feedback on earlier turns, collected when the turn began and announced in every round. */
+  readonly feedbacks: readonly AnnouncedFeedback[]
   readonly clock: Clock
   readonly hooks: Hooks
   readonly records: Records
   workspace(): Promise<Workspace>
   readonly workspaceHandle: Pick<WorkspaceHandle, 'isOpen' | 'implementation'>
-  /** Another process began it. */
+  /** Another process began the turn. */
   readonly resumed: boolean
-  /** For whoever looks at the workspace; without one nobody does. */
+  /** Calls of this turn, for the context files in the workspace; undefined when the agent has no workspaces. */
   readonly callLog: CallLog | undefined
   readonly blobs: BlobStore
   readBlob(blob: BlobRef): Promise<Uint8Array>
   readonly hosting: Hosting | undefined
-  /** Told of what cannot reach anybody else. */
-  onProblem(problem: { readonly where: string; readonly error: unknown }): void
-  /** Fires when the turn itself is cancelled: nothing more is entered. */
+  /** Reports a failure that no caller would otherwise see. */
+  onProblem(problem: Problem): void
+  /** Fires when the turn is cancelled: nothing more is committed. */
   readonly signal: AbortSignal
   emit(event: LaneEvent | StatusEvent): void
   readonly watchers: Watchers
-  /** What stands in the journal of this turn, from its opening on. Only a turn that is taken up again needs to ask. */
+  /** The journal of this turn so far, read from the store. Only a resumed turn needs it. */
   entries(): Promise<TurnEntries>
-}
-
-export interface TurnNews {
-  readonly feedbacks: readonly AnnouncedFeedback[]
-}
-
-export interface Models {
-  readonly decision: Model
-  readonly gate: Model
-  readonly compaction: Model
 }
 
 function endedByError(error: unknown): ForcedEnd {

@@ -3,49 +3,30 @@ import { errorMessage, Failure } from '../../core/failure.ts'
 import { publishPath } from '../../core/path/build.ts'
 import { parsePath } from '../../core/path/logical.ts'
 import { toPhysical } from '../../core/path/physical.ts'
-import { stripAbsolutePaths } from '../../core/redact.ts'
 import { parseConversationKey } from '../../core/scope.ts'
+import { stripAbsolutePaths } from '../../core/secrets.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../../core/timeline/timeline.ts'
 import { summarisedTurns } from '../../core/timeline/turns.ts'
-import type { ConversationStore } from '../../ports/store.ts'
 import type { CheckoutSource, PublishOutcome, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
-import type { Records } from '../../tools/tool.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-type RecordStore = Pick<ConversationStore, 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'readJournal'>
-
-export function recordsOf(store: RecordStore, conversationId: string): Records {
-  return {
-    byPath: (path) => store.findByPath(conversationId, path),
-    byTurn: (turnId) => store.findByTurn(conversationId, turnId),
-    byCall: (callId) => store.findByCall(conversationId, callId),
-    turnLog: (turnId) => store.readTurnLog(conversationId, turnId),
-    async response(callId) {
-      for await (const { change } of store.readJournal(conversationId, { after: 0 })) {
-        if (change.type === 'response.received' && change.call_id === callId) return change
-      }
-      return undefined
-    },
-  }
-}
-
-/** The files of a conversation, turn after turn. */
+/** The workspace of a conversation, opened at its first use: turns without files never open it. */
 export interface WorkspaceHandle {
-  /** Opened when somebody first needs it, and begun once for each turn that does; `prepare` comes before anybody sees it. */
+  /** Returns a function that opens the workspace and starts the turn in it, once; `prepare` runs before the caller gets it. */
   forTurn(turnId: string, prepare?: (workspace: Workspace) => Promise<void>): () => Promise<Workspace>
-  /** Whether anybody in the turn has. */
+  /** Whether the turn has opened it. */
   isOpen(turnId: string): boolean
-  /** Undefined when there are none. */
+  /** Undefined when the agent has no workspaces. */
   readonly implementation: Workspaces['implementation'] | undefined
 }
 
 export function createWorkspaceHandle(workspaces: Workspaces | undefined, conversationId: string): WorkspaceHandle {
   let opened: Promise<Workspace> | undefined
-  const begun = new Map<string, Promise<Workspace>>()
+  const openByTurn = new Map<string, Promise<Workspace>>()
 
-  async function begin(turnId: string, prepare: ((workspace: Workspace) => Promise<void>) | undefined): Promise<Workspace> {
+  async function openForTurn(turnId: string, prepare: ((workspace: Workspace) => Promise<void>) | undefined): Promise<Workspace> {
     opened ??= openWorkspace(workspaces, conversationId)
     const workspace = await opened
     await workspace.startTurn(turnId)
@@ -55,17 +36,17 @@ export function createWorkspaceHandle(workspaces: Workspaces | undefined, conver
 
   return {
     implementation: workspaces?.implementation,
-    isOpen: (turnId) => begun.has(turnId),
+    isOpen: (turnId) => openByTurn.has(turnId),
     forTurn: (turnId, prepare) => () => {
-      const known = begun.get(turnId)
-      if (known) return known
-      const fresh = begin(turnId, prepare)
-      begun.set(turnId, fresh)
-      fresh.catch(() => {
-        opened = undefined // whoever asks next may have more luck
-        begun.delete(turnId)
+      const open = openByTurn.get(turnId)
+      if (open) return open
+      const opening = openForTurn(turnId, prepare)
+      openByTurn.set(turnId, opening)
+      opening.catch(() => {
+        opened = undefined // the next call tries again
+        openByTurn.delete(turnId)
       })
-      return fresh
+      return opening
     },
   }
 }
@@ -76,7 +57,7 @@ async function openWorkspace(workspaces: Workspaces | undefined, conversationId:
   return workspaces.open(scope, name)
 }
 
-/** How the workspace stands as the round begins. What can not be looked at is not announced: the tools will say what is wrong with it. */
+/** The state of the workspace, to be announced in this round. On a Failure the last known state stays: the tools report what is wrong. */
 export async function refreshWorkspaceFacts(turn: Turn, progress: Progress): Promise<Progress> {
   try {
     const facts = await (await turn.workspace()).describe(turn.turnId)
@@ -88,13 +69,13 @@ export async function refreshWorkspaceFacts(turn: Turn, progress: Progress): Pro
 }
 
 /**
- * The files of a turn that another machine began, as far as its journal knows them: what it checked out, and over it what its tools
- * wrote. Where the turn has files already nothing is touched: then this is the machine, and they are newer than the journal.
+ * Restores the files of a turn that began on another machine from the journal: first what the turn checked out, then what its tools
+ * wrote. Does nothing when the turn has files here: then it began on this machine, and they are newer than the journal.
  */
 export async function restoreWorkspace(workspace: Workspace, turnId: string, timeline: Timeline, history: RecordedFiles): Promise<void> {
   const { files } = workspace
-  const here = await Promise.all(['files', 'outputs'].map((area) => files.list(`${turnId}/${area}`, { limit: 1, dotEntries: true })))
-  if (here.some((listing) => listing.files.length > 0)) return
+  const listings = await Promise.all(['files', 'outputs'].map((area) => files.list(`${turnId}/${area}`, { limit: 1, dotEntries: true })))
+  if (listings.some((listing) => listing.files.length > 0)) return
   const sources = checkoutSources(blocksOfTurn(timeline, turnId))
   if (sources.length > 0) await workspace.checkout(turnId, { mode: 'replace', sources }, history)
   for (const logical of await history.paths(turnId)) {
@@ -105,16 +86,16 @@ export async function restoreWorkspace(workspace: Workspace, turnId: string, tim
   }
 }
 
-/** By the newest block: it names everything that was checked out so far. */
+/** Read from the newest checkout block: it names everything that was checked out so far. */
 function checkoutSources(blocks: readonly Block[]): readonly CheckoutSource[] {
-  const said = blocks.flatMap((block) => readWorkspaceCheckout(block) ?? []).at(-1)
-  return (said?.checked_out_from ?? []).flatMap((logical) => {
+  const checkout = blocks.flatMap((block) => readWorkspaceCheckout(block) ?? []).at(-1)
+  return (checkout?.checked_out_from ?? []).flatMap((logical) => {
     const path = parsePath(logical)
     return path?.space === 'fi' && path.kind !== 'code' ? [{ turnId: path.turn, rel: path.rel }] : []
   })
 }
 
-/** What a turn leaves of its files, and what went wrong with that. */
+/** The block that records the publish; with the error when it failed. No block when there was nothing to publish. */
 export interface PublishResult {
   readonly drafts: readonly Draft[]
   readonly error?: Failure
@@ -123,8 +104,8 @@ export interface PublishResult {
 export const nothingPublished: PublishResult = { drafts: [] }
 
 /**
- * Keeps what a good turn made of its workspace, before the turn is closed: the block goes into the same entry as the close. A turn that
- * never had files pays nothing. When it fails the turn has failed, but what was said to the user stays said.
+ * Publishes the files of a turn just before it is closed: the block is committed together with the close. When the publish fails the
+ * turn ends with an error, but keeps its answer.
  */
 export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   if (!turn.workspaceHandle.isOpen(turn.turnId) && !(turn.resumed && hasFiles(turn.ledger.timeline, turn.turnId))) return nothingPublished
@@ -136,7 +117,7 @@ export async function publishWorkspace(turn: Turn): Promise<PublishResult> {
   return { drafts, error: new Failure('workspace.failed', message, { details: { code: 'workspace_publish_failed' } }) }
 }
 
-/** Whatever it does: an answer must not be lost for it. */
+/** Turns every error into a failed outcome: the answer must not be lost because of it. */
 async function tryPublish(turn: Turn): Promise<PublishOutcome> {
   const { turnId } = turn
   try {
@@ -149,22 +130,22 @@ async function tryPublish(turn: Turn): Promise<PublishOutcome> {
   }
 }
 
-/** The process that began the turn is gone, and with it the knowledge that it had opened its workspace: its blocks tell. */
+/** Whether a resumed turn has used its workspace, by its blocks: the process that opened it is gone. */
 function hasFiles(timeline: Timeline, turnId: string): boolean {
-  const own = `fi:${turnId}.files/`
-  return blocksOfTurn(timeline, turnId).some(({ type, path }) => type === 'react.workspace.checkout' || path?.startsWith(own))
+  const prefix = `fi:${turnId}.files/`
+  return blocksOfTurn(timeline, turnId).some(({ type, path }) => type === 'react.workspace.checkout' || path?.startsWith(prefix))
 }
 
-/** The newest turn that left a version: in sight, else among those that a summary stands for. */
+/** The newest turn that published a version: first among the visible turns, then among the summarised ones. */
 async function previousPublishedTurn({ ledger: { timeline }, records, turnId }: Turn): Promise<string | undefined> {
   for (let position = timeline.size - 1; position >= 0; position--) {
     const block = blockAt(timeline, position)
     const published = block && block.turn_id !== turnId ? readWorkspacePublish(block) : undefined
     if (published?.status === 'published') return block?.turn_id
   }
-  for (const covered of summarisedTurns(timeline).toReversed()) {
-    const found = (await records.byPath(publishPath(covered))).at(-1)
-    if (found && readWorkspacePublish(found)?.status === 'published') return covered
+  for (const summarised of summarisedTurns(timeline).toReversed()) {
+    const block = (await records.byPath(publishPath(summarised))).at(-1)
+    if (block && readWorkspacePublish(block)?.status === 'published') return summarised
   }
   return undefined
 }
