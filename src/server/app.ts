@@ -3,34 +3,34 @@ import type { Authenticate } from './auth/authenticate.ts'
 import { type App, createRoutes, type Env, type ServerParts } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
 import { checkBody, limitSize } from './limits/body.ts'
-import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany } from './limits/quotas.ts'
+import { createStreamQuota, createTokenBucket, createTurnQuota, tooMany, userKey } from './limits/quotas.ts'
 import { problemOf, RequestProblem } from './problem.ts'
 import { conversationRoutes } from './routes/conversations.ts'
-import { ledgerRoutes } from './routes/cost.ts'
+import { costRoutes } from './routes/cost.ts'
 import { eventRoutes } from './routes/events.ts'
 import { pageRoutes } from './routes/page.ts'
-import { promptRoutes, recordRoutes } from './routes/records.ts'
+import { recordRoutes } from './routes/records.ts'
 import { resourceRoutes } from './routes/resources.ts'
 import { statusRoutes } from './routes/status.ts'
-import { chatRoutes } from './routes/submit-and-stream.ts'
+import { submitAndStreamRoutes } from './routes/submit-and-stream.ts'
 import { turnRoutes } from './routes/turns.ts'
 
 const apiInfo = { title: 'Daybook', version: '1', description: 'A timeline-native agent runtime: submit a turn, follow its events.' }
 
 /**
- * The way of a request:
+ * The HTTP application: every request passes these steps in order.
  *
- *   headers, id ─▶ who is asking ─▶ is it there ─▶ how often ─▶ how large, how deep ─▶ route ─▶ answer
- *        └──────────────── whatever goes wrong is a problem with a code ──────────────────────────┘
+ *   request id, headers ─▶ authentication ─▶ known route? ─▶ rate limit ─▶ body size and depth ─▶ route ─▶ response
+ *        └──────────────── every error becomes an `application/problem+json` with a code ──────────────────────┘
  */
 export function createApp(parts: ServerParts, authenticate: Authenticate): App {
-  const { settings, metrics, log } = parts
+  const { agent, settings, metrics, log, shutdown } = parts
   const nowMs = () => Date.parse(parts.now())
-  const followers = createStreamQuota(settings.followersPerUser)
-  const gate = createTurnQuota(settings, nowMs, () => parts.agent.running)
-  const requests = createTokenBucket({ atOnce: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
-  metrics.gauge('daybook_followers', () => followers.size)
-  metrics.gauge('daybook_running_turns', () => [...parts.agent.running].length)
+  const streams = createStreamQuota(settings.followersPerUser)
+  const turns = createTurnQuota(settings, nowMs, () => agent.running)
+  const requests = createTokenBucket({ burst: settings.requestsPerMinute, perMinute: settings.requestsPerMinute })
+  metrics.gauge('daybook_followers', () => streams.size)
+  metrics.gauge('daybook_running_turns', () => [...agent.running].length)
 
   const app = createRoutes()
   app.onError((error, c) => {
@@ -43,24 +43,25 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   })
 
   app.use(async (c, next) => {
-    const began = performance.now()
+    const startedAt = performance.now()
     c.set('requestId', parts.newId())
     await next()
-    if (c.req.method === 'HEAD') await c.res.body?.cancel() // nobody will read it, and a stream would wait for ever
+    if (c.req.method === 'HEAD') await c.res.body?.cancel() // the body is never read: without this an event stream stays open
     for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value)
     if (!c.res.headers.has('content-security-policy')) c.header('content-security-policy', dataPolicy)
     if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store')
     c.header('x-request-id', c.get('requestId'))
     const labels = { method: c.req.method, status: c.res.status }
+    const elapsedMs = performance.now() - startedAt
     metrics.count('daybook_requests_total', labels)
-    metrics.observe('daybook_request_seconds', (performance.now() - began) / 1000)
-    log('info', 'request', { request_id: c.get('requestId'), ...labels, path: c.req.path, ms: Math.round(performance.now() - began) })
+    metrics.observe('daybook_request_seconds', elapsedMs / 1000)
+    log('info', 'request', { request_id: c.get('requestId'), ...labels, path: c.req.path, ms: Math.round(elapsedMs) })
   })
   app.use(async (c, next) => {
-    const admitted = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
-    if (admitted.ok) c.set('caller', admitted.caller)
-    else if (!isPublicPath(c.req.path) || admitted.code !== 'token.refused') {
-      throw new RequestProblem(admitted.status, admitted.code as 'token.refused', admitted.title, wwwAuthenticate(admitted.status))
+    const result = await authenticate({ method: c.req.method, url: new URL(c.req.url), header: (name) => c.req.header(name) })
+    if (result.ok) c.set('caller', result.caller)
+    else if (!isPublicPath(c.req.path) || result.code !== 'token.refused') {
+      throw new RequestProblem(result.status, result.code, result.title, wwwAuthenticate(result.status))
     }
     await next()
   })
@@ -68,15 +69,14 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
     const methods = methodsOf(c.req.path)
     if (methods.size === 0) throw routeMissing()
     if (!methods.has(c.req.method)) {
-      const headers = { allow: [...methods].join(', ') }
-      throw new RequestProblem(405, 'route.method', `Here one can ${headers.allow}.`, { headers })
+      const title = `This path accepts ${[...methods].join(' and ')}.`
+      throw new RequestProblem(405, 'route.method', title, { headers: { allow: [...methods].join(', ') } })
     }
     await next()
   })
   app.use('/v1/*', async (c, next) => {
-    if (parts.shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is going down; ask again.', retrySoon)
-    const { tenant, project, user } = c.get('caller').scope
-    const seconds = requests.take(JSON.stringify([tenant, project, user]), nowMs())
+    if (shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is shutting down; try again soon.', retrySoon)
+    const seconds = requests.take(userKey(c.get('caller').scope), nowMs())
     if (seconds > 0) throw tooMany('Too many requests in a short time.', seconds)
     await next()
   })
@@ -86,13 +86,12 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   for (const routes of [
     statusRoutes(parts),
     conversationRoutes(parts),
-    turnRoutes(parts, gate),
+    turnRoutes(parts, turns),
     recordRoutes(parts),
-    promptRoutes(parts),
-    ledgerRoutes(parts),
+    costRoutes(parts),
     resourceRoutes(parts),
-    eventRoutes(parts, followers),
-    chatRoutes(parts, followers, gate),
+    eventRoutes(parts, streams),
+    submitAndStreamRoutes(parts, streams, turns),
     pageRoutes(),
   ]) {
     app.route('/', routes)
@@ -102,28 +101,25 @@ export function createApp(parts: ServerParts, authenticate: Authenticate): App {
   return app
 }
 
-/** Without a token: what says nothing about anybody. */
+/** Paths served without authentication: they reveal nothing about any user. */
 const isPublicPath = (path: string) => path === '/health' || path === '/ready' || path === '/' || path.startsWith('/page/')
 
 const wwwAuthenticate = (status: number) => (status === 401 ? { headers: { 'www-authenticate': 'Bearer' } } : {})
 
 const retrySoon = { headers: { 'retry-after': '1' } }
 
-const routeMissing = () => new RequestProblem(404, 'route.missing', 'There is nothing here.')
+const routeMissing = () => new RequestProblem(404, 'route.missing', 'There is no such path.')
 
-function problemResponse(c: Context<Env>, problem: ReturnType<typeof problemOf>, headers: Readonly<Record<string, string>> = {}): Response {
+function problemResponse(c: Context<Env>, problem: ReturnType<typeof problemOf>, headers: Readonly<Record<string, string>>): Response {
   const body = JSON.stringify({ ...problem, request_id: c.get('requestId') })
   return c.body(body, problem.status as 500, { ...headers, 'content-type': 'application/problem+json' })
 }
 
-/** Which methods a path is known by. */
-export type MethodLookup = (path: string) => ReadonlySet<string>
-
-/** Asked before anything else of a request is looked at: what is not there is not read. */
-export function createMethodLookup(app: Pick<App, 'routes'>): MethodLookup {
-  const known = app.routes
+/** The methods that a path accepts. Checked before the body is read, so that an unknown path costs nothing. */
+function createMethodLookup(app: Pick<App, 'routes'>): (path: string) => ReadonlySet<string> {
+  const routes = app.routes
     .filter(({ method }) => method !== 'ALL')
-    .map(({ method, path }) => ({ method, shape: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+')}$`) }))
+    .map(({ method, path }) => ({ method, pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+')}$`) }))
   return (path) =>
-    new Set(known.filter(({ shape }) => shape.test(path)).flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
+    new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))
 }

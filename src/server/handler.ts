@@ -10,14 +10,14 @@ import type { Metrics } from './metrics.ts'
 import { invalidRequest } from './problem.ts'
 import type { ServerSettings } from './settings.ts'
 
-/** What every request carries once it was let in. */
+/** Hono's environment: what every request carries once it is authenticated. */
 export interface Env {
   readonly Variables: { caller: Caller; requestId: string }
 }
 
 export type App = OpenAPIHono<Env>
 
-/** What routes work with. */
+/** Everything that route handlers work with. */
 export interface ServerParts {
   readonly agent: Agent
   readonly settings: ServerSettings
@@ -25,11 +25,11 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly now: () => string
   readonly newId: () => string
-  /** Fires when the server goes down. */
+  /** Aborted when the server begins to shut down. */
   readonly shutdown: AbortSignal
 }
 
-/** A group of routes whose bad requests are told in one form. */
+/** A group of routes. A request that does not match a route's schema is answered with the problem `request.invalid`. */
 export const createRoutes = (): App =>
   new OpenAPIHono<Env>({
     defaultHook: (result) => {
@@ -37,7 +37,7 @@ export const createRoutes = (): App =>
     },
   })
 
-/** The store's key for what the path names, in the caller's scope: no path reaches into another. */
+/** The store's key of the conversation that the path names, always within the caller's scope: no path reaches another user's. */
 export function conversationKeyOf(c: Context<Env>): string {
   const name = c.req.param('id') ?? ''
   if (!ConversationId.safeParse(name).success) throw new Failure('conversation.missing', 'there is no such conversation')

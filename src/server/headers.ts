@@ -1,4 +1,4 @@
-/** On every response: what a browser must not do with it. */
+/** Set on every response. */
 export const securityHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -8,12 +8,12 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** For answers that are data: nothing in them may run or load anything. */
+/** Content-Security-Policy of data: nothing in it may run or load anything. */
 export const dataPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-/** For files of users and of the agent, whatever they hold. */
+/** Content-Security-Policy of files from users and from the agent, whose content is not trusted. */
 export const filePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; frame-ancestors 'none'"
 
-/** For our own page. */
+/** Content-Security-Policy of the built-in page. */
 export const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -8,32 +8,32 @@ import { noLog } from './log.ts'
 let server: Server
 afterEach(() => server.close())
 
-/** A response of so many pieces, that then stays open until somebody hangs up. */
-async function serve(pieces: number) {
-  const hungUp = Promise.withResolvers<void>()
+/** Serves a response of this many chunks that stays open until the client disconnects. */
+async function serve(chunks: number) {
+  const disconnected = Promise.withResolvers<void>()
   let sent = 0
   const body = () =>
     new ReadableStream<Uint8Array>({
       async pull(controller) {
-        await new Promise(setImmediate) // as events come: the client is never busy, so nothing ever waits for it
-        if (sent < pieces) controller.enqueue(Buffer.from(`data: ${++sent}\n\n`))
-        else await hungUp.promise
+        await new Promise(setImmediate) // one chunk at a time, as events come
+        if (sent < chunks) controller.enqueue(Buffer.from(`data: ${++sent}\n\n`))
+        else await disconnected.promise
       },
-      cancel: () => hungUp.resolve(),
+      cancel: () => disconnected.resolve(),
     })
   const fetch = () => new Response(body(), { headers: { 'content-type': 'text/event-stream' } })
   server = await listen({ fetch }, { host: '127.0.0.1', port: 0, headersMs: 10_000, requestMs: 10_000, log: noLog })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, hungUp: hungUp.promise }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, disconnected: disconnected.promise }
 }
 
-/** The open response, once its last piece has come. */
-function heard(url: string, pieces: number): Promise<IncomingMessage> {
+/** Resolves to the open response once its last chunk has arrived. */
+function received(url: string, chunks: number): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     get(url, (response) => {
       let last = ''
       response.on('data', (bytes: Buffer) => {
         last = last.slice(-40) + bytes.toString('latin1')
-        if (last.includes(`data: ${pieces}\n`)) resolve(response)
+        if (last.includes(`data: ${chunks}\n`)) resolve(response)
       })
     }).on('error', reject)
   })
@@ -41,12 +41,12 @@ function heard(url: string, pieces: number): Promise<IncomingMessage> {
 
 const promises = () => queryObjects(Promise, { format: 'count' }) as number
 
-it('keeps nothing of what it has told, however long it lasts', async () => {
-  const pieces = 20_000
-  const { url, hungUp } = await serve(pieces)
+it('a long event stream keeps nothing of what it has sent', async () => {
+  const chunks = 20_000
+  const { url, disconnected } = await serve(chunks)
   const before = promises()
-  const response = await heard(url, pieces)
-  expect(promises() - before).toBeLessThan(pieces / 10)
+  const response = await received(url, chunks)
+  expect(promises() - before).toBeLessThan(chunks / 10)
   response.destroy()
-  await hungUp
+  await disconnected
 })

@@ -4,54 +4,59 @@ import type { getRequestListener as RequestListener } from '@hono/node-server'
 import type { App } from './handler.ts'
 import { dataPolicy, securityHeaders } from './headers.ts'
 import type { Log } from './log.ts'
-import { problemOf, type RequestCode, RequestProblem } from './problem.ts'
+import { problemOf, RequestProblem } from './problem.ts'
 
 export interface ListenOptions {
   readonly host: string
   readonly port: number
-  /** How long the head of a request may take, and all of it. */
+  /** Time limit for the headers of a request. */
   readonly headersMs: number
+  /** Time limit for the whole request. */
   readonly requestMs: number
   readonly log: Log
 }
 
 type FetchCallback = Parameters<typeof RequestListener>[0]
 
-/** Serves the app. What never becomes a request of it is told what is wrong in the same form as everything else. */
+/**
+ * Serves the app over Node's HTTP server. Malformed and slow requests never reach the app; they are answered with a problem in the
+ * same format.
+ */
 export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, requestMs, log }: ListenOptions): Promise<Server> {
   const { getRequestListener, RequestError } = await import('@hono/node-server')
   const { RESPONSE_ALREADY_SENT } = await import('@hono/node-server/utils/response')
-  const told: FetchCallback = async (request, env) => {
+  const handle: FetchCallback = async (request, env) => {
     const response = await app.fetch(request, env)
     if (!('outgoing' in env) || !isEventStream(response)) return response
-    void sendStream(response, env.outgoing as ServerResponse) // what goes wrong ends the connection
+    void sendStream(response, env.outgoing as ServerResponse) // never rejects: an error ends the connection
     return RESPONSE_ALREADY_SENT
   }
-  const answer = getRequestListener(told, {
+  const listener = getRequestListener(handle, {
     hostname: host,
-    overrideGlobalObjects: false, // whoever runs this in their own process keeps their own `Response`
+    overrideGlobalObjects: false, // a host process keeps its own `Response`
     errorHandler(error) {
       if (error instanceof RequestError) return problemResponse(malformedRequest)
       log('error', 'request.failed', { error })
       return problemResponse(error)
     },
   })
-  const answering = new WeakMap<Duplex, ServerResponse>()
+  const responses = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(
     {
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.min(headersMs, 30_000) / 2,
-      requireHostHeader: false, // refused where everything else is
+      requireHostHeader: false, // checked by authentication, which answers with a problem
     },
     (request, response) => {
-      answering.set(request.socket, response)
-      void answer(request, response)
+      responses.set(request.socket, response)
+      void listener(request, response)
     },
   )
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    const half = answering.get(socket)?.headersSent === true && answering.get(socket)?.writableEnded !== true
-    if (!socket.writable || half || error.code === 'ECONNRESET') return void socket.destroy() // words would end up inside an answer
+    const response = responses.get(socket)
+    const midResponse = response?.headersSent === true && !response.writableEnded // a problem would end up inside that response
+    if (!socket.writable || midResponse || error.code === 'ECONNRESET') return void socket.destroy()
     socket.end(rawResponse(clientErrorProblems[error.code ?? ''] ?? malformedRequest))
   })
   await new Promise<void>((resolve, reject) => {
@@ -64,13 +69,11 @@ export async function listen(app: Pick<App, 'fetch'>, { host, port, headersMs, r
   return server
 }
 
-const requestProblem = (status: number, code: RequestCode, title: string) => new RequestProblem(status, code, title)
-
-const malformedRequest = requestProblem(400, 'request.broken', 'This is not HTTP as it should be.')
+const malformedRequest = new RequestProblem(400, 'request.broken', 'The request is not valid HTTP.')
 const clientErrorProblems: Readonly<Record<string, RequestProblem>> = {
-  HPE_HEADER_OVERFLOW: requestProblem(431, 'request.too_large', 'The head of the request is too large.'),
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: requestProblem(413, 'request.too_large', 'The request is too large.'),
-  ERR_HTTP_REQUEST_TIMEOUT: requestProblem(408, 'request.too_slow', 'The request took too long to arrive.'),
+  HPE_HEADER_OVERFLOW: new RequestProblem(431, 'request.too_large', 'The headers of the request are too large.'),
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: new RequestProblem(413, 'request.too_large', 'The request is too large.'),
+  ERR_HTTP_REQUEST_TIMEOUT: new RequestProblem(408, 'request.too_slow', 'The request took too long to arrive.'),
 }
 
 const problemHeaders = {
@@ -94,18 +97,17 @@ function rawResponse(error: RequestProblem): string {
   return [`HTTP/1.1 ${error.status} `, ...lines, '', body].join('\r\n')
 }
 
-/** A response that is told bit by bit, for as long as somebody listens. */
-export const isEventStream = (response: Response): boolean =>
+const isEventStream = (response: Response): boolean =>
   response.body !== null && (response.headers.get('content-type') ?? '').startsWith('text/event-stream')
 
 /**
- * Writes a stream that may last for days. A plain loop: reads that each wait for the next would all be kept until the last.
- * Whoever hangs up ends the stream, and with it what it tells of.
+ * Writes a stream that may last for days. The adapter's own writer chains a promise per chunk and keeps them all until the stream
+ * ends; this loop keeps none. When the client disconnects, the stream is cancelled.
  */
-export async function sendStream(response: Response, outgoing: ServerResponse): Promise<void> {
+async function sendStream(response: Response, outgoing: ServerResponse): Promise<void> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const hungUp = () => void reader.cancel().catch(() => {}) // it is over either way
-  outgoing.once('close', hungUp)
+  const onClose = () => void reader.cancel().catch(() => {}) // the stream ends either way
+  outgoing.once('close', onClose)
   outgoing.writeHead(response.status, Object.fromEntries(response.headers))
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
@@ -113,20 +115,20 @@ export async function sendStream(response: Response, outgoing: ServerResponse): 
     }
     outgoing.end()
   } catch {
-    outgoing.destroy() // half a stream must not look like a whole one
+    outgoing.destroy() // not `end`: the client must see that the stream is incomplete
   } finally {
-    outgoing.off('close', hungUp)
+    outgoing.off('close', onClose)
   }
 }
 
 function waitForDrain(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    const go = () => {
-      outgoing.off('drain', go)
-      outgoing.off('close', go)
+    const proceed = () => {
+      outgoing.off('drain', proceed)
+      outgoing.off('close', proceed)
       resolve()
     }
-    outgoing.once('drain', go)
-    outgoing.once('close', go)
+    outgoing.once('drain', proceed)
+    outgoing.once('close', proceed)
   })
 }

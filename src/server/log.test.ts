@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createLog } from './log.ts'
 import { createMetrics } from './metrics.ts'
 
-it('writes one line of JSON per event, without secrets wherever they stand', () => {
+it('writes one JSON line per event and redacts secrets wherever they are', () => {
   const lines: string[] = []
   const log = createLog(
     (line) => lines.push(line),
@@ -21,7 +21,7 @@ it('writes one line of JSON per event, without secrets wherever they stand', () 
   expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 'warn', event: 'request', path: '/v1/x\n', count: 3 })
 })
 
-it('gives what it has counted in the text that Prometheus reads', () => {
+it('writes metrics in the text format of Prometheus', () => {
   const metrics = createMetrics({ turns_total: 'Turns by how they ended.' })
   metrics.count('turns_total', { exit: 'complete' })
   metrics.count('turns_total', { exit: 'complete' })

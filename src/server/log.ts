@@ -1,17 +1,19 @@
-/** One line of JSON per event. Secrets never get in: values under telling names, and what looks like a token, are taken out. */
+/** Writes one event. Values under names such as `authorization`, and text that looks like a token, are redacted. */
 export type Log = (level: 'info' | 'warn' | 'error', event: string, facts?: Readonly<Record<string, unknown>>) => void
 
 const secretName = /authorization|cookie|token|secret|password|api[-_]?key|signature/i
 const tokenPattern = /\b(?:Bearer\s+[\w.~+/=-]{8,}|sk-[\w-]{8,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]*|AKIA[A-Z0-9]{12,})/g
 const redactedText = '[redacted]'
 
+/** A log of one JSON line per event. */
 export function createLog(write: (line: string) => void, now: () => string): Log {
   return (level, event, facts = {}) => write(`${JSON.stringify({ ts: now(), level, event, ...(redact(facts) as object) })}\n`)
 }
 
+/** Discards every event. */
 export const noLog: Log = () => {}
 
-export function redact(value: unknown, name = '', depth = 0): unknown {
+function redact(value: unknown, name = '', depth = 0): unknown {
   if (secretName.test(name) && value !== undefined && value !== null) return redactedText
   if (typeof value === 'string') return value.replace(tokenPattern, redactedText)
   if (value instanceof Error) return { name: value.name, message: value.message.replace(tokenPattern, redactedText) }

@@ -1,16 +1,16 @@
 import type { AgentParts } from '../agent/agent.ts'
 import type { Usage } from '../core/timeline/change.ts'
 
-/** Counters, gauges and histograms, as Prometheus reads them. */
+/** Counters, gauges and histograms in the text format of Prometheus. */
 export interface Metrics {
   count(name: string, labels?: Labels, by?: number): void
   observe(name: string, seconds: number, labels?: Labels): void
-  /** Asked when somebody looks. */
+  /** `value` is read whenever the metrics are read. */
   gauge(name: string, value: () => number): void
   text(): string
 }
 
-export type Labels = Readonly<Record<string, string | number>>
+type Labels = Readonly<Record<string, string | number>>
 
 const bucketBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
@@ -20,6 +20,7 @@ interface Histogram {
   total: number
 }
 
+/** Metrics in memory; `help` describes each metric by name. */
 export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
   const counters = new Map<string, Map<string, number>>()
   const histograms = new Map<string, Map<string, Histogram>>()
@@ -51,13 +52,9 @@ export function createMetrics(help: Readonly<Record<string, string>>): Metrics {
       for (const [name, series] of histograms) {
         lines.push(head(name, 'histogram'))
         for (const [labels, { counts, sum, total }] of series) {
-          const with_ = (le: string) => braces([labels, `le="${le}"`].filter((part) => part !== '').join(','))
-          lines.push(...bucketBounds.map((bound, index) => `${name}_bucket${with_(String(bound))} ${counts[index]}\n`))
-          lines.push(
-            `${name}_bucket${with_('+Inf')} ${total}\n`,
-            `${name}_sum${braces(labels)} ${sum}\n`,
-            `${name}_count${braces(labels)} ${total}\n`,
-          )
+          const bucket = (bound: string) => `${name}_bucket${braces([labels, `le="${bound}"`].filter((part) => part !== '').join(','))}`
+          lines.push(...bucketBounds.map((bound, index) => `${bucket(String(bound))} ${counts[index]}\n`))
+          lines.push(`${bucket('+Inf')} ${total}\n`, `${name}_sum${braces(labels)} ${sum}\n`, `${name}_count${braces(labels)} ${total}\n`)
         }
       }
       return lines.join('')
@@ -81,18 +78,18 @@ const labelText = (labels: Labels) =>
     .map(([name, value]) => `${name}="${String(value).replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`))}"`)
     .join(',')
 
-/** What the numbers mean, for whoever reads them. */
+/** The help text of every metric that the server and the agent count. */
 export const metricsHelp: Readonly<Record<string, string>> = {
   daybook_requests_total: 'Requests by method and status',
-  daybook_request_seconds: 'From the head of a request to the head of its answer',
-  daybook_followers: 'Event streams that are open',
-  daybook_running_turns: 'Conversations that are being worked on',
-  daybook_turns_total: 'Turns that ended, by the reason they ended for',
-  daybook_rounds_total: 'Decisions of a model',
-  daybook_tokens_total: 'Tokens that were billed, by bucket',
+  daybook_request_seconds: 'Time from the headers of a request to the headers of its response',
+  daybook_followers: 'Open event streams',
+  daybook_running_turns: 'Conversations with a running turn',
+  daybook_turns_total: 'Turns that ended, by exit reason',
+  daybook_rounds_total: 'Rounds: decisions of a model',
+  daybook_tokens_total: 'Billed tokens, by bucket',
 }
 
-/** Counts what the agent enters. Given to the agent as it is made; the server shows the same metrics. */
+/** Counts turns, rounds and tokens of an agent. Spread it into the agent's options and give the same metrics to the server. */
 export function observe(metrics: Metrics): Required<Pick<AgentParts, 'onEntry'>> {
   return {
     onEntry(_conversation, { change }) {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { Failure } from '../core/failure.ts'
 import { problemOf } from './problem.ts'
 
-it('tells a client what it did wrong, and nothing of what broke inside', () => {
+it('tells a client about its own mistake, and nothing about an internal failure', () => {
   expect(problemOf(new Failure('conversation.missing', 'there is no conversation c9'))).toEqual({
     type: 'about:blank',
     status: 404,

@@ -1,7 +1,7 @@
 import type { FailureCode } from '../core/failure.ts'
 import { Failure } from '../core/failure.ts'
 
-/** `application/problem+json`, with a stable name for what went wrong. */
+/** An `application/problem+json` body. `code` is stable; `title` is for people. */
 export interface Problem {
   readonly type: string
   readonly status: number
@@ -10,7 +10,7 @@ export interface Problem {
   readonly issues?: readonly { readonly where: string; readonly message: string }[]
 }
 
-/** What can be wrong with a request itself. */
+/** Codes of problems with the request itself; failures of the runtime have a `FailureCode`. */
 export type RequestCode =
   | 'request.broken'
   | 'request.invalid'
@@ -54,7 +54,7 @@ const statuses: { readonly [C in FailureCode]: number } = {
   'workspace.missing': 503,
 }
 
-/** A request that is answered with a problem. */
+/** Thrown by a handler: the request is answered with this problem. */
 export class RequestProblem extends Error {
   override readonly name = 'RequestProblem'
   readonly status: number
@@ -76,30 +76,31 @@ export class RequestProblem extends Error {
   }
 }
 
-/** What a client may know of an error. Anything that nobody foresaw says nothing but that it happened. */
+/** What a client may learn about an error. Unexpected errors reveal nothing: their message may hold paths or data of others. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof RequestProblem) {
     const { status, code, message: title, issues } = error
     return { type: 'about:blank', status, title, code, ...(issues && { issues }) }
   }
-  if (!(error instanceof Failure)) return { type: 'about:blank', status: 500, title: 'Something went wrong on our side.', code: 'internal' }
+  if (!(error instanceof Failure))
+    return { type: 'about:blank', status: 500, title: 'The server failed unexpectedly; its log has the details.', code: 'internal' }
   const status = statuses[error.code]
-  const title = status < 500 ? error.message : 'The server cannot do this right now.'
+  const title = status < 500 ? error.message : 'The server cannot do this right now; try again later.'
   const issues = error.code === 'attachment.rejected' ? attachmentIssues(error) : undefined
   return { type: 'about:blank', status, title, code: error.code, ...(issues && { issues }) }
 }
 
-/** Which attachment, and why. */
+/** The name of each rejected attachment and the reason. */
 function attachmentIssues({ details }: Failure): Problem['issues'] {
   const { attachments } = details
   if (!Array.isArray(attachments)) return undefined
   return attachments.map(({ name, message }: { name?: unknown; message?: unknown }) => ({ where: String(name), message: String(message) }))
 }
 
-/** Issues in the form of Standard Schema, of a body, a query or a path. */
+/** A problem from the schema issues of a body, a query or a path. */
 export function invalidRequest(
   issues: readonly { readonly path?: readonly unknown[] | undefined; readonly message: string }[],
 ): RequestProblem {
-  const told = issues.slice(0, 20).map(({ path = [], message }) => ({ where: path.map(String).join('.'), message }))
-  return new RequestProblem(400, 'request.invalid', 'The request is not what this route takes.', { issues: told })
+  const shown = issues.slice(0, 20).map(({ path = [], message }) => ({ where: path.map(String).join('.'), message }))
+  return new RequestProblem(400, 'request.invalid', 'The request does not match what this path accepts.', { issues: shown })
 }

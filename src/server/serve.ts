@@ -5,48 +5,51 @@ import { createBearerAuth } from './auth/bearer.ts'
 import type { ServerParts } from './handler.ts'
 import { listen } from './listen.ts'
 
+/** A server that accepts requests until it is drained. */
 export interface RunningServer {
   readonly url: string
-  /** No new requests; followers are told; running turns get their time and are then left to the next process. */
+  /** Shuts down: rejects new requests, tells followers, gives running turns `drainMs` to finish and leaves the rest to the next process. */
   drain(): Promise<void>
 }
 
-/** Listens, and takes up what was left behind. On the loopback without tokens; anywhere else it needs them. */
+/** Starts the server and resumes turns that an earlier process left unfinished. Without bearer tokens it listens on the loopback only. */
 export async function serve(parts: Omit<ServerParts, 'shutdown'>): Promise<RunningServer> {
   const { settings, agent, log } = parts
   if (settings.auth.kind === 'local' && !loopbackHosts.has(settings.host)) {
-    throw new RangeError(`without tokens the server listens on 127.0.0.1 only, not on ${settings.host}: configure auth to open it`)
+    throw new RangeError(`without tokens the server listens on 127.0.0.1 only, not on ${settings.host}: configure auth first`)
   }
-  const going = new AbortController()
+  const shutdown = new AbortController()
   const authenticate = settings.auth.kind === 'local' ? createLocalAuth() : await createBearerAuth(settings.auth)
-  const app = createApp({ ...parts, shutdown: going.signal }, authenticate)
+  const app = createApp({ ...parts, shutdown: shutdown.signal }, authenticate)
   const server = await listen(app, { ...settings, log })
-  const takeUp = () => agent.recover().catch((error: unknown) => log('error', 'recover.failed', { error }))
-  void takeUp()
-  const again = setInterval(takeUp, leaseMs) // turns of a process that died elsewhere are free when its leases are over
-  again.unref()
+  const recover = () => agent.recover().catch((error: unknown) => log('error', 'recover.failed', { error }))
+  void recover()
+  const recovery = setInterval(recover, recoverEveryMs)
+  recovery.unref()
 
   const { port } = server.address() as AddressInfo
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
   return {
     url: `http://${host}:${port}`,
     async drain() {
-      clearInterval(again)
-      going.abort()
+      clearInterval(recovery)
+      shutdown.abort()
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      const sweep = setInterval(() => server.closeIdleConnections(), 20) // who has heard the last word may still hold the line
+      const sweep = setInterval(() => server.closeIdleConnections(), 20) // `close` waits for clients that keep a connection alive
       await agent.drain(settings.drainMs)
       await agent.close()
-      const enough = setTimeout(() => server.closeAllConnections(), closeGraceMs)
+      const deadline = setTimeout(() => server.closeAllConnections(), closeGraceMs)
       await closed
       clearInterval(sweep)
-      clearTimeout(enough)
+      clearTimeout(deadline)
     },
   }
 }
 
 const loopbackHosts = new Set(['127.0.0.1', '::1', 'localhost'])
-const leaseMs = 30_000
 
-/** For answers that are on their way when everything else is done. */
+/** As long as a lease: by then the turns of a process that died can be claimed. */
+const recoverEveryMs = 30_000
+
+/** Time for responses that are still being sent after the last turn ended. */
 const closeGraceMs = 1_000

@@ -8,7 +8,7 @@ afterEach(closeServers)
 const start = (replies: readonly Reply[]) => openServer({ replies, tools: [weather()] })
 
 describe('a server', () => {
-  it('takes a question, and tells what comes of it to whoever follows', async () => {
+  it('accepts a message and streams the turn to its followers', async () => {
     const { client } = await start([calls('weather.today', { city: 'Rome' }), answers('Clear.', { followups: ['And tomorrow?'] })])
     const { id } = await client.conversations.create({ title: 'Weather' })
     expect(await client.submit(id, { text: 'Rome?' })).toMatchObject({ status: 'processing_started', conversation_id: id })
@@ -20,12 +20,12 @@ describe('a server', () => {
     expect(await client.files(id)).toEqual({ files: [] })
   })
 
-  it('makes, lists, renames, forks, takes along and lets go', async () => {
+  it('creates, lists, renames, forks, exports, imports and deletes conversations', async () => {
     const { client } = await start([answers('One.')])
-    const made = await client.conversations.create({ id: 'first' })
+    const created = await client.conversations.create({ id: 'first' })
     await client.submit('first', { text: 'hello' })
     await viewWhen(client, 'first', answered)
-    expect(made).toMatchObject({ id: 'first', title: null })
+    expect(created).toMatchObject({ id: 'first', title: null })
     await client.conversations.change('first', { title: 'Renamed' })
     const forked = await client.conversations.fork('first', { id: 'second' })
     expect(forked).toMatchObject({ id: 'second', title: 'Renamed' })
@@ -37,7 +37,7 @@ describe('a server', () => {
     await expect(client.conversations.get('second')).rejects.toMatchObject({ status: 404, code: 'conversation.missing' })
   })
 
-  it('knows a message that is sent twice', async () => {
+  it('accepts a message that is sent twice only once', async () => {
     const { client } = await start([answers('Once.')])
     await client.conversations.create({ id: 'c1' })
     await client.submit('c1', { text: 'hello', idempotencyKey: 'k1' })
@@ -47,7 +47,7 @@ describe('a server', () => {
     expect((await viewWhen(client, 'c1', answered)).turns).toHaveLength(1)
   })
 
-  it('serves its page, its document and its state', async () => {
+  it('serves its page, its OpenAPI document, health and metrics', async () => {
     const { client, server } = await start([])
     const page = await fetch(server.url)
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self'")
@@ -58,7 +58,7 @@ describe('a server', () => {
     expect(await client.openapi()).toMatchObject({ openapi: '3.1.0', paths: { '/v1/conversations/{id}/turns': { post: {} } } })
   })
 
-  it('counts turns, rounds, tokens and who follows', async () => {
+  it('counts turns, rounds, tokens and followers', async () => {
     const { client, server } = await start([
       { text: calls('weather.today', { city: 'Rome' }), usage: { uncached: 100, cacheRead: 20, cacheWrite: 3, output: 7 } },
       { text: answers('Clear.'), usage: { uncached: 10, cacheRead: 123, cacheWrite: 0, output: 5 } },
@@ -81,7 +81,7 @@ describe('a server', () => {
     await expect.poll(numbers).toEqual(expect.arrayContaining(['daybook_followers 0', 'daybook_running_turns 0']))
   })
 
-  it('says what is wrong as a problem with a code', async () => {
+  it('answers errors with a problem and a code', async () => {
     const { server } = await start([])
     const post = (path: string, body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
       fetch(`${server.url}${path}`, { method: 'POST', body, headers })
@@ -95,12 +95,12 @@ describe('a server', () => {
     expect((await post('/v1/conversations/nobody/turns', '{"text":"x"}')).status).toBe(404)
   })
 
-  it('goes down in order: followers are told, and nothing new is taken', async () => {
+  it('shuts down in order: followers are told, and new requests are rejected', async () => {
     const { client, server } = await start([answers('One.')])
     await client.conversations.create({ id: 'c1' })
     const response = await fetch(`${server.url}/v1/conversations/c1/events?as=chat`)
-    const told = response.text()
+    const stream = response.text()
     await server.drain()
-    expect(await told).toContain('event: server_shutdown')
+    expect(await stream).toContain('event: server_shutdown')
   })
 })

@@ -1,22 +1,26 @@
 import type { BearerSettings } from './auth/bearer.ts'
 
+/** Limits and time-outs of a server. Limits are per user. */
 export interface ServerSettings {
   readonly host: string
   readonly port: number
   readonly auth: { readonly kind: 'local' } | ({ readonly kind: 'bearer' } & BearerSettings)
-  /** Of a request without files, and of one with. */
+  /** Of a request without files. */
   readonly maxBodyBytes: number
+  /** Of a request that may carry files, a bundle or a chat history. */
   readonly maxUploadBytes: number
   readonly requestsPerMinute: number
   readonly turnsPerMinute: number
-  /** Of one user at the same time. */
+  /** Turns that may run at the same time. */
   readonly runningTurns: number
   readonly followersPerUser: number
+  /** A silent event stream sends a comment this often. */
   readonly keepAliveMs: number
-  /** How long the head of a request may take to arrive, and all of it. */
+  /** How long the headers of a request may take to arrive. */
   readonly headersMs: number
+  /** How long the whole request may take to arrive. */
   readonly requestMs: number
-  /** How long running turns may take to finish when the server goes down; then the next process takes them up. */
+  /** How long running turns may take to finish at shutdown; the next process resumes the rest. */
   readonly drainMs: number
 }
 

@@ -1,8 +1,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import type { RequestHead } from './authenticate.ts'
-import { createLocalAuth } from './authenticate.ts'
+import { createLocalAuth, type RequestHead } from './authenticate.ts'
 import { createBearerAuth } from './bearer.ts'
 
 const head = (headers: Readonly<Record<string, string>>): RequestHead => ({
@@ -12,16 +11,16 @@ const head = (headers: Readonly<Record<string, string>>): RequestHead => ({
 })
 
 describe('a local server', () => {
-  const admits = async (headers: Readonly<Record<string, string>>) => (await createLocalAuth()(head(headers))).ok
+  const accepts = async (headers: Readonly<Record<string, string>>) => (await createLocalAuth()(head(headers))).ok
 
-  it('answers to the names of the loopback, from no page or from its own', async () => {
+  it('accepts requests to loopback names, without a page or from its own page', async () => {
     for (const host of ['localhost', 'localhost:4127', '127.0.0.1:4127', '[::1]:4127', 'LOCALHOST:1']) {
-      expect(await admits({ host }), host).toBe(true)
-      expect(await admits({ host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }), host).toBe(true)
+      expect(await accepts({ host }), host).toBe(true)
+      expect(await accepts({ host, origin: `http://${host}`, 'sec-fetch-site': 'same-origin' }), host).toBe(true)
     }
   })
 
-  it('refuses other names that lead here, and pages of other sites', async () => {
+  it('rejects other names that resolve to it, and pages of other sites', async () => {
     const hosts = [
       'evil.example',
       'localhost.evil.example',
@@ -31,13 +30,13 @@ describe('a local server', () => {
       'localhost:4127@evil',
       '',
     ]
-    for (const host of hosts) expect(await admits({ host }), host).toBe(false)
-    expect(await admits({})).toBe(false)
+    for (const host of hosts) expect(await accepts({ host }), host).toBe(false)
+    expect(await accepts({})).toBe(false)
     const host = 'localhost:4127'
     for (const origin of ['https://evil.example', 'null', 'http://localhost:9999', 'http://localhost', 'file://']) {
-      expect(await admits({ host, origin }), origin).toBe(false)
+      expect(await accepts({ host, origin }), origin).toBe(false)
     }
-    for (const site of ['cross-site', 'same-site']) expect(await admits({ host, 'sec-fetch-site': site }), site).toBe(false)
+    for (const site of ['cross-site', 'same-site']) expect(await accepts({ host, 'sec-fetch-site': site }), site).toBe(false)
   })
 })
 
@@ -54,7 +53,7 @@ describe('bearer tokens', () => {
   const raw = (header: object, payload: object, signature = '') =>
     `${[header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.${signature}`
 
-  it('tell tenant, project and user', async () => {
+  it('carry tenant, project and user', async () => {
     const authenticate = await createBearerAuth({ key: { kind: 'HS256', secret } })
     expect(await authenticate(head({ authorization: `Bearer ${await signed()}` }))).toEqual({
       ok: true,
@@ -62,7 +61,7 @@ describe('bearer tokens', () => {
     })
   })
 
-  it('are refused when expired, forged, unsigned, incomplete or for somebody else', async () => {
+  it('are rejected when expired, forged, unsigned, incomplete or issued for another server', async () => {
     const authenticate = await createBearerAuth({ key: { kind: 'HS256', secret }, issuer: 'us', audience: 'daybook' })
     const ours = { iss: 'us', aud: 'daybook' }
     const payload = { ...claims, ...ours, sub: 'u1', exp: later() }
@@ -91,7 +90,7 @@ describe('bearer tokens', () => {
     expect(await authenticate(head({ authorization: `Bearer ${await signed(ours)}` }))).toMatchObject({ ok: true })
   })
 
-  it('are not signed with a public key taken for a secret', async () => {
+  it('are rejected when signed with the public key as an HMAC secret', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519')
     const pem = publicKey.export({ type: 'spki', format: 'pem' }) as string
     const authenticate = await createBearerAuth({ key: { kind: 'EdDSA', publicKey: pem } })
@@ -106,7 +105,7 @@ describe('bearer tokens', () => {
     expect(await authenticate(head({ authorization: `Bearer ${right}` }))).toMatchObject({ ok: true })
   })
 
-  it('need a secret worth the name', async () => {
+  it('need a secret of at least 32 bytes', async () => {
     await expect(createBearerAuth({ key: { kind: 'HS256', secret: 'short' } })).rejects.toThrow('at least 32 bytes')
   })
 })

@@ -1,6 +1,10 @@
 import { localScope, type Scope } from '../../core/scope.ts'
+import type { RequestCode } from '../problem.ts'
 
-/** Who is asking. Everything a request may reach follows from this, and from nothing in the request's path or body. */
+/** Decides which caller a request belongs to, or rejects it. */
+export type Authenticate = (head: RequestHead) => Promise<AuthResult>
+
+/** The authenticated user. What a request may reach depends on this alone, never on its path or body. */
 export interface Caller {
   readonly scope: Scope
   readonly roles: readonly string[]
@@ -14,34 +18,31 @@ export interface RequestHead {
 
 export type AuthResult =
   | { readonly ok: true; readonly caller: Caller }
-  | { readonly ok: false; readonly status: 401 | 403; readonly code: string; readonly title: string }
-
-/** Decides who is asking, or that nobody may. */
-export type Authenticate = (head: RequestHead) => Promise<AuthResult>
-
-export const deny = (status: 401 | 403, code: string, title: string): AuthResult => ({ ok: false, status, code, title })
+  | { readonly ok: false; readonly status: 401 | 403; readonly code: RequestCode; readonly title: string }
 
 /**
- * For a server on the loopback of somebody's own machine: whoever reaches it is its owner, so it must make sure that no web page does in
- * their name. A page of another site can send requests here, by a name that leads here (`Host`) or across origins (`Origin`,
- * `Sec-Fetch-Site`); all of these are refused.
+ * Authentication of a server on the loopback of a personal machine. Every program there acts as the owner, so the one thing to keep
+ * out is a web page of another site: it can send requests under a name that resolves to this machine (`Host`) or across origins
+ * (`Origin`, `Sec-Fetch-Site`). Those are rejected.
  */
 export function createLocalAuth(): Authenticate {
   return async (head) => {
-    if (!isLoopback(head.header('host'))) return deny(403, 'host.refused', 'This server answers only to localhost.')
-    if (!isSameOrigin(head)) return deny(403, 'origin.refused', 'This server does not answer pages of other sites.')
+    if (!isLoopback(head.header('host'))) return deny(403, 'host.refused', 'This server accepts requests to localhost only.')
+    if (!isSameOrigin(head)) return deny(403, 'origin.refused', 'This server does not accept requests from pages of other sites.')
     return { ok: true, caller: { scope: localScope, roles: ['owner'] } }
   }
 }
 
 const loopbackNames = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
-export const isLoopback = (host: string | undefined): boolean => host !== undefined && loopbackNames.test(host)
+const isLoopback = (host: string | undefined): boolean => host !== undefined && loopbackNames.test(host)
 
 function isSameOrigin(head: RequestHead): boolean {
   const site = head.header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   const origin = head.header('origin')
-  if (origin === undefined) return true // no page: browsers send it with everything that changes something
+  if (origin === undefined) return true // not a page: browsers send `Origin` with every request that changes something
   return origin === `http://${head.header('host')}` || origin === `https://${head.header('host')}`
 }
+
+export const deny = (status: 401 | 403, code: RequestCode, title: string): AuthResult => ({ ok: false, status, code, title })

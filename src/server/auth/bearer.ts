@@ -1,22 +1,27 @@
 import { type Authenticate, deny } from './authenticate.ts'
 
+/** The key that tokens are verified with. */
 export type TokenKey =
   | { readonly kind: 'HS256'; readonly secret: string }
-  /** In SPKI PEM. */
+  /** `publicKey` is SPKI in PEM. */
   | { readonly kind: 'EdDSA'; readonly publicKey: string }
   | { readonly kind: 'jwks'; readonly url: string }
 
+/** Which tokens a server accepts. */
 export interface BearerSettings {
   readonly key: TokenKey
   readonly issuer?: string
   readonly audience?: string
 }
 
-const minSecretBytes = 32 // bytes: HS256 is as strong as its secret
+const minSecretBytes = 32 // HS256 is only as strong as its secret
 const allowedAlgorithms = { HS256: ['HS256'], EdDSA: ['EdDSA', 'Ed25519'], jwks: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'] } as const
 const maxTokenLength = 8 * 1024
 
-/** Tokens that carry tenant, project and user (`sub`). Only the signatures that fit the key are accepted: `none` and a public key taken for a secret are not. */
+/**
+ * Authentication by JSON Web Tokens that carry `tenant`, `project` and the user (`sub`). Only algorithms that fit the key are accepted,
+ * so that neither `none` nor a public key used as an HMAC secret passes.
+ */
 export async function createBearerAuth(settings: BearerSettings): Promise<Authenticate> {
   const { jwtVerify, errors } = await import('jose')
   const key = await importKey(settings.key)
@@ -39,7 +44,7 @@ export async function createBearerAuth(settings: BearerSettings): Promise<Authen
     } catch (error) {
       if (error instanceof errors.JWTExpired) return unauthorized('The token has expired.')
       if (error instanceof errors.JOSEError) return unauthorized('The token is not valid.')
-      throw error // the key set cannot be reached: nobody's fault who asks
+      throw error // the key set could not be fetched: a failure of the server, not of the token
     }
   }
 }

@@ -3,7 +3,7 @@ import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplif
 
 /** The AG-UI protocol: one run per turn, and the stream ends with it. */
 export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {
-  const narrate = createEventSimplifier(sources)
+  const simplify = createEventSimplifier(sources)
   const begun = new Set<string>()
   const answered = new Set<string>()
   let runId = ''
@@ -15,12 +15,12 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
     return [{ type: 'RUN_STARTED', threadId: conversationId, runId }]
   }
 
-  function say(narration: SimplifiedEvent): readonly object[] {
-    switch (narration.kind) {
+  function protocolEvents(event: SimplifiedEvent): readonly object[] {
+    switch (event.kind) {
       case 'turn.start':
-        return start(narration.turnId)
+        return start(event.turnId)
       case 'text': {
-        const { of, id: messageId, text: delta } = narration
+        const { of, id: messageId, text: delta } = event
         const first = !begun.has(messageId)
         begun.add(messageId)
         return of === 'answer'
@@ -39,7 +39,7 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
             ]
       }
       case 'text.end': {
-        const { of, id: messageId } = narration
+        const { of, id: messageId } = event
         if (of === 'answer') return [{ type: 'TEXT_MESSAGE_END', messageId }]
         return [
           { type: 'REASONING_MESSAGE_END', messageId },
@@ -47,7 +47,7 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
         ]
       }
       case 'call': {
-        const { callId: toolCallId, toolId, params } = narration
+        const { callId: toolCallId, toolId, params } = event
         return [
           { type: 'TOOL_CALL_START', toolCallId, toolCallName: toolId },
           { type: 'TOOL_CALL_ARGS', toolCallId, delta: JSON.stringify(params) },
@@ -55,43 +55,43 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
         ]
       }
       case 'result': {
-        const { callId: toolCallId, text: content } = narration
-        if (answered.has(toolCallId)) return [] // one result per call is all it knows
+        const { callId: toolCallId, text: content } = event
+        if (answered.has(toolCallId)) return [] // the protocol allows one result per call
         answered.add(toolCallId)
         return [{ type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}.result`, toolCallId, content, role: 'tool' }]
       }
       case 'source': {
-        const { sid, title = '', url } = narration.row
+        const { sid, title = '', url } = event.row
         return [{ type: 'CUSTOM', name: 'citation', value: { sid, title, url } }]
       }
       case 'file': {
-        const { rn, mime, filename } = narration
+        const { rn, mime, filename } = event
         return [{ type: 'CUSTOM', name: 'file', value: { filename, mime, url: resourceUrl(rn) } }]
       }
       case 'turn.end': {
-        const { ok, exitReason } = narration
+        const { ok, exitReason } = event
         if (!ok) return [{ type: 'RUN_ERROR', message: 'The turn could not be finished.', code: exitReason }]
         return [{ type: 'RUN_FINISHED', threadId: conversationId, runId, result: { exit_reason: exitReason } }]
       }
       default:
-        return narration satisfies never
+        return event satisfies never
     }
   }
 
   return {
     openingFrames: () => [],
     framesOf(event) {
-      const narrated = narrate(event)
-      const joined = !started && narrated.length > 0 && narrated[0]?.kind !== 'turn.start' // in the middle of a turn
-      const opened = joined ? start(turnIdOf(event)) : []
-      const said = [...opened, ...narrated.flatMap(say)]
-      return said.map((data, index): Frame => {
-        const last = index === said.length - 1
-        return { data, ...(last && event.type === 'entry' && { id: event.seq }) }
+      const simplified = simplify(event)
+      const midTurn = !started && simplified.length > 0 && simplified[0]?.kind !== 'turn.start' // the client joined a running turn
+      const opening = midTurn ? start(turnIdOf(event)) : []
+      const data = [...opening, ...simplified.flatMap(protocolEvents)]
+      return data.map((each, index): Frame => {
+        const last = index === data.length - 1
+        return { data: each, ...(last && event.type === 'entry' && { id: event.seq }) }
       })
     },
     endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
-    closingFrames: (why) =>
-      why === 'over' || !started ? [] : [{ data: { type: 'RUN_ERROR', message: 'The stream was interrupted.', code: why } }],
+    closingFrames: (reason) =>
+      reason === 'over' || !started ? [] : [{ data: { type: 'RUN_ERROR', message: 'The stream was interrupted.', code: reason } }],
   }
 }

@@ -1,10 +1,10 @@
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 
-/** Events that a client has yet to be sent. A slow client gets fewer, larger pieces of text; one that is slower still must start over. */
+/** Events that wait to be sent to one client. When too many wait, text deltas are joined; when that is not enough, the client must resync. */
 export interface Backlog {
-  /** False when there is more than the client can be expected to catch up with: it is over. */
+  /** False when too many events wait even after joining: the stream must end. */
   push(event: TurnEvent): boolean
-  /** Everything that waits. */
+  /** Removes and returns all waiting events. */
   drain(): readonly TurnEvent[]
   readonly size: number
 }
@@ -13,22 +13,21 @@ export const defaultMaxBacklog = 1000
 
 export function createBacklog(limit = defaultMaxBacklog): Backlog {
   let waiting: TurnEvent[] = []
-  let joinedUpTo = 0 // what lies before was already joined as far as it can be
+  let joinedUpTo = 0 // events before this index are already joined
   return {
     push(event) {
       waiting.push(event)
       if (waiting.length <= limit) return true
       const joined = [...waiting.slice(0, joinedUpTo), ...joinDeltas(waiting.slice(joinedUpTo))]
-      const grew = joined.length > limit
       waiting = joined
-      joinedUpTo = Math.max(0, joined.length - 1) // the last may still grow
-      return !grew
+      joinedUpTo = Math.max(0, joined.length - 1) // the last one may be joined with the next
+      return joined.length <= limit
     },
     drain() {
-      const taken = waiting
+      const drained = waiting
       waiting = []
       joinedUpTo = 0
-      return taken
+      return drained
     },
     get size() {
       return waiting.length
@@ -36,11 +35,11 @@ export function createBacklog(limit = defaultMaxBacklog): Backlog {
   }
 }
 
-/** Consecutive pieces of one lane become one piece. */
+/** Joins consecutive deltas of one lane into one delta. */
 export function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
   const joined: TurnEvent[] = []
   let run: LaneEvent[] = []
-  const end = () => {
+  const endRun = () => {
     const [first] = run
     if (first) joined.push(run.length === 1 ? first : joinRun(run))
     run = []
@@ -51,15 +50,15 @@ export function joinDeltas(events: readonly TurnEvent[]): TurnEvent[] {
       run.push(event)
       continue
     }
-    end()
+    endRun()
     if (event.type === 'lane.delta') run.push(event)
     else joined.push(event)
   }
-  end()
+  endRun()
   return joined
 }
 
-/** Index 0 starts a lane anew, so it is never joined to what came before. */
+/** Index 0 restarts a lane, so it is never joined to an earlier delta. */
 function continues(before: LaneEvent, after: LaneEvent): boolean {
   const [a, b] = [before.delta, after.delta]
   return (
@@ -74,7 +73,7 @@ function continues(before: LaneEvent, after: LaneEvent): boolean {
   )
 }
 
-/** Keeps the first index, so that a lane's beginning stays its beginning. */
+/** Keeps the first index, so that index 0 still marks the start of the lane. */
 function joinRun(run: readonly LaneEvent[]): LaneEvent {
   const [first] = run as [LaneEvent]
   const last = run.at(-1) as LaneEvent // a run is never empty

@@ -4,7 +4,65 @@ import type { Scope } from '../../core/scope.ts'
 import { isCitable, type SourceRow } from '../../core/sources/source.ts'
 import { type Change, changeTime, type ResponseReceived, type TurnClosed } from '../../core/timeline/change.ts'
 
-/** A change in the words of chat clients: any number of events, all of them derived, so whoever reads the journal later hears the same. */
+/** The JSON that chat clients receive for every event. */
+export interface ChatEnvelope {
+  readonly type: string
+  readonly timestamp: string
+  readonly ts: number
+  readonly service: { readonly request_id: string; readonly tenant: string; readonly project: string; readonly user: string }
+  readonly conversation: { readonly session_id: string; readonly conversation_id: string; readonly turn_id: string | null }
+  readonly event: {
+    readonly agent: string
+    readonly step: string
+    readonly status: ChatStatus
+    readonly title?: string
+    readonly markdown?: string
+  }
+  readonly data: Readonly<Record<string, unknown>>
+  readonly delta?: { readonly text: string; readonly marker: string; readonly index: number; readonly completed: boolean }
+  readonly extra?: Readonly<Record<string, unknown>>
+  readonly route: ChatRoute
+}
+
+export type ChatStatus = 'started' | 'running' | 'completed' | 'error' | 'skipped' | 'update'
+export type ChatRoute =
+  | 'chat_start'
+  | 'chat_step'
+  | 'chat_delta'
+  | 'chat_compaction'
+  | 'chat_complete'
+  | 'chat_error'
+  | 'chat_service'
+  | 'conv_status'
+
+/** The part of an envelope that is the same for a whole stream. */
+export interface ChatContext {
+  readonly requestId: string
+  readonly conversationId: string
+  readonly scope: Scope
+}
+
+/** The part of an envelope that differs from event to event. */
+export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
+  Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
+
+export function toEnvelope({ requestId, conversationId, scope }: ChatContext, chatEvent: ChatEvent): ChatEnvelope {
+  const { type, turnId, timestamp, event, data, delta, extra, route } = chatEvent
+  return {
+    type,
+    timestamp,
+    ts: Date.parse(timestamp),
+    service: { request_id: requestId, ...scope },
+    conversation: { session_id: conversationId, conversation_id: conversationId, turn_id: turnId },
+    event,
+    data,
+    ...(delta && { delta }),
+    ...(extra && { extra }),
+    route,
+  }
+}
+
+/** The chat events of one journal entry. Derived from the entry alone, so that a client that replays the journal receives the same events. */
 export function chatEventsOf(change: Change, sources: ReadonlyMap<number, SourceRow>): readonly ChatEvent[] {
   const timestamp = changeTime(change) ?? unknownTime
   switch (change.type) {
@@ -28,11 +86,20 @@ export function chatEventsOf(change: Change, sources: ReadonlyMap<number, Source
       return [compactionEvent(change, timestamp)]
     case 'blocks.appended':
       return appendedEvents(change.blocks, sources)
+    case 'blocks.inserted':
+    case 'blocks.hidden':
+    case 'blocks.revealed':
+    case 'sources.merged':
+    case 'source.removed':
+    case 'feedback.seen':
+    case 'timeline.imported':
+      return [] // changes of the prompt, not of what a chat shows
     default:
-      return [] // what only changes how the model sees the past
+      return change satisfies never
   }
 }
 
+/** Of changes without a time. */
 const unknownTime = new Date(0).toISOString()
 
 function chatEvent(
@@ -68,14 +135,14 @@ const statusEvent = (state: 'in_progress' | 'idle' | 'error', turnId: string, ti
   )
 
 function turnClosedEvents({ turn_id, ts, exit_reason, sources_used = [] }: TurnClosed): readonly ChatEvent[] {
-  const broken = exit_reason === 'error' || exit_reason === 'protocol_violation'
+  const failed = exit_reason === 'error' || exit_reason === 'protocol_violation'
   const data = { exit_reason, citation_count: sources_used.length }
   return [
-    stepEvent('chat.conversation.turn.completed', 'turn', broken ? 'error' : 'completed', turn_id, ts, data),
-    ...(broken
+    stepEvent('chat.conversation.turn.completed', 'turn', failed ? 'error' : 'completed', turn_id, ts, data),
+    ...(failed
       ? [chatEvent('chat.error', ['turn', 'error'], turn_id, ts, { error: turnFailedText, error_type: exit_reason }, 'chat_error')]
       : []),
-    statusEvent(broken ? 'error' : 'idle', turn_id, ts, { completion: exit_reason === 'steer' ? 'interrupted' : 'completed' }),
+    statusEvent(failed ? 'error' : 'idle', turn_id, ts, { completion: exit_reason === 'steer' ? 'interrupted' : 'completed' }),
   ]
 }
 
@@ -87,16 +154,16 @@ function responseEvents({ turn_id, ts, iteration, role, finish_reason, usage, pr
     role === undefined
       ? [stepEvent('solver.react.decision', `react(${iteration}).decision`, 'completed', turn_id, ts, { finish_reason })]
       : []
-  const bill = usage ? [serviceEvent('accounting.usage', 'completed', turn_id, ts, { role: role ?? 'decision', model, usage })] : []
-  return [...decision, ...bill]
+  const billing = usage ? [serviceEvent('accounting.usage', 'completed', turn_id, ts, { role: role ?? 'decision', model, usage })] : []
+  return [...decision, ...billing]
 }
 
 function citationsEvent(sids: readonly number[], timestamp: string, sources: ReadonlyMap<number, SourceRow>): ChatEvent {
   const items = sids.flatMap((sid) => {
     const row = sources.get(sid)
     if (!row || !isCitable(row)) return []
-    const { content: _content, base64: _base64, ...shown } = row as SourceRow & { content?: unknown; base64?: unknown }
-    return [{ ...shown, used: true }]
+    const { content: _content, base64: _base64, ...fields } = row as SourceRow & { content?: unknown; base64?: unknown }
+    return [{ ...fields, used: true }]
   })
   return stepEvent('chat.citations', 'citations', 'completed', null, timestamp, { count: items.length, items })
 }
@@ -149,13 +216,13 @@ function fileEvents({ turn_id, ts, path, mime, meta }: Block): readonly ChatEven
   return [stepEvent('chat.files', 'files', 'completed', turn_id, ts, { count: 1, items: [item] })]
 }
 
-/** The last completion of a turn is its answer; the ones before it were told in their time. */
+/** The last completion of a turn is its answer; earlier ones were superseded by a followup and are not sent again. */
 function appendedEvents(blocks: readonly Block[], sources: ReadonlyMap<number, SourceRow>): readonly ChatEvent[] {
   const answer = blocks.findLast(({ type }) => type === 'assistant.completion')
   return blocks.flatMap((block) => (block === answer ? [completeEvent(answer, blocks, sources)] : blockEvents(block)))
 }
 
-/** Citations are replaced on the way out, as they were while the answer was being written. */
+/** Citation marks become links, as they did while the answer was streamed. */
 function completeEvent(
   { text = '', turn_id, ts, meta }: Block,
   blocks: readonly Block[],
@@ -169,62 +236,4 @@ function completeEvent(
     ...(meta?.truncated === true && { truncated: true }),
   }
   return chatEvent('chat.complete', ['turn', 'completed'], turn_id, ts, data, 'chat_complete')
-}
-
-/** How the events of a conversation are told to chat clients (spec/loop.md §9.1). */
-export interface ChatEnvelope {
-  readonly type: string
-  readonly timestamp: string
-  readonly ts: number
-  readonly service: { readonly request_id: string; readonly tenant: string; readonly project: string; readonly user: string }
-  readonly conversation: { readonly session_id: string; readonly conversation_id: string; readonly turn_id: string | null }
-  readonly event: {
-    readonly agent: string
-    readonly step: string
-    readonly status: ChatStatus
-    readonly title?: string
-    readonly markdown?: string
-  }
-  readonly data: Readonly<Record<string, unknown>>
-  readonly delta?: { readonly text: string; readonly marker: string; readonly index: number; readonly completed: boolean }
-  readonly extra?: Readonly<Record<string, unknown>>
-  readonly route: ChatRoute
-}
-
-export type ChatStatus = 'started' | 'running' | 'completed' | 'error' | 'skipped' | 'update'
-export type ChatRoute =
-  | 'chat_start'
-  | 'chat_step'
-  | 'chat_delta'
-  | 'chat_compaction'
-  | 'chat_complete'
-  | 'chat_error'
-  | 'chat_service'
-  | 'conv_status'
-
-/** Who is told, in which conversation. */
-export interface ChatContext {
-  readonly requestId: string
-  readonly conversationId: string
-  readonly scope: Scope
-}
-
-/** What an event adds to the envelope that all of them share. */
-export type ChatEvent = Pick<ChatEnvelope, 'type' | 'event' | 'data' | 'route'> &
-  Partial<Pick<ChatEnvelope, 'delta' | 'extra'>> & { readonly turnId: string | null; readonly timestamp: string }
-
-export function toEnvelope({ requestId, conversationId, scope }: ChatContext, { turnId, timestamp, ...said }: ChatEvent): ChatEnvelope {
-  const { type, event, data, delta, extra, route } = said
-  return {
-    type,
-    timestamp,
-    ts: Date.parse(timestamp),
-    service: { request_id: requestId, ...scope },
-    conversation: { session_id: conversationId, conversation_id: conversationId, turn_id: turnId },
-    event,
-    data,
-    ...(delta && { delta }),
-    ...(extra && { extra }),
-    route,
-  }
 }

@@ -12,7 +12,7 @@ const now = () => '2026-01-01T00:00:00.000Z'
 const context = { requestId: 'r1', conversationId: 'c1', scope: localScope }
 const format = (more: Partial<Parameters<typeof createChatFormat>[0]> = {}) => createChatFormat({ context, sources: [], now, ...more })
 
-async function story(): Promise<readonly TurnEvent[]> {
+async function turnEvents(): Promise<readonly TurnEvent[]> {
   const replies = [
     calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }),
     answers('Clear in Rome.', { followups: ['And tomorrow?'] }),
@@ -20,11 +20,11 @@ async function story(): Promise<readonly TurnEvent[]> {
   return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
 }
 
-const told = (events: readonly TurnEvent[], as: Format) => events.flatMap((event) => as.framesOf(event))
-const envelopes = (events: readonly TurnEvent[], as = format()) => told(events, as).map(({ data }) => data as ChatEnvelope)
+const framesOf = (events: readonly TurnEvent[], as: Format) => events.flatMap((event) => as.framesOf(event))
+const envelopes = (events: readonly TurnEvent[], as = format()) => framesOf(events, as).map(({ data }) => data as ChatEnvelope)
 
-it('tells a turn in the types and on the routes that chat clients know', async () => {
-  const durable = (await story()).filter(({ type }) => type === 'entry')
+it('sends a turn with the event types and routes that chat clients know', async () => {
+  const durable = (await turnEvents()).filter(({ type }) => type === 'entry')
   expect(envelopes(durable).map(({ route, type, event }) => `${route} ${type} ${event.status}`)).toMatchInlineSnapshot(`
     [
       "conv_status conv.status update",
@@ -45,8 +45,8 @@ it('tells a turn in the types and on the routes that chat clients know', async (
   `)
 })
 
-it('gives the answer, what may be asked next, and the text as it comes', async () => {
-  const all = envelopes(await story())
+it('sends the answer, the suggested followups and the text while it streams', async () => {
+  const all = envelopes(await turnEvents())
   expect(all.find(({ type }) => type === 'chat.start')?.data).toEqual({ message: 'Rome?' })
   expect(all.find(({ type }) => type === 'chat.complete')).toMatchObject({
     route: 'chat_complete',
@@ -59,18 +59,18 @@ it('gives the answer, what may be asked next, and the text as it comes', async (
   expect(streamed.at(-1)?.delta?.completed).toBe(true)
 })
 
-it('puts an id on the last frame of an entry only, so that nobody resumes in the middle of one', async () => {
-  const ids = told(await story(), format()).map(({ id }) => id)
+it('puts an id on the last frame of an entry only, so that no client resumes in the middle of an entry', async () => {
+  const ids = framesOf(await turnEvents(), format()).map(({ id }) => id)
   const given = ids.filter((id) => id !== undefined)
   expect(given).toEqual([...new Set(given)].sort((a, b) => a - b))
-  for (const event of await story()) {
+  for (const event of await turnEvents()) {
     const frames = format().framesOf(event)
     expect(frames.slice(0, -1).every(({ id }) => id === undefined)).toBe(true)
     expect(frames.at(-1)?.id).toBe(event.type === 'entry' && frames.length > 0 ? event.seq : undefined)
   }
 })
 
-it('replaces citations in the answer on its way out', async () => {
+it('replaces citation marks in the answer by links', async () => {
   const stage = createHarness({ replies: [answers('It opens at nine [[S:1]], or ten [[S:7]].')] })
   const { events } = await stage.say('When?')
   const sources = [{ sid: 1, title: 'Guide', url: 'https://guide.example/', source_type: 'web' as const }]
@@ -84,15 +84,18 @@ it('cites only pages, without their content', () => {
     { sid: 1, title: 'Guide', url: 'https://guide.example/', content: 'long', source_type: 'web' as const },
     { sid: 2, title: 'a.png', source_type: 'attachment' as const, physical_path: 'turn_1/attachments/a.png' },
   ]
-  const [said] = envelopes([{ type: 'entry', seq: 1, change: { type: 'sources.used', ts: now(), sids: [1, 2, 9] } }], format({ sources }))
-  expect(said?.data).toEqual({
+  const [citations] = envelopes(
+    [{ type: 'entry', seq: 1, change: { type: 'sources.used', ts: now(), sids: [1, 2, 9] } }],
+    format({ sources }),
+  )
+  expect(citations?.data).toEqual({
     count: 1,
     items: [{ sid: 1, title: 'Guide', url: 'https://guide.example/', source_type: 'web', used: true }],
   })
 })
 
-it('lets out what the filter allows, and only answers when the filter is broken', async () => {
-  const events = await story()
+it('sends what the filter allows, and only answers when the filter throws', async () => {
+  const events = await turnEvents()
   const some = envelopes(events, format({ allow: ({ route }) => route === 'chat_complete' }))
   expect(some.map(({ type }) => type)).toEqual(['chat.complete'])
   const broken = envelopes(
@@ -106,27 +109,27 @@ it('lets out what the filter allows, and only answers when the filter is broken'
   expect(new Set(broken.map(({ type, delta }) => delta?.marker ?? type))).toEqual(new Set(['answer', 'chat.complete']))
 })
 
-it('loop 17.100: every envelope is whole, and the pieces of a lane are numbered without a gap', async () => {
+it('loop 17.100: every envelope has all its fields, and the deltas of a lane are numbered without a gap', async () => {
   const replies = [
     { text: calls('weather.today', { city: 'Rome' }, { notes: 'Looking.' }), chunks: 7 },
     { text: answers('Clear in Rome.'), chunks: 3 },
   ]
   const all = envelopes((await createHarness({ replies, tools: [weather()] }).say('Rome?')).events)
-  for (const said of all)
-    expect(Object.keys(said)).toEqual(expect.arrayContaining(['type', 'timestamp', 'ts', 'service', 'conversation', 'event']))
+  for (const envelope of all)
+    expect(Object.keys(envelope)).toEqual(expect.arrayContaining(['type', 'timestamp', 'ts', 'service', 'conversation', 'event']))
   const lanes = Map.groupBy(
     all.filter(({ delta }) => delta),
     ({ conversation, event, delta, extra }) =>
       JSON.stringify([conversation.turn_id, event.agent, delta?.marker, extra?.format, extra?.artifact_name]),
   )
   expect(lanes.size).toBeGreaterThan(2)
-  for (const pieces of lanes.values()) {
-    const rounds = pieces.map(({ delta }) => delta?.index ?? -1)
-    expect(rounds.every((index, at) => index === 0 || index === (rounds[at - 1] ?? -1) + 1)).toBe(true) // 0 begins the lane anew
+  for (const deltas of lanes.values()) {
+    const indexes = deltas.map(({ delta }) => delta?.index ?? -1)
+    expect(indexes.every((index, at) => index === 0 || index === (indexes[at - 1] ?? -1) + 1)).toBe(true) // 0 restarts the lane
   }
 })
 
-it('loop 17.103: a turn that broke is told without a word of why', async () => {
+it('loop 17.103: the error of a failed turn reveals nothing about its cause', async () => {
   const { events } = await createHarness({ replies: ['nothing', 'of', 'use', 'at all'] }).say('Rome?')
   const errors = envelopes(events).filter(({ type }) => type === 'chat.error')
   expect(errors).toMatchObject([{ route: 'chat_error', event: { status: 'error' }, data: { error_type: 'protocol_violation' } }])

@@ -4,38 +4,38 @@ import { type ChatContext, type ChatEnvelope, type ChatEvent, chatEventsOf, toEn
 import type { Format, Frame } from './format.ts'
 import { publicChange } from './public-change.ts'
 
-export interface ChatOptions {
+interface ChatOptions {
   readonly context: ChatContext
-  /** The pool as it is when the stream begins; what is merged later is heard. */
+  /** The source pool when the stream begins; later sources come with the events. */
   readonly sources: Iterable<SourceRow>
   readonly now: () => string
-  /** What may leave. When it throws, only answers do. */
+  /** Which envelopes may be sent. When it throws, only answers are. */
   readonly allow?: (envelope: ChatEnvelope) => boolean
 }
 
-/** The envelope and the types of spec/loop.md §9: a pure mapping of entries and of what is live. */
+/** The default format: an envelope per event, with the event types and routes that chat clients know. */
 export function createChatFormat({ context, sources, now, allow = () => true }: ChatOptions): Format {
   const pool = new Map([...sources].map((row) => [row.sid, row]))
 
-  const mayLeave = (said: ChatEnvelope) => {
+  const isAllowed = (envelope: ChatEnvelope) => {
     try {
-      return allow(said)
+      return allow(envelope)
     } catch {
-      return said.route === 'chat_complete' || said.delta?.marker === 'answer' // a broken filter hides everything but answers
+      return envelope.route === 'chat_complete' || envelope.delta?.marker === 'answer'
     }
   }
-  const framed = (all: readonly ChatEvent[], id?: number): readonly Frame[] => {
-    const frames = all.map((said) => toEnvelope(context, said)).filter(mayLeave)
-    return frames.map((data, index) => {
-      const last = index === frames.length - 1
+  const toFrames = (events: readonly ChatEvent[], id?: number): readonly Frame[] => {
+    const envelopes = events.map((event) => toEnvelope(context, event)).filter(isAllowed)
+    return envelopes.map((data, index) => {
+      const last = index === envelopes.length - 1
       return { event: data.route, data, ...(last && id !== undefined && { id }) }
     })
   }
-  const bare = (event: string, data: object): readonly Frame[] => [{ event, data }]
+  const controlFrame = (event: string, data: object): readonly Frame[] => [{ event, data }]
 
   return {
     openingFrames: ({ conversationId, lastSeq, ts }) =>
-      bare('ready', {
+      controlFrame('ready', {
         timestamp: ts,
         session_id: conversationId,
         last_seq: lastSeq,
@@ -44,21 +44,21 @@ export function createChatFormat({ context, sources, now, allow = () => true }: 
         project: context.scope.project,
       }),
     framesOf(event: TurnEvent) {
-      if (event.type === 'lane.delta') return framed([deltaEvent(event, now())])
-      if (event.type === 'status') return framed([statusChatEvent(event, now())])
+      if (event.type === 'lane.delta') return toFrames([deltaEvent(event, now())])
+      if (event.type === 'status') return toFrames([statusChatEvent(event, now())])
       const change = publicChange(event.change)
       if (change.type === 'sources.merged') for (const row of change.rows) pool.set(row.sid, row)
-      return framed(chatEventsOf(change, pool), event.seq)
+      return toFrames(chatEventsOf(change, pool), event.seq)
     },
-    closingFrames(why) {
-      if (why === 'resync') return bare('resync', {})
-      return why === 'shutdown' ? bare('server_shutdown', { reason: 'draining' }) : []
+    closingFrames(reason) {
+      if (reason === 'resync') return controlFrame('resync', {})
+      return reason === 'shutdown' ? controlFrame('server_shutdown', { reason: 'draining' }) : []
     },
   }
 }
 
-function deltaEvent({ turn_id: turnId, iteration, attempt, delta: piece }: LaneEvent, timestamp: string): ChatEvent {
-  const { marker, artifactName, format, index, text, completed, aborted, extra } = piece
+function deltaEvent({ turn_id: turnId, iteration, attempt, delta }: LaneEvent, timestamp: string): ChatEvent {
+  const { marker, artifactName, format, index, text, completed, aborted, extra } = delta
   const agent = marker === 'thinking' ? `react.decision (${iteration})` : 'react'
   return {
     type: 'chat.delta',

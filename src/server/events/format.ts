@@ -1,17 +1,20 @@
 import type { TurnEvent } from '../../core/event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 
-/** A way to tell events. One is made per follower: some formats must remember what they have said. */
+/** How events are written for a client. Created per stream, because some formats depend on what they have sent before. */
 export interface Format {
   readonly contentType?: string
   readonly headers?: Readonly<Record<string, string>>
-  openingFrames(opening: StreamStart): readonly Frame[]
+  openingFrames(start: StreamStart): readonly Frame[]
   framesOf(event: TurnEvent): readonly Frame[]
-  /** The stream ends after this event. Formats that know only one turn say so; the others go on. */
+  /** Whether the stream ends after this event, for formats whose stream is one turn. */
   endsAfter?(event: TurnEvent): boolean
-  /** Before the stream ends: too slow, or the server goes down. Nothing is said when the follower has left. */
-  closingFrames(why: 'resync' | 'shutdown' | 'over'): readonly Frame[]
+  /** Sent before the server ends the stream. A client that disconnects is sent nothing. */
+  closingFrames(reason: EndReason): readonly Frame[]
 }
+
+/** `resync`: the client was too slow, or reading failed, and it must start over. `over`: the events have ended. */
+export type EndReason = 'resync' | 'shutdown' | 'over'
 
 export interface StreamStart {
   readonly conversationId: string
@@ -21,16 +24,16 @@ export interface StreamStart {
 
 /** One frame of an event stream. */
 export interface Frame {
-  /** Where a client may resume: on entries only, and of several frames of one entry on the last. */
+  /** Where a client may resume: set for entries only, and on the last frame of an entry. */
   readonly id?: number
   readonly event?: string
-  /** JSON, or text as it is. */
+  /** Written as JSON; a string is written unchanged. */
   readonly data: unknown
 }
 
 const encoder = new TextEncoder()
 
-/** Some readers of lines also stop at these. */
+/** Some clients end a line at these characters, too. */
 const lineSeparators = /[\u2028\u2029\u0085]/g
 const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
@@ -41,7 +44,7 @@ export function frameText({ id, event, data }: Frame): string {
 
 const encoded = new WeakMap<Frame, Uint8Array>()
 
-/** The bytes of a frame. A frame that goes to many is written once. */
+/** The bytes of a frame. Cached, because the same frame goes to every follower of a conversation. */
 export function frameBytes(frame: Frame): Uint8Array {
   let bytes = encoded.get(frame)
   if (bytes === undefined) {
@@ -53,11 +56,11 @@ export function frameBytes(frame: Frame): Uint8Array {
 
 export const keepAlive = encoder.encode(': keepalive\n\n')
 
-/** What a format that cites must know besides the events. */
+/** What formats with citations and files need besides the events. */
 export interface FormatContext {
   readonly conversationId: string
-  /** The pool when the stream begins. */
+  /** The source pool when the stream begins. */
   readonly sources: Iterable<SourceRow>
-  /** Where a client gets a file. */
+  /** The address of a file. */
   readonly resourceUrl: (rn: string) => string
 }

@@ -2,27 +2,29 @@ import type { NativeFrame, TurnEvent } from '../../core/event.ts'
 import type { Format, Frame } from './format.ts'
 import { publicEntry } from './public-change.ts'
 
-/** Events as the SDK yields them, without what is not for clients. */
+/** Events as the SDK yields them, without the fields that are not for clients. */
 export function createNativeFormat(): Format {
   return {
-    openingFrames: ({ conversationId, lastSeq, ts }) => [framed({ type: 'ready', conversation_id: conversationId, last_seq: lastSeq, ts })],
+    openingFrames: ({ conversationId, lastSeq, ts }) => [
+      toFrame({ type: 'ready', conversation_id: conversationId, last_seq: lastSeq, ts }),
+    ],
     framesOf: (event) => [nativeFrame(event)],
-    closingFrames(why) {
-      if (why === 'resync') return [framed({ type: 'resync' })]
-      return why === 'shutdown' ? [framed({ type: 'server_shutdown', reason: 'draining' })] : []
+    closingFrames(reason) {
+      if (reason === 'resync') return [toFrame({ type: 'resync' })]
+      return reason === 'shutdown' ? [toFrame({ type: 'server_shutdown', reason: 'draining' })] : []
     },
   }
 }
 
-const framed = (data: NativeFrame): Frame => ({ event: data.type, data })
+const toFrame = (data: NativeFrame): Frame => ({ event: data.type, data })
 
 const frames = new WeakMap<TurnEvent, Frame>()
 
-/** Every follower is told the same: it is put into words once. */
+/** Cached, because every follower of a conversation is sent the same frame. */
 function nativeFrame(event: TurnEvent): Frame {
   let frame = frames.get(event)
   if (frame === undefined) {
-    frame = event.type === 'entry' ? { id: event.seq, ...framed(publicEntry(event)) } : framed(event)
+    frame = event.type === 'entry' ? { id: event.seq, ...toFrame(publicEntry(event)) } : toFrame(event)
     frames.set(event, frame)
   }
   return frame

@@ -3,10 +3,10 @@ import type { EntryEvent } from '../../core/event.ts'
 import type { Bundle } from '../../core/timeline/bundle.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
-/** Where bytes are kept is nobody's business outside; `rn` is what a client asks for them by. */
+/** Where bytes are stored is internal; a client asks for them by `rn`. */
 const privateMetaKeys = new Set(['key', 'hosted_uri', 'keeps'])
 
-/** What a client may read of a change. Raw replies stay here: what they said is in the blocks. */
+/** A change without the fields that are not for clients. The model's raw reply is removed: its content is in the blocks. */
 export function publicChange(change: Change): Change {
   if (change.type === 'response.received') return { ...change, raw: '' }
   if (blocksOfChange(change).length === 0) return change
@@ -22,16 +22,18 @@ export function publicChange(change: Change): Change {
   }
 }
 
+/** An entry without the fields that are not for clients. */
 export const publicEntry = ({ seq, change }: EntryEvent): EntryEvent => ({ type: 'entry', seq, change: publicChange(change) })
 
+/** A block without the fields that are not for clients. */
 export function publicBlock(block: Block): Block {
   const { meta } = block
   if (meta === undefined || !Object.keys(meta).some((key) => privateMetaKeys.has(key))) return block
-  const shown: Meta = Object.fromEntries(Object.entries(meta).filter(([key]) => !privateMetaKeys.has(key)))
-  return { ...block, meta: shown }
+  const publicMeta: Meta = Object.fromEntries(Object.entries(meta).filter(([key]) => !privateMetaKeys.has(key)))
+  return { ...block, meta: publicMeta }
 }
 
-/** A conversation to take along. What the handles point to stays here, so they would be of no use elsewhere either. */
+/** A bundle without the fields that are not for clients. */
 export function publicBundle(bundle: Bundle): Bundle {
   return {
     ...bundle,

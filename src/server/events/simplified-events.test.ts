@@ -17,8 +17,8 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close()
 })
 
-const opening = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
-const known = { conversationId: 'c1', sources: [], resourceUrl: (rn: string) => `/v1/resources/${rn}` }
+const start = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
+const context = { conversationId: 'c1', sources: [], resourceUrl: (rn: string) => `/v1/resources/${rn}` }
 
 const good: readonly Reply[] = [calls('weather.today', { city: 'Rome' }), answers('It is **clear** in Rome.')]
 const hopeless: readonly Reply[] = ['nothing', 'of', 'use', 'at all']
@@ -27,15 +27,15 @@ async function eventsOf(replies: readonly Reply[]): Promise<readonly TurnEvent[]
   return (await createHarness({ replies, tools: [weather()] }).say('Rome?')).events
 }
 
-/** Whoever asks is told these events, over a real connection. */
+/** Serves these events over a real connection. */
 async function serve(events: readonly TurnEvent[], format: () => Format): Promise<string> {
   const server = createServer(async (_request, reply) => {
-    async function* told() {
+    async function* replay() {
       yield* events
     }
-    const response = sseResponse(told(), { opening, format: format(), onEnd: () => {} })
+    const response = sseResponse(replay(), { start, format: format(), onEnd: () => {} })
     reply.writeHead(200, Object.fromEntries(response.headers))
-    for await (const piece of response.body ?? []) reply.write(piece)
+    for await (const chunk of response.body ?? []) reply.write(chunk)
     reply.end()
   })
   servers.push(server)
@@ -45,7 +45,7 @@ async function serve(events: readonly TurnEvent[], format: () => Format): Promis
 
 describe('the AG-UI client', () => {
   async function run(events: readonly TurnEvent[]) {
-    const agent = new HttpAgent({ url: await serve(events, () => createAgUiFormat(known)), threadId: 'c1' })
+    const agent = new HttpAgent({ url: await serve(events, () => createAgUiFormat(context)), threadId: 'c1' })
     const seen: string[] = []
     const failed: string[] = []
     const outcome = await agent
@@ -60,7 +60,7 @@ describe('the AG-UI client', () => {
     return { seen, failed, messages: agent.messages, outcome }
   }
 
-  it('reads a turn: thoughts, a tool and its result, an answer, the end', async () => {
+  it('reads a turn: thinking, a tool call and its result, the answer, the end', async () => {
     const { seen, messages } = await run(await eventsOf(good))
     expect(seen.at(0)).toBe('RUN_STARTED')
     expect(seen.at(-1)).toBe('RUN_FINISHED')
@@ -71,13 +71,13 @@ describe('the AG-UI client', () => {
     expect(messages.find(({ role }) => role === 'tool')?.content).toContain('"sky":"clear"')
   })
 
-  it('reads the same answer when it comes after everything has been said', async () => {
+  it('reads the same answer from the entries when it joins after the turn', async () => {
     const entries = (await eventsOf(good)).filter(({ type }) => type === 'entry')
     const { messages } = await run(entries)
     expect(messages).toContainEqual(expect.objectContaining({ role: 'assistant', content: 'It is **clear** in Rome.' }))
   })
 
-  it('is told of a turn that could not be finished', async () => {
+  it('is sent an error when the turn fails', async () => {
     const { failed } = await run(await eventsOf(hopeless))
     expect(failed).toEqual(['The turn could not be finished.'])
   })
@@ -87,7 +87,7 @@ describe('the AI SDK', () => {
   async function read(
     events: readonly TurnEvent[],
   ): Promise<{ readonly message: UIMessage | undefined; readonly errors: readonly unknown[] }> {
-    const transport = new DefaultChatTransport({ api: await serve(events, () => createUiMessageFormat(known)) })
+    const transport = new DefaultChatTransport({ api: await serve(events, () => createUiMessageFormat(context)) })
     const stream = await transport.sendMessages({
       trigger: 'submit-message',
       chatId: 'c1',
@@ -101,7 +101,7 @@ describe('the AI SDK', () => {
     return { message, errors }
   }
 
-  it('builds the message from the stream: reasoning, tool, text', async () => {
+  it('builds the message from the stream: reasoning, tool call, text', async () => {
     const { message, errors } = await read(await eventsOf(good))
     expect(errors).toEqual([])
     const parts = message?.parts ?? []
@@ -112,7 +112,7 @@ describe('the AI SDK', () => {
     expect(parts.some(({ type }) => type === 'reasoning')).toBe(true)
   })
 
-  it('is told of a turn that could not be finished', async () => {
+  it('is sent an error when the turn fails', async () => {
     const { errors } = await read(await eventsOf(hopeless))
     expect(String(errors[0])).toContain('The turn could not be finished.')
   })

@@ -6,7 +6,7 @@ import type { SourceRow } from '../../core/sources/source.ts'
 import { isCitable } from '../../core/sources/source.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
-/** A turn as a simple story, for protocols that know messages, tools and the end of a run, and nothing else. */
+/** A turn reduced to text, tool calls, sources and files, for chat protocols that know nothing else. */
 export type SimplifiedEvent =
   | { readonly kind: 'turn.start'; readonly turnId: string }
   | { readonly kind: 'text'; readonly of: 'thinking' | 'answer'; readonly id: string; readonly text: string }
@@ -20,48 +20,48 @@ export type SimplifiedEvent =
 const failedExitReasons: ReadonlySet<string> = new Set(['error', 'protocol_violation', 'cancelled'])
 
 /**
- * Tells what is live as it comes, and what was missed from the entries: a text that was watched is not told again, one that was not is
- * told whole. A text that was withdrawn cannot be taken back in these protocols; what replaces it is a text of its own.
+ * Maps events to simplified events, in order. Text is streamed from deltas; when its entry comes, the text is skipped if it was streamed
+ * and sent as a whole if it was not. These protocols cannot withdraw text, so a retried text becomes a new message.
  */
 export function createEventSimplifier(sources: Iterable<SourceRow>): (event: TurnEvent) => readonly SimplifiedEvent[] {
   const pool = new Map([...sources].map((row) => [row.sid, row]))
-  const watched = new Set<string>()
+  const streamed = new Set<string>()
   let open: { readonly of: 'thinking' | 'answer'; readonly id: string } | undefined
 
-  const close = (): readonly SimplifiedEvent[] => {
+  const closeText = (): readonly SimplifiedEvent[] => {
     const ended = open
     open = undefined
     return ended ? [{ kind: 'text.end', ...ended }] : []
   }
 
-  function live({ turn_id, iteration, attempt, delta }: LaneEvent): readonly SimplifiedEvent[] {
+  function fromDelta({ turn_id, iteration, attempt, delta }: LaneEvent): readonly SimplifiedEvent[] {
     const of = delta.marker
     if (of !== 'thinking' && of !== 'answer') return []
     const id = `${turn_id}.${iteration}.${of}.${attempt}`
-    const before = open?.id === id ? [] : close()
-    if (delta.text !== '') watched.add(`${turn_id}.${iteration}.${of}`)
+    const before = open?.id === id ? [] : closeText()
+    if (delta.text !== '') streamed.add(`${turn_id}.${iteration}.${of}`)
     if (delta.text !== '') open = { of, id }
-    const piece: readonly SimplifiedEvent[] = delta.text === '' ? [] : [{ kind: 'text', of, id, text: delta.text }]
-    return [...before, ...piece, ...(delta.completed ? close() : [])]
+    const text: readonly SimplifiedEvent[] = delta.text === '' ? [] : [{ kind: 'text', of, id, text: delta.text }]
+    return [...before, ...text, ...(delta.completed ? closeText() : [])]
   }
 
-  function whole(of: 'thinking' | 'answer', block: Block): readonly SimplifiedEvent[] {
+  function wholeText(of: 'thinking' | 'answer', block: Block): readonly SimplifiedEvent[] {
     const key = `${block.turn_id}.${block.meta?.iteration ?? 0}.${of}`
     const text = of === 'answer' ? replaceBatch(block.text ?? '', pool, { keepUnresolved: false }) : (block.text ?? '')
-    if (watched.has(key) || text === '') return []
-    watched.add(key)
-    return [...close(), { kind: 'text', of, id: key, text }, { kind: 'text.end', of, id: key }]
+    if (streamed.has(key) || text === '') return []
+    streamed.add(key)
+    return [...closeText(), { kind: 'text', of, id: key, text }, { kind: 'text.end', of, id: key }]
   }
 
-  function ofBlock(block: Block): readonly SimplifiedEvent[] {
+  function fromBlock(block: Block): readonly SimplifiedEvent[] {
     switch (block.type) {
       case 'react.thinking':
-        return whole('thinking', block)
+        return wholeText('thinking', block)
       case 'assistant.completion':
-        return whole('answer', block)
+        return wholeText('answer', block)
       case 'react.tool.call': {
         const call = readToolCall(block)
-        return call ? [...close(), { kind: 'call', callId: call.tool_call_id, toolId: call.tool_id, params: call.params }] : []
+        return call ? [...closeText(), { kind: 'call', callId: call.tool_call_id, toolId: call.tool_id, params: call.params }] : []
       }
       case 'react.tool.result':
         return [...fileEvents(block), ...resultEvents(block)]
@@ -70,12 +70,12 @@ export function createEventSimplifier(sources: Iterable<SourceRow>): (event: Tur
     }
   }
 
-  function ofChange(change: Change): readonly SimplifiedEvent[] {
+  function fromChange(change: Change): readonly SimplifiedEvent[] {
     switch (change.type) {
       case 'turn.opened':
-        return [...close(), { kind: 'turn.start', turnId: change.turn_id }]
+        return [...closeText(), { kind: 'turn.start', turnId: change.turn_id }]
       case 'blocks.appended':
-        return change.blocks.flatMap(ofBlock)
+        return change.blocks.flatMap(fromBlock)
       case 'sources.merged':
         for (const row of change.rows) pool.set(row.sid, row)
         return []
@@ -83,7 +83,7 @@ export function createEventSimplifier(sources: Iterable<SourceRow>): (event: Tur
         return change.sids.flatMap((sid) => sourceEvents(pool.get(sid)))
       case 'turn.closed': {
         const { turn_id: turnId, exit_reason: exitReason } = change
-        return [...close(), { kind: 'turn.end', turnId, exitReason, ok: !failedExitReasons.has(exitReason) }]
+        return [...closeText(), { kind: 'turn.end', turnId, exitReason, ok: !failedExitReasons.has(exitReason) }]
       }
       default:
         return []
@@ -91,8 +91,8 @@ export function createEventSimplifier(sources: Iterable<SourceRow>): (event: Tur
   }
 
   return (event) => {
-    if (event.type === 'entry') return ofChange(event.change)
-    return event.type === 'lane.delta' ? live(event) : []
+    if (event.type === 'entry') return fromChange(event.change)
+    return event.type === 'lane.delta' ? fromDelta(event) : []
   }
 }
 
@@ -104,14 +104,14 @@ function fileEvents({ meta, path = '', mime = 'application/octet-stream' }: Bloc
   return meta?.rn === undefined ? [] : [{ kind: 'file', rn: meta.rn, mime, filename: path.split('/').at(-1) ?? path }]
 }
 
-/** The answer of a call is at its result path; artifacts have paths of their own. */
+/** Only blocks at the call's own path (`tc:`) are its result; artifacts have other paths. */
 function resultEvents({ call_id: callId, path, text }: Block): readonly SimplifiedEvent[] {
   if (callId === undefined || text === undefined || !path?.startsWith('tc:')) return []
   const value = parseJson(text)
   return [{ kind: 'result', callId, text, failed: isObject(value) && value.ok === false }]
 }
 
-/** Whose story an event belongs to. Only entries that belong to none have no turn. */
+/** The turn of an event; empty for entries that belong to no turn. */
 export function turnIdOf(event: TurnEvent): string {
   if (event.type !== 'entry') return event.turn_id
   const { change } = event

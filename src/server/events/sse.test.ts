@@ -5,8 +5,8 @@ import { frameText } from './format.ts'
 import { createNativeFormat } from './native.ts'
 import { type SseOptions, sseResponse } from './sse.ts'
 
-const opening = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
-const titled = (seq: number): TurnEvent => ({ type: 'entry', seq, change: { type: 'title.set', ts: opening.ts, title: `title ${seq}` } })
+const start = { conversationId: 'c1', lastSeq: 0, ts: '2026-01-01T00:00:00.000Z' }
+const titled = (seq: number): TurnEvent => ({ type: 'entry', seq, change: { type: 'title.set', ts: start.ts, title: `title ${seq}` } })
 const delta = (index: number, text: string, more: Partial<LaneEvent['delta']> = {}): LaneEvent => ({
   type: 'lane.delta',
   turn_id: 't1',
@@ -15,19 +15,19 @@ const delta = (index: number, text: string, more: Partial<LaneEvent['delta']> = 
   delta: { marker: 'answer', format: 'markdown', index, text, completed: false, ...more },
 })
 
-/** Events one by one, then silence until it is let go. */
+/** Yields the events, then nothing more until the stream ends. */
 function source(events: readonly TurnEvent[]) {
-  const gone = Promise.withResolvers<void>()
-  async function* told() {
+  const end = Promise.withResolvers<void>()
+  async function* eventsThenSilence() {
     yield* events
-    await gone.promise
+    await end.promise
   }
-  return { events: told(), onEnd: gone.resolve, ended: gone.promise }
+  return { events: eventsThenSilence(), onEnd: end.resolve, ended: end.promise }
 }
 
 function open(events: readonly TurnEvent[], more: Partial<SseOptions> = {}) {
-  const { events: told, onEnd, ended } = source(events)
-  const response = sseResponse(told, { opening, format: createNativeFormat(), onEnd, ...more })
+  const { events: stream, onEnd, ended } = source(events)
+  const response = sseResponse(stream, { start, format: createNativeFormat(), onEnd, ...more })
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -51,7 +51,7 @@ function open(events: readonly TurnEvent[], more: Partial<SseOptions> = {}) {
 }
 
 describe('an event stream', () => {
-  it('says ready, then every event in order, with an id on entries only', async () => {
+  it('sends ready, then every event in order, with an id on entries only', async () => {
     const stream = open([titled(1), delta(0, 'Hi'), titled(2)])
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const text = await stream.until('title 2')
@@ -67,13 +67,13 @@ describe('an event stream', () => {
     await stream.ended
   })
 
-  it('keeps a silent line open', async () => {
+  it('sends keep-alive comments while there are no events', async () => {
     const stream = open([], { keepAliveMs: 1 })
     expect(await stream.until(': keepalive\n\n: keepalive')).toContain(': keepalive')
     await stream.leave()
   })
 
-  it('says that the server goes down, and ends', async () => {
+  it('tells the client when the server shuts down, and ends', async () => {
     const shutdown = new AbortController()
     const stream = open([titled(1)], { shutdown: shutdown.signal })
     await stream.until('title 1')
@@ -82,10 +82,10 @@ describe('an event stream', () => {
     await stream.ended
   })
 
-  it('joins the text for a slow client, and loses none of it', async () => {
+  it('joins text deltas for a slow client and loses no text', async () => {
     const words = Array.from({ length: 5_000 }, (_, index) => delta(index, `${index} `))
     const stream = open([...words, titled(1)], { maxBacklog: 10 })
-    await new Promise((resolve) => setTimeout(resolve, 20)) // the client looks elsewhere
+    await new Promise((resolve) => setTimeout(resolve, 20)) // the client does not read
     const text = await stream.until('title 1')
     const deltas = text.split('\n\n').filter((frame) => frame.includes('lane.delta'))
     expect(deltas.length).toBeLessThan(5_000)
@@ -94,7 +94,7 @@ describe('an event stream', () => {
     await stream.leave()
   })
 
-  it('tells a client that is too slow for that to start over', async () => {
+  it('tells a client to resync when joining is not enough', async () => {
     const stream = open(
       Array.from({ length: 50_000 }, (_, index) => titled(index + 1)),
       { maxBacklog: 10 },
@@ -104,47 +104,47 @@ describe('an event stream', () => {
     await stream.ended
   })
 
-  it('waits for a slow client while it tells of the past, however long that is', async () => {
+  it('waits for a slow client while it replays old entries, however many', async () => {
     const past = Array.from({ length: 1_000 }, (_, index) => titled(index + 1))
-    const stream = open(past, { maxBacklog: 10, opening: { ...opening, lastSeq: 1_000 } })
+    const stream = open(past, { maxBacklog: 10, start: { ...start, lastSeq: 1_000 } })
     await new Promise((resolve) => setTimeout(resolve, 50))
     const text = await stream.until('title 1000')
     expect(text).not.toContain('resync')
     expect(text.match(/^id: \d+$/gm)).toHaveLength(1_000)
   })
 
-  it('breaks off when the events do: half a story is not told as a whole one', async () => {
+  it('tells the client to resync when reading the events fails, and does not reveal the error', async () => {
     async function* broken(): AsyncGenerator<TurnEvent> {
       yield titled(1)
       throw new Error('disk gone')
     }
     const errors: unknown[] = []
     const response = sseResponse(broken(), {
-      opening,
+      start,
       format: createNativeFormat(),
       onError: (error) => errors.push(error),
       onEnd: () => {},
     })
     const text = await response.text()
     expect(text).toContain('event: resync')
-    expect(text).not.toContain('disk gone') // for the log, not for the client
+    expect(text).not.toContain('disk gone') // the error goes to the log only
     expect(String(errors[0])).toContain('disk gone')
   })
 })
 
-it('loop 17.101: writes a frame on one line, whatever the text holds', () => {
+it('loop 17.101: writes the data of a frame on one line, whatever separators the text holds', () => {
   const text = frameText({ id: 1, event: 'entry', data: { text: 'a\u2028b\u2029c\u0085d\ne\r' } })
   expect(text).toBe('id: 1\nevent: entry\ndata: {"text":"a\\u2028b\\u2029c\\u0085d\\ne\\r"}\n\n')
 })
 
 describe('joining deltas', () => {
-  it('joins what continues one lane, and keeps where it began', () => {
+  it('joins consecutive deltas of one lane and keeps the first index', () => {
     expect(joinDeltas([delta(0, 'a'), delta(1, 'b'), delta(2, '', { completed: true })])).toEqual([delta(0, 'ab', { completed: true })])
     expect(joinDeltas([delta(3, 'a'), delta(4, 'b')])).toEqual([delta(3, 'ab')])
   })
 
-  it('joins nothing across lanes, attempts, entries or a new beginning', () => {
-    const apart: readonly TurnEvent[] = [
+  it('joins nothing across lanes, attempts, entries or a restarted lane', () => {
+    const separate: readonly TurnEvent[] = [
       delta(0, 'a'),
       delta(0, 'b'),
       delta(1, 'c', { marker: 'thinking' }),
@@ -153,10 +153,10 @@ describe('joining deltas', () => {
       delta(3, 'e', { completed: true }),
       delta(4, 'f'),
     ]
-    expect(joinDeltas(apart)).toEqual(apart)
+    expect(joinDeltas(separate)).toEqual(separate)
   })
 
-  it('counts what waits after joining', () => {
+  it('the backlog counts events after joining', () => {
     const backlog = createBacklog(3)
     for (let index = 0; index < 100; index++) expect(backlog.push(delta(index, 'x'))).toBe(true)
     expect(backlog.push(titled(1))).toBe(true)

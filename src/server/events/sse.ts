@@ -1,71 +1,70 @@
 import type { TurnEvent } from '../../core/event.ts'
 import { createBacklog, defaultMaxBacklog } from './backlog.ts'
-import type { Format, StreamStart } from './format.ts'
-import { type Frame, frameBytes, keepAlive } from './format.ts'
+import { type EndReason, type Format, type Frame, frameBytes, keepAlive, type StreamStart } from './format.ts'
 
 export interface SseOptions {
-  readonly opening: StreamStart
+  readonly start: StreamStart
   readonly format: Format
   readonly keepAliveMs?: number
   readonly maxBacklog?: number
-  /** Fires when the server goes down: the follower is told and let go. */
+  /** Aborted when the server shuts down: the client is told, and the stream ends. */
   readonly shutdown?: AbortSignal
-  /** The events broke off. The client is not told why: it sees the end, and comes again. */
+  /** Reading the events failed. The client is not told why: it is told to resync, and reconnects. */
   readonly onError?: (error: unknown) => void
-  /** To end what the events come from. Called once, however the stream ends. */
+  /** Called once, however the stream ends. */
   readonly onEnd: () => void
 }
 
 const writeBufferBytes = 64 * 1024
 
-/** What follows a write so closely belongs to the same burst. */
+/** Events within this time after a write are sent together. */
 const burstMs = 2
 
 const nextTick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /**
- * A response that tells events for as long as the client listens:
+ * A response of server-sent events that lasts until the events end, the client disconnects or the server shuts down:
  *
- *   events ─▶ backlog ─▶ frames ─▶ one piece of bytes per pull ─▶ client
+ *   events ─▶ backlog ─▶ frames ─▶ one chunk of bytes per pull ─▶ client
  *
- * Nothing is written that the client has not asked for. While it is busy events wait and are joined; when too many wait, it is told to
- * start over.
+ * Back-pressure: nothing is written before the client has read what was written. Meanwhile events wait in the backlog, which joins
+ * text deltas; when too many wait, the client is told to resync.
  */
 export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOptions): Response {
-  const { format, opening, keepAliveMs = 3_000, shutdown } = options
-  const backlog = createBacklog(options.maxBacklog)
-  let ending: 'resync' | 'shutdown' | 'over' | undefined
-  let wake: (() => void) | undefined
-  let onTaken: (() => void) | undefined
-  let sentAt = 0
-  let over = false
+  const { format, start, keepAliveMs = 3_000, shutdown, maxBacklog = defaultMaxBacklog } = options
+  const backlog = createBacklog(maxBacklog)
+  let endReason: EndReason | undefined // no more events are read; what waits is still sent
+  let closed = false // nothing more is sent
+  let lastWriteAt = 0
+  let onEvent: (() => void) | undefined
+  let onDrained: (() => void) | undefined
 
-  const rouse = () => {
-    wake?.()
-    wake = undefined
+  const wake = () => {
+    onEvent?.()
+    onEvent = undefined
   }
-  const end = (why: NonNullable<typeof ending>) => {
-    ending ??= why
-    rouse()
-    onTaken?.()
+  const end = (reason: EndReason) => {
+    endReason ??= reason
+    wake()
+    onDrained?.()
   }
-  const goDown = () => end('shutdown')
-  const leave = () => {
-    if (over) return
-    over = true
-    shutdown?.removeEventListener('abort', goDown)
+  const onShutdown = () => end('shutdown')
+  const close = () => {
+    if (closed) return
+    closed = true
+    shutdown?.removeEventListener('abort', onShutdown)
     options.onEnd()
-    rouse()
-    onTaken?.()
+    wake()
+    onDrained?.()
   }
 
-  async function listen(): Promise<void> {
+  async function readEvents(): Promise<void> {
     try {
       for await (const event of events) {
-        if (over || ending) return
+        if (closed || endReason) return
         if (!backlog.push(event)) return end('resync')
-        rouse()
-        while (isPast(event) && backlog.size >= room && !over && !ending) await taken()
+        wake()
+        while (isReplayed(event) && backlog.size >= maxBacklog / 2 && !closed && !endReason) await drained()
         if (format.endsAfter?.(event)) return end('over')
       }
       end('over')
@@ -75,19 +74,17 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
     }
   }
 
-  /** The past does not grow while a client takes its time: it is read as fast as the client reads. */
-  const isPast = (event: TurnEvent) => event.type === 'entry' && event.seq < opening.lastSeq
-  const room = (options.maxBacklog ?? defaultMaxBacklog) / 2
-  const taken = () =>
+  /** Old entries can wait, unlike live events: they are read only as fast as the client reads. */
+  const isReplayed = (event: TurnEvent) => event.type === 'entry' && event.seq < start.lastSeq
+  const drained = () =>
     new Promise<void>((resolve) => {
-      onTaken = resolve
+      onDrained = resolve
     })
 
-  /** Until there is something to say, or nothing was said for long. */
-  const something = () =>
+  const eventOrKeepAlive = () =>
     new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, keepAliveMs)
-      wake = () => {
+      onEvent = () => {
         clearTimeout(timer)
         resolve()
       }
@@ -97,41 +94,38 @@ export function sseResponse(events: AsyncIterable<TurnEvent>, options: SseOption
     {
       start(controller) {
         if (shutdown?.aborted) end('shutdown')
-        else shutdown?.addEventListener('abort', goDown, { once: true })
-        controller.enqueue(bytesOf(format.openingFrames(opening)))
-        void listen() // throws nothing
+        else shutdown?.addEventListener('abort', onShutdown, { once: true })
+        controller.enqueue(bytesOf(format.openingFrames(start)))
+        void readEvents() // never rejects
       },
       async pull(controller) {
-        if (backlog.size === 0 && !ending) await something()
-        if (performance.now() - sentAt < burstMs) await nextTick() // the first word goes out at once, a burst in one write
-        if (over) return
-        sentAt = performance.now()
+        if (backlog.size === 0 && !endReason) await eventOrKeepAlive()
+        if (performance.now() - lastWriteAt < burstMs) await nextTick() // the first event is sent at once, a burst in one write
+        if (closed) return
+        lastWriteAt = performance.now()
         const frames = backlog.drain().flatMap(format.framesOf)
-        onTaken?.()
+        onDrained?.()
         if (frames.length > 0) controller.enqueue(bytesOf(frames))
-        else if (!ending) controller.enqueue(keepAlive)
-        if (!ending || backlog.size > 0) return
-        const last = format.closingFrames(ending)
-        if (last.length > 0) controller.enqueue(bytesOf(last))
+        else if (!endReason) controller.enqueue(keepAlive)
+        if (!endReason || backlog.size > 0) return
+        const closing = format.closingFrames(endReason)
+        if (closing.length > 0) controller.enqueue(bytesOf(closing))
         controller.close()
-        leave()
+        close()
       },
-      cancel: leave,
+      cancel: close,
     },
-    { highWaterMark: writeBufferBytes, size: (piece) => piece?.byteLength ?? 0 },
+    { highWaterMark: writeBufferBytes, size: (chunk) => chunk?.byteLength ?? 0 },
   )
   return new Response(body, {
     headers: {
       'content-type': format.contentType ?? 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
-      'transfer-encoding': 'chunked', // or the adapter waits whether it ends at once
+      'transfer-encoding': 'chunked', // without it the Node adapter waits to see whether the body ends at once
       ...format.headers,
     },
   })
 }
 
-function bytesOf(frames: readonly Frame[]): Uint8Array {
-  if (frames.length === 1) return frameBytes(frames[0] as Frame) // counted
-  return Buffer.concat(frames.map(frameBytes))
-}
+const bytesOf = (frames: readonly Frame[]): Uint8Array => Buffer.concat(frames.map(frameBytes))

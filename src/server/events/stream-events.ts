@@ -10,41 +10,41 @@ import { createNativeFormat } from './native.ts'
 import { sseResponse } from './sse.ts'
 import { createUiMessageFormat } from './ui-message.ts'
 
+/** What a client wants to follow. */
 export interface StreamRequest {
   readonly as: EventFormat
-  /** The latest entry there was when it was asked for. */
+  /** The latest entry when the stream begins. */
   readonly lastSeq: number
-  /** What is told, until the signal fires. */
+  /** The events to send; they end when the signal is aborted. */
   events(signal: AbortSignal): AsyncIterable<TurnEvent> | Promise<AsyncIterable<TurnEvent>>
 }
 
-/** Tells a follower events: one place among the followers of its user, given back however it ends. */
-export async function streamEvents(c: Context<Env>, parts: ServerParts, followers: StreamQuota, telling: StreamRequest): Promise<Response> {
+/** Responds with a stream of events. It counts against the user's quota until it ends, in whatever way. */
+export async function streamEvents(c: Context<Env>, parts: ServerParts, streams: StreamQuota, request: StreamRequest): Promise<Response> {
   const { agent, settings, now, shutdown, log } = parts
-  const { as, lastSeq } = telling
-  const leave = followers.acquire(c.get('caller').scope)
-  const left = new AbortController()
+  const { as, lastSeq } = request
+  const release = streams.acquire(c.get('caller').scope)
+  const ended = new AbortController()
   try {
     const format = await createFormat(as, c, parts, () => agent.archive.sources(conversationKeyOf(c)))
-    return sseResponse(await telling.events(left.signal), {
-      opening: { conversationId: c.req.param('id') ?? '', lastSeq, ts: now() },
+    return sseResponse(await request.events(ended.signal), {
+      start: { conversationId: c.req.param('id') ?? '', lastSeq, ts: now() },
       format,
       keepAliveMs: settings.keepAliveMs,
       shutdown,
       onError: (error) => log('error', 'events.failed', { request_id: c.get('requestId'), error }),
       onEnd() {
-        leave()
-        left.abort()
+        release()
+        ended.abort()
       },
     })
   } catch (error) {
-    leave()
+    release()
     throw error
   }
 }
 
-/** How a follower wants to be told. */
-export async function createFormat(
+async function createFormat(
   as: EventFormat,
   c: Context<Env>,
   { now }: Pick<ServerParts, 'now'>,
@@ -53,9 +53,9 @@ export async function createFormat(
   if (as === 'native') return createNativeFormat()
   const conversationId = c.req.param('id') ?? ''
   const sources = await sourcesOf()
-  const known = { conversationId, sources, resourceUrl: (rn: string) => `/v1/resources/${encodeURIComponent(rn)}` }
-  if (as === 'ag-ui') return createAgUiFormat(known)
-  if (as === 'ui-message') return createUiMessageFormat(known)
+  const format = { conversationId, sources, resourceUrl: (rn: string) => `/v1/resources/${encodeURIComponent(rn)}` }
+  if (as === 'ag-ui') return createAgUiFormat(format)
+  if (as === 'ui-message') return createUiMessageFormat(format)
   const context = { requestId: c.get('requestId'), conversationId, scope: c.get('caller').scope }
   return createChatFormat({ context, sources, now })
 }

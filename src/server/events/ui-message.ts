@@ -4,7 +4,7 @@ import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplif
 
 /** The UI message stream of the AI SDK: one assistant message per turn, and the stream ends with it. */
 export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {
-  const narrate = createEventSimplifier(sources)
+  const simplify = createEventSimplifier(sources)
   const begun = new Set<string>()
   const answered = new Set<string>()
   let started = false
@@ -14,28 +14,28 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
     return [{ type: 'start', messageId }]
   }
 
-  function say(narration: SimplifiedEvent): readonly object[] {
-    switch (narration.kind) {
+  function messageParts(event: SimplifiedEvent): readonly object[] {
+    switch (event.kind) {
       case 'turn.start':
-        return start(narration.turnId)
+        return start(event.turnId)
       case 'text': {
-        const { id, text: delta } = narration
-        const lane = narration.of === 'answer' ? 'text' : 'reasoning'
+        const { id, text: delta } = event
+        const lane = event.of === 'answer' ? 'text' : 'reasoning'
         const first = !begun.has(id)
         begun.add(id)
         return [...(first ? [{ type: `${lane}-start`, id }] : []), { type: `${lane}-delta`, id, delta }]
       }
       case 'text.end':
-        return [{ type: narration.of === 'answer' ? 'text-end' : 'reasoning-end', id: narration.id }]
+        return [{ type: event.of === 'answer' ? 'text-end' : 'reasoning-end', id: event.id }]
       case 'call': {
-        const { callId: toolCallId, toolId: toolName, params: input } = narration
+        const { callId: toolCallId, toolId: toolName, params: input } = event
         return [
           { type: 'tool-input-start', toolCallId, toolName, dynamic: true },
           { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true },
         ]
       }
       case 'result': {
-        const { callId: toolCallId, text, failed } = narration
+        const { callId: toolCallId, text, failed } = event
         if (answered.has(toolCallId)) return []
         answered.add(toolCallId)
         return failed
@@ -43,15 +43,15 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
           : [{ type: 'tool-output-available', toolCallId, output: parseJson(text) ?? text, dynamic: true }]
       }
       case 'source': {
-        const { sid, title, url } = narration.row
+        const { sid, title, url } = event.row
         return [{ type: 'source-url', sourceId: String(sid), url, ...(title !== undefined && { title }) }]
       }
       case 'file':
-        return [{ type: 'file', url: resourceUrl(narration.rn), mediaType: narration.mime }]
+        return [{ type: 'file', url: resourceUrl(event.rn), mediaType: event.mime }]
       case 'turn.end':
-        return narration.ok ? [{ type: 'finish' }] : [{ type: 'error', errorText: 'The turn could not be finished.' }, { type: 'finish' }]
+        return event.ok ? [{ type: 'finish' }] : [{ type: 'error', errorText: 'The turn could not be finished.' }, { type: 'finish' }]
       default:
-        return narration satisfies never
+        return event satisfies never
     }
   }
 
@@ -60,12 +60,12 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
     headers: { 'x-vercel-ai-ui-message-stream': 'v1' },
     openingFrames: () => [],
     framesOf(event) {
-      const narrated = narrate(event)
-      const joined = !started && narrated.length > 0 && narrated[0]?.kind !== 'turn.start' // in the middle of a turn
-      const opened = joined ? start(turnIdOf(event)) : []
-      return [...opened, ...narrated.flatMap(say)].map((data): Frame => ({ data }))
+      const simplified = simplify(event)
+      const midTurn = !started && simplified.length > 0 && simplified[0]?.kind !== 'turn.start' // the client joined a running turn
+      const opening = midTurn ? start(turnIdOf(event)) : []
+      return [...opening, ...simplified.flatMap(messageParts)].map((data): Frame => ({ data }))
     },
     endsAfter: (event) => event.type === 'entry' && event.change.type === 'turn.closed',
-    closingFrames: (why) => (why === 'over' ? [done] : [{ data: { type: 'error', errorText: 'The stream was interrupted.' } }, done]),
+    closingFrames: (reason) => (reason === 'over' ? [done] : [{ data: { type: 'error', errorText: 'The stream was interrupted.' } }, done]),
   }
 }

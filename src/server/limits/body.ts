@@ -4,41 +4,41 @@ import { invalidRequest, RequestProblem } from '../problem.ts'
 
 type Next = () => Promise<void>
 
-/** Bundles, messages with files, and what chat clients send along of the past may be large; nothing else may. */
+/** Rejects a body that is too large. Bundles, messages with files and chat histories may have `large` bytes, everything else `small`. */
 export function limitSize(large: number, small: number) {
   return async (c: Context<Env>, next: Next): Promise<void> => {
-    const most = /\/(?:turns|import|ag-ui|ui-message)$/.test(c.req.path) ? large : small
+    const limit = /\/(?:turns|import|ag-ui|ui-message)$/.test(c.req.path) ? large : small
     const declared = c.req.header('content-length')
-    if (Number(declared ?? 0) > most) throw tooLarge()
+    if (Number(declared ?? 0) > limit) throw tooLarge()
     const { body } = c.req.raw
     if (body && declared === undefined) {
-      const bytes = await readLimited(body, most)
-      c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer // typed as what it comes to
+      const bytes = await readLimited(body, limit)
+      c.req.bodyCache.arrayBuffer = Promise.resolve(bytes) as unknown as ArrayBuffer // Hono types the cache by what its promise resolves to
     }
     await next()
   }
 }
 
-/** Who does not say how much is coming is heard until it is too much. */
-async function readLimited(body: ReadableStream<Uint8Array>, most: number): Promise<ArrayBuffer> {
-  const pieces: Uint8Array[] = []
+/** Reads a body without a `Content-Length`, and stops as soon as it is too large. */
+async function readLimited(body: ReadableStream<Uint8Array>, limit: number): Promise<ArrayBuffer> {
+  const chunks: Uint8Array[] = []
   let size = 0
-  for await (const piece of body) {
-    size += piece.byteLength
-    if (size > most) throw tooLarge()
-    pieces.push(piece)
+  for await (const chunk of body) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge()
+    chunks.push(chunk)
   }
-  return Uint8Array.from(Buffer.concat(pieces)).buffer
+  return Uint8Array.from(Buffer.concat(chunks)).buffer
 }
 
 const tooLarge = () => new RequestProblem(413, 'request.too_large', 'The request is too large.')
 
-/** What reaches a route is JSON that any parser, store and model can hold, or a form where one is taken. */
+/** Lets only well-formed JSON of bounded depth through, and forms where a route accepts them. */
 export async function checkBody(c: Context<Env>, next: Next): Promise<void> {
   const type = c.req.header('content-type')
   if (type !== undefined && jsonType.test(type)) checkJson(await c.req.arrayBuffer())
   else if (hasBody(c) && !(type !== undefined && formType.test(type) && c.req.path.endsWith('/turns'))) {
-    throw new RequestProblem(415, 'request.unsupported', 'Send application/json; messages also take multipart/form-data.')
+    throw new RequestProblem(415, 'request.unsupported', 'Send application/json; messages may also be multipart/form-data.')
   }
   await next()
 }
@@ -51,7 +51,7 @@ const hasBody = (c: Context<Env>) => c.req.header('transfer-encoding') !== undef
 function checkJson(bytes: ArrayBuffer): void {
   const text = decodeUtf8(bytes)
   if (jsonDepth(text) > maxJsonDepth) throw invalidRequest([{ message: `nested deeper than ${maxJsonDepth}` }])
-  if (!isWellFormed(parseJsonText(text))) throw invalidRequest([{ message: 'half of a surrogate pair is not a character' }])
+  if (!isWellFormed(parseJsonText(text))) throw invalidRequest([{ message: 'the text contains half of a surrogate pair' }])
 }
 
 function decodeUtf8(bytes: ArrayBuffer): string {
@@ -70,10 +70,10 @@ function parseJsonText(text: string): unknown {
   }
 }
 
-/** Deeper than anything that means something, shallower than any stack. */
-export const maxJsonDepth = 64
+/** Far deeper than any request needs, and safe for recursive functions. */
+const maxJsonDepth = 64
 
-/** How deep brackets nest, without parsing: what is too deep must not reach a parser that recurses. */
+/** How deep the brackets nest. Measured without parsing, because a deeply nested body must not reach a recursive parser. */
 export function jsonDepth(text: string): number {
   let depth = 0
   let deepest = 0
@@ -90,8 +90,8 @@ export function jsonDepth(text: string): number {
   return deepest
 }
 
-/** No string in it holds half a character: stores would keep something else than was sent. Not for values that may nest without end. */
-export function isWellFormed(value: unknown): boolean {
+/** Whether no string holds half of a surrogate pair, which a store would change. Recursive: only for values of bounded depth. */
+function isWellFormed(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return value.every(isWellFormed)

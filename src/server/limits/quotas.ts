@@ -1,64 +1,59 @@
 import { parseConversationKey, type Scope } from '../../core/scope.ts'
 import { RequestProblem } from '../problem.ts'
 
-/** How many turns a user may begin, and have running at the same time. */
+/** Limits how many turns a user may start per minute and run at the same time. */
 export interface TurnQuota {
-  /** Throws 429 when there are too many. Returns how to leave: from then on the turn, if one began, is seen running. */
+  /** Throws 429 when the user has reached a limit. Returns the release function: after it, a turn that began counts as running. */
   acquire(conversationKey: string): () => void
 }
 
-/** Who is at work is asked, not counted: a turn that ends in any way is over. */
+/** `running` is asked on every call instead of counting, so that a turn that ended in any way is never counted. */
 export function createTurnQuota(
   { turnsPerMinute, runningTurns }: { readonly turnsPerMinute: number; readonly runningTurns: number },
   nowMs: () => number,
   running: () => Iterable<string>,
 ): TurnQuota {
-  const bucket = createTokenBucket({ atOnce: turnsPerMinute, perMinute: turnsPerMinute })
-  const entering = new Map<object, string>()
+  const starts = createTokenBucket({ burst: turnsPerMinute, perMinute: turnsPerMinute })
+  const starting = new Map<object, string>()
 
   return {
     acquire(conversationKey) {
       const user = userOf(conversationKey)
-      const busy = new Set([...running(), ...entering.values()].filter((key) => key !== conversationKey && userOf(key) === user))
-      if (busy.size >= runningTurns) throw tooMany('Too many turns are running; wait until one is over.', 5)
-      const seconds = bucket.take(user, nowMs())
+      const others = new Set([...running(), ...starting.values()].filter((key) => key !== conversationKey && userOf(key) === user))
+      if (others.size >= runningTurns) throw tooMany('Too many turns are running; wait until one has ended.', 5)
+      const seconds = starts.take(user, nowMs())
       if (seconds > 0) throw tooMany('Too many turns in a short time.', seconds)
-      const pass = {}
-      entering.set(pass, conversationKey)
-      return () => void entering.delete(pass)
+      const ticket = {}
+      starting.set(ticket, conversationKey)
+      return () => void starting.delete(ticket)
     },
   }
 }
 
-function userOf(conversationKey: string): string {
-  const { tenant, project, user } = parseConversationKey(conversationKey).scope
-  return JSON.stringify([tenant, project, user])
-}
+const userOf = (conversationKey: string) => userKey(parseConversationKey(conversationKey).scope)
 
-export const tooMany = (title: string, seconds: number): RequestProblem =>
-  new RequestProblem(429, 'request.too_many', title, { headers: { 'retry-after': String(seconds) } })
-
-/** Who is following how many conversations. */
+/** Limits how many event streams a user may have open at the same time. */
 export interface StreamQuota {
-  /** Throws 429 when there are too many. Returns how to leave; leaving twice is leaving once. */
-  acquire(who: Scope): () => void
+  /** Throws 429 when the user has too many. Returns the release function, which may be called more than once. */
+  acquire(scope: Scope): () => void
+  /** Open streams of all users. */
   readonly size: number
 }
 
-export function createStreamQuota(mostPerUser: number): StreamQuota {
+export function createStreamQuota(maxPerUser: number): StreamQuota {
   const counts = new Map<string, number>()
   let size = 0
   return {
-    acquire(who) {
-      const user = JSON.stringify([who.tenant, who.project, who.user])
+    acquire(scope) {
+      const user = userKey(scope)
       const count = counts.get(user) ?? 0
-      if (count >= mostPerUser) throw tooMany('Too many streams are open; close one first.', 5)
+      if (count >= maxPerUser) throw tooMany('Too many streams are open; close one first.', 5)
       counts.set(user, count + 1)
       size++
-      let here = true
+      let released = false
       return () => {
-        if (!here) return
-        here = false
+        if (released) return
+        released = true
         size--
         const left = (counts.get(user) ?? 1) - 1
         if (left > 0) counts.set(user, left)
@@ -71,37 +66,43 @@ export function createStreamQuota(mostPerUser: number): StreamQuota {
   }
 }
 
-/** Lets through a few at once and then so many a minute, for each name on its own. Names that have been quiet are forgotten. */
+/** A rate limit per name: `burst` at once, then `perMinute`. A name is forgotten once its bucket is full again. */
 export interface TokenBucket {
-  /** 0 when it may pass; else in how many seconds it may. */
+  /** 0 when the request may pass; otherwise the seconds until it may. */
   take(name: string, nowMs: number, cost?: number): number
   readonly size: number
 }
 
-export function createTokenBucket({ atOnce, perMinute }: { readonly atOnce: number; readonly perMinute: number }): TokenBucket {
-  const buckets = new Map<string, { left: number; at: number }>()
-  const refill = perMinute / 60_000
-  const fullAfterMs = atOnce / refill
+export function createTokenBucket({ burst, perMinute }: { readonly burst: number; readonly perMinute: number }): TokenBucket {
+  const buckets = new Map<string, { tokens: number; at: number }>()
+  const refillPerMs = perMinute / 60_000
+  const fullAfterMs = burst / refillPerMs
 
-  function forgetQuiet(nowMs: number): void {
+  function forgetFull(nowMs: number): void {
     for (const [name, { at }] of buckets) {
-      if (nowMs - at < fullAfterMs) return // in order of their last use
+      if (nowMs - at < fullAfterMs) return // the map is in order of last use
       buckets.delete(name)
     }
   }
 
   return {
     take(name, nowMs, cost = 1) {
-      forgetQuiet(nowMs)
-      const known = buckets.get(name) ?? { left: atOnce, at: nowMs }
-      const left = Math.min(atOnce, known.left + Math.max(0, nowMs - known.at) * refill)
-      const passes = left >= cost || left === atOnce // what is larger than the bucket passes when it is full
+      forgetFull(nowMs)
+      const bucket = buckets.get(name) ?? { tokens: burst, at: nowMs }
+      const tokens = Math.min(burst, bucket.tokens + Math.max(0, nowMs - bucket.at) * refillPerMs)
+      const passes = tokens >= cost || tokens === burst // a cost above the burst passes when the bucket is full
       buckets.delete(name)
-      buckets.set(name, { left: passes ? left - cost : left, at: nowMs })
-      return passes ? 0 : Math.ceil((cost - left) / refill / 1000)
+      buckets.set(name, { tokens: passes ? tokens - cost : tokens, at: nowMs })
+      return passes ? 0 : Math.ceil((cost - tokens) / refillPerMs / 1000)
     },
     get size() {
       return buckets.size
     },
   }
 }
+
+/** One name per user, across tenants and projects. */
+export const userKey = ({ tenant, project, user }: Scope): string => JSON.stringify([tenant, project, user])
+
+export const tooMany = (title: string, seconds: number): RequestProblem =>
+  new RequestProblem(429, 'request.too_many', title, { headers: { 'retry-after': String(seconds) } })

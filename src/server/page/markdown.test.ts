@@ -6,7 +6,7 @@ interface Made {
   readonly href?: string
 }
 
-/** As much of a document as the page's markdown asks for: it makes elements and appends, and has no way to parse HTML. */
+/** The part of a DOM that markdown.js uses: it creates and appends elements, and cannot parse HTML. */
 const made = (tag: string) => {
   const children: (Made | string)[] = []
   return { tag, children, append: (child: Made | string) => void children.push(child) }
@@ -15,7 +15,7 @@ const made = (tag: string) => {
 let markdown: (text: string) => readonly Made[]
 beforeAll(async () => {
   vi.stubGlobal('document', { createElement: made })
-  markdown = (await import(new URL('./markdown.js', import.meta.url).href)).markdown // it is the browser's, and has no types
+  markdown = (await import(new URL('./markdown.js', import.meta.url).href)).markdown // a browser module without types
 })
 afterAll(() => vi.unstubAllGlobals())
 
@@ -23,7 +23,7 @@ const drawn = (part: Made | string): string =>
   typeof part === 'string' ? part : `<${part.tag}${part.href ? ` ${part.href}` : ''}>${part.children.map(drawn).join('')}</>`
 const shown = (text: string) => markdown(text).map(drawn).join('')
 
-it('draws what answers are made of', () => {
+it('renders the markdown that answers use', () => {
   expect(shown('# Title\n\nSome **bold *x*** and `code`.')).toContain('<h3>Title</><p>Some <strong>')
   expect(shown('- a\n- b\n\n1. c')).toBe('<ul><li>a</><li>b</></><ol><li>c</></>')
   expect(shown('| a | b |\n|---|:-:|\n| 1 | 2 |')).toBe('<table><thead><tr><th>a</><th>b</></></><tbody><tr><td>1</><td>2</></></></>')
@@ -55,6 +55,6 @@ it.each([
   ['bars under a bar', `a|b\n${'|'.repeat(200_000)}x`],
   ['lines', 'x\n\n'.repeat(100_000)],
   ['links that never end', '[a](https://x'.repeat(20_000)],
-])('is done with a flood of %s', (_name, text) => {
+])('renders a flood of %s in bounded time', (_name, text) => {
   expect(markdown(text).length).toBeGreaterThan(0)
 })

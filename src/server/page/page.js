@@ -1,6 +1,6 @@
 import { markdown } from '/page/markdown.js'
 
-/** A plain page over the public API: it follows the chat events of one conversation and shows them. Everything is set as text, never as HTML. */
+/** A plain page over the public API: it follows the chat events of one conversation and shows them. Content is set as text, never as HTML. */
 
 const find = (id) => document.getElementById(id)
 const [turns, text, files, problem, line] = ['turns', 'text', 'files', 'problem', 'line'].map(find)
@@ -14,18 +14,18 @@ const make = (tag, className, words = '') => Object.assign(document.createElemen
 async function api(path, options = {}) {
   const response = await fetch(`/v1${path}`, options)
   if (response.ok) return response.status === 204 ? undefined : response.json()
-  const told = await response.json().catch(() => ({}))
-  const issues = (told.issues ?? []).map(({ where, message }) => `${where}: ${message}`)
-  throw new Error([told.title ?? `The server answered ${response.status}.`, ...issues].join(' '))
+  const body = await response.json().catch(() => ({}))
+  const issues = (body.issues ?? []).map(({ where, message }) => `${where}: ${message}`)
+  throw new Error([body.title ?? `The server answered ${response.status}.`, ...issues].join(' '))
 }
 
 const json = (body) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-const tell = ({ message }) => {
+const showError = ({ message }) => {
   problem.textContent = message
 }
 
-const listConversations = () => showConversations().catch(tell)
+const listConversations = () => showConversations().catch(showError)
 
 async function showConversations() {
   const { conversations } = await api('/conversations?limit=50')
@@ -40,7 +40,7 @@ async function showConversations() {
   find('conversations').replaceChildren(...items)
 }
 
-/** One element per turn, made when it is first heard of. */
+/** One element per turn, created with its first event. */
 function turnOf(id) {
   let turn = shown.get(id)
   if (!turn) {
@@ -66,7 +66,7 @@ function setBusy(now) {
   if (!now) line.textContent = ''
 }
 
-const heard = {
+const handlers = {
   'chat.start': ({ data }, turn) => add(turn, make('div', 'prompt', data.message)),
   'chat.delta': ({ delta, extra, event }, turn) => {
     if (delta.marker !== 'answer' && delta.marker !== 'thinking') return
@@ -144,14 +144,14 @@ const heard = {
   'conv.status': ({ data }) => setBusy(data.state === 'in_progress'),
 }
 
-/** A browser does not try again when it was refused. What is gone is left; anything else may pass. */
-async function afterRefusal(id) {
+/** EventSource does not reconnect after an HTTP error. A deleted conversation is left; other errors may be temporary. */
+async function afterHttpError(id) {
   line.textContent = 'The connection is lost.'
   const response = await fetch(`/v1/conversations/${id}`).catch(() => undefined)
   if (id !== conversation) return
   if (response?.status === 404) {
     leave()
-    problem.textContent = 'That conversation is not there any more.'
+    problem.textContent = 'That conversation no longer exists.'
   } else if (response && !response.ok && response.status < 500 && response.status !== 429) {
     problem.textContent = `The server answered ${response.status}.`
   } else {
@@ -173,7 +173,7 @@ function open(id, title) {
   stream = new EventSource(`/v1/conversations/${id}/events?as=chat`)
   stream.onerror = ({ target }) => {
     if (target !== stream) return
-    if (target.readyState === EventSource.CLOSED) void afterRefusal(id)
+    if (target.readyState === EventSource.CLOSED) void afterHttpError(id)
     else line.textContent = 'The connection is lost; trying again …'
   }
   stream.onopen = () => {
@@ -190,9 +190,9 @@ function open(id, title) {
     'conv_status',
   ]) {
     stream.addEventListener(route, ({ data }) => {
-      const told = JSON.parse(data)
-      const turnId = told.conversation.turn_id ?? [...shown.keys()].at(-1) ?? 'none'
-      heard[told.type]?.(told, turnOf(turnId))
+      const envelope = JSON.parse(data)
+      const turnId = envelope.conversation.turn_id ?? [...shown.keys()].at(-1) ?? 'none'
+      handlers[envelope.type]?.(envelope, turnOf(turnId))
     })
   }
   stream.addEventListener('resync', () => open(id, title))
@@ -230,7 +230,7 @@ async function send(mode) {
     files.value = ''
     showChosen()
   } catch (error) {
-    tell(error)
+    showError(error)
   }
 }
 
@@ -244,7 +244,7 @@ text.onkeydown = (event) => {
   void send(busy && (event.ctrlKey || event.metaKey) ? 'steer' : 'followup')
 }
 files.onchange = showChosen
-find('stop').onclick = () => api(`/conversations/${conversation}/stop`, { method: 'POST' }).catch(tell)
+find('stop').onclick = () => api(`/conversations/${conversation}/stop`, { method: 'POST' }).catch(showError)
 find('new').onclick = leave
 
 const named = location.hash.slice(1)

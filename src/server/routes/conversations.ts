@@ -14,16 +14,16 @@ import { publicBundle } from '../events/public-change.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, noContent, problems, withBody } from './openapi.ts'
 
-const id = z.object({ id: z.string() })
+const params = z.object({ id: z.string() })
 
-/** Conversations: make, list, look at, rename, fork, take along, let go. */
+/** Conversations: create, list, read, rename, delete, fork, export, import. */
 export function conversationRoutes({ agent: { archive }, newId }: ServerParts): App {
   return createRoutes()
     .openapi(
       createRoute({
         method: 'post',
         path: '/v1/conversations',
-        summary: 'Make a conversation',
+        summary: 'Create a conversation',
         request: withBody(NewConversation),
         responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 409) },
       }),
@@ -38,7 +38,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         path: '/v1/conversations',
         summary: 'Conversations, most recently active first',
         request: { query: ConversationQuery },
-        responses: { 200: json(ConversationList, 'a page of them'), ...problems(400, 401) },
+        responses: { 200: json(ConversationList, 'a page of the list'), ...problems(400, 401) },
       }),
       async (c) => {
         const { limit, cursor, search } = c.req.valid('query')
@@ -51,7 +51,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       createRoute({
         method: 'post',
         path: '/v1/conversations/import',
-        summary: 'Take in a bundle, or a bare conv.timeline.v1 payload',
+        summary: 'Import a bundle, or a bare conv.timeline.v1 payload',
         request: { query: z.strictObject({ as: ConversationId.optional() }), ...withBody(z.unknown()) },
         responses: { 201: json(ConversationSummary, 'the conversation'), ...problems(400, 401, 409, 422) },
       }),
@@ -66,7 +66,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         method: 'get',
         path: '/v1/conversations/{id}',
         summary: 'One conversation',
-        request: { params: id },
+        request: { params },
         responses: { 200: json(ConversationSummary, 'the conversation'), ...problems(401, 404) },
       }),
       async (c) => c.json(summary(await archive.head(conversationKeyOf(c))), 200),
@@ -76,8 +76,8 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         method: 'patch',
         path: '/v1/conversations/{id}',
         summary: 'Rename a conversation',
-        request: { params: id, ...withBody(ConversationChange) },
-        responses: { 200: json(ConversationSummary, 'as it is now'), ...problems(400, 401, 404, 409) },
+        request: { params, ...withBody(ConversationChange) },
+        responses: { 200: json(ConversationSummary, 'the renamed conversation'), ...problems(400, 401, 404, 409) },
       }),
       async (c) => c.json(summary(await archive.rename(conversationKeyOf(c), c.req.valid('json').title)), 200),
     )
@@ -86,8 +86,8 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         method: 'delete',
         path: '/v1/conversations/{id}',
         summary: 'Delete a conversation, its files and its workspace',
-        request: { params: id },
-        responses: { 204: noContent('it is gone'), ...problems(401, 404, 409) },
+        request: { params },
+        responses: { 204: noContent('the conversation is deleted'), ...problems(401, 404, 409) },
       }),
       async (c) => {
         await archive.delete(conversationKeyOf(c))
@@ -98,8 +98,8 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
       createRoute({
         method: 'post',
         path: '/v1/conversations/{id}/fork',
-        summary: 'Go on from a turn in a conversation of its own',
-        request: { params: id, ...withBody(ForkRequest) },
+        summary: 'Copy a conversation up to a turn into a new one',
+        request: { params, ...withBody(ForkRequest) },
         responses: { 201: json(ConversationSummary, 'the new conversation'), ...problems(400, 401, 404, 409, 422) },
       }),
       async (c) => {
@@ -112,7 +112,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
         method: 'get',
         path: '/v1/conversations/{id}/export',
         summary: 'A whole conversation as one bundle',
-        request: { params: id },
+        request: { params },
         responses: { 200: json(z.object({ format: z.literal('daybook.bundle') }), 'the bundle'), ...problems(401, 404) },
       }),
       async (c) => {

@@ -21,7 +21,7 @@ async function twoRounds() {
   return { ...stage, model, turnId: view.turns[0]?.id ?? '' }
 }
 
-it('shows the prompt of a round as the model read it, up to its tail, with the marks', async () => {
+it('serves the prompt of a round as the model read it, up to its tail, with cache marks', async () => {
   const { client, model, turnId } = await twoRounds()
   const asked = model.requests.filter(({ role }) => role === 'decision')
   for (const [iteration, request] of asked.entries()) {
@@ -35,7 +35,7 @@ it('shows the prompt of a round as the model read it, up to its tail, with the m
   await expect(client.prompt('c1', turnId, 7)).rejects.toMatchObject({ status: 404, code: 'turn.missing' })
 })
 
-it('tells what a conversation has cost, and what its cache did', async () => {
+it('serves the cost of a conversation and its cache report', async () => {
   const { client, turnId } = await twoRounds()
   const ledger = await client.ledger('c1')
   expect(ledger.roles.decision).toMatchObject({

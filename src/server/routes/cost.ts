@@ -6,21 +6,21 @@ import type { Sum } from '../../core/cost/cost.ts'
 import { type App, conversationKeyOf, createRoutes, type ServerParts } from '../handler.ts'
 import { json, problems } from './openapi.ts'
 
-/** For whoever wonders what it cost. */
-export function ledgerRoutes({ agent: { archive } }: ServerParts): App {
+/** What a conversation has cost. (The path says `ledger`: it is older than the name of this file.) */
+export function costRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes().openapi(
     createRoute({
       method: 'get',
       path: '/v1/conversations/{id}/ledger',
-      summary: 'What a conversation has cost, and what the cache did for it',
+      summary: 'The cost of a conversation, and how the provider’s cache was used',
       request: { params: z.object({ id: z.string() }) },
       responses: { 200: json(CostView, 'tokens, money and cache'), ...problems(401, 404) },
     }),
-    async (c) => c.json(view(await archive.usage(conversationKeyOf(c))), 200),
+    async (c) => c.json(costView(await archive.usage(conversationKeyOf(c))), 200),
   ) as App
 }
 
-function view({ cost, cache }: UsageReport): CostView {
+function costView({ cost, cache }: UsageReport): CostView {
   return {
     total: sum(cost.total),
     turns: sums(cost.turns),
@@ -39,6 +39,6 @@ function sum({ tokens, money, calls, unpriced }: Sum): CostSum {
 }
 
 function row({ seq, turnId: turn_id, iteration, ts, model, predicted, billed, miss }: CacheRow): CostView['cache']['rows'][number] {
-  const why = miss && { cause: miss.cause, tokens: miss.tokens, words: miss.words, block: miss.block?.id ?? null }
-  return { seq, turn_id, iteration, ts, model, predicted: predicted ?? null, billed: billed ?? null, miss: why ?? null }
+  const cause = miss && { cause: miss.cause, tokens: miss.tokens, words: miss.words, block: miss.block?.id ?? null }
+  return { seq, turn_id, iteration, ts, model, predicted: predicted ?? null, billed: billed ?? null, miss: cause ?? null }
 }

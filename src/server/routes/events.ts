@@ -7,31 +7,31 @@ import { problems } from './openapi.ts'
 
 const Query = z.strictObject({
   as: z.enum(['chat', 'native', 'ag-ui', 'ui-message']).default('chat'),
-  /** Entries after this one; `Last-Event-ID` says the same and wins, because a browser sends it by itself. */
+  /** Only entries after this one. `Last-Event-ID` means the same and wins, because a browser sends it when it reconnects. */
   after: z
     .string()
-    .regex(/^\d{1,15}$/, 'the seq of an entry')
+    .regex(/^\d{1,15}$/, 'must be the seq of an entry')
     .transform(Number)
     .optional(),
 })
 
-/** Replays what is durable after the cursor, then stays. Closing the tab ends this, not the turn. */
-export function eventRoutes(parts: ServerParts, followers: StreamQuota): App {
+/** Replays the entries after the cursor, then streams new events. A client that disconnects ends the stream, not the turn. */
+export function eventRoutes(parts: ServerParts, streams: StreamQuota): App {
   const { agent } = parts
   return createRoutes().openapi(route, async (c) => {
     const key = conversationKeyOf(c)
     const { as, after } = c.req.valid('query')
     const { lastSeq } = await agent.archive.head(key)
-    const from = parseCursor(c.req.header('last-event-id')) ?? after ?? 0
-    if (from > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
-    return streamEvents(c, parts, followers, { as, lastSeq, events: (signal) => agent.follow(key, { after: from, signal }) })
+    const cursor = parseCursor(c.req.header('last-event-id')) ?? after ?? 0
+    if (cursor > lastSeq) throw invalidRequest([{ path: ['after'], message: `the latest entry is ${lastSeq}` }])
+    return streamEvents(c, parts, streams, { as, lastSeq, events: (signal) => agent.follow(key, { after: cursor, signal }) })
   }) as App
 }
 
 const route = createRoute({
   method: 'get',
   path: '/v1/conversations/{id}/events',
-  summary: 'Follow a conversation: what happened after the cursor, then what happens',
+  summary: 'Follow a conversation: its entries after the cursor, then new events',
   request: { params: z.object({ id: z.string() }), query: Query, headers: z.object({ 'last-event-id': z.string().optional() }) },
   responses: {
     200: { description: 'server-sent events', content: { 'text/event-stream': { schema: z.string() } } },
@@ -39,7 +39,7 @@ const route = createRoute({
   },
 })
 
-/** A browser that never heard an id sends none; anything else must be one of ours. */
+/** A browser that has not received an id yet sends none; any other value must be an id of this stream. */
 function parseCursor(header: string | undefined): number | undefined {
   if (header === undefined || header === '') return undefined
   if (/^\d{1,15}$/.test(header)) return Number(header)

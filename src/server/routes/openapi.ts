@@ -1,42 +1,43 @@
 import type { z } from '@hono/zod-openapi'
 import { ProblemBody } from '../../core/api/problem.ts'
 
-/** The parts of a route's description, so that routes read as what they do. */
-
+/** A response of JSON, for the description of a route. */
 export const json = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
   description,
   content: { 'application/json': { schema } },
 })
 
+/** A required JSON body. */
 export const withBody = <Schema extends z.ZodType>(schema: Schema) => ({
   body: { required: true, content: { 'application/json': { schema } } },
 })
 
+/** A response without a body. */
 export const noContent = (description: string) => ({ description })
 
 const problemDescriptions = {
-  400: 'the request is not what this route takes',
-  401: 'nobody is known by this token',
-  403: 'refused',
-  404: 'there is no such thing, or it is somebody else’s',
-  409: 'it is taken, or somebody is at work on it',
-  412: 'it is not what you have',
+  400: 'the request does not match what this path accepts',
+  401: 'the access token is missing or not valid',
+  403: 'rejected',
+  404: 'it does not exist, or it belongs to another user',
+  409: 'it exists already, or another process is working on it',
+  412: 'it has changed',
   413: 'too large',
-  415: 'of a type this route does not take',
-  416: 'there is no such range',
-  422: 'well-formed, but not meaningful',
-  429: 'too many; `Retry-After` says when',
+  415: 'the content type is not supported',
+  416: 'the range is outside the file',
+  422: 'well-formed, but not valid',
+  429: 'too many requests; `Retry-After` says when to try again',
 } as const
 
 type ProblemStatus = keyof typeof problemDescriptions
 
-/** Problems all look alike. */
+/** The problem responses of a route. */
 export function problems<Status extends ProblemStatus>(...statuses: readonly Status[]) {
-  const described = statuses.map((status) => [
+  const responses = statuses.map((status) => [
     status,
     { description: problemDescriptions[status], content: { 'application/problem+json': { schema: ProblemBody } } },
   ])
-  return Object.fromEntries(described) as {
+  return Object.fromEntries(responses) as {
     readonly [S in Status]: { description: string; content: { 'application/problem+json': { schema: typeof ProblemBody } } }
   }
 }

@@ -11,10 +11,10 @@ const files = {
   '/page/page.css': ['page.css', 'text/css; charset=utf-8'],
 } as const
 
-/** Where the page lies, in a checkout and in the package; this module may have been bundled into another. */
+/** Found by way of package.json, because this module may be bundled into a file elsewhere. */
 const folder = join(dirname(createRequire(import.meta.url).resolve('daybook/package.json')), 'src/server/page')
 
-/** A plain page, read once: to look at a conversation without installing anything. */
+/** The built-in page: static files, read once at start. */
 export function pageRoutes(): App {
   const app = createRoutes()
   for (const [path, [file, type]] of Object.entries(files)) {

@@ -8,8 +8,16 @@ import { json, problems } from './openapi.ts'
 
 const conversationParams = z.object({ id: z.string() })
 const turnParams = z.object({ id: z.string(), turn: z.string().max(200) })
+const roundParams = z.object({
+  id: z.string(),
+  turn: z.string().max(200),
+  iteration: z
+    .string()
+    .regex(/^\d{1,6}$/)
+    .transform(Number),
+})
 
-/** The views of a conversation: what is visible, what a turn did, what it rests on, what it made. */
+/** Read-only views of a conversation: timeline, turn logs, sources, files, prompts. */
 export function recordRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes()
     .openapi(
@@ -32,7 +40,7 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/turns/{turn}/log',
-        summary: 'Everything a turn entered, whatever was folded since',
+        summary: 'Every block that a turn appended, including those hidden or summarised since',
         request: { params: turnParams },
         responses: {
           200: json(z.looseObject({ turn_id: z.string(), blocks: z.array(z.looseObject({})) }), 'the log'),
@@ -50,7 +58,10 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
         path: '/v1/conversations/{id}/sources',
         summary: 'The sources pool',
         request: { params: conversationParams },
-        responses: { 200: json(z.object({ sources: z.array(z.looseObject({ sid: z.int() })) }), 'its rows'), ...problems(401, 404) },
+        responses: {
+          200: json(z.object({ sources: z.array(z.looseObject({ sid: z.int() })) }), 'the rows of the pool'),
+          ...problems(401, 404),
+        },
       }),
       async (c) => c.json({ sources: (await archive.sources(conversationKeyOf(c))).map((row) => ({ ...row })) }, 200),
     )
@@ -58,7 +69,7 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
       createRoute({
         method: 'get',
         path: '/v1/conversations/{id}/files',
-        summary: 'Files that were attached or handed over, newest version of each',
+        summary: 'Attached and delivered files, the newest version of each',
         request: { params: conversationParams },
         responses: { 200: json(FileList, 'the files'), ...problems(401, 404) },
       }),
@@ -67,10 +78,23 @@ export function recordRoutes({ agent: { archive } }: ServerParts): App {
         const files = new Map(blocks.flatMap((block) => fileSummaries(block).map((file) => [file.logical_path, file])))
         return c.json({ files: [...files.values()] }, 200)
       },
+    )
+    .openapi(
+      createRoute({
+        method: 'get',
+        path: '/v1/conversations/{id}/rounds/{turn}/{iteration}/prompt',
+        summary: 'The prompt of one round as the model read it, with its cache marks',
+        request: { params: roundParams },
+        responses: { 200: json(PromptView, 'the prompt'), ...problems(400, 401, 404) },
+      }),
+      async (c) => {
+        const { turn, iteration } = c.req.valid('param')
+        return c.json(await archive.prompt(conversationKeyOf(c), turn, iteration), 200)
+      },
     ) as App
 }
 
-/** Only what was handed over has a resource name. */
+/** Only files that a client can download have a resource name (`rn`). */
 function fileSummaries(block: Block): readonly FileSummary[] {
   const { meta, path, ts, turn_id } = block
   if (meta?.rn === undefined || path === undefined) return []
@@ -89,30 +113,4 @@ function fileSummaries(block: Block): readonly FileSummary[] {
       origin: block.type.startsWith('user.') ? 'user' : 'artifact',
     },
   ]
-}
-
-const roundParams = z.object({
-  id: z.string(),
-  turn: z.string().max(200),
-  iteration: z
-    .string()
-    .regex(/^\d{1,6}$/)
-    .transform(Number),
-})
-
-/** For whoever debugs an agent. */
-export function promptRoutes({ agent: { archive } }: ServerParts): App {
-  return createRoutes().openapi(
-    createRoute({
-      method: 'get',
-      path: '/v1/conversations/{id}/rounds/{turn}/{iteration}/prompt',
-      summary: 'What the model read in one round, with its cache marks',
-      request: { params: roundParams },
-      responses: { 200: json(PromptView, 'the prompt'), ...problems(400, 401, 404) },
-    }),
-    async (c) => {
-      const { turn, iteration } = c.req.valid('param')
-      return c.json(await archive.prompt(conversationKeyOf(c), turn, iteration), 200)
-    },
-  ) as App
 }

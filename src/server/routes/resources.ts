@@ -5,10 +5,10 @@ import { filePolicy } from '../headers.ts'
 import { RequestProblem } from '../problem.ts'
 import { problems } from './openapi.ts'
 
-/** Shown in a browser without harm. Everything else is a download, whatever it says it is. */
+/** Types that a browser may show. Every other file is a download, whatever type it claims. */
 const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp)|application\/pdf|text\/(?:plain|markdown|csv)|application\/json)$/
 
-/** Files by their resource name: bytes that belong to a caller, and to nobody else. */
+/** Files by their resource name. A caller reaches their own files only. */
 export function resourceRoutes({ agent: { archive } }: ServerParts): App {
   return createRoutes().openapi(route, async (c) => {
     const { rn } = c.req.valid('param')
@@ -16,11 +16,11 @@ export function resourceRoutes({ agent: { archive } }: ServerParts): App {
     if (!file) throw new RequestProblem(404, 'resource.missing', 'There is no such file.')
     const tag = `"${file.blob.sha256}"`
     setFileHeaders(c, { mime: file.mime, filename: file.filename, tag, download: c.req.valid('query').download !== undefined })
-    const { 'if-match': wanted, 'if-none-match': known, 'if-range': whole } = c.req.header()
-    if (wanted !== undefined && !matchesEtag(wanted, tag)) throw new RequestProblem(412, 'resource.changed', 'The file is another one now.')
-    if (matchesEtag(known, tag)) return c.body(null, 304)
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch, 'if-range': ifRange } = c.req.header()
+    if (ifMatch !== undefined && !matchesEtag(ifMatch, tag)) throw new RequestProblem(412, 'resource.changed', 'The file has changed.')
+    if (matchesEtag(ifNoneMatch, tag)) return c.body(null, 304)
     const bytes = await file.read()
-    const range = whole !== undefined && whole !== tag ? 'all' : parseRange(c.req.header('range'), bytes.byteLength)
+    const range = ifRange !== undefined && ifRange !== tag ? 'all' : parseRange(c.req.header('range'), bytes.byteLength)
     if (range === 'all') return c.body(Uint8Array.from(bytes), 200, { 'content-length': String(bytes.byteLength) })
     if (range === 'none') {
       const size = { 'content-range': `bytes */${bytes.byteLength}` }
@@ -41,24 +41,24 @@ const route = createRoute({
   request: { params: z.object({ rn: z.string().max(4096) }), query: z.strictObject({ download: z.string().optional() }) },
   responses: {
     200: { description: 'the file', content: { 'application/octet-stream': { schema: z.string() } } },
-    206: { description: 'a part of it', content: { 'application/octet-stream': { schema: z.string() } } },
-    304: { description: 'it is what you have' },
+    206: { description: 'a range of the file', content: { 'application/octet-stream': { schema: z.string() } } },
+    304: { description: 'not modified' },
     ...problems(401, 404, 412, 416),
   },
 })
 
 function setFileHeaders(c: Context<Env>, file: { mime: string; filename: string; tag: string; download: boolean }): void {
   const type = file.mime.split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  const shown = inlineTypes.test(type)
-  c.header('content-type', shown ? (type.startsWith('text/') ? `${type}; charset=utf-8` : type) : 'application/octet-stream')
-  c.header('content-disposition', disposition(shown && !file.download ? 'inline' : 'attachment', file.filename))
+  const inline = inlineTypes.test(type)
+  c.header('content-type', inline ? (type.startsWith('text/') ? `${type}; charset=utf-8` : type) : 'application/octet-stream')
+  c.header('content-disposition', disposition(inline && !file.download ? 'inline' : 'attachment', file.filename))
   c.header('content-security-policy', filePolicy)
   c.header('etag', file.tag)
   c.header('accept-ranges', 'bytes')
   c.header('cache-control', 'private, no-cache')
 }
 
-/** In both forms of RFC 6266; the plain one holds only what no reader can misread. */
+/** In both forms of RFC 6266; the plain form keeps only characters that every client reads the same way. */
 function disposition(kind: 'inline' | 'attachment', filename: string): string {
   const plain = filename.replace(/[^\w. -]/g, '_')
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encodeURIComponent(filename.toWellFormed()).replace(/['()*]/g, percentEncode)}`
@@ -66,18 +66,18 @@ function disposition(kind: 'inline' | 'attachment', filename: string): string {
 
 const percentEncode = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`
 
-/** First and last byte, both included; `all` when nothing, or nothing that we serve, is asked for; `none` when it lies outside. */
-export function parseRange(header: string | undefined, size: number): 'all' | 'none' | readonly [start: number, end: number] {
+/** First and last byte, both included; `all` without a range or with one that is not supported; `none` when it lies outside the file. */
+function parseRange(header: string | undefined, size: number): 'all' | 'none' | readonly [start: number, end: number] {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
-  if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges, too: the whole holds them
+  if (first === undefined || last === undefined || (first === '' && last === '')) return 'all' // several ranges are answered with the whole file
   if (first === '') return Number(last) === 0 || size === 0 ? 'none' : [Math.max(0, size - Number(last)), size - 1]
   const [start, end] = [Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1)]
-  if (last !== '' && Number(last) < start) return 'all' // not a range at all
+  if (last !== '' && Number(last) < start) return 'all' // not a valid range
   return start >= size ? 'none' : [start, end]
 }
 
-/** Whether a header that lists entity tags names this one. */
-export function matchesEtag(header: string | undefined, tag: string): boolean {
+/** Whether a header that lists entity tags contains this one. */
+function matchesEtag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   return header.trim() === '*' || header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)
 }

@@ -3,7 +3,7 @@ import { type App, createRoutes, type ServerParts } from '../handler.ts'
 import { RequestProblem } from '../problem.ts'
 import { json } from './openapi.ts'
 
-/** For whoever keeps the server running. Nothing of anybody's is in them; the numbers need a token where there are tokens. */
+/** Health, readiness and metrics, for operators. They hold no user's data; `/metrics` needs a token where tokens are configured. */
 export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerParts): App {
   return createRoutes()
     .openapi(
@@ -19,11 +19,14 @@ export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerPa
       createRoute({
         method: 'get',
         path: '/ready',
-        summary: 'The store answers, and new requests are welcome',
-        responses: { 200: json(z.object({ status: z.literal('ready') }), 'ready'), 503: { description: 'not now' } },
+        summary: 'The store works, and the server accepts new requests',
+        responses: {
+          200: json(z.object({ status: z.literal('ready') }), 'ready'),
+          503: { description: 'the server is shutting down, or its store does not work' },
+        },
       }),
       async (c) => {
-        if (shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is going down.')
+        if (shutdown.aborted) throw new RequestProblem(503, 'server.draining', 'The server is shutting down.')
         await archive.list({ limit: 1 })
         return c.json({ status: 'ready' as const }, 200)
       },
@@ -32,8 +35,8 @@ export function statusRoutes({ agent: { archive }, metrics, shutdown }: ServerPa
       createRoute({
         method: 'get',
         path: '/metrics',
-        summary: 'Counters, gauges and histograms, as Prometheus reads them',
-        responses: { 200: { description: 'text', content: { 'text/plain': { schema: z.string() } } } },
+        summary: 'Counters, gauges and histograms in the text format of Prometheus',
+        responses: { 200: { description: 'the metrics', content: { 'text/plain': { schema: z.string() } } } },
       }),
       (c) => c.text(metrics.text(), 200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }),
     ) as App

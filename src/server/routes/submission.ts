@@ -1,43 +1,79 @@
+import type { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
+import { type SubmitMode, TurnSubmission } from '../../core/api/turn.ts'
 import type { Env } from '../handler.ts'
-import { invalidRequest } from '../problem.ts'
+import { invalidRequest, RequestProblem } from '../problem.ts'
 
-/** A message as a form: `text` and `mode` at most once, and files. */
-export interface SubmissionForm {
-  readonly text: File | string | undefined
-  readonly mode: File | string | undefined
-  readonly files: readonly File[]
+/** A message that a request carries, as JSON or as a form. */
+export interface SubmittedMessage {
+  readonly text: string
+  readonly mode: z.infer<typeof SubmitMode>
+  readonly attachments: readonly { readonly name: string; readonly mime?: string; readonly content: Uint8Array }[]
+}
+
+/** Reads the message of a request; anything else in the request is a problem. */
+export async function parseSubmission(c: Context<Env>): Promise<SubmittedMessage> {
+  const type = (c.req.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase()
+  if (type === 'application/json') return requireContent(fromJson(await c.req.json()))
+  if (type === 'multipart/form-data') return requireContent(await fromForm(c))
+  throw new RequestProblem(415, 'request.unsupported', 'Send application/json or multipart/form-data.')
+}
+
+function requireContent(message: SubmittedMessage): SubmittedMessage {
+  if (message.mode === 'followup' && message.text.trim() === '' && message.attachments.length === 0) {
+    throw invalidRequest([{ path: ['text'], message: 'send a text or at least one file' }])
+  }
+  return message
+}
+
+function fromJson(body: unknown): SubmittedMessage {
+  const parsed = TurnSubmission.safeParse(body)
+  if (!parsed.success) throw invalidRequest(parsed.error.issues)
+  const { text, mode, attachments } = parsed.data
+  const files = attachments.map(({ name, mime, base64 }, index) => {
+    const content = Buffer.from(base64, 'base64')
+    if (content.toString('base64') !== base64) {
+      throw invalidRequest([{ path: ['attachments', index, 'base64'], message: 'must be standard base64 with padding' }])
+    }
+    return { name, content, ...(mime !== undefined && { mime }) }
+  })
+  return { text, mode, attachments: files }
 }
 
 const maxFiles = 20
 const fields = new Set(['text', 'mode', 'files'])
 
-export async function parseSubmissionForm(c: Context<Env>): Promise<SubmissionForm> {
+/** `text` and `mode` at most once each, and files. */
+async function fromForm(c: Context<Env>): Promise<SubmittedMessage> {
   const type = c.req.header('content-type') ?? ''
   const bytes = Buffer.from(await c.req.arrayBuffer())
   if (countParts(bytes, type) > maxFiles + 2) throw invalidRequest([{ message: `a message has text, mode and at most ${maxFiles} files` }])
   const form = await parseFormData(bytes, type)
-  const stranger = [...form.keys()].find((name) => !fields.has(name))
-  if (stranger !== undefined) throw invalidRequest([{ path: [stranger.slice(0, 100)], message: 'there are text, mode and files' }])
-  const files = form.getAll('files').map((file) => {
-    if (typeof file === 'string') throw invalidRequest([{ path: ['files'], message: 'must be files' }])
-    return file
-  })
-  if (files.length > maxFiles) throw invalidRequest([{ path: ['files'], message: `at most ${maxFiles}` }])
-  return { text: singleValue(form, 'text'), mode: singleValue(form, 'mode'), files }
+  const unknown = [...form.keys()].find((name) => !fields.has(name))
+  if (unknown !== undefined) throw invalidRequest([{ path: [unknown.slice(0, 100)], message: 'unknown field; send text, mode and files' }])
+  const files = filesIn(form)
+  const mode = singleValue(form, 'mode')
+  const parsed = TurnSubmission.safeParse({ text: singleValue(form, 'text') ?? '', ...(mode !== undefined && { mode }) })
+  if (!parsed.success) throw invalidRequest(parsed.error.issues)
+  const attachments = await Promise.all(
+    files.map(async (file) => {
+      return { name: file.name, content: new Uint8Array(await file.arrayBuffer()), ...(file.type !== '' && { mime: file.type }) }
+    }),
+  )
+  return { text: parsed.data.text, mode: parsed.data.mode, attachments }
 }
 
-/** Counted before it is parsed: a parser takes its time for each of them. */
+/** Counted before parsing, because the parser is slow for a body of many parts. */
 function countParts(bytes: Buffer, type: string): number {
   const boundary = /boundary=(?:"([^"]+)"|([^\s;]+))/i
     .exec(type)
     ?.slice(1)
     .find((name) => name !== undefined)
-  if (boundary === undefined) return 0 // the parser says what is wrong
-  const mark = Buffer.from(`--${boundary}`)
+  if (boundary === undefined) return 0 // the parser reports the error
+  const delimiter = Buffer.from(`--${boundary}`)
   let count = 0
-  for (let at = bytes.indexOf(mark); at >= 0 && count <= maxFiles + 3; at = bytes.indexOf(mark, at + mark.length)) count++
-  return count - 1 // the last one closes
+  for (let at = bytes.indexOf(delimiter); at >= 0 && count <= maxFiles + 3; at = bytes.indexOf(delimiter, at + delimiter.length)) count++
+  return count - 1 // the last delimiter closes the body
 }
 
 async function parseFormData(bytes: Buffer<ArrayBuffer>, type: string): Promise<FormData> {
@@ -48,8 +84,17 @@ async function parseFormData(bytes: Buffer<ArrayBuffer>, type: string): Promise<
   }
 }
 
+function filesIn(form: FormData): readonly File[] {
+  const files = form.getAll('files').map((file) => {
+    if (typeof file === 'string') throw invalidRequest([{ path: ['files'], message: 'must be files' }])
+    return file
+  })
+  if (files.length > maxFiles) throw invalidRequest([{ path: ['files'], message: `at most ${maxFiles}` }])
+  return files
+}
+
 function singleValue(form: FormData, name: string): File | string | undefined {
   const [value, ...more] = form.getAll(name)
-  if (more.length > 0) throw invalidRequest([{ path: [name], message: 'once' }])
+  if (more.length > 0) throw invalidRequest([{ path: [name], message: 'may be given once only' }])
   return value
 }

@@ -7,8 +7,8 @@ import { answers, calls } from '../../testing/scripted-model.ts'
 
 afterEach(closeServers)
 
-describe('an AG-UI client and nothing else', () => {
-  it('says something and reads the answer, again and again', async () => {
+describe('an AG-UI client', () => {
+  it('sends messages and reads their answers', async () => {
     const { server, client } = await openServer({
       replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.'), answers('Still clear.')],
       tools: [weather()],
@@ -32,7 +32,7 @@ describe('an AG-UI client and nothing else', () => {
     ])
   })
 
-  it('is told what came of a message to a turn that is already running', async () => {
+  it('reads the answer to a message that joined a running turn', async () => {
     const work = paused()
     const { server, client } = await openServer({
       replies: [calls('paused.work'), answers('Both done.')],
@@ -51,8 +51,8 @@ describe('an AG-UI client and nothing else', () => {
   })
 })
 
-describe('the chat transport of the AI SDK and nothing else', () => {
-  it('says something and reads the answer', async () => {
+describe('the chat transport of the AI SDK', () => {
+  it('sends a message and reads the answer', async () => {
     const { server, client } = await openServer({
       replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')],
       tools: [weather()],

@@ -8,13 +8,13 @@ import type { StreamQuota, TurnQuota } from '../limits/quotas.ts'
 import { invalidRequest } from '../problem.ts'
 import { problems, withBody } from './openapi.ts'
 
-/** For clients that know nothing of turns: they say something and read the answer from the same connection. */
-export function chatRoutes(parts: ServerParts, followers: StreamQuota, gate: TurnQuota): App {
-  const ask = (c: Context<Env>, messages: readonly unknown[], as: 'ag-ui' | 'ui-message') =>
-    submitAndStream(c, messages, as, parts, followers, gate)
+/** For chat protocols without turns (AG-UI, AI SDK): a client posts a message and reads the answer from the same response. */
+export function submitAndStreamRoutes(parts: ServerParts, streams: StreamQuota, turns: TurnQuota): App {
+  const respond = (c: Context<Env>, messages: readonly unknown[], as: 'ag-ui' | 'ui-message') =>
+    submitAndStream(c, messages, as, parts, streams, turns)
   return createRoutes()
-    .openapi(agUi, (c) => ask(c, c.req.valid('json').messages, 'ag-ui'))
-    .openapi(uiMessage, (c) => ask(c, c.req.valid('json').messages, 'ui-message')) as App
+    .openapi(agUi, (c) => respond(c, c.req.valid('json').messages, 'ag-ui'))
+    .openapi(uiMessage, (c) => respond(c, c.req.valid('json').messages, 'ui-message')) as App
 }
 
 async function submitAndStream(
@@ -22,17 +22,17 @@ async function submitAndStream(
   messages: readonly unknown[],
   as: 'ag-ui' | 'ui-message',
   parts: ServerParts,
-  followers: StreamQuota,
-  gate: TurnQuota,
+  streams: StreamQuota,
+  turns: TurnQuota,
 ): Promise<Response> {
   const { agent, newId } = parts
   const key = conversationKeyOf(c)
   const text = lastUserText(messages)
   const { lastSeq } = await agent.archive.head(key)
-  const leaveGate = gate.acquire(key)
+  const release = turns.acquire(key)
   try {
     const eventId = newId()
-    return await streamEvents(c, parts, followers, {
+    return await streamEvents(c, parts, streams, {
       as,
       lastSeq,
       async events(signal) {
@@ -41,16 +41,38 @@ async function submitAndStream(
       },
     })
   } finally {
-    leaveGate()
+    release()
   }
 }
 
-/** The last message is the new one. */
+/** Clients send the whole history; only the last message is new. */
 function lastUserText(messages: readonly unknown[]): string {
-  const read = UserMessage.safeParse(messages.at(-1))
-  if (!read.success) throw invalidRequest([{ path: ['messages'], message: 'the last must be a user’s, in text; files go to /turns' }])
-  if (read.data.trim() === '') throw invalidRequest([{ path: ['messages'], message: 'say something' }])
-  return read.data
+  const message = UserMessage.safeParse(messages.at(-1))
+  if (!message.success)
+    throw invalidRequest([{ path: ['messages'], message: 'the last message must be a user’s, in text; send files to /turns' }])
+  if (message.data.trim() === '') throw invalidRequest([{ path: ['messages'], message: 'the last message is empty' }])
+  return message.data
+}
+
+/**
+ * The events of the turn that takes in the message `eventId`, up to its end. When another turn is running, the message may have to
+ * wait for its end first.
+ */
+async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
+  let opened: TurnEvent | undefined
+  let turnId: string | null | undefined
+  for await (const event of events) {
+    const change = event.type === 'entry' ? event.change : undefined
+    if (turnId === undefined) {
+      if (change?.type === 'turn.opened') opened = event
+      if (change?.type !== 'event.folded' || !change.event_ids.includes(eventId)) continue
+      turnId = change.turn_id
+      if (turnId === null) return // the message was set aside: no turn answers it
+      if (opened?.type === 'entry' && opened.change.type === 'turn.opened' && opened.change.turn_id === turnId) yield opened
+    }
+    yield event
+    if (change?.type === 'turn.closed' && change.turn_id === turnId) return
+  }
 }
 
 const params = z.object({ id: z.string() })
@@ -62,7 +84,7 @@ const streamResponses = {
 const agUi = createRoute({
   method: 'post',
   path: '/v1/conversations/{id}/ag-ui',
-  summary: 'Say something and read the answer, as AG-UI clients do',
+  summary: 'Send a message and read the answer, for AG-UI clients',
   request: { params, ...withBody(AgUiInput) },
   responses: streamResponses,
 })
@@ -70,28 +92,7 @@ const agUi = createRoute({
 const uiMessage = createRoute({
   method: 'post',
   path: '/v1/conversations/{id}/ui-message',
-  summary: 'Say something and read the answer, as the chat transport of the AI SDK does',
+  summary: 'Send a message and read the answer, for the chat transport of the AI SDK',
   request: { params, ...withBody(UiMessageInput) },
   responses: streamResponses,
 })
-
-/**
- * Of everything that happens in a conversation, the turn that takes a message in, from there to its end. A message to a busy
- * conversation may have to wait for the turn that is running.
- */
-export async function* eventsOfTurn(events: AsyncIterable<TurnEvent>, eventId: string): AsyncGenerator<TurnEvent> {
-  let opened: TurnEvent | undefined
-  let turnId: string | null | undefined
-  for await (const event of events) {
-    const change = event.type === 'entry' ? event.change : undefined
-    if (turnId === undefined) {
-      if (change?.type === 'turn.opened') opened = event
-      if (change?.type !== 'event.folded' || !change.event_ids.includes(eventId)) continue
-      turnId = change.turn_id
-      if (turnId === null) return // set aside: nobody answers it
-      if (opened?.type === 'entry' && opened.change.type === 'turn.opened' && opened.change.turn_id === turnId) yield opened
-    }
-    yield event
-    if (change?.type === 'turn.closed' && change.turn_id === turnId) return
-  }
-}
