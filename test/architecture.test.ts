@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { expect, it } from 'vitest'
 
-/** Who may open whose door. A room may always import itself; nothing else is implied. */
+/** Which part may import which. A part may always import itself. */
 const mayImport: Record<string, readonly string[]> = {
   core: [],
   ports: ['core'],
@@ -11,11 +11,11 @@ const mayImport: Record<string, readonly string[]> = {
   tools: ['core', 'ports'],
   agent: ['core', 'ports', 'tools'],
   client: ['core'],
-  testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // shipped: scripted model, harness, conformance
+  testing: ['core', 'ports', 'adapters', 'offline', 'tools', 'agent'], // published: scripted model, harness, conformance suites
   server: ['core', 'agent'],
   'config.ts': ['core'],
   'wiring.ts': ['core', 'ports', 'adapters', 'offline', 'tools', 'agent', 'config.ts'],
-  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // the door fills defaults
+  'index.ts': ['core', 'ports', 'tools', 'agent', 'wiring.ts'], // fills in defaults
   cli: ['core', 'agent', 'client', 'server', 'config.ts', 'wiring.ts'],
 }
 
@@ -28,8 +28,9 @@ interface Import {
   readonly typeOnly: boolean
 }
 
-const floor = (path: string) => path.split('/')[0] as string
-const room = (path: string) => (floor(path) === 'adapters' ? path.split('/').slice(0, 2).join('/') : floor(path))
+const partOf = (path: string) => path.split('/')[0] as string
+/** Each adapter folder counts by itself: an adapter may not import another one. */
+const unitOf = (path: string) => (partOf(path) === 'adapters' ? path.split('/').slice(0, 2).join('/') : partOf(path))
 
 function sourcesUnder(root: string): readonly Source[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
@@ -38,7 +39,7 @@ function sourcesUnder(root: string): readonly Source[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
-/** Comments may speak of imports; only code makes them. A string may hold what looks like a comment: strings are passed over. */
+/** Removes comments, which may mention imports. Strings are kept: one may contain text that looks like a comment. */
 const withoutComments = (text: string) =>
   text.replace(/('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, (_, string = '') => string)
 
@@ -53,35 +54,37 @@ function importsOf({ path, text }: Source): readonly Import[] {
   ]
 }
 
-function trespasses(sources: readonly Source[]): readonly string[] {
+function forbiddenImports(sources: readonly Source[]): readonly string[] {
   return sources.flatMap((source) => [
     ...importsOf(source)
-      .filter(({ to }) => room(to) !== room(source.path) && !mayImport[floor(source.path)]?.includes(floor(to)))
+      .filter(({ to }) => unitOf(to) !== unitOf(source.path) && !mayImport[partOf(source.path)]?.includes(partOf(to)))
       .map(({ to }) => `${source.path} -> ${to}`),
-    ...detours(source).map((to) => `${source.path} -> ${to}`),
+    ...indirectImports(source).map((to) => `${source.path} -> ${to}`),
   ])
 }
 
-/** Ways around the table: through our own front door, or by a name that is only known when it runs, which the wiring alone may use. */
-function detours({ path, text }: Source): readonly string[] {
+/** Ways around the table: the package's own public name, or a computed name, which only the wiring may use. */
+function indirectImports({ path, text }: Source): readonly string[] {
   const code = withoutComments(text)
-  const doors = [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"`](daybook(?:\/[^'"`]*)?)['"`]/g)].map(([, door]) => door as string)
+  const packageNames = [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"`](daybook(?:\/[^'"`]*)?)['"`]/g)].map(
+    ([, name]) => name as string,
+  )
   const computed =
-    path === 'wiring.ts' ? [] : [...code.matchAll(/\bimport\((?!\s*(?:'[^']*'|"[^"]*"|`[^`$]*`)\s*[,)])/g)].map(() => 'anywhere')
-  return [...doors, ...computed]
+    path === 'wiring.ts' ? [] : [...code.matchAll(/\bimport\((?!\s*(?:'[^']*'|"[^"]*"|`[^`$]*`)\s*[,)])/g)].map(() => 'a computed name')
+  return [...packageNames, ...computed]
 }
 
 function impurities(sources: readonly Source[]): readonly string[] {
-  const world =
+  const outsideWorld =
     /\b(Date\.now|new Date(?:\(\s*\)|\b(?!\())|Math\.random|randomUUID|process\.|fetch\(|setTimeout|performance\.|toLocale|localeCompare|Intl\.)/
   const foreign = /\b(?:from|import)\s*\(?\s*['"`](?!zod['"`])[\w@#]/
   return sources
-    .filter(({ path }) => floor(path) === 'core')
-    .filter(({ text }) => world.test(withoutComments(text)) || foreign.test(withoutComments(text)))
+    .filter(({ path }) => partOf(path) === 'core')
+    .filter(({ text }) => outsideWorld.test(withoutComments(text)) || foreign.test(withoutComments(text)))
     .map(({ path }) => path)
 }
 
-/** Cycles over value imports: type imports are erased and may point anywhere the arrows allow. */
+/** Cycles over value imports. Type imports are erased, so they may form cycles. */
 function valueCycles(sources: readonly Source[]): readonly string[] {
   const edges = new Map(
     sources.map((source) => [
@@ -102,34 +105,34 @@ function valueCycles(sources: readonly Source[]): readonly string[] {
   return cycles
 }
 
-const house = sourcesUnder('src')
+const sources = sourcesUnder('src')
 
-it('rooms import only the rooms below them', () => {
-  expect(trespasses(house)).toEqual([])
+it('parts import only the parts that they may', () => {
+  expect(forbiddenImports(sources)).toEqual([])
 })
 
-it('every file lives in a room that the table knows', () => {
-  expect(house.filter(({ path }) => mayImport[floor(path)] === undefined).map(({ path }) => path)).toEqual([])
+it('every file belongs to a part of the table', () => {
+  expect(sources.filter(({ path }) => mayImport[partOf(path)] === undefined).map(({ path }) => path)).toEqual([])
 })
 
-it('core has no clock, no dice and no world', () => {
-  expect(impurities(house)).toEqual([])
+it('core uses no clock, no randomness and no I/O', () => {
+  expect(impurities(sources)).toEqual([])
 })
 
-it('no value import runs in a circle', () => {
-  expect(valueCycles(house)).toEqual([])
+it('no value imports form a cycle', () => {
+  expect(valueCycles(sources)).toEqual([])
 })
 
-it('sees what it guards: a planted house breaks every rule once', () => {
-  const planted = sourcesUnder('test/fixtures/broken-house')
-  expect(trespasses(planted)).toEqual([
+it('finds every violation in a tree that breaks each rule once', () => {
+  const broken = sourcesUnder('test/fixtures/broken-layout')
+  expect(forbiddenImports(broken)).toEqual([
     'adapters/queue/inline.ts -> adapters/store/memory.ts',
     'core/clockwork.ts -> adapters/store/memory.ts',
     'core/disguised.ts -> adapters/store/memory.ts',
     'core/disguised.ts -> adapters/queue/inline.ts',
     'tools/roundabout.ts -> daybook/adapters/store/memory',
-    'tools/roundabout.ts -> anywhere',
+    'tools/roundabout.ts -> a computed name',
   ])
-  expect(impurities(planted)).toEqual(['core/clockwork.ts', 'core/disguised.ts', 'core/sorted.ts'])
-  expect(valueCycles(planted)).toEqual(['core/day.ts -> core/night.ts -> core/day.ts'])
+  expect(impurities(broken)).toEqual(['core/clockwork.ts', 'core/disguised.ts', 'core/sorted.ts'])
+  expect(valueCycles(broken)).toEqual(['core/day.ts -> core/night.ts -> core/day.ts'])
 })
