@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../core/json.ts'
 import { toolPath } from '../core/path/build.ts'
 import { normalizeTarget } from '../core/path/physical.ts'
-import { scrubBase64 } from '../core/render/redact.ts'
+import { scrubBase64 } from '../core/render/scrub.ts'
 
 const maxTextLength = 2_000
 const previewLength = 600
@@ -10,36 +10,29 @@ const maxKeys = 80
 const maxItems = 50
 const contentPrefixLength = 100
 
-/** Whose content is kept as an artifact of its own: the call only says where. */
+/** Tools whose `content` becomes an artifact of its own: the call block shows only its beginning and its path. */
 const writingTools = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
 
 /**
- * Parameters as the call block shows them. The model's own words are in the response; here only what a reader of the timeline
- * needs, so that nothing large stands in it twice.
+ * The parameters that the call block shows: long texts, lists and objects are shortened. The complete parameters are in the journal's
+ * response entry, so the timeline does not hold large values twice.
  */
-export function displayParams(toolId: string, params: JsonObject, place: { readonly turnId: string; readonly callId: string }): JsonObject {
+export function displayParams(
+  toolId: string,
+  params: JsonObject,
+  origin: { readonly turnId: string; readonly callId: string },
+): JsonObject {
   const isWriter = writingTools.test(toolId)
-  if (!isWriter && isShort(params)) return params
   const entries = Object.entries(params)
   const shown = entries.slice(0, maxKeys).map(([name, value]): [string, Json] => {
-    if (isWriter && name === 'content' && typeof value === 'string') return [name, shortenContent(value, params.path, place.turnId)]
-    return [name, shortenValue(value, name, toolPath(place.turnId, place.callId, 'call'))]
+    if (isWriter && name === 'content' && typeof value === 'string') return [name, shortenContent(value, params.path, origin.turnId)]
+    return [name, shortenValue(value, name, toolPath(origin.turnId, origin.callId, 'call'))]
   })
   const omitted = entries.length - shown.length
   return Object.fromEntries(omitted > 0 ? [...shown, ['...', `${omitted} more keys`]] : shown)
 }
 
-/** Nothing has to be cut: nearly always, so nothing is copied to find out. */
-function isShort(value: Json): boolean {
-  if (typeof value === 'string') return value.length <= maxTextLength && scrubBase64(value) === value
-  if (typeof value !== 'object' || value === null) return true
-  if (Array.isArray(value)) return value.length <= maxItems && value.every(isShort)
-  let keys = 0
-  for (const key in value) if (++keys > maxKeys || !isShort((value as JsonObject)[key] as Json)) return false
-  return true
-}
-
-/** Seed 001: the first hundred characters, and where the rest is. */
+/** The first hundred characters, and the path of the whole content. */
 function shortenContent(content: string, path: Json | undefined, turnId: string): string {
   if (content.length <= contentPrefixLength) return content
   const target = typeof path === 'string' ? normalizeTarget(path, { currentTurn: turnId }) : undefined

@@ -10,7 +10,7 @@ import {
   toolResultBlock,
 } from '../core/block/index.ts'
 import type { Json } from '../core/json.ts'
-import { scrubBase64 } from '../core/render/redact.ts'
+import { scrubBase64 } from '../core/render/scrub.ts'
 import { declaresFiles } from './artifacts/declared.ts'
 import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts'
 
@@ -19,16 +19,16 @@ import type { DeliveredArtifact, DeliveredOutcome } from './artifacts/deliver.ts
  * The errors of exec tools have no notice, because these tools report them in their output. Throws when the output is not JSON.
  */
 export function resultDrafts(
-  place: BlockOrigin,
+  origin: BlockOrigin,
   outcome: DeliveredOutcome,
   { exec = false }: { readonly exec?: boolean } = {},
 ): readonly Draft[] {
-  const output = outputDrafts(place, outcome)
+  const output = outputDrafts(origin, outcome)
   const { notices = [], drafts = [], delivered = [], after = [] } = outcome
-  const artifacts = delivered.flatMap((artifact) => artifactDrafts(place, artifact))
+  const artifacts = delivered.flatMap((artifact) => artifactDrafts(origin, artifact))
   return [
-    ...(exec ? notices : withErrorNotice(outcome, notices)).map((said) =>
-      noticeBlock(place, said, said.code.startsWith('protocol_') ? 'call' : 'result'),
+    ...(exec ? notices : withErrorNotice(outcome, notices)).map((notice) =>
+      noticeBlock(origin, notice, notice.code.startsWith('protocol_') ? 'call' : 'result'),
     ),
     ...drafts,
     ...(describesFiles(outcome) ? [...output, ...artifacts] : [...artifacts, ...output]),
@@ -48,31 +48,34 @@ function withErrorNotice({ ok, error }: DeliveredOutcome, notices: readonly Noti
   return [...notices, { code, message: error.message, error_code: error.code }]
 }
 
-function artifactDrafts(place: BlockOrigin, { digest, mime, text, blob, note, meta }: DeliveredArtifact): readonly Draft[] {
+function artifactDrafts(origin: BlockOrigin, { digest, mime, text, blob, note, meta }: DeliveredArtifact): readonly Draft[] {
   const path = digest.artifact_path
-  const about = artifactDigestBlock(place, digest)
+  const digestBlock = artifactDigestBlock(origin, digest)
   if (note !== undefined) {
-    const said = internalNoteBlock(place, path, note)
-    return [about, { ...said, meta: { ...meta, digest: digestText({ ...digest, tool_call_id: place.callId }), ...said.meta } }]
+    const noteBlock = internalNoteBlock(origin, path, note)
+    return [
+      digestBlock,
+      { ...noteBlock, meta: { ...meta, digest: digestText({ ...digest, tool_call_id: origin.callId }), ...noteBlock.meta } },
+    ]
   }
-  const whole = digest.visibility === undefined ? digest : { ...digest, visibility: meta.visibility }
+  const contentDigest = digest.visibility === undefined ? digest : { ...digest, visibility: meta.visibility }
   return [
-    about,
-    artifactContentBlock(place, { path, mime, digest: whole, meta, ...(text !== undefined && { text }), ...(blob && { blob }) }),
+    digestBlock,
+    artifactContentBlock(origin, { path, mime, digest: contentDigest, meta, ...(text !== undefined && { text }), ...(blob && { blob }) }),
   ]
 }
 
-function outputDrafts(place: BlockOrigin, { ok, error, output, delivered }: DeliveredOutcome): readonly Draft[] {
+function outputDrafts(origin: BlockOrigin, { ok, error, output, delivered }: DeliveredOutcome): readonly Draft[] {
   if (!ok)
     return [
-      toolResultBlock(place, {
+      toolResultBlock(origin, {
         mime: 'application/json',
         text: scrubBase64(toJsonText({ ok: false, status: 'error', error, ...retField(output) })),
       }),
     ]
-  if (output === undefined) return delivered?.length ? [] : [toolResultBlock(place, { mime: 'application/json', text: '{"ok":true}' })]
-  if (typeof output === 'string') return [toolResultBlock(place, { mime: 'text/plain', text: scrubBase64(output) })]
-  return [toolResultBlock(place, { mime: 'application/json', text: scrubBase64(toJsonText(output)) })]
+  if (output === undefined) return delivered?.length ? [] : [toolResultBlock(origin, { mime: 'application/json', text: '{"ok":true}' })]
+  if (typeof output === 'string') return [toolResultBlock(origin, { mime: 'text/plain', text: scrubBase64(output) })]
+  return [toolResultBlock(origin, { mime: 'application/json', text: scrubBase64(toJsonText(output)) })]
 }
 
 const retField = (output: Json | undefined) => (output === undefined ? {} : { ret: output })

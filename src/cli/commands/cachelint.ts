@@ -3,7 +3,7 @@ import { lintAgent } from '../../agent/prompts/lint.ts'
 import { replay } from '../../agent/replay/replay.ts'
 import type { Settings } from '../../config.ts'
 import { cacheReport } from '../../core/cache/cache-report.ts'
-import { type CacheBudget, defaultCacheBudget, type Finding, lintCacheReport } from '../../core/cache/lint.ts'
+import { type CacheBudget, type CacheFinding, defaultCacheBudget, lintCacheReport } from '../../core/cache/lint.ts'
 import type { JournalEntry } from '../../core/cache/recorded-calls.ts'
 import { costReport } from '../../core/cost/cost.ts'
 import { roughTokens } from '../../core/estimate/tokens.ts'
@@ -98,7 +98,7 @@ function lintCommand(
     .action(async (id: string | undefined, { agent, ...budget }: CacheBudget & { agent?: string }) => {
       const ofAgent = await lintAgent(agent === undefined ? () => ({}) : loadAgentModule(agent))
       const ofConversation = id === undefined ? [] : await withJournal(id, (journal) => lintCacheReport(ledgerOf(journal), budget))
-      const findings: readonly Finding[] = [...ofAgent, ...ofConversation]
+      const findings: readonly CacheFinding[] = [...ofAgent, ...ofConversation]
       const rows = findings.map(({ rule, where, words }) => [rule, where, words].map(plainLine))
       for (const row of columns([['', '', ''], ...rows]).slice(1)) print(row)
       if (findings.length === 0) print('nothing found')

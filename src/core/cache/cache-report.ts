@@ -76,7 +76,7 @@ function rowOf(sent: SentPrompt, before: CachedPrompt | undefined, rules: Provid
     iteration: response.iteration,
     ts: response.ts,
     model: prompt.model ?? '',
-    segments: (prompt.segments ?? []).map((hash, index) => ({ hash, block: sent.lines[prompt.points?.[index] ?? -1]?.block.id })),
+    segments: (prompt.segments ?? []).map((hash, index) => ({ hash, block: sent.shown[prompt.points?.[index] ?? -1]?.block.id })),
     reach: Math.max(0, (prompt.marks?.at(-1) ?? 0) - (before?.sent.prompt.marks?.at(-1) ?? 0)),
     predicted,
     billed,

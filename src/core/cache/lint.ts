@@ -3,7 +3,7 @@ import type { MissCause } from './misses.ts'
 import { findVolatileText, type VolatileTextRule } from './volatile-text.ts'
 
 /** Something that costs a cache, or soon will. */
-export interface Finding {
+export interface CacheFinding {
   readonly rule: LintRule
   /** Which text, which round. */
   readonly where: string
@@ -26,7 +26,7 @@ export interface PromptText {
 }
 
 /** What in texts that should never change looks as if it did. Each rule once per text. */
-export function lintTexts(texts: readonly PromptText[]): readonly Finding[] {
+export function lintTexts(texts: readonly PromptText[]): readonly CacheFinding[] {
   return texts.flatMap(({ where, text }) =>
     findVolatileText(text).map(({ rule, at, length, advice }) => ({ rule, where, words: `"${around(text, at, length)}": ${advice}` })),
   )
@@ -40,7 +40,7 @@ function around(text: string, at: number, length: number): string {
 }
 
 /** The same agent, made twice: whatever is not the same costs the cache with every process. */
-export function lintStability(one: readonly PromptText[], other: readonly PromptText[]): readonly Finding[] {
+export function lintStability(one: readonly PromptText[], other: readonly PromptText[]): readonly CacheFinding[] {
   const [names, others] = [one.map(({ where }) => where), other.map(({ where }) => where)]
   const tools = (list: readonly string[]) => list.filter((name) => name.startsWith('tool '))
   const [ours, theirs] = [tools(names), tools(others)]
@@ -49,7 +49,7 @@ export function lintStability(one: readonly PromptText[], other: readonly Prompt
     return [{ rule: 'changing tools', where: 'tools', words: `made twice, the agent has other tools: ${missing.join(', ')}` }]
   }
   const moved = ours.find((name, index) => name !== theirs[index])
-  const order: readonly Finding[] =
+  const order: readonly CacheFinding[] =
     moved === undefined
       ? []
       : [{ rule: 'unstable tool order', where: moved, words: 'made twice, the tools stand in another order: sort them' }]
@@ -69,7 +69,7 @@ export interface CacheBudget {
 export const defaultCacheBudget: CacheBudget = { hitRate: 0.5, misses: 0, roundParts: 15 }
 
 /** What a recorded conversation has lost that it need not have lost. Folding, compacting and long pauses are what they are. */
-export function lintCacheReport(ledger: CacheReport, budget: CacheBudget = defaultCacheBudget): readonly Finding[] {
+export function lintCacheReport(ledger: CacheReport, budget: CacheBudget = defaultCacheBudget): readonly CacheFinding[] {
   const avoidable = ledger.misses.filter(({ miss }) => miss && avoidableCauses.has(miss.cause))
   const tools = avoidable.filter(({ miss }) => miss?.cause === 'tool text changed')
   return [
@@ -94,7 +94,7 @@ const avoidableCauses: ReadonlySet<MissCause> = new Set([
 
 const placeOf = (row: CacheRow | undefined) => (row ? `${row.turnId} round ${row.iteration}` : '')
 
-const missFinding = (row: CacheRow): Finding => ({
+const missFinding = (row: CacheRow): CacheFinding => ({
   rule: 'avoidable miss',
   where: placeOf(row),
   words: `${row.miss?.words ?? ''} (${row.miss?.tokens ?? 0} tokens)`,
@@ -102,14 +102,14 @@ const missFinding = (row: CacheRow): Finding => ({
 
 const longRoundFinding =
   ({ roundParts }: CacheBudget) =>
-  (row: CacheRow): Finding => ({
+  (row: CacheRow): CacheFinding => ({
     rule: 'long round',
     where: placeOf(row),
     words: `${row.reach} parts since the call before, at most ${roundParts} are safe: show fewer pictures at once`,
   })
 
 /** The first call of a conversation can read nothing, so a rate of one call says nothing. */
-function hitRateOf({ rows, hitRate }: CacheReport, budget: CacheBudget): readonly Finding[] {
+function hitRateOf({ rows, hitRate }: CacheReport, budget: CacheBudget): readonly CacheFinding[] {
   if (rows.filter(({ billed }) => billed).length < 2 || hitRate >= budget.hitRate) return []
   const percent = (rate: number) => `${(rate * 100).toFixed(1)} %`
   return [

@@ -113,8 +113,8 @@ export function explainMiss(kept: CachedPrompt, now: SentPrompt, rules: Provider
 
 /** Who changed what stood there. */
 function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, position: number, lost: number): Miss {
-  const was = before.lines[position]?.block
-  const is = position < now.count ? now.lines[position]?.block : undefined
+  const was = before.shown[position]?.block
+  const is = position < now.count ? now.shown[position]?.block : undefined
   const ids = new Set([was?.id, is?.id])
   const cause = since.map((change) => causeOfChange(change, ids)).find((found) => found !== undefined)
   if (cause) return createMiss(cause, lost, {}, is ?? was)
@@ -156,14 +156,14 @@ function lookBackMiss(before: SentPrompt, now: SentPrompt, rules: ProviderCacheR
   if (rules.kind !== 'marks' || kept === undefined || marks.length === 0) return undefined
   const distances = marks.map((mark) => mark - kept).filter((distance) => distance >= 0)
   if (distances.some((distance) => distance < rules.lookBackParts)) return undefined
-  const block = now.lines[now.prompt.points?.at(-1) ?? -1]?.block
+  const block = now.shown[now.prompt.points?.at(-1) ?? -1]?.block
   return createMiss('look-back exceeded', lost, { parts: Math.max(0, ...distances), reach: rules.lookBackParts }, block)
 }
 
 /** What the marks asked for and the provider does not do. */
 export function limitMiss(sent: SentPrompt, rules: ProviderCacheRules, tokens: number): Miss | undefined {
   const marks = (sent.prompt.marks?.length ?? 0) + 1
-  const block = sent.lines[sent.prompt.points?.at(-1) ?? -1]?.block
+  const block = sent.shown[sent.prompt.points?.at(-1) ?? -1]?.block
   const planned = Math.round(markedTokens(sent))
   if (rules.kind === 'marks' && marks > rules.maxMarks) return createMiss('mark limit', tokens, { marks, most: rules.maxMarks }, block)
   if (planned < rules.minimumTokens) return createMiss('below minimum', tokens, { planned, minimum: rules.minimumTokens }, block)

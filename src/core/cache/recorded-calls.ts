@@ -16,7 +16,7 @@ export interface RecordedCall {
   readonly seq: number
   readonly response: ResponseReceived
   /** The blocks that were shown, oldest first: the first `count` of these. */
-  readonly lines: readonly RenderedBlock[]
+  readonly shown: readonly RenderedBlock[]
   readonly count: number
   /** What was changed since the call before of the same role. */
   readonly since: readonly Change[]
@@ -34,7 +34,7 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
       walk = walkTo(timeline, walk)
       const role = change.role ?? 'decision'
       const made = blocksProducedAfter(journal, index)
-      yield { seq, response: change, lines: walk.lines, count: walk.lines.length, since: since.get(role) ?? [], produced: made }
+      yield { seq, response: change, shown: walk.shown, count: walk.shown.length, since: since.get(role) ?? [], produced: made }
       since.set(role, [])
     } else for (const changes of since.values()) changes.push(change)
     timeline = applyChange(timeline, change)
@@ -43,7 +43,7 @@ export function* callsIn(journal: readonly JournalEntry[]): Generator<RecordedCa
 
 /** An edited past is walked again; what only grew is not. */
 function walkTo(timeline: Timeline, walk: Walk | undefined): Walk {
-  if (!walk || walk.spine !== timeline.buffer || walk.size > timeline.size) return createWalk(timeline, defaultSettings, walk)
+  if (!walk || walk.buffer !== timeline.buffer || walk.size > timeline.size) return createWalk(timeline, defaultSettings, walk)
   walk.extend(timeline)
   return walk
 }
@@ -60,7 +60,7 @@ export interface SentPrompt {
   readonly response: ResponseReceived
   readonly prompt: PromptRecord
   readonly at: number
-  readonly lines: readonly RenderedBlock[]
+  readonly shown: readonly RenderedBlock[]
   readonly count: number
   /** Hashes of the blocks; shared with later prompts that only grew, so look below `count`. */
   readonly hashes: readonly (number | undefined)[]
@@ -83,7 +83,7 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
     return sums
   }
 
-  return ({ response, lines, count, since }) => {
+  return ({ response, shown: lines, count, since }) => {
     const prompt = response.prompt ?? {}
     hashes = extendHashes(hashes, prompt.shown, count)
     const sums = sumsOf(lines, count)
@@ -93,7 +93,7 @@ export function createPromptReader(estimator: Estimator): (call: RecordedCall) =
     const total = usage ? usage.uncached + usage.cache_read + usage.cache_write : estimated
     const scale = estimated > 0 ? total / estimated : 1
     const upTo = (position: number) => (system + (sums[Math.min(count, Math.max(0, position + 1))] as number)) * scale
-    return { response, prompt, at: Date.parse(response.ts), lines, count, hashes, upTo, total, since }
+    return { response, prompt, at: Date.parse(response.ts), shown: lines, count, hashes, upTo, total, since }
   }
 }
 

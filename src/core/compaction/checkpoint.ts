@@ -6,7 +6,7 @@ import type { Estimator } from '../estimate/estimate.ts'
 import { parseJson } from '../json.ts'
 import { midTurnPath, sourcesPath, turnIndexPath } from '../path/build.ts'
 import { caps } from '../render/caps.ts'
-import { scrubBase64, stripHostingHandles } from '../render/redact.ts'
+import { scrubBase64, stripHostingHandles } from '../render/scrub.ts'
 import { cutText, shapeOf } from '../render/shorten.ts'
 import { lastLinesWithin, oneLine } from '../render/text.ts'
 

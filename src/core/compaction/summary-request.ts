@@ -1,11 +1,11 @@
 import { type Block, isHidden } from '../block/block.ts'
 import { digestText, readDigest } from '../block/digest.ts'
-import { isBlockType } from '../block/index.ts'
 import { readToolCall } from '../block/tool.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
 import { type Json, parseJson } from '../json.ts'
-import { caps, fragments } from '../render/caps.ts'
-import { scrubBase64, stripHostingHandles } from '../render/redact.ts'
+import { isNeverShown } from '../render/blocks/index.ts'
+import { caps } from '../render/caps.ts'
+import { scrubBase64, stripHostingHandles } from '../render/scrub.ts'
 import { cutText, shapeOf, shortenJson } from '../render/shorten.ts'
 
 /** What is asked of the model that summarises. The caller makes the call; role `compaction`, whichever purpose. */
@@ -143,7 +143,7 @@ function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxC
 }
 
 /** What the model never saw is not part of what it should remember; summaries are passed apart. */
-const isSerialized = ({ type }: Block) => isBlockType(type) && fragments[type].length > 0 && type !== 'conv.range.summary'
+const isSerialized = ({ type }: Block) => !isNeverShown(type) && type !== 'conv.range.summary'
 
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
   blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))

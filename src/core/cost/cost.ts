@@ -90,7 +90,7 @@ function costOf(
 }
 
 /** The prompt as it lay before the model: what is no block has a name of its own. */
-function promptItems({ response: { role, prompt }, lines, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
+function promptItems({ response: { role, prompt }, shown: lines, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
   if (role !== undefined) return [{ key: role, weight: 1 }] // nobody wrote down what a title or a summary was made from
   return [
     { key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN },

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { sliceOf as renderedSlice } from '../../../test/support/prompts/shown-blocks.ts'
 import { timelineOfBlocks } from '../../../test/support/prompts/timelines.ts'
 import { prompt, withIds } from '../../testing/blocks.ts'
 import type { Block } from '../block/index.ts'
 import { tokensOf } from '../hide/hide.ts'
 import type { ShownBlock, Slice } from '../render/types.ts'
-import { sliceOf as settled } from '../render/walk.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 import { binaryTokens, calibrate, calibrationOf, createEstimator } from './estimate.ts'
@@ -52,7 +52,7 @@ describe('what is shown of bytes', () => {
     ['image/png', {}, 150],
   ])('weighs by what the block says of it: %s with %o costs %i tokens', (mime, meta, tokens) => {
     const block: Block = { ...picture(mime, 100_000), type: 'user.attachment', meta }
-    const parts = settled(timelineOfBlocks([block])).shown.at(-1)?.parts ?? []
+    const parts = renderedSlice(timelineOfBlocks([block])).shown.at(-1)?.parts ?? []
     const { estimator } = counting()
     expect([estimator.content(block), estimator.parts(parts), tokensOf(parts, roughTokens)]).toEqual([tokens, tokens, tokens])
   })

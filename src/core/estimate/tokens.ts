@@ -1,5 +1,5 @@
-/** Counts the tokens of a text. Injected: core does not know any tokenizer. */
+/** Counts the tokens of a text. Always passed in: core knows no tokenizer. */
 export type TokenCounter = (text: string) => number
 
-/** Good enough where no decision hangs on it. */
+/** Four characters per token: for values that are only displayed. */
 export const roughTokens: TokenCounter = (text) => Math.ceil(text.length / 4)

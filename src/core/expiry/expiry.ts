@@ -2,7 +2,6 @@ import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { readToolCall } from '../block/tool.ts'
 import { systemMessageBlock } from '../block/turn.ts'
 import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
-import { instantOf } from '../instant.ts'
 import { systemMessagePath } from '../path/build.ts'
 import type { BlocksHidden, Change } from '../timeline/change.ts'
 import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
@@ -31,7 +30,7 @@ export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, t
   if (!isTtl(settings.ttlSeconds)) return { status: 'disabled', changes: [] }
   if (!cache) return { status: 'armed', changes: [] }
   const ttl = isTtl(cache.ttl_seconds) ? cache.ttl_seconds : settings.ttlSeconds
-  const idle = cache.touched_at === now ? 0 : (instantOf(now) - Date.parse(cache.touched_at)) / 1000
+  const idle = cache.touched_at === now ? 0 : (Date.parse(now) - Date.parse(cache.touched_at)) / 1000
   if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
   if (timeline.size === 0) return { status: 'empty', changes: [] }
 

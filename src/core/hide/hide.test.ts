@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, result, rounds } from '../../testing/blocks.ts'
-import { isHidden, toolResult } from '../block/index.ts'
+import { isHidden, toolResultBlock } from '../block/index.ts'
 import { roughTokens } from '../estimate/tokens.ts'
 import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
-import { defaultSettings, sliceOf as settled } from '../render/walk.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, blocksAtPath, blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { type HidePlan, planHide, turnHasHidden } from './hide.ts'
 
-const sliceOf = (timeline: Timeline, turnId: string) => settled(timeline, defaultSettings, turnId)
 const limits = { tokens: roughTokens, tailTokens: 2_000 }
 
 function hide(timeline: Timeline, path: string, text = 'seen, not needed', turnId = 't1', tailTokens = limits.tailTokens): HidePlan {
@@ -126,7 +125,7 @@ describe('react.hide', () => {
 
   it('finds the rows of a search by the selector that the model was shown', () => {
     const rows = JSON.stringify([3, 5, 6].map((sid) => ({ sid, title: `row ${sid}`, url: `https://example.com/${sid}` })))
-    const found = toolResult(blockOrigin('s', 't1', 1), { mime: 'application/json', text: rows })
+    const found = toolResultBlock(blockOrigin('s', 't1', 1), { mime: 'application/json', text: rows })
     const timeline = timelineOf([...rounds(1), call('s', 'web_tools.web_search', 't1', 1), found])
     expect(textsOf(timeline).at(-1)).toContain('so:sources_pool[3, 5-6]')
     const plan = hide(timeline, 'so:sources_pool[3,5,6]', 'three pages')
@@ -149,7 +148,7 @@ describe('react.hide', () => {
       const plan = hide(timeline, 'tc:t1.last.result')
       const said = [
         call('h', tool, 't1', 6),
-        toolResult(blockOrigin('h', 't1', 6), { mime: 'application/json', text: JSON.stringify(plan.report) }),
+        toolResultBlock(blockOrigin('h', 't1', 6), { mime: 'application/json', text: JSON.stringify(plan.report) }),
       ]
       const folded = withDrafts(applied(timeline, plan), said)
       const revealed = applyChange(folded, { type: 'blocks.revealed', ids: plan.ok ? plan.change.ids : [] })
@@ -160,7 +159,7 @@ describe('react.hide', () => {
 
   it('has not happened when it was refused', () => {
     const refused = { mime: 'application/json', text: JSON.stringify(hide(timelineOf(six), 'tc:t1.t1c0.result').report) }
-    const timeline = withDrafts(timelineOf(six), [call('h', 'react.hide', 't1', 6), toolResult(blockOrigin('h', 't1', 6), refused)])
+    const timeline = withDrafts(timelineOf(six), [call('h', 'react.hide', 't1', 6), toolResultBlock(blockOrigin('h', 't1', 6), refused)])
     expect(turnHasHidden(timeline, 't1')).toBe(false)
   })
 

@@ -1,15 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { call, completion, result, rounds } from '../../testing/blocks.ts'
 import { type Block, blockId, type Draft, isHidden } from '../block/index.ts'
 import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
-import { defaultSettings, sliceOf as settled } from '../render/walk.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, blocksAtPath, blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { planReveal, type RevealPlan } from './reveal.ts'
-
-const sliceOf = (timeline: Timeline, turnId: string) => settled(timeline, defaultSettings, turnId)
 
 const hidden = (timeline: Timeline, ...paths: readonly string[]): Timeline =>
   paths.reduce((value, path) => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
 import { timelineOfBlocks } from '../../../test/support/prompts/timelines.ts'
 import { minute } from '../../testing/blocks.ts'
 import { type Announce, composeAnnounce } from '../announce/announce.ts'
 import { type Block, type BlockType, blockTypes, type HiddenReason } from '../block/index.ts'
 import { blockRenderers } from './blocks/index.ts'
-import { caps, fragments, maxCharsOf } from './caps.ts'
+import { type Caps, caps } from './caps.ts'
 import { sourcesTail } from './sources-tail.ts'
-import { sliceOf } from './walk.ts'
 
 const much = 'far too much '.repeat(1_500)
 const many = <T>(make: (n: number) => T): readonly T[] => Array.from({ length: 90 }, (_, n) => make(n))
@@ -117,6 +117,58 @@ const variants = (type: string): readonly Block[] =>
     oversize(type, { text, mime: 'application/x-zip', blob: { sha256: '0'.repeat(64), size: 1e15 } }),
   ])
 
+type Fragment = keyof Caps | readonly [count: keyof Caps, each: keyof Caps]
+
+/** What a block of each type is made of at most: the sum of these caps is the most that it may show. */
+const fragments: { readonly [T in BlockType]: readonly Fragment[] } = {
+  'turn.header': ['labels', 'id', 'id'],
+  'user.prompt': ['labels', 'path', 'userText', 'path'],
+  'user.attachment.meta': ['labels', 'name', 'mime', 'attachmentSummary', 'path', 'path'],
+  'user.attachment': ['labels', 'mime', 'path'],
+  'user.attachment.text': ['labels', 'path', 'attachmentText', 'path'],
+  'user.followup': ['labels', 'path', 'userText', 'path'],
+  'user.followup.preserved': ['labels', 'path', 'userText', 'path'],
+  'user.steer': ['labels', 'path', 'userText', 'path'],
+  'user.steer.preserved': ['labels', 'path', 'userText', 'path'],
+  'stage.gate': ['labels', 'stageText', 'path'],
+  'stage.react': ['labels', 'stageText', 'path'],
+  'stage.coordinator': ['labels', 'stageText', 'path'],
+  'stage.feedback': ['labels', 'stageText', 'path'],
+  'stage.clarification': ['labels', 'stageText', 'path'],
+  'stage.clarification.resolved': ['labels', 'stageText', 'path'],
+  'stage.suggested_followups': [],
+  'react.thinking': [],
+  'react.decision.raw': ['labels', 'path', 'stageText', 'path'],
+  'react.notes': ['labels', 'notes', 'path'],
+  'react.tool.code': ['labels', 'path', 'code', 'path'],
+  'react.tool.call': ['labels', 'id', 'id', 'path', 'callParams', 'path'],
+  'react.tool.result': ['labels', 'labels', 'id', 'id', 'path', 'path', 'mime', 'readResult', 'shape', 'path', ['readPaths', 'path']],
+  'react.notice': ['labels', 'id', 'noticeMessage', 'noticeDetails'],
+  'react.note': ['labels', 'note', 'path'],
+  'react.note.preserved': ['labels', 'note', 'path'],
+  'react.plan': ['labels', 'id', ['planSteps', 'planStep']],
+  'react.plan.ack': ['labels', 'stageText', 'path'],
+  'react.plan.history': ['labels', 'planHistory', 'path'],
+  'react.plan.preserved': [],
+  'react.completion': [],
+  'react.current_turn.compaction_checkpoint': ['labels', 'checkpoint', 'path'],
+  'react.workspace.checkout': [],
+  'react.workspace.publish': [],
+  'assistant.completion': ['labels', 'path', ['sourcesUsed', 'labels'], 'completion', 'path'],
+  'assistant.completion.attempt': ['labels', 'path', 'completion', 'path'],
+  'assistant.completion.attempt.outcome': ['labels', 'stageText', 'path'],
+  'agent.log.header': ['labels', 'stageText', 'path'],
+  'conv.range.summary': ['labels', 'labels', 'path', 'summary', 'path', ['summaryArtifacts', 'path'], 'path'],
+  'conv.working.summary': ['labels', 'path', 'stageText', 'path'],
+  'event.external': ['labels', 'path', 'stageText', 'path'],
+  'turn.feedback': ['labels', 'id', 'id', 'feedback', 'path'],
+  'system.message': ['labels', 'systemMessage', 'path'],
+}
+
+function maxCharsOf(type: BlockType): number {
+  return fragments[type].reduce((sum, part) => sum + (typeof part === 'string' ? caps[part] : caps[part[0]] * caps[part[1]]), 0)
+}
+
 describe('everything that enters a prompt has a cap', () => {
   it.each(blockTypes)('%s', (type: BlockType) => {
     const sizes = variants(type).map(shownSize)
@@ -203,7 +255,7 @@ describe('everything that enters a prompt has a cap', () => {
   })
 
   it('a type of block without caps is a type that shows nothing', () => {
-    const context = { caps, callId: 'c', toolId: 't', continues: false, repeats: false, attached: undefined }
+    const context = { caps, callId: 'c', toolId: 't', continuesSummary: false, repeatsPlan: false, attachment: undefined }
     for (const type of blockTypes.filter((known) => fragments[known].length === 0)) {
       expect(blockRenderers[type](oversize(type, { text: minute(1) }), context)).toEqual([])
     }

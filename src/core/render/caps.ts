@@ -1,8 +1,6 @@
-import type { BlockType } from '../block/index.ts'
-
 /**
- * How much of anything may enter a prompt. One table: whatever a renderer prints is cut by an entry of it, and a test that feeds
- * every renderer far too much of everything finds the one that is not. Characters, unless the name says what is counted.
+ * How much of anything may enter a prompt, in characters unless the name says what is counted. Every renderer cuts everything it
+ * prints by an entry of this table; caps.test.ts feeds each renderer far too much of everything to prove it.
  */
 export const caps = {
   // names and addresses
@@ -10,9 +8,9 @@ export const caps = {
   name: 255,
   mime: 127,
   path: 1_024,
-  labels: 512, // the fixed words of one block: headings, keys, hints
+  labels: 512, // the fixed text of one block: headings, keys, hints
 
-  // what people and the agent said
+  // messages of the user and the agent
   userText: 160_000,
   attachmentText: 48_000,
   attachmentSummary: 2_400,
@@ -35,7 +33,7 @@ export const caps = {
   noticeDetails: 4_000,
   errorMessage: 1_000,
   toolResult: 12_000,
-  readResult: 64_000, // `react.read` cuts on admission; this only stops what never went through it
+  readResult: 64_000, // `react.read` already cuts what it reads; this bounds results that did not pass through it
   sourceRows: 64_000,
   readPaths: 50,
   shape: 4_000,
@@ -77,55 +75,3 @@ export const caps = {
 } as const
 
 export type Caps = { readonly [K in keyof typeof caps]: number }
-type Fragment = keyof Caps | readonly [count: keyof Caps, each: keyof Caps]
-
-/** What a block of each type is made of, at most: its caps added up bound what it can cost. */
-export const fragments: { readonly [T in BlockType]: readonly Fragment[] } = {
-  'turn.header': ['labels', 'id', 'id'],
-  'user.prompt': ['labels', 'path', 'userText', 'path'],
-  'user.attachment.meta': ['labels', 'name', 'mime', 'attachmentSummary', 'path', 'path'],
-  'user.attachment': ['labels', 'mime', 'path'],
-  'user.attachment.text': ['labels', 'path', 'attachmentText', 'path'],
-  'user.followup': ['labels', 'path', 'userText', 'path'],
-  'user.followup.preserved': ['labels', 'path', 'userText', 'path'],
-  'user.steer': ['labels', 'path', 'userText', 'path'],
-  'user.steer.preserved': ['labels', 'path', 'userText', 'path'],
-  'stage.gate': ['labels', 'stageText', 'path'],
-  'stage.react': ['labels', 'stageText', 'path'],
-  'stage.coordinator': ['labels', 'stageText', 'path'],
-  'stage.feedback': ['labels', 'stageText', 'path'],
-  'stage.clarification': ['labels', 'stageText', 'path'],
-  'stage.clarification.resolved': ['labels', 'stageText', 'path'],
-  'stage.suggested_followups': [],
-  'react.thinking': [],
-  'react.decision.raw': ['labels', 'path', 'stageText', 'path'],
-  'react.notes': ['labels', 'notes', 'path'],
-  'react.tool.code': ['labels', 'path', 'code', 'path'],
-  'react.tool.call': ['labels', 'id', 'id', 'path', 'callParams', 'path'],
-  'react.tool.result': ['labels', 'labels', 'id', 'id', 'path', 'path', 'mime', 'readResult', 'shape', 'path', ['readPaths', 'path']],
-  'react.notice': ['labels', 'id', 'noticeMessage', 'noticeDetails'],
-  'react.note': ['labels', 'note', 'path'],
-  'react.note.preserved': ['labels', 'note', 'path'],
-  'react.plan': ['labels', 'id', ['planSteps', 'planStep']],
-  'react.plan.ack': ['labels', 'stageText', 'path'],
-  'react.plan.history': ['labels', 'planHistory', 'path'],
-  'react.plan.preserved': [],
-  'react.completion': [],
-  'react.current_turn.compaction_checkpoint': ['labels', 'checkpoint', 'path'],
-  'react.workspace.checkout': [],
-  'react.workspace.publish': [],
-  'assistant.completion': ['labels', 'path', ['sourcesUsed', 'labels'], 'completion', 'path'],
-  'assistant.completion.attempt': ['labels', 'path', 'completion', 'path'],
-  'assistant.completion.attempt.outcome': ['labels', 'stageText', 'path'],
-  'agent.log.header': ['labels', 'stageText', 'path'],
-  'conv.range.summary': ['labels', 'labels', 'path', 'summary', 'path', ['summaryArtifacts', 'path'], 'path'],
-  'conv.working.summary': ['labels', 'path', 'stageText', 'path'],
-  'event.external': ['labels', 'path', 'stageText', 'path'],
-  'turn.feedback': ['labels', 'id', 'id', 'feedback', 'path'],
-  'system.message': ['labels', 'systemMessage', 'path'],
-}
-
-/** The most characters a block of this type can be shown as. */
-export function maxCharsOf(type: BlockType, limits: Caps = caps): number {
-  return fragments[type].reduce((sum, part) => sum + (typeof part === 'string' ? limits[part] : limits[part[0]] * limits[part[1]]), 0)
-}

@@ -1,105 +1,104 @@
-import { chainHash, type HashState, hashText, hashValue, shortHash, startHash, updateBothHashes, updateHash } from '../hash.ts'
+import { updateBothHashes } from '../fast-hash.ts'
+import { chainHash, type HashState, hashText, hashValue, shortHash, startHash, updateHash } from '../hash.ts'
 import type { ShownFingerprints } from '../timeline/change.ts'
 import { ownText, type RunBlock, runEnd, sameRun, separatorBefore } from './coalesce.ts'
 import type { Part } from './types.ts'
 
-/**
- * What was shown, by hash: of each block, and of all blocks up to one. Each block is looked at once, so that a prompt costs what is new.
- */
+/** Hashes of the shown blocks, one by one and cumulative. Each block is hashed once, so a prompt costs what is new. */
 export interface Fingerprints {
   /** How many blocks are shown. */
   count(): number
   block(position: number): number
-  /** Of the first `count` blocks together. */
+  /** Hash of the first `count` blocks together. */
   chain(count: number): number
-  /** In short, for each block from `from` on. */
+  /** Short hashes of the blocks from `from` on. */
   blocks(from: number): readonly number[]
-  /** Of everything that is sent up to and with the block at `position`, if its run ends there. */
+  /** Hash of everything that is sent up to and including the block at `position`, given that its run ends there. */
   sent(position: number): number
-  /** The blocks as they are shown, from `from` on. */
+  /** Texts of the blocks from `from` on. */
   texts(from: number): readonly string[]
 }
 
-/** Of a list that only ever grows. */
-export function createFingerprints(lines: readonly RunBlock[]): Fingerprints {
+/** `blocks` may grow, but must not change otherwise. */
+export function createFingerprints(blocks: readonly RunBlock[]): Fingerprints {
   const own: number[] = []
   const chained = [0]
   const sent: number[] = []
   let run = startRun(0)
 
-  function takeIn(): void {
-    for (let known = own.length; known < lines.length; known++) {
-      const line = lines[known] as RunBlock
-      const before = lines[known - 1]
-      if (before && !sameRun(before, line)) run = startRun(sent[known - 1] as number)
-      const hash = addBlock(run, line)
+  function hashNewBlocks(): void {
+    for (let position = own.length; position < blocks.length; position++) {
+      const block = blocks[position] as RunBlock
+      const before = blocks[position - 1]
+      if (before && !sameRun(before, block)) run = startRun(sent[position - 1] as number)
+      const hash = addToRun(run, block)
       own.push(hash)
-      chained.push(chainHash(chained[known] as number, hash))
+      chained.push(chainHash(chained[position] as number, hash))
       sent.push(hashThrough(run))
     }
   }
   return {
-    count: () => lines.length,
+    count: () => blocks.length,
     block(position) {
-      takeIn()
+      hashNewBlocks()
       return own[position] as number
     },
     chain(count) {
-      takeIn()
+      hashNewBlocks()
       return chained[count] as number
     },
     blocks(from) {
-      takeIn()
-      const short = own.slice(from)
-      for (let index = 0; index < short.length; index++) short[index] = shortHash(short[index] as number)
-      return short
+      hashNewBlocks()
+      return own.slice(from).map(shortHash)
     },
     sent(position) {
-      takeIn()
+      hashNewBlocks()
       return sent[position] as number
     },
-    texts: (from) => lines.slice(from).map(({ parts }) => shownText(parts)),
+    texts: (from) => blocks.slice(from).map(({ parts }) => shownText(parts)),
   }
 }
 
-/** What one run of blocks is sent as: one text and the bytes behind it, as `coalesced` puts them. */
+/** The hash state of the text and the binary parts that `coalesce` makes of one run. */
 interface Run {
-  /** The hash of everything that is sent before it. */
+  /** The hash of everything that is sent before the run. */
   readonly before: number
   readonly text: HashState
-  binaries: readonly Part[]
+  readonly binaries: Part[]
 }
 
-const noBinaries: readonly Part[] = []
-const startRun = (before: number): Run => ({ before, text: startHash(), binaries: noBinaries })
+const startRun = (before: number): Run => ({ before, text: startHash(), binaries: [] })
 
-/** Gives the block's own hash. What is hashed there is nearly always what the block adds to its run, so that both are read at once. */
-function addBlock(run: Run, line: RunBlock): number {
-  const said = ownText(line)
-  const shown = shownText(line.parts)
-  if (said !== '' && run.text.size > 0) updateHash(run.text, separatorBefore(line))
-  if (said === shown) {
+/**
+ * Returns the block's own hash. The block's own text and the text that it adds to its run are usually the same; then one pass over
+ * the text updates both hashes.
+ */
+function addToRun(run: Run, block: RunBlock): number {
+  const added = ownText(block)
+  const shown = shownText(block.parts)
+  if (added !== '' && run.text.size > 0) updateHash(run.text, separatorBefore(block))
+  if (added === shown) {
     const own = startHash()
-    updateBothHashes(own, run.text, said)
+    updateBothHashes(own, run.text, added)
     return hashValue(own)
   }
-  updateHash(run.text, said)
-  run.binaries = [...run.binaries, ...line.parts.filter(({ type }) => type !== 'text')]
+  updateHash(run.text, added)
+  run.binaries.push(...block.parts.filter(({ type }) => type !== 'text'))
   return hashText(shown)
 }
 
-function hashThrough({ before, text: { high, low, size }, binaries }: Run): number {
-  let sent = before
-  if (size > 0) {
-    const text = { high, low, size }
-    updateHash(text, runEnd)
-    sent = chainHash(before, hashValue(text))
+function hashThrough({ before, text, binaries }: Run): number {
+  let hash = before
+  if (text.size > 0) {
+    const ended = { ...text }
+    updateHash(ended, runEnd)
+    hash = chainHash(before, hashValue(ended))
   }
-  for (const part of binaries) sent = chainHash(sent, hashText(partText(part)))
-  return sent
+  for (const part of binaries) hash = chainHash(hash, hashText(partText(part)))
+  return hash
 }
 
-/** The same for parts as they are sent: of everything up to and with each, after what came before them. */
+/** The hash through each part, like `Fingerprints.sent`, for parts as they are sent. */
 export function chainParts(before: number, parts: readonly Part[]): number[] {
   let chained = before
   return parts.map((part) => {
@@ -108,47 +107,47 @@ export function chainParts(before: number, parts: readonly Part[]): number[] {
   })
 }
 
-/** A block as it is shown, in one text; bytes by their name. */
-export function shownText(parts: readonly Part[]): string {
-  const [only] = parts
-  return parts.length === 1 && only ? partText(only) : parts.map(partText).join('\n')
-}
+const shownText = (parts: readonly Part[]): string => parts.map(partText).join('\n')
 
 const partText = (part: Part): string =>
   part.type === 'text' ? part.text : `<${part.type} ${part.media_type} ${part.base64 ?? part.blob.sha256}>`
 
+/** Makes the journal's record of a prompt: only the hashes that differ from the prompt before. */
 export interface FingerprintRecorder {
-  /** What is new against the prompt before, as it was written down; `texts` keeps the blocks themselves, too. */
-  record(prints: Fingerprints, before: ShownFingerprints | undefined, options: { readonly texts: boolean }): ShownFingerprints
+  /** `before` is the record of the previous prompt; with `texts` the record also holds the rendered blocks. */
+  record(current: Fingerprints, before: ShownFingerprints | undefined, options: { readonly texts: boolean }): ShownFingerprints
 }
 
-/** Remembers what it printed last: where the past was edited since, only what follows the edit is written down again. */
+/** Remembers the last prompt, so that after an edit of the past only the blocks from the edit on are recorded again. */
 export function createFingerprintRecorder(): FingerprintRecorder {
-  let last: { readonly prints: Fingerprints; readonly count: number; readonly chain: number } | undefined
+  let last: RecordedPrompt | undefined
 
   return {
-    record(prints, before, { texts }) {
-      const from = before ? commonPrefix(before, prints, last) : 0
-      const count = prints.count()
-      const chain = prints.chain(count)
-      last = { prints, count, chain }
-      const print = { from, hashes: prints.blocks(from), chain }
-      return texts ? { ...print, texts: prints.texts(from) } : print
+    record(current, before, { texts }) {
+      const from = before ? commonBlocks(before, current, last) : 0
+      const count = current.count()
+      const chain = current.chain(count)
+      last = { fingerprints: current, count, chain }
+      const record = { from, hashes: current.blocks(from), chain }
+      return texts ? { ...record, texts: current.texts(from) } : record
     },
   }
 }
 
+interface RecordedPrompt {
+  readonly fingerprints: Fingerprints
+  readonly count: number
+  readonly chain: number
+}
+
+/** How many blocks a recorded prompt shows. */
 export const shownCount = ({ from, hashes }: ShownFingerprints): number => from + hashes.length
 
-function commonPrefix(
-  before: ShownFingerprints,
-  prints: Fingerprints,
-  last: { readonly prints: Fingerprints; readonly count: number; readonly chain: number } | undefined,
-): number {
+function commonBlocks(before: ShownFingerprints, current: Fingerprints, last: RecordedPrompt | undefined): number {
   const count = shownCount(before)
-  if (count <= prints.count() && prints.chain(count) === before.chain) return count
-  if (last?.chain !== before.chain) return 0 // another process made it: what it showed one by one is not known here
+  if (count <= current.count() && current.chain(count) === before.chain) return count
+  if (last?.chain !== before.chain) return 0 // recorded by another process: its single hashes are not known here
   let common = 0
-  while (common < Math.min(last.count, prints.count()) && last.prints.block(common) === prints.block(common)) common++
+  while (common < Math.min(last.count, current.count()) && last.fingerprints.block(common) === current.block(common)) common++
   return common
 }

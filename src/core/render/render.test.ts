@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { blob, render, shownTexts, textsOf } from '../../../test/support/prompts/shown-blocks.ts'
+import { blob, render, shownTexts, sliceOf, textsOf } from '../../../test/support/prompts/shown-blocks.ts'
 import {
   changed,
   opening,
@@ -10,11 +10,18 @@ import {
   withDrafts,
 } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
-import { artifactContent, type Block, type Draft, decisionNotes, notice, stage, suggestedFollowups } from '../block/index.ts'
+import {
+  artifactContentBlock,
+  type Block,
+  type Draft,
+  decisionNotesBlock,
+  noticeBlock,
+  stageBlock,
+  suggestedFollowupsBlock,
+} from '../block/index.ts'
 import { blocksAtPath, blocksOf } from '../timeline/timeline.ts'
 import { createRenderer, type RenderOptions } from './render.ts'
 import type { Part } from './types.ts'
-import { sliceOf } from './walk.ts'
 
 describe('hidden blocks', () => {
   const hide = (drafts: readonly Draft[], path: string, replacement_text: string, more: object = {}) => {
@@ -57,7 +64,7 @@ describe('hidden blocks', () => {
   })
 
   it('a hidden block without a path, and one that was folded into a checkpoint, leave nothing', () => {
-    const noPath = withIds([{ ...stage('gate', 't1', minute(0), 'x'), path: undefined } as unknown as Draft]).map((block) => ({
+    const noPath = withIds([{ ...stageBlock('gate', 't1', minute(0), 'x'), path: undefined } as unknown as Draft]).map((block) => ({
       ...block,
       meta: { hidden: true },
     }))
@@ -93,8 +100,8 @@ describe('hidden blocks', () => {
     expect(texts([header(), call('c1')], 'tc:t1.c1.call', '{}')).toEqual([
       'tool_call: path=tc:t1.c1.call tool=web_tools.web_search call_id=c1 hint="query: c1"',
     ])
-    expect(texts([header(), decisionNotes(blockOrigin('c1'), 'hm')], 'ar:t1.react.notes.c1', 'hm')).toEqual([])
-    expect(texts([header(), notice(blockOrigin('c1'), { code: 'x', message: 'm' })], 'tc:t1.c1.notice', 'm')).toEqual([])
+    expect(texts([header(), decisionNotesBlock(blockOrigin('c1'), 'hm')], 'ar:t1.react.notes.c1', 'hm')).toEqual([])
+    expect(texts([header(), noticeBlock(blockOrigin('c1'), { code: 'x', message: 'm' })], 'tc:t1.c1.notice', 'm')).toEqual([])
   })
 
   it('an expired look-up of a recent turn keeps its heading and its essence', () => {
@@ -196,7 +203,7 @@ describe('the prompt', () => {
   })
 
   it('timeline 11.56: when the last block shows nothing, the mark is on the last part that is shown', () => {
-    const silent = suggestedFollowups('t1', minute(4), ['and?'])
+    const silent = suggestedFollowupsBlock('t1', minute(4), ['and?'])
     const { parts, marks } = render([...rounds(1), completion('done'), silent])
     expect(marks.at(-1)).toBe(parts.length - 1)
     expect(textsOf(parts).at(-1)).toContain('[ASSISTANT MESSAGE]')
@@ -204,7 +211,7 @@ describe('the prompt', () => {
 
   it('the mark is on the last part of its block', () => {
     const path = 'fi:t1.files/a.png'
-    const image = artifactContent(blockOrigin('c1'), { path, mime: 'image/png', blob: blob(), digest: { artifact_path: path } })
+    const image = artifactContentBlock(blockOrigin('c1'), { path, mime: 'image/png', blob: blob(), digest: { artifact_path: path } })
     const { parts, marks } = render([header(), prompt('draw'), call('c1', 'x.draw'), image])
     expect(parts[marks.at(-1) as number]).toMatchObject({ type: 'image', cache: true })
   })

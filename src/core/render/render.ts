@@ -4,7 +4,7 @@ import { coalesce, sameRun } from './coalesce.ts'
 import { chainParts, createFingerprints, type Fingerprints } from './fingerprints.ts'
 import { textPart } from './text.ts'
 import type { Part, RenderSettings, Slice } from './types.ts'
-import { createWalk, currentTurn, defaultSettings, type RenderedBlock, type Walk } from './walk.ts'
+import { createWalk, currentTurnIdOf, defaultSettings, type RenderedBlock, type Walk } from './walk.ts'
 
 /** The message a model reads: stable parts, then the tails. */
 export interface Prompt {
@@ -13,27 +13,30 @@ export interface Prompt {
   readonly marks: readonly number[]
   /** How many parts come before the tails. */
   readonly stableParts: number
-  /** The shown blocks that the marks stand behind, by position: one for each mark. */
+  /** For each mark, the position of the shown block that it follows. */
   readonly points: readonly number[]
-  /** Hash of everything up to and with each mark. */
+  /** For each mark, the hash of everything up to and including the marked part. */
   readonly segments: readonly number[]
 }
 
 export interface RenderOptions {
   readonly currentTurnId: string
-  /** Where the provider may cut its cache, as positions in the slice; the slice is lent for the call, not given. */
+  /** Where the provider may cut its cache, as positions in the slice. The slice is valid only during the call. */
   readonly points: (slice: Slice) => readonly number[]
   readonly sources?: string | undefined
   readonly announce?: string | undefined
 }
 
-/** Looks at timelines and says what a model is shown. It remembers what it has seen, so that a render costs what is new. */
+/**
+ * Renders timelines to prompts. It keeps the rendered blocks of the last timeline: when that timeline has only grown, a render costs
+ * what is new; when it was edited, the blocks that did not change keep their parts.
+ */
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice
-  /** The same, lent: true until the next look at another timeline. */
+  /** Like `slice`, without copying: the returned slice is valid until the next call with another timeline. */
   peek(timeline: Timeline, currentTurnId: string): Slice
   render(timeline: Timeline, options: RenderOptions): Prompt
-  /** What is shown, by hash; it grows with the timeline, until that is edited. */
+  /** Hashes of the shown blocks. The returned value grows with the timeline, until the timeline is edited. */
   fingerprints(timeline: Timeline): Fingerprints
 }
 
@@ -41,8 +44,8 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   let last: Layout | undefined
 
   function layoutOf(timeline: Timeline): Layout {
-    const { buffer: spine, size } = timeline
-    if (last?.spine !== spine || last.size() > size) last = createLayout(createWalk(timeline, settings, last))
+    const { buffer, size } = timeline
+    if (last?.buffer !== buffer || last.size() > size) last = createLayout(createWalk(timeline, settings, last))
     else if (last.size() < size) last.extend(timeline)
     return last
   }
@@ -50,107 +53,96 @@ export function createRenderer(settings: RenderSettings = defaultSettings): Rend
   return {
     fingerprints: (timeline) => layoutOf(timeline).fingerprints,
     peek: (timeline, currentTurnId) => layoutOf(timeline).peek(currentTurnId),
-    slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurn(timeline)),
+    slice: (timeline, currentTurnId) => layoutOf(timeline).slice(currentTurnId ?? currentTurnIdOf(timeline)),
     render(timeline, { currentTurnId, points, sources, announce }) {
       const layout = layoutOf(timeline)
-      const wanted = validPoints(points(layout.peek(currentTurnId)), layout)
+      const validPoints = lastValid(points(layout.peek(currentTurnId)), layout.shown.length)
       const tails = tailParts(sources, announce)
-      const { parts, marks, segments } = layout.parts(wanted, tails)
-      for (const index of marks) parts[index] = withCacheMark(parts[index] as Part)
-      return { parts, marks, stableParts: parts.length - tails.length, points: wanted, segments }
+      const { parts, marks, segments } = layout.parts(validPoints, tails)
+      for (const index of marks) parts[index] = { ...(parts[index] as Part), cache: true }
+      return { parts, marks, stableParts: parts.length - tails.length, points: validPoints, segments }
     },
   }
 }
 
-function tailParts(sources = '', announce = ''): readonly Part[] {
-  const tail = (text: string) => textPart(`${text}\n\n`)
-  if (sources === '') return announce === '' ? [] : [tail(announce)]
-  return announce === '' ? [tail(sources)] : [tail(sources), tail(announce)]
+const tailParts = (...tails: readonly (string | undefined)[]): readonly Part[] =>
+  tails.flatMap((text) => (text ? [textPart(`${text}\n\n`)] : []))
+
+/** The last few points that are positions of shown blocks, ascending, each once. */
+function lastValid(points: readonly number[], shownCount: number): readonly number[] {
+  const valid = points.filter((point) => Number.isInteger(point) && point >= 0 && point < shownCount)
+  return [...new Set(valid)].sort((a, b) => a - b).slice(-maxMarks)
 }
 
-const withCacheMark = (part: Part): Part =>
-  part.type === 'text' ? { type: 'text', text: part.text, cache: true } : { ...part, cache: true }
-
-/** The last few of the points that exist, ascending, each once. Nearly always that is what was given. */
-function validPoints(points: readonly number[], layout: Pick<Layout, 'has'>): readonly number[] {
-  let last = -1
-  for (const point of points) {
-    if (point <= last || !layout.has(point)) return [...new Set(points.filter(layout.has))].sort((a, b) => a - b).slice(-maxMarks)
-    last = point
-  }
-  return points.length > maxMarks ? points.slice(-maxMarks) : points
-}
-
-interface Layout {
-  readonly lines: readonly RenderedBlock[]
+/** The shown blocks of one timeline, laid out as parts. */
+interface Layout extends Pick<Walk, 'slice' | 'peek'> {
+  readonly shown: readonly RenderedBlock[]
   readonly fingerprints: Fingerprints
-  readonly spine: BlockBuffer
+  readonly buffer: BlockBuffer
   size(): number
   extend(timeline: Timeline): void
-  slice(turnId: string | undefined): Slice
-  peek(turnId: string | undefined): Slice
-  has(position: number): boolean
-  /** A fresh list of all parts and the tails, and the index of the last part of each position in `ends`. */
-  parts(ends: readonly number[], tails: readonly Part[]): PartLayout
+  /** A new list of all parts and the tails, with a mark on the last part of each position in `ends`. */
+  parts(ends: readonly number[], tails: readonly Part[]): MarkedParts
 }
 
-interface PartLayout {
+interface MarkedParts {
   readonly parts: Part[]
   readonly marks: readonly number[]
   readonly segments: readonly number[]
 }
 
 /**
- * The lines of a walk as parts. A run is closed when the next one begins; only the last run can still grow, so it alone is put
- * together again.
+ * Consecutive blocks of one round form a run, and a run becomes one text part and its images. A run is closed when the next one
+ * starts; only the last run can still grow, so only the last run is coalesced again.
  *
  *   closed parts   [ header ][ prompt ][ round 0 ][ image ][ round 1 ]      open run: round 2, still growing
  *   last part of       0         1         ·   3       ·       4            by position; · inside a run
  */
 function createLayout(walk: Walk): Layout {
-  const closed: Part[] = []
+  const { shown } = walk
+  const closedParts: Part[] = []
   const lastPart: number[] = [] // by position; -1 inside a run
-  const prints = createFingerprints(walk.lines)
-  let openFrom = 0 // position of the open run's first line
+  const fingerprints = createFingerprints(shown)
+  let openFrom = 0 // position of the open run's first block
   let openParts: readonly Part[] | undefined
-  let laid = 0
+  let laidOut = 0
 
   function layOut() {
-    for (; laid < walk.lines.length; laid++) {
-      if (laid > openFrom && !sameRun(walk.lines[laid - 1] as RenderedBlock, walk.lines[laid] as RenderedBlock)) close()
+    for (; laidOut < shown.length; laidOut++) {
+      if (laidOut > openFrom && !sameRun(shown[laidOut - 1] as RenderedBlock, shown[laidOut] as RenderedBlock)) closeRun()
       lastPart.push(-1)
       openParts = undefined
     }
   }
 
-  function close() {
-    for (const part of openParts ?? coalesce(walk.lines, openFrom, laid)) closed.push(part)
-    lastPart[laid - 1] = closed.length - 1
-    openFrom = laid
+  function closeRun() {
+    for (const part of openParts ?? coalesce(shown, openFrom, laidOut)) closedParts.push(part)
+    lastPart[laidOut - 1] = closedParts.length - 1
+    openFrom = laidOut
   }
 
-  /** Marks only ever sit on the ends of runs; a point inside one ends the part there. */
-  function cutAt(ends: readonly number[], tails: readonly Part[]): PartLayout {
-    const cuts = new Set(ends)
+  /** For a point inside a run, which no layout has as an end of a part: everything is laid out again, split at the points. */
+  function partsSplitAt(ends: readonly number[], tails: readonly Part[]): MarkedParts {
+    const splits = new Set(ends)
     const parts: Part[] = []
     const marks: number[] = []
     let from = 0
-    walk.lines.forEach((line, position) => {
-      const next = walk.lines[position + 1]
-      if (next && sameRun(line, next) && !cuts.has(position)) return
-      parts.push(...coalesce(walk.lines, from, position + 1))
+    shown.forEach((block, position) => {
+      const next = shown[position + 1]
+      if (next && sameRun(block, next) && !splits.has(position)) return
+      parts.push(...coalesce(shown, from, position + 1))
       from = position + 1
-      if (cuts.has(position)) marks.push(parts.length - 1)
+      if (splits.has(position)) marks.push(parts.length - 1)
     })
-    const chain = chainParts(0, parts)
-    return { parts: [...parts, ...tails], marks, segments: marks.map((mark) => chain[mark] as number) }
+    const hashes = chainParts(0, parts)
+    return { parts: [...parts, ...tails], marks, segments: marks.map((mark) => hashes[mark] as number) }
   }
 
   layOut()
   return {
-    lines: walk.lines,
-    fingerprints: prints,
-    spine: walk.spine,
+    shown,
+    fingerprints,
+    buffer: walk.buffer,
     size: () => walk.size,
     extend(timeline) {
       walk.extend(timeline)
@@ -158,36 +150,13 @@ function createLayout(walk: Walk): Layout {
     },
     slice: walk.slice,
     peek: walk.peek,
-    has: (position) => Number.isInteger(position) && position >= 0 && position < walk.lines.length,
     parts(ends, tails) {
-      openParts ??= coalesce(walk.lines, openFrom)
-      const marks = new Array<number>(ends.length)
-      const segments = new Array<number>(ends.length)
-      for (let index = 0; index < ends.length; index++) {
-        const position = ends[index] as number
-        const mark = position === walk.lines.length - 1 ? closed.length + openParts.length - 1 : (lastPart[position] as number)
-        if (mark === -1) return cutAt(ends, tails)
-        marks[index] = mark
-        segments[index] = prints.sent(position)
-      }
-      return { parts: closed.concat(openParts, tails), marks, segments }
+      const open = openParts ?? coalesce(shown, openFrom)
+      openParts = open
+      const parts = closedParts.concat(open, tails)
+      const marks = ends.map((end) => (end === shown.length - 1 ? closedParts.length + open.length - 1 : (lastPart[end] as number)))
+      if (marks.includes(-1)) return partsSplitAt(ends, tails)
+      return { parts, marks, segments: ends.map(fingerprints.sent) }
     },
   }
-}
-
-/** The prompt as a person reads it: what goldens keep and `daybook show` prints. */
-export function promptText({ parts, stableParts }: Pick<Prompt, 'parts' | 'stableParts'>): string {
-  const drawn = parts.map((part, index) => {
-    const tail = index === stableParts ? `${rule(' not cached from here on ')}\n\n` : ''
-    return tail + drawPart(part) + (part.cache ? `${rule(' cache point ')}\n\n` : '')
-  })
-  return `${drawn.join('').trimEnd()}\n`
-}
-
-const rule = (label: string) => `────${label}────`
-
-function drawPart(part: Part): string {
-  if (part.type === 'text') return part.text.endsWith('\n\n') ? part.text : `${part.text}\n\n`
-  const size = part.base64 === undefined ? `size=${part.blob.size}` : `b64_len=${part.base64.length}`
-  return `<${part.type} media_type=${part.media_type} ${size}>\n\n`
 }

@@ -3,16 +3,18 @@ import type { Json } from '../json.ts'
 import type { Caps } from './caps.ts'
 import { cutAt, joinLines, oneLine } from './text.ts'
 
+/** Long content made short: a preview of a text, the shape of a JSON value, a JSON value with its long parts cut. */
+
 export interface PreviewOptions {
   readonly what: 'TOOL RESULT' | 'TOOL CALL' | 'ARTIFACT' | 'CODE' | 'INTERNAL NOTE'
   readonly text: string
   readonly limit: number
-  /** Where the whole can be read; undefined when nowhere. */
+  /** Where the whole text can be read; undefined when it has no path. */
   readonly path: string | undefined
   readonly json?: Json | undefined
 }
 
-/** The text if it is short enough; else its size, its shape, its beginning, and how to get the rest. The block keeps everything. */
+/** The text if it is short enough; otherwise its size, its shape, its beginning, and how to read the rest. */
 export function preview({ what, text, limit, path, json }: PreviewOptions, limits: Caps): string {
   if (text.length <= limit) return text
   const shown = cutAt(text, limit)
@@ -39,19 +41,20 @@ function countLines(text: string): number {
   return count
 }
 
-/** What a JSON value is made of, without what it says: enough to ask for the right piece of it. */
+/** The structure of a JSON value without its content: enough for the model to ask for the right piece. */
 export function shapeOf(value: Json, limits: Caps): string {
-  const out: string[] = []
+  const lines: string[] = []
   let size = 0
   const add = (line: string) => {
     size += line.length + 1
-    if (size <= limits.shape) out.push(line)
+    if (size <= limits.shape) lines.push(line)
     return size <= limits.shape
   }
   describe(value, '', '', 1, limits, add)
-  return cutAt(out.join('\n'), limits.shape)
+  return cutAt(lines.join('\n'), limits.shape)
 }
 
+/** Returns false when `add` has no more room. */
 function describe(value: Json, label: string, indent: string, depth: number, limits: Caps, add: (line: string) => boolean): boolean {
   if (!add(`${indent}${label}${kindOf(value)}`)) return false
   if (typeof value !== 'object' || value === null || depth >= limits.shapeDepth) return true
@@ -63,14 +66,14 @@ function describe(value: Json, label: string, indent: string, depth: number, lim
   return more <= 0 || add(`${indent}  ... ${more} more`)
 }
 
-/** Items built alike are told once, by the first of them: `[0-399]`. */
+/** Consecutive items with the same keys are described once, by the first of them: `[0-399]`. */
 function groupAlike(items: readonly Json[]): readonly (readonly [label: string, first: Json])[] {
-  const groups: { from: number; to: number; build: string }[] = []
+  const groups: { from: number; to: number; structure: string }[] = []
   items.forEach((item, index) => {
-    const build = structureOf(item)
+    const structure = structureOf(item)
     const open = groups.at(-1)
-    if (open?.build === build) open.to = index
-    else groups.push({ from: index, to: index, build })
+    if (open?.structure === structure) open.to = index
+    else groups.push({ from: index, to: index, structure })
   })
   return groups.map(({ from, to }) => [from === to ? `[${from}]` : `[${from}-${to}]`, items[from] as Json])
 }
@@ -89,18 +92,21 @@ function kindOf(value: Json): string {
 }
 
 export interface ShortenLimits {
+  /** Characters of a string. */
   readonly text: number
+  /** Items of a list. */
   readonly items: number
+  /** Keys of an object. */
   readonly keys: number
 }
 
 const MARK = '...[truncated]'
 const MAX_DEPTH = 16
 
-/** The first `limit` characters and a mark. */
+/** The first `limit` characters and a mark; the text itself when it is not longer. */
 export const cutText = (text: string, limit: number, mark = MARK): string => (text.length <= limit ? text : cutAt(text, limit) + mark)
 
-/** The same value with long strings, lists and objects cut, each saying what is gone. A `ref:` is an address and stays whole. */
+/** The value with long strings, lists and objects cut; each cut says how much is missing. A `ref:` is an address and is never cut. */
 export function shortenJson(value: Json, limits: ShortenLimits): { readonly value: Json; readonly truncated: boolean } {
   let truncated = false
   const cut = (shorter: Json): Json => {

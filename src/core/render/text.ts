@@ -1,49 +1,37 @@
+import type { Block } from '../block/block.ts'
+import type { Caps } from './caps.ts'
 import type { TextPart } from './types.ts'
 
 export const textPart = (text: string): TextPart => ({ type: 'text', text })
 
-/** The lines there are: what a block lacks leaves no empty line behind. */
-export function joinLines(...given: readonly (string | undefined)[]): string {
-  let text: string | undefined
-  for (const line of given) if (line !== undefined) text = text === undefined ? line : `${text}\n${line}`
-  return text ?? ''
-}
+/** Joins the lines that are there; undefined ones leave no empty line. */
+export const joinLines = (...lines: readonly (string | undefined)[]): string => lines.filter((line) => line !== undefined).join('\n')
 
-/** One line, however it was written: names, ids and titles must not be able to draw headings of their own. */
+/** The text on one line, at most `limit` characters: a name or an id with line breaks could otherwise imitate a heading of the prompt. */
 export function oneLine(text: string, limit: number): string {
-  const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text // a megabyte is not worth collapsing
-  const flat = isFlat(head) ? head : head.replace(/\s+/g, ' ').trim()
+  const head = text.length > limit * 2 ? cutAt(text, limit * 2) : text // a long text is cut before its white space is collapsed
+  const flat = head.replace(/\s+/g, ' ').trim()
   return flat.length <= limit && head.length === text.length ? flat : `${cutAt(flat, limit - 1)}…`
 }
 
-/** Words with one space between them, as most names are. ASCII is told at a glance. */
-function isFlat(text: string): boolean {
-  let afterSpace = true
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code < 32 || code > 126) return !ragged.test(text)
-    if (code === 32 && afterSpace) return false
-    afterSpace = code === 32
-  }
-  return !afterSpace || text === ''
-}
+/** The block's logical path as a prompt shows it; undefined when it has none. */
+export const shownPath = ({ path }: Pick<Block, 'path'>, limits: Pick<Caps, 'path'>): string | undefined =>
+  path === undefined ? undefined : oneLine(path, limits.path)
 
-const ragged = /[^\S ]|\s\s|^\s|\s$/
-
-/** The text, or its beginning and word of where the rest is. */
+/** The text, or its first `limit` characters and how to read the rest. */
 export function clip(text: string, limit: number, path?: string): string {
   if (text.length <= limit) return text
   const rest = path === undefined ? '' : `; the whole: react.read(["${path}"])`
   return `${cutAt(text, limit)}\n...[truncated, ${limit} of ${text.length} characters shown${rest}]`
 }
 
-/** The first `limit` units, never half a character. */
+/** The first `limit` UTF-16 units; a surrogate pair is never split. */
 export function cutAt(text: string, limit: number): string {
   const last = text.charCodeAt(limit - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit)
 }
 
-/** The last of the lines, as many as fit into so many characters. */
+/** As many of the last lines as fit into `maxChars`. */
 export function lastLinesWithin(lines: readonly string[], maxChars: number): readonly string[] {
   let length = 0
   let first = lines.length

@@ -7,7 +7,7 @@ export type Part = TextPart | BinaryPart
 export interface TextPart {
   readonly type: 'text'
   readonly text: string
-  /** The provider may cache everything up to and with this part. */
+  /** The provider may cache everything up to and including this part. */
   readonly cache?: true
 }
 
@@ -15,35 +15,35 @@ export interface BinaryPart {
   readonly type: 'image' | 'document'
   readonly media_type: string
   readonly blob: BlobRef
-  /** What it is billed by, where the block says it. */
+  /** Providers bill images by width and height and documents by pages; undefined when the block does not say. */
   readonly width?: number
   readonly height?: number
   readonly pages?: number
-  /** The bytes themselves, of a block that no store has taken yet; the blob then has a size and no hash. */
+  /** The bytes themselves, for a block that is not stored yet; its blob then has a size and no hash. */
   readonly base64?: string
   readonly cache?: true
 }
 
-/** A block that the model is shown, and what it is shown as. Blocks that would show nothing are not in a slice at all. */
+/** A block as the model sees it. Blocks that render to nothing are not in a slice. */
 export interface ShownBlock {
   readonly block: Block
   /** Never empty. */
   readonly parts: readonly Part[]
-  /** The round it belongs to, by its place in `roundEnds`; undefined for headers, user input, summaries. */
+  /** The round it belongs to, as an index into `Slice.roundEnds`; undefined for headers, user input and summaries. */
   readonly round: number | undefined
 }
 
 /**
- * What can be seen, oldest first, before marks and tails. Cache points, hiding and the editable tail all count in positions of
- * `shown`: there is one numbering, so what is protected is exactly what is marked.
+ * The visible blocks of a timeline, oldest first, before cache marks and tails. Cache points, hiding and the editable tail all use
+ * positions in `shown`, so that the blocks that must not be edited are exactly the blocks that are marked.
  */
 export interface Slice {
   readonly shown: readonly ShownBlock[]
   /** Position of the current turn's header; undefined when the slice has none. */
   readonly turnStart: number | undefined
   /**
-   * Where each round is over, by order of the rounds' first blocks: the position of its last block, or of an earlier round's. Rounds of
-   * imported blocks may interleave, and none is over before those that began before it.
+   * Position where each round is complete, in order of the rounds' first blocks. Rounds of imported blocks may interleave: a round is
+   * not complete before every earlier round is, so the positions never decrease.
    */
   readonly roundEnds: readonly number[]
 }
@@ -53,20 +53,20 @@ export interface RenderSettings {
 }
 
 /**
- * What a block is shown by besides itself. All of it comes from earlier blocks: a later block never changes how an earlier one
- * looks, so the cached prefix holds.
+ * Everything besides the block itself that decides how a block is rendered. All of it comes from earlier blocks: a later block never
+ * changes how an earlier one looks, so the cached prefix stays valid.
  */
 export interface RenderContext {
   readonly caps: Caps
-  /** The call a tool block belongs to, and the tool that was called. */
+  /** The call that a tool block belongs to, and the tool that was called. */
   readonly callId: string | undefined
   readonly toolId: string | undefined
-  /** The block before it already showed the summary of this call with this status: one more line will do. */
-  readonly continues: boolean
-  /** The plan was last shown with the very same steps and states. */
-  readonly repeats: boolean
-  /** Whether the bytes go along: the number they get in their round or input, or why they do not. */
-  readonly attached: number | RefusalReason | undefined
+  /** The previous block already rendered the summary heading of this call with this status: only the artifact line is added. */
+  readonly continuesSummary: boolean
+  /** The plan was last shown with exactly these steps and states, so it is not shown again. */
+  readonly repeatsPlan: boolean
+  /** For a block with bytes: its number among the attachments of its round or input, or the reason why the bytes are not sent. */
+  readonly attachment: number | RefusalReason | undefined
 }
 
 export type RefusalReason = 'media type' | 'not asked for' | 'file size' | 'message size' | 'number'

@@ -1,152 +1,149 @@
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { type BlockType, oncePerBlock, readPlan, readToolCall } from '../block/index.ts'
 import { parsePath } from '../path/logical.ts'
-import type { BlockBuffer } from '../timeline/timeline.ts'
-import { blockAt, type Timeline } from '../timeline/timeline.ts'
+import { type BlockBuffer, blockAt, type Timeline } from '../timeline/timeline.ts'
 import { createRoundNumbers } from '../timeline/turns.ts'
 import { createAttachmentLimiter } from './blocks/attachment.ts'
-import { readPlainCall } from './blocks/fast-tool-call.ts'
 import { renderHidden } from './blocks/hidden.ts'
 import { blockRenderers, isNeverShown } from './blocks/index.ts'
 import { planStates } from './blocks/plan.ts'
 import { summaryKey } from './blocks/tool-result.ts'
 import { caps } from './caps.ts'
-import { scrubBase64 } from './redact.ts'
+import { scrubBase64 } from './scrub.ts'
 import { textPart } from './text.ts'
 import type { Part, RenderContext, RenderSettings, ShownBlock, Slice } from './types.ts'
 
 export const defaultSettings: RenderSettings = { caps }
 
-/** What the model can see of a timeline, before marks and tails. */
-export function sliceOf(timeline: Timeline, settings: RenderSettings = defaultSettings, currentTurnId?: string): Slice {
-  const walk = createWalk(timeline, settings)
-  return walk.slice(currentTurnId ?? currentTurn(timeline))
-}
-
-/** The turn that is running, or the one that was last heard of. */
-export function currentTurn(timeline: Timeline): string | undefined {
-  return timeline.openTurn?.turn_id ?? blockAt(timeline, timeline.size - 1)?.turn_id
-}
-
-/** A shown block, what it was shown by, and whether it continues the lines of the one before it. */
+/** A shown block, the context it was rendered in, and whether its text follows the previous block without a blank line. */
 export interface RenderedBlock extends ShownBlock {
   readonly context: RenderContext
   readonly joined: boolean
 }
 
 /**
- * One pass over a timeline, oldest first, that remembers what later blocks are shown by: who was called, which plan was last
- * seen, how many images there are. It never looks ahead, and goes on where it stopped when the same timeline has grown.
+ * One pass over a timeline, oldest first. It renders each block and remembers what the rendering of later blocks depends on: which
+ * tool each call named, which plan was shown last, how many images there are. It never looks ahead, and it continues where it
+ * stopped when the same timeline has grown.
  */
 export interface Walk {
-  readonly spine: BlockBuffer
+  readonly buffer: BlockBuffer
   readonly size: number
-  readonly lines: readonly RenderedBlock[]
-  /** Takes in the blocks that `timeline` has beyond `size`. */
+  readonly shown: readonly RenderedBlock[]
+  /** Renders the blocks that `timeline` has beyond `size`. */
   extend(timeline: Timeline): void
   slice(turnId: string | undefined): Slice
-  /** The same without copying: true only until the walk goes on. */
+  /** Like `slice`, without copying: the returned slice is valid until the next `extend`. */
   peek(turnId: string | undefined): Slice
 }
 
-/** `before` is an earlier walk over much the same blocks: what it showed need not be made again. */
-export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'lines'>): Walk {
-  let known = before && new Map(before.lines.map((line) => [line.block, line]))
-  const limits = settings.caps
+/** `before` is an earlier walk over mostly the same blocks: its rendered parts are reused where the context is the same. */
+export function createWalk(start: Timeline, settings: RenderSettings, before?: Pick<Walk, 'shown'>): Walk {
+  let rendered = before && new Map(before.shown.map((line) => [line.block, line]))
   const shown: RenderedBlock[] = []
   const roundEnds: number[] = []
-  const headers = new Map<string, number>()
-  const tools = new Map<string, string>()
-  const plans = new Map<string, string>()
-  const attachments = createAttachmentLimiter(limits)
+  const headers = new Map<string, number>() // turn id -> position
+  const tools = new Map<string, string>() // call id -> tool id
+  const plans = new Map<string, string>() // plan id -> states as last shown
+  const attachments = createAttachmentLimiter(settings.caps)
   const roundOf = createRoundNumbers()
-  const plain: RenderContext = { caps: limits, callId: undefined, toolId: undefined, continues: false, repeats: false, attached: undefined }
+  const emptyContext: RenderContext = {
+    caps: settings.caps,
+    callId: undefined,
+    toolId: undefined,
+    continuesSummary: false,
+    repeatsPlan: false,
+    attachment: undefined,
+  }
   let lastSummary: string | undefined
-  let lastStub = false
-  let folding = false // still among the summary and what it preserved
-  let copy: Slice | undefined // whoever looks again before anything is new gets the same
-  let lent: Slice = { shown, turnStart: undefined, roundEnds }
+  let lastWasStub = false
+  let inSummary = false // among a summary and the blocks it preserved
+  let copied: Slice | undefined
+  let borrowed: Slice = { shown, turnStart: undefined, roundEnds }
 
-  function take(block: Block, timeline: Timeline) {
+  function addBlock(block: Block, timeline: Timeline) {
     const { type, turn_id } = block
-    folding = type === 'conv.range.summary' || (folding && isPreserved(block))
+    inSummary = type === 'conv.range.summary' || (inSummary && isPreserved(block))
     const hidden = isHidden(block)
     if (!hidden && isNeverShown(type)) return
-    const call = type === 'react.tool.call' ? (readPlainCall(block) ?? readToolCall(block)) : undefined
+    const call = readToolCall(block)
     if (call) tools.set(call.tool_call_id, call.tool_id)
     const callId = callIdOf(block) ?? callInPath(block.path)
     const toolId = (callId === undefined ? undefined : tools.get(callId)) ?? block.tool_id ?? block.meta?.tool_id
     const summary = hidden ? undefined : summaryKey(block, callId, toolId)
     const plan = type === 'react.plan' ? readPlan(block) : undefined
     const context: RenderContext = {
-      caps: limits,
+      caps: settings.caps,
       callId,
       toolId,
-      continues: summary !== undefined && summary === lastSummary,
-      repeats: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
-      attached: hidden ? undefined : attachments.admit(block, toolId),
+      continuesSummary: summary !== undefined && summary === lastSummary,
+      repeatsPlan: plan !== undefined && plans.get(plan.plan_id) === planStates(plan),
+      attachment: hidden ? undefined : attachments.admit(block, toolId),
     }
-    const replaced = hidden ? (renderHidden(block, timeline, context) ?? nothing) : undefined
-    const parts = replaced ? replacedParts(replaced.text) : partsIn(block, context)
+    const replacement = hidden ? renderHidden(block, timeline, context) : undefined
+    const parts = hidden ? textParts(replacement?.text) : partsFor(block, context)
     if (parts.length === 0) return
     if (type === 'turn.header') {
-      if (headers.has(turn_id)) return // a turn is headed once
+      if (headers.has(turn_id)) return
       headers.set(turn_id, shown.length)
-    } else if (!headers.has(turn_id) && !folding && type !== 'system.message') {
+    } else if (!headers.has(turn_id) && !inSummary && type !== 'system.message') {
       const header = syntheticHeader(block)
       headers.set(turn_id, shown.length)
-      push(header, partsIn(header, plain), plain, false)
+      push(header, partsFor(header, emptyContext), emptyContext, false)
     }
-    const stub = replaced?.stub === true
-    push(block, parts, context, context.continues || (stub && lastStub))
+    const isStub = replacement?.stub === true
+    push(block, parts, context, context.continuesSummary || (isStub && lastWasStub))
     lastSummary = summary
-    lastStub = stub
+    lastWasStub = isStub
     if (hidden) return
     if (plan) plans.set(plan.plan_id, planStates(plan))
-    if (typeof context.attached === 'number') attachments.record(block, context.attached)
+    if (typeof context.attachment === 'number') attachments.record(block, context.attachment)
   }
 
-  function partsIn(block: Block, context: RenderContext): readonly Part[] {
-    const line = known?.get(block)
-    return line && sameContext(line.context, context) ? line.parts : renderParts(block, context)
+  function partsFor(block: Block, context: RenderContext): readonly Part[] {
+    const known = rendered?.get(block)
+    return known && sameContext(known.context, context) ? known.parts : renderParts(block, context)
   }
 
   function push(block: Block, parts: readonly Part[], context: RenderContext, joined: boolean) {
-    const round = folding ? undefined : roundOf(block) // what a summary preserved was made in no round that can be seen
+    const round = inSummary ? undefined : roundOf(block) // the rounds of preserved blocks are no longer visible
     const position = shown.push({ block, parts, round, context, joined }) - 1
     if (round === undefined) return
     for (let later = round; later < Math.max(round + 1, roundEnds.length); later++) roundEnds[later] = position
   }
 
   function extend(timeline: Timeline) {
-    const { buffer: spine, size } = timeline
-    for (; self.size < size; self.size++) take(spine.blocks[self.size] as Block, timeline)
+    for (; walk.size < timeline.size; walk.size++) addBlock(timeline.buffer.blocks[walk.size] as Block, timeline)
   }
 
   const headerOf = (turnId: string | undefined) => (turnId === undefined ? undefined : headers.get(turnId))
 
   function slice(turnId: string | undefined): Slice {
     const turnStart = headerOf(turnId)
-    if (copy?.shown.length !== shown.length || copy.turnStart !== turnStart) {
-      copy = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
+    if (copied?.shown.length !== shown.length || copied.turnStart !== turnStart) {
+      copied = { shown: shown.slice(), turnStart, roundEnds: roundEnds.slice() }
     }
-    return copy
+    return copied
   }
 
-  function glance(turnId: string | undefined): Slice {
+  function peek(turnId: string | undefined): Slice {
     const turnStart = headerOf(turnId)
-    if (lent.turnStart !== turnStart) lent = { shown, turnStart, roundEnds }
-    return lent
+    if (borrowed.turnStart !== turnStart) borrowed = { shown, turnStart, roundEnds }
+    return borrowed
   }
 
-  const self = { spine: start.buffer, size: 0, lines: shown, extend, slice, peek: glance }
+  const walk = { buffer: start.buffer, size: 0, shown, extend, slice, peek }
   extend(start)
-  known = undefined // what follows is new
-  return self
+  rendered = undefined // later blocks are new: release the earlier walk
+  return walk
 }
 
-const nothing = { text: '', stub: false }
-const replacedParts = (text: string): readonly Part[] => (text === '' ? [] : [textPart(text)])
+/** The running turn, or the turn of the last block when none is running. */
+export function currentTurnIdOf(timeline: Timeline): string | undefined {
+  return timeline.openTurn?.turn_id ?? blockAt(timeline, timeline.size - 1)?.turn_id
+}
+
+const textParts = (text = ''): readonly Part[] => (text === '' ? [] : [textPart(text)])
 
 const preservedTypes: ReadonlySet<string> = new Set([
   'react.note.preserved',
@@ -158,7 +155,7 @@ const preservedTypes: ReadonlySet<string> = new Set([
 ])
 const isPreserved = (block: Block) => preservedTypes.has(block.type) || block.meta?.preserved_by_compaction === true
 
-/** For a turn whose beginning was compacted away. It has no time: when the turn began is not known here. */
+/** The header of a turn whose own header was compacted away. It has no time, because the start of the turn is not known here. */
 const syntheticHeader = oncePerBlock(
   ({ turn_id }: Block): Block => ({ id: `header_${turn_id}`, type: 'turn.header', author: 'system', turn_id, ts: '', text: '' }),
 )
@@ -169,23 +166,22 @@ function callInPath(path: string | undefined): string | undefined {
   return parsed?.space === 'tc' ? parsed.call : undefined
 }
 
-/** Blocks never change: what one was shown as holds as long as what came before it says the same. */
+/** Blocks are immutable, so equal contexts give equal parts. */
 function sameContext(a: RenderContext, b: RenderContext): boolean {
   return (
     a.caps === b.caps &&
     a.toolId === b.toolId &&
     a.callId === b.callId &&
-    a.continues === b.continues &&
-    a.repeats === b.repeats &&
-    a.attached === b.attached
+    a.continuesSummary === b.continuesSummary &&
+    a.repeatsPlan === b.repeatsPlan &&
+    a.attachment === b.attachment
   )
 }
 
 function renderParts(block: Block, context: RenderContext): readonly Part[] {
-  const parts = blockRenderers[block.type as BlockType](block, context) // a type that nobody knows shows nothing, and is not asked
-  for (const part of parts) if (holdsBase64(part)) return parts.map(scrubbed)
-  return parts
+  const parts = blockRenderers[block.type as BlockType](block, context) // blocks of unknown types are never shown
+  return parts.some(holdsBase64) ? parts.map(withoutBase64) : parts
 }
 
 const holdsBase64 = (part: Part) => part.type === 'text' && scrubBase64(part.text) !== part.text
-const scrubbed = (part: Part) => (part.type === 'text' ? textPart(scrubBase64(part.text)) : part)
+const withoutBase64 = (part: Part) => (part.type === 'text' ? textPart(scrubBase64(part.text)) : part)

@@ -5,7 +5,7 @@ import { readNotice, readToolCall } from '../block/tool.ts'
 import { isObject, parseJson } from '../json.ts'
 import { sourcesPath, turnIndexPath } from '../path/build.ts'
 import { rowSids } from '../render/blocks/payloads.ts'
-import { stripHostingHandles } from '../render/redact.ts'
+import { stripHostingHandles } from '../render/scrub.ts'
 import { joinLines, oneLine } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 

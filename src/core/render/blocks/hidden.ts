@@ -1,53 +1,54 @@
 import { type Block, isHidden } from '../../block/block.ts'
 import { readDigest } from '../../block/digest.ts'
-import { isBlockType } from '../../block/index.ts'
 import { readToolCall } from '../../block/tool.ts'
 import { isObject, parseJson } from '../../json.ts'
 import { blocksAtPath, type Timeline } from '../../timeline/timeline.ts'
-import { type Caps, fragments } from '../caps.ts'
-import { scrubBase64 } from '../redact.ts'
+import type { Caps } from '../caps.ts'
+import { scrubBase64 } from '../scrub.ts'
 import { clip, joinLines, oneLine } from '../text.ts'
 import type { RenderContext } from '../types.ts'
 import { mimeOf } from './attachment.ts'
+import { isNeverShown } from './index.ts'
 
-export interface Replacement {
+interface Replacement {
   readonly text: string
-  /** One line among others: it needs no blank line to stand apart. */
+  /** A single line that follows other stubs without a blank line. */
   readonly stub: boolean
 }
 
-/** What is shown instead of a hidden block; undefined when another block of its group speaks for it, or nobody needs to. */
+/**
+ * The text that is shown instead of a hidden block. Undefined when another block at the same path shows it, or when the block is
+ * dropped from the prompt altogether.
+ */
 export function renderHidden(block: Block, timeline: Timeline, context: RenderContext): Replacement | undefined {
   const { hidden_reason: reason, hidden_scope: scope, replacement_text: given } = block.meta ?? {}
   const { path } = block
-  if (path === undefined || reason === 'compaction' || !isShownAtAll(block.type)) return undefined // a checkpoint names what it folded
+  if (path === undefined || reason === 'compaction' || isNeverShown(block.type)) return undefined // a checkpoint lists the blocks it folded
   if (given === undefined && !isFirstHiddenAtPath(block, path, timeline)) return undefined
   const { caps } = context
   const text = clip(scrubBase64(given ?? ''), caps.replacement)
   const expired = reason === 'cache_ttl' || reason === 'cache_ttl_light'
   if (!expired) return { text: hiddenLine(text, path, caps), stub: false }
-  if (isSilentOnceExpired(block)) return undefined
+  if (isDroppedOnceExpired(block)) return undefined
   if (scope === 'old_turn') return { text: stub(block, path, text, context), stub: true }
   if (block.type === 'react.tool.result') return { text: prunedResult(path, text, context), stub: false }
   return { text: text.trim() === '' ? hiddenLine(text, path, caps) : text, stub: false }
 }
 
-const isShownAtAll = (type: string) => isBlockType(type) && fragments[type].length > 0
-
 /**
- * Hiding puts the words on the first block that it hides. Where that one is gone (compacted, or never imported) the first that is
- * left answers; whatever is hidden after it has no say, or it would change what is cached.
+ * Hiding puts the replacement text on the first block that it hides. When that block is gone (compacted, or never imported), the
+ * first hidden block that is left shows a line instead. Never a later one: hiding more blocks must not change the cached prefix.
  */
 const isFirstHiddenAtPath = (block: Block, path: string, timeline: Timeline) => blocksAtPath(timeline, path).find(isHidden) === block
 
 function hiddenLine(text: string, path: string, limits: Caps): string {
-  const said = text.trim().replace(/\.$/, '')
-  return `HIDDEN — ${said === '' ? 'content removed' : said}. Retrieve with react.read(${oneLine(path, limits.path)})`
+  const sentence = text.trim().replace(/\.$/, '')
+  return `HIDDEN — ${sentence === '' ? 'content removed' : sentence}. Retrieve with react.read(${oneLine(path, limits.path)})`
 }
 
-const silentOnceExpired: ReadonlySet<string> = new Set(['react.notes', 'react.notice'])
-const isSilentOnceExpired = ({ type, meta }: Block) =>
-  silentOnceExpired.has(type) || (type === 'system.message' && meta?.kind === 'cache_ttl_pruned')
+const droppedOnceExpired: ReadonlySet<string> = new Set(['react.notes', 'react.notice'])
+const isDroppedOnceExpired = ({ type, meta }: Block) =>
+  droppedOnceExpired.has(type) || (type === 'system.message' && meta?.kind === 'cache_ttl_pruned')
 
 function prunedResult(path: string, text: string, { callId, toolId, caps }: RenderContext): string {
   const id = callId === undefined ? 'tc_????' : oneLine(callId, caps.id)
@@ -58,18 +59,18 @@ function prunedResult(path: string, text: string, { callId, toolId, caps }: Rend
   )
 }
 
-/** A block of an old turn in one line: what it was, where it is, and a hint of what it said. */
+/** A block of an old turn in one line: its kind, its path and a hint of its content. */
 function stub(block: Block, path: string, replacement: string, { callId, toolId, caps }: RenderContext): string {
   const label = labelOf(block, path)
-  const tool = label === 'tool_call' || label === 'tool_result' || block.type === 'react.tool.result'
-  const file = label === 'file'
+  const isTool = label === 'tool_call' || label === 'tool_result' || block.type === 'react.tool.result'
+  const isFile = label === 'file'
   const hint = hintOf(block, label, replacement, caps)
   const fields = [
     `path=${oneLine(path, caps.path)}`,
-    tool && toolId !== undefined ? `tool=${oneLine(toolId, caps.id)}` : undefined,
-    tool && callId !== undefined ? `call_id=${oneLine(callId, caps.id)}` : undefined,
-    file ? `mime=${oneLine(readDigest(block)?.mime ?? (mimeOf(block) || '-'), caps.mime)}` : undefined,
-    file ? `file=${JSON.stringify(oneLine(path.slice(path.lastIndexOf('/') + 1), caps.name))}` : undefined,
+    isTool && toolId !== undefined ? `tool=${oneLine(toolId, caps.id)}` : undefined,
+    isTool && callId !== undefined ? `call_id=${oneLine(callId, caps.id)}` : undefined,
+    isFile ? `mime=${oneLine(readDigest(block)?.mime ?? (mimeOf(block) || '-'), caps.mime)}` : undefined,
+    isFile ? `file=${JSON.stringify(oneLine(path.slice(path.lastIndexOf('/') + 1), caps.name))}` : undefined,
     hint === '' ? undefined : `hint=${JSON.stringify(hint)}`,
   ]
   return `${label}: ${fields.filter((field) => field !== undefined).join(' ')}`
@@ -100,10 +101,10 @@ function hintOf(block: Block, label: string, replacement: string, limits: Caps):
 
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** What a call was about, by the parameters that usually say so. */
+/** The parameters that usually say what a call was about. */
 function callHint(params: { readonly [name: string]: unknown }): string {
-  const telling = ['query', 'queries', 'path', 'paths', 'urls', 'url', 'account', 'pattern', 'mode']
-  return telling
+  const names = ['query', 'queries', 'path', 'paths', 'urls', 'url', 'account', 'pattern', 'mode']
+  return names
     .flatMap((name) => {
       const value = params[name]
       if (typeof value === 'string') return [`${name}: ${value}`]
@@ -112,17 +113,17 @@ function callHint(params: { readonly [name: string]: unknown }): string {
     .join('; ')
 }
 
-/** JSON is hinted at by what it holds: `{tool_id, tool_call_id, result}` of a replaced result, a digest, rows; words by themselves. */
+/** A hint for JSON: an error, an artifact path or the number of rows, also inside the `result` of a replacement text. Other text as it is. */
 function jsonHint(text: string): string {
-  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // several digests stand in lines
+  const payload = parseJson(text) ?? parseJson(text.split('\n', 1)[0]) // several digests are written one per line
   if (payload === undefined) return text
   const result = isObject(payload) && 'result' in payload ? payload.result : payload
   if (Array.isArray(result)) return `${result.length} rows`
   if (!isObject(result)) return String(result)
-  const { error, artifact_path: made } = result
+  const { error, artifact_path } = result
   if (typeof error === 'string') return `error: ${error}`
   if (isObject(error)) return `error: ${[error.code, error.message].filter((word) => typeof word === 'string').join(' ')}`
-  if (typeof made === 'string') return made
+  if (typeof artifact_path === 'string') return artifact_path
   const counts = Object.entries(result).flatMap(([key, value]) => (Array.isArray(value) ? [`${value.length} ${key}`] : []))
   return counts.length === 0 ? 'ok' : `ok: ${counts.slice(0, 4).join(', ')}`
 }

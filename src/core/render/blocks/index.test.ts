@@ -1,24 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { blob, last, shownTexts } from '../../../../test/support/prompts/shown-blocks.ts'
+import { blob, last, shownTexts, sliceOf } from '../../../../test/support/prompts/shown-blocks.ts'
 import { timelineOf } from '../../../../test/support/prompts/timelines.ts'
 import { blockOrigin, header, minute, prompt } from '../../../testing/blocks.ts'
 import {
-  assistantCompletion,
   attachmentBlocks,
+  completionBlock,
   type Draft,
-  decisionNotes,
-  internalNote,
-  notice,
-  planSnapshot,
-  rawDecision,
-  stage,
-  suggestedFollowups,
-  toolCall,
-  toolCode,
-  turnFeedback,
-  userEvent,
+  decisionNotesBlock,
+  feedbackBlock,
+  internalNoteBlock,
+  noticeBlock,
+  planBlock,
+  rawDecisionBlock,
+  stageBlock,
+  suggestedFollowupsBlock,
+  toolCallBlock,
+  toolCodeBlock,
+  userEventBlock,
 } from '../../block/index.ts'
-import { sliceOf } from '../walk.ts'
 
 describe('blocks', () => {
   it('timeline 11.22: a prompt is three lines: heading, path, text', () => {
@@ -27,8 +26,8 @@ describe('blocks', () => {
 
   it('timeline 11.23: notes, code and call keep their order: say, wrote code, tool call', () => {
     const at = blockOrigin('c1')
-    const exec = toolCall(at, { toolId: 'exec_tools.execute_code_python', params: {} })
-    const texts = shownTexts([header(), decisionNotes(at, 'let me compute'), toolCode(at, 'print(1)'), exec]).slice(1)
+    const exec = toolCallBlock(at, { toolId: 'exec_tools.execute_code_python', params: {} })
+    const texts = shownTexts([header(), decisionNotesBlock(at, 'let me compute'), toolCodeBlock(at, 'print(1)'), exec]).slice(1)
     expect(texts.map((text) => text.split('\n')[0])).toEqual([
       '[AI Agent say]: let me compute',
       '[AI Agent wrote code] tc:t1.c1.code:',
@@ -45,33 +44,35 @@ describe('blocks', () => {
     const drafts = silent.map(
       (type): Draft => ({ type, author: 'react', turn_id: 't1', ts: minute(1), path: `ar:t1.${type}`, text: 'secret' }),
     )
-    expect(sliceOf(timelineOf([suggestedFollowups('t1', minute(1), ['and then?']), ...drafts])).shown).toEqual([])
+    expect(sliceOf(timelineOf([suggestedFollowupsBlock('t1', minute(1), ['and then?']), ...drafts])).shown).toEqual([])
   })
 
   it('a response that the user cut short is shown; other raw responses are shown to nobody', () => {
-    const cut = rawDecision(blockOrigin('c1', 't1', 2), '<channel:thinking>I was about')
+    const cut = rawDecisionBlock(blockOrigin('c1', 't1', 2), '<channel:thinking>I was about')
     const shown = '[YOUR RESPONSE, INTERRUPTED BY THE USER]\n[path: ar:t1.react.decision.raw.interrupted.2]\n<channel:thinking>I was about'
     expect(last(cut)).toEqual([shown])
     expect(sliceOf(timelineOf([{ ...cut, meta: { iteration: 2 } }])).shown).toEqual([])
   })
 
   it('timeline 11.41: the sources of a completion are named before its text, and one of several says which', () => {
-    const completed = assistantCompletion('t1', minute(1), { text: 'answer', sourcesUsed: [1, 2, 3], index: 1, count: 2 })
+    const completed = completionBlock('t1', minute(1), { text: 'answer', sourcesUsed: [1, 2, 3], index: 1, count: 2 })
     expect(last(completed)).toEqual([
       '[ASSISTANT MESSAGE]\n[path: ar:t1.assistant.completion.1]\n[completion: 1/2]\n[sources_used: [1,2,3]]\nanswer',
     ])
   })
 
   it('a notice is a violation by its code, and says what else it knows; the closing of a plan is no news', () => {
-    const said = notice(blockOrigin('c1'), { code: 'protocol_violation.x', message: 'No.', hint: 'y', key: 'secret' })
+    const said = noticeBlock(blockOrigin('c1'), { code: 'protocol_violation.x', message: 'No.', hint: 'y', key: 'secret' })
     expect(last(said)).toEqual(['[PROTOCOL VIOLATION]\ncode: protocol_violation.x\nNo.\n{\n  "hint": "y"\n}'])
-    expect(last(notice(blockOrigin('c1'), { code: 'tool_warning', message: 'Hm.' }))).toEqual(['[REACT NOTICE]\ncode: tool_warning\nHm.'])
-    expect(shownTexts([notice(blockOrigin('c1'), { code: 'plan_closed', message: 'closed' })])).toEqual([])
+    expect(last(noticeBlock(blockOrigin('c1'), { code: 'tool_warning', message: 'Hm.' }))).toEqual([
+      '[REACT NOTICE]\ncode: tool_warning\nHm.',
+    ])
+    expect(shownTexts([noticeBlock(blockOrigin('c1'), { code: 'plan_closed', message: 'closed' })])).toEqual([])
   })
 
   it('feedback is headed by who gave it', () => {
     const said = (origin?: 'user' | 'machine') =>
-      last(turnFeedback('t1', minute(2), { text: 'good', reaction: 'ok', ...(origin && { origin }) }))[0]
+      last(feedbackBlock('t1', minute(2), { text: 'good', reaction: 'ok', ...(origin && { origin }) }))[0]
     expect(said('user')).toBe(`[USER FEEDBACK]\n[ts: ${minute(2)}]\nreaction: ok\ngood`)
     expect(said('machine')?.split('\n')[0]).toBe('[AUTO FEEDBACK]')
     expect(said()?.split('\n')[0]).toBe('[FEEDBACK]')
@@ -80,27 +81,27 @@ describe('blocks', () => {
   it('a plan is a checklist, and a snapshot with the same steps and states is no news', () => {
     const plan = { plan_id: 'p', steps: ['a', 'b', 'c', 'd'], status: { '1': 'done', '2': 'failed', '3': 'in_progress' } } as const
     const snapshot = (states: typeof plan.status | Record<string, 'done'>, at: number) =>
-      planSnapshot('t1', minute(at), { ...plan, steps: [...plan.steps], status: states, last_ts: minute(at) }, at)
+      planBlock('t1', minute(at), { ...plan, steps: [...plan.steps], status: states, last_ts: minute(at) }, at)
     const texts = shownTexts([header(), snapshot(plan.status, 1), snapshot(plan.status, 2), snapshot({ '1': 'done' }, 3)]).slice(1)
     expect(texts).toEqual(['[REACT.PLAN]\nid=p\n✓ 1) a\n✗ 2) b\n… 3) c\n□ 4) d', '[REACT.PLAN]\nid=p\n✓ 1) a\n□ 2) b\n□ 3) c\n□ 4) d'])
   })
 
   it('what a user says while a turn runs is headed by what it is', () => {
-    const said = (kind: 'followup' | 'steer') => last(userEvent(kind, 't1', minute(1), { messageId: 'm1', text: 'stop' }))[0]
+    const said = (kind: 'followup' | 'steer') => last(userEventBlock(kind, 't1', minute(1), { messageId: 'm1', text: 'stop' }))[0]
     expect(said('followup')).toBe('[FOLLOWUP DURING TURN]\n[path: ar:t1.external.followup.m1]\nstop')
     expect(said('steer')).toBe('[STEER DURING TURN]\n[path: ar:t1.external.steer.m1]\nstop')
   })
 
   it('a note is kept whole and cut when it is shown', () => {
     const text = `[P] ${'short words '.repeat(500)}`
-    expect(last(internalNote(blockOrigin('c1'), 'fi:t1.files/n.md', '[D] ours'))).toEqual(['[INTERNAL NOTE]\n[D] ours'])
-    const shown = last(internalNote(blockOrigin('c1'), 'fi:t1.files/n.md', text))[0] ?? ''
+    expect(last(internalNoteBlock(blockOrigin('c1'), 'fi:t1.files/n.md', '[D] ours'))).toEqual(['[INTERNAL NOTE]\n[D] ours'])
+    const shown = last(internalNoteBlock(blockOrigin('c1'), 'fi:t1.files/n.md', text))[0] ?? ''
     expect(shown).toContain('[INTERNAL NOTE]\n[INTERNAL NOTE PREVIEW TRUNCATED]')
     expect(shown).toContain('react.read(["fi:t1.files/n.md"])')
   })
 
   it('a stage speaks for itself', () => {
-    expect(last(stage('gate', 't1', minute(0), '[STAGE: GATE OUTPUT]\ntitle: x'))).toEqual(['[STAGE: GATE OUTPUT]\ntitle: x'])
+    expect(last(stageBlock('gate', 't1', minute(0), '[STAGE: GATE OUTPUT]\ntitle: x'))).toEqual(['[STAGE: GATE OUTPUT]\ntitle: x'])
   })
 
   it('an attachment is named, summarised and addressed; its bytes follow without a word', () => {
@@ -130,22 +131,22 @@ describe('blocks', () => {
 describe('tool calls', () => {
   it('timeline 11.32: written content is shown as its first 100 characters and where to see it', () => {
     const content = 'x'.repeat(500)
-    const text = last(toolCall(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'report.md', content } }))[0] ?? ''
+    const text = last(toolCallBlock(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'report.md', content } }))[0] ?? ''
     expect(text).toContain(`"content": "${'x'.repeat(100)}... [see fi:t1.files/report.md]"`)
     const short = 'y'.repeat(100)
-    expect(last(toolCall(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'report.md', content: short } }))[0]).toContain(
+    expect(last(toolCallBlock(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'report.md', content: short } }))[0]).toContain(
       `"${short}"`,
     )
   })
 
   it('content that already says where to see it is left as it is', () => {
     const content = `${'x'.repeat(120)}... [see fi:t1.files/report.md]`
-    expect(last(toolCall(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'other.md', content } }))[0]).toContain(content)
+    expect(last(toolCallBlock(blockOrigin('c1'), { toolId: 'react.write', params: { path: 'other.md', content } }))[0]).toContain(content)
   })
 
   it('a long parameter is a stub that says how long it was and where the whole is; lists and objects are cut aloud', () => {
     const params = { query: 'q'.repeat(5_000), list: Array.from({ length: 60 }, (_, n) => n), deep: { text: 'd'.repeat(3_000) } }
-    const text = last(toolCall(blockOrigin('c1'), { toolId: 'x.y', params }))[0] ?? ''
+    const text = last(toolCallBlock(blockOrigin('c1'), { toolId: 'x.y', params }))[0] ?? ''
     const shown = JSON.parse(text.slice(text.indexOf('{')))
     expect(shown.query).toEqual({
       preview: 'q'.repeat(600),

@@ -2,10 +2,24 @@ import type { Block } from '../../block/block.ts'
 import { readNotice } from '../../block/tool.ts'
 import { isObject } from '../../json.ts'
 import type { Caps } from '../caps.ts'
-import { omitHostingFields, scrubBase64 } from '../redact.ts'
-import { clip, joinLines, oneLine, textPart } from '../text.ts'
+import { omitHostingFields, scrubBase64 } from '../scrub.ts'
+import { preview } from '../shorten.ts'
+import { clip, joinLines, oneLine, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
+/** The scrubbed text of a block, drawn by `draw`; nothing when it is blank. */
+export function renderText(block: Block, draw: (text: string) => string): readonly Part[] {
+  const text = scrubBase64(block.text ?? '')
+  return text.trim() === '' ? [] : [textPart(draw(text))]
+}
+
+/** `react.note`: a note that the agent wrote for itself. The block keeps the whole text; a long one is shown as a preview. */
+export function renderNote(block: Block, { caps }: RenderContext): readonly Part[] {
+  const options = { what: 'INTERNAL NOTE', limit: caps.note, path: shownPath(block, caps) } as const
+  return renderText(block, (text) => `[INTERNAL NOTE]\n${preview({ ...options, text }, caps)}`)
+}
+
+/** `react.notice`: what the runtime tells the agent about its last response: a protocol violation or a warning. */
 export function renderNotice(block: Block, { caps }: RenderContext): readonly Part[] {
   const notice = readNotice(block)
   if (!notice) return [textPart(`[REACT NOTICE]\n${clip(scrubBase64(block.text ?? ''), caps.noticeMessage)}`)]
@@ -24,11 +38,11 @@ export function renderNotice(block: Block, { caps }: RenderContext): readonly Pa
   ]
 }
 
-/** What stands for everything before it: what it covers, what it says, and every artifact that can still be read. */
+/** `conv.range.summary`: replaces the compacted turns. It names the covered turns and every artifact that can still be read. */
 export function renderSummary(block: Block, { caps }: RenderContext): readonly Part[] {
   const { covered_turn_ids: covered, compacted_range_start_ts: start, compacted_range_end_ts: end } = block.meta ?? {}
   const first = block.meta?.conversation_first_message_ts
-  const path = block.path === undefined ? undefined : oneLine(block.path, caps.path)
+  const path = shownPath(block, caps)
   return [
     textPart(
       joinLines(
@@ -56,7 +70,7 @@ function coveredTurns(ids: readonly string[]): string {
   return `${short.slice(0, 2).join(', ')}, ..., ${short.slice(-2).join(', ')} (count=${ids.length})`
 }
 
-/** Newest first: the digest is oldest first. */
+/** Newest first; the digest lists them oldest first. */
 function artifactLines(digest: unknown, limits: Caps): readonly string[] {
   const entries = isObject(digest) && Array.isArray(digest.artifacts) ? digest.artifacts.filter(isObject) : []
   if (entries.length === 0) return []
@@ -64,8 +78,8 @@ function artifactLines(digest: unknown, limits: Caps): readonly string[] {
     .toReversed()
     .slice(0, limits.summaryArtifacts)
     .map(({ artifact_path, mime, kind, tool_id }) => {
-      const said = [artifact_path, mime, kind, tool_id].filter((field) => isText(field) && field !== '')
-      return oneLine(`- ${said.join(' | ')}`, limits.path)
+      const facts = [artifact_path, mime, kind, tool_id].filter((field) => isText(field) && field !== '')
+      return oneLine(`- ${facts.join(' | ')}`, limits.path)
     })
   const more = entries.length - shown.length
   return ['artifacts:', ...shown, ...(more > 0 ? [`... ${more} more; this summary's path lists them`] : [])]

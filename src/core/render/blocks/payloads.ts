@@ -2,16 +2,18 @@ import { isObject, type Json } from '../../json.ts'
 import { sourcesPath } from '../../path/build.ts'
 import { isSid } from '../../sources/source.ts'
 import type { Caps } from '../caps.ts'
-import { omitHostingFields, scrubBase64 } from '../redact.ts'
+import { omitHostingFields, scrubBase64 } from '../scrub.ts'
 import { joinLines, oneLine } from '../text.ts'
 
+/** Payloads of tool results that have a form of their own: the status of `react.read`, and rows of the source pool. */
+
+/** The first block of every `react.read`: which paths were found, which are missing, which are visible already. */
 interface ReadStatus {
   readonly paths: readonly unknown[]
   readonly total_tokens: unknown
   readonly [key: string]: unknown
 }
 
-/** The first block of every `react.read`: what was found, what is missing, what can be seen already. */
 export function isReadStatus(payload: unknown): payload is ReadStatus {
   return isObject(payload) && Array.isArray(payload.paths) && payload.total_tokens !== undefined
 }
@@ -21,14 +23,14 @@ export function renderReadStatus(status: ReadStatus, limits: Caps): string {
   const rows = status.paths.slice(0, limits.readPaths).flatMap((row) => rowLine(row, visible, limits) ?? [])
   const more = status.paths.length - limits.readPaths
   const missing = [...stringsIn(status.missing), ...stringsIn(status.missing_skills)]
-  const seen = visibleLines(visible, status.visible_context_refs, limits)
+  const alreadyVisible = visibleLines(visible, status.visible_context_refs, limits)
   return joinLines(
     'paths:',
     ...rows,
     more > 0 ? `... ${more} more` : undefined,
     missing.length === 0 ? undefined : `missing: ${pathList(missing, limits)}`,
-    seen.length === 0 ? undefined : 'already visible:',
-    ...seen,
+    alreadyVisible.length === 0 ? undefined : 'already visible:',
+    ...alreadyVisible,
   )
 }
 
@@ -54,23 +56,23 @@ function pathList(paths: readonly string[], limits: Caps): string {
   return `[${shown.join(', ')}${more > 0 ? `, … ${more} more` : ''}]`
 }
 
-/** `refs` says where each path can be seen: as a map, or as rows of path and place. */
+/** `refs` says where each path is visible: as a map from paths, or as rows with a path and a location. */
 function visibleLines(visible: ReadonlySet<string>, refs: unknown, limits: Caps): readonly string[] {
-  const place = (path: string): string | undefined => {
+  const locationOf = (path: string): string | undefined => {
     if (isObject(refs)) return stringsIn([refs[path]])[0] ?? stringsIn(refs[path])[0]
     const row = Array.isArray(refs) ? refs.find((item) => isObject(item) && item.path === path) : undefined
     return isObject(row) ? stringsIn([row.visible_at, row.ref, row.block])[0] : undefined
   }
   return [...visible].slice(0, limits.readPaths).map((path) => {
-    const where = place(path)
-    return `- ${shortPath(path, limits)}${where === undefined ? '' : ` at ${shortPath(where, limits)}`}`
+    const location = locationOf(path)
+    return `- ${shortPath(path, limits)}${location === undefined ? '' : ` at ${shortPath(location, limits)}`}`
   })
 }
 
 /** The sids of a search result (a list of rows) or a fetch result (rows by URL); none for any other payload. */
 export function rowSids(payload: Json | undefined): readonly number[] {
   const rows = Array.isArray(payload) ? payload : isObject(payload) ? Object.values(payload) : undefined
-  if (rows === undefined) return noSids
+  if (rows === undefined) return []
   const sids: number[] = []
   for (const row of rows) {
     if (!isObject(row) || !isSid(row.sid)) return []
@@ -79,9 +81,7 @@ export function rowSids(payload: Json | undefined): readonly number[] {
   return sids
 }
 
-const noSids: readonly number[] = []
-
-/** Rows are addressed by the sids that are really there, and stay valid JSON: what does not fit is left out by whole rows. */
+/** The payload stays valid JSON: when it is too long, whole rows are left out at the end. */
 export function renderSourceRows(payload: Json, sids: readonly number[], limits: Caps): string {
   const [shown, count] = rowsThatFit(payload, limits)
   return joinLines(

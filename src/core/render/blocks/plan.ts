@@ -3,16 +3,10 @@ import { type Plan, readPlan, type StepStatus } from '../../block/plan.ts'
 import { joinLines, oneLine, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 
-export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
-
-export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.status[String(number)] ?? 'pending']
-
-/** What two snapshots must share for the later one to be no news. */
-export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))
-
-export function renderPlan(block: Block, { caps, repeats }: RenderContext): readonly Part[] {
+/** `react.plan`: the steps as a checklist; nothing when the plan was last shown in the same state. */
+export function renderPlan(block: Block, { caps, repeatsPlan }: RenderContext): readonly Part[] {
   const plan = readPlan(block)
-  if (!plan || repeats) return []
+  if (!plan || repeatsPlan) return []
   const steps = plan.steps.slice(0, caps.planSteps).map((step, index) => {
     const mark = `${stepMark(plan, index + 1)} ${index + 1}) `
     return mark + oneLine(step, caps.planStep - mark.length - 1)
@@ -22,3 +16,11 @@ export function renderPlan(block: Block, { caps, repeats }: RenderContext): read
     textPart(joinLines('[REACT.PLAN]', `id=${oneLine(plan.plan_id, caps.id)}`, ...steps, more > 0 ? `... ${more} more steps` : undefined)),
   ]
 }
+
+/** The signs of plan steps, in prompts and in plan histories. */
+export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
+
+export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.status[String(number)] ?? 'pending']
+
+/** Snapshots with equal steps and states; the second one in a row is not shown. */
+export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))

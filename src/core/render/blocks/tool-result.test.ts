@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { blob, last, render, shownParts, shownTexts, textsOf, written } from '../../../../test/support/prompts/shown-blocks.ts'
+import { blob, last, render, shownParts, shownTexts, sliceOf, textsOf, written } from '../../../../test/support/prompts/shown-blocks.ts'
 import { timelineOf } from '../../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, header, minute, prompt, result } from '../../../testing/blocks.ts'
-import { artifactContent, artifactDigest, type Draft, toolCode, toolResult } from '../../block/index.ts'
+import { artifactContentBlock, artifactDigestBlock, type Draft, toolCodeBlock, toolResultBlock } from '../../block/index.ts'
 import { blocksOf } from '../../timeline/timeline.ts'
 import { caps } from '../caps.ts'
-import { defaultSettings, sliceOf } from '../walk.ts'
 
 describe('tool results', () => {
   it('timeline 11.7: where a file is hosted is never shown, though its digest and meta may say it', () => {
     const path = 'fi:t1.files/a.md'
     const hosting = { hosted_uri: 's3://bucket/secret', rn: 'ef:secret', key: 'secret/key', physical_path: '/srv/secret/a.md' }
     const digest: Draft = { ...result('c1', JSON.stringify({ artifact_path: path, ...hosting })), mime: 'application/json', meta: hosting }
-    const content = artifactContent(blockOrigin('c1'), {
+    const content = artifactContentBlock(blockOrigin('c1'), {
       path,
       mime: 'text/markdown',
       text: 'hello',
@@ -25,7 +24,7 @@ describe('tool results', () => {
   })
 
   it('timeline 11.25: an error given as a word is an error without a code', () => {
-    const failed = artifactDigest(blockOrigin('c1'), { artifact_path: 'fi:t1.files/a.md', error: 'boom' })
+    const failed = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'fi:t1.files/a.md', error: 'boom' })
     expect(last(call('c1', 'react.write'), failed)[0]).toBe(
       '[TOOL RESULT c1].summary react.write\nStatus: error — error boom\nArtifacts:\n- logical_path: fi:t1.files/a.md',
     )
@@ -49,7 +48,7 @@ describe('tool results', () => {
 
   it('digests of one call that follow each other share one summary; another status starts a new one', () => {
     const digest = (name: string, error?: string) =>
-      artifactDigest(blockOrigin('c1'), { artifact_path: `fi:t1.files/${name}`, ...(error && { error }) })
+      artifactDigestBlock(blockOrigin('c1'), { artifact_path: `fi:t1.files/${name}`, ...(error && { error }) })
     const { parts } = render([header(), call('c1', 'x.make'), digest('a'), digest('b'), digest('c', 'boom')])
     expect(textsOf(parts).at(-1)).toContain(
       [
@@ -60,8 +59,8 @@ describe('tool results', () => {
   })
 
   it('digests of reading and searching are silent unless they report an error', () => {
-    const digest = artifactDigest(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result' })
-    const failed = artifactDigest(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result', error: 'boom' })
+    const digest = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result' })
+    const failed = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result', error: 'boom' })
     for (const tool of ['react.read', 'web_tools.web_search', 'web_tools.web_fetch']) {
       expect(sliceOf(timelineOf([header(), call('c1', tool), digest])).shown).toHaveLength(2)
       expect(last(call('c1', tool), failed)[0]).toContain('Status: error — error boom')
@@ -70,20 +69,20 @@ describe('tool results', () => {
 
   it('rows are addressed by the sids that are there, in a list or by URL, and stay JSON without hosting handles', () => {
     const rows = [3, 5, 6].map((sid) => ({ sid, url: `https://e.example/${sid}`, key: 'secret' }))
-    const list = last(call('c1'), toolResult(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(rows) }))[0] ?? ''
+    const list = last(call('c1'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(rows) }))[0] ?? ''
     expect(list).toContain('logical_path: so:sources_pool[3, 5-6]\nmime: application/json\npayload:\n')
     expect(JSON.parse(list.slice(list.indexOf('payload:\n') + 9))).toEqual(rows.map(({ sid, url }) => ({ sid, url })))
     const byUrl = Object.fromEntries(rows.map((row) => [row.url, row]))
     const fetched = last(
       call('c1', 'web_tools.web_fetch'),
-      toolResult(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(byUrl) }),
+      toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(byUrl) }),
     )[0]
     expect(fetched).toContain('logical_path: so:sources_pool[3, 5-6]')
   })
 
   it('too many rows are left out whole, and the rest is still JSON', () => {
     const rows = Array.from({ length: 100 }, (_, n) => ({ sid: n + 1, text: 'w '.repeat(700) }))
-    const text = last(call('c1'), toolResult(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(rows) }))[0] ?? ''
+    const text = last(call('c1'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(rows) }))[0] ?? ''
     const shown = JSON.parse(text.slice(text.indexOf('payload:\n') + 9))
     expect(shown).toEqual(rows.slice(0, shown.length))
     expect(text).toContain(`rows: ${shown.length} of 100 shown`)
@@ -97,7 +96,7 @@ describe('tool results', () => {
 
   it('timeline 11.28: a result over the cap is a preview with its shape, and the block keeps everything', () => {
     const text = JSON.stringify({ rows: Array.from({ length: 1_600 }, (_, n) => n + 1_000_000) })
-    const timeline = timelineOf([header(), call('c1', 'x.y'), toolResult(blockOrigin('c1'), { mime: 'application/json', text })])
+    const timeline = timelineOf([header(), call('c1', 'x.y'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text })])
     const shown = textsOf(sliceOf(timeline).shown.at(-1)?.parts ?? [])[0] ?? ''
     expect(shown).toContain(`[TOOL RESULT PREVIEW TRUNCATED]\nfull_text_chars: ${text.length}\nfull_text_bytes: ${text.length}`)
     expect(shown).toContain(
@@ -111,7 +110,7 @@ describe('tool results', () => {
     const text = `${'['.repeat(10_000)}${core}${']'.repeat(10_000)}`
     const nested = [`[{"sid":1,"deep":${text}}]`, `{"artifact_path":"fi:t1.files/a.md","deep":${text}}`, text]
     for (const given of nested) {
-      const shown = last(call('c1', 'x.y'), toolResult(blockOrigin('c1'), { mime: 'application/json', text: given }))[0]
+      const shown = last(call('c1', 'x.y'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text: given }))[0]
       expect(shown).toContain(given.slice(0, 1_000))
     }
   })
@@ -120,20 +119,19 @@ describe('tool results', () => {
     const text = 'word '.repeat(4_000)
     expect(last(call('c1', 'react.read'), result('c1', text))[0]).toContain(text)
     const path = 'fi:t1.files/a.md'
-    const read = artifactContent(blockOrigin('c1'), { path, mime: 'text/markdown', text, digest: { artifact_path: path } })
+    const read = artifactContentBlock(blockOrigin('c1'), { path, mime: 'text/markdown', text, digest: { artifact_path: path } })
     expect(last(call('c1', 'react.read'), read)[1]).toBe(text)
   })
 
   it('an artifact and code over the cap say that they are previews', () => {
     const text = 'word '.repeat(4_000)
     expect(last(...written('c1', 'fi:t1.files/a.md', text))[1]).toMatch(/^\[ARTIFACT PREVIEW TRUNCATED\]/)
-    expect(last(toolCode(blockOrigin('c1'), text))[0]).toContain('[CODE PREVIEW TRUNCATED]')
+    expect(last(toolCodeBlock(blockOrigin('c1'), text))[0]).toContain('[CODE PREVIEW TRUNCATED]')
   })
 
   it('a cap may be set', () => {
-    const slice = sliceOf(timelineOf([call('c1', 'x.y'), result('c1', 'word '.repeat(10))]), {
-      caps: { ...defaultSettings.caps, toolResult: 20 },
-    })
+    const timeline = timelineOf([call('c1', 'x.y'), result('c1', 'word '.repeat(10))])
+    const slice = sliceOf(timeline, undefined, { caps: { ...caps, toolResult: 20 } })
     expect(textsOf(slice.shown.at(-1)?.parts ?? [])[0]).toContain('visible_preview_chars: 20')
   })
 
@@ -151,7 +149,7 @@ describe('tool results', () => {
 describe('images and documents', () => {
   const made = (callId: string, name: string, mime: string, options: { size?: number; meta?: object; iteration?: number } = {}) => {
     const path = `fi:t1.files/${name}`
-    return artifactContent(blockOrigin(callId, 't1', options.iteration ?? 0), {
+    return artifactContentBlock(blockOrigin(callId, 't1', options.iteration ?? 0), {
       path,
       mime,
       blob: blob(options.size ?? 100),

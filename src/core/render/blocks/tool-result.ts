@@ -3,52 +3,51 @@ import { type Digest, readDigest } from '../../block/digest.ts'
 import { isObject, type Json, parseJson } from '../../json.ts'
 import { unsafeReason } from '../../path/safety.ts'
 import type { Caps } from '../caps.ts'
-import { scrubBase64, stripHostingHandles } from '../redact.ts'
+import { scrubBase64, stripHostingHandles } from '../scrub.ts'
 import { preview } from '../shorten.ts'
-import { clip, joinLines, oneLine, textPart } from '../text.ts'
+import { clip, joinLines, oneLine, shownPath, textPart } from '../text.ts'
 import type { Part, RenderContext } from '../types.ts'
 import { binaryParts, blobOf, mimeOf } from './attachment.ts'
+import { isPlainResult } from './fast-tool-result.ts'
 import { isReadStatus, renderReadStatus, renderSourceRows, rowSids } from './payloads.ts'
 
 /**
- * Three forms of what a tool gave back:
+ * `react.tool.result`, in one of three forms:
  *
- *   .summary    what was made: status, and one line per artifact
- *   .artifact   one artifact: where it is, then its content
- *   .result     everything else: a payload at the call's own path
+ *   .summary    status of the call, and one line per artifact
+ *   .artifact   one artifact: its path, then its content
+ *   .result     any other payload, at the call's own path
  */
 export function renderToolResult(block: Block, context: RenderContext): readonly Part[] {
   if (blobOf(block)) return renderBinary(block, context)
-  if (block.text === undefined) return [] // only anchors hosting handles
+  if (block.text === undefined) return [] // the block only carries hosting handles
   const digest = readDigest(block)
   if (digest) return renderDigest(digest, context)
-  if (isPlainResult(block, context)) return renderResult(block, undefined, context)
+  return isPlainResult(block, context) ? renderResult(block, undefined, context) : renderByPayload(block, context)
+}
+
+/** The general version for results with a text: parses the payload to choose the form. */
+export function renderByPayload(block: Block, context: RenderContext): readonly Part[] {
   const payload = readPayload(block)
   if (block.meta?.render_role === 'summary') return renderSummaryText(block, payload, context)
   if (payload === undefined && isArtifactPath(block.path)) return renderArtifact(block, context)
   return renderResult(block, payload, context)
 }
 
-/** Their content blocks carry the path; a digest before it would say it twice. */
-const selfDescribing: ReadonlySet<string> = new Set(['react.read', 'web_tools.web_search', 'web_tools.web_fetch'])
-
-/** The one summary a digest would show: digests of one call with one status share it. Undefined when it shows none. */
+/**
+ * The call and status whose summary a digest renders: consecutive digests with the same key share one heading. Undefined when the
+ * block renders no summary.
+ */
 export function summaryKey(block: Block, callId: string | undefined, toolId: string | undefined): string | undefined {
   const digest = block.type === 'react.tool.result' && !blobOf(block) ? readDigest(block) : undefined
   if (!digest || callId === undefined) return undefined
   const problem = errorText(digest)
-  return problem === undefined && toolId !== undefined && selfDescribing.has(toolId) ? undefined : `${callId} ${problem ?? 'success'}`
+  return problem === undefined && isSelfDescribing(toolId) ? undefined : `${callId} ${problem ?? 'success'}`
 }
 
-/** What a payload may say that changes how it is shown; and an escape may hide it. */
-const affectsRendering = /\\|"(?:sid|total_tokens|hosted_uri|rn|local_path|physical_path)"/
-
-/** Shown as it stands, whatever it says: short, at the call's own path, and without a word that counts. Most results are not read. */
-function isPlainResult({ text = '', path, meta }: Block, { caps }: RenderContext): boolean {
-  return (
-    text.length <= caps.toolResult && path?.startsWith('tc:') === true && meta?.render_role === undefined && !affectsRendering.test(text)
-  )
-}
+/** The content blocks of these tools show their paths, so their digests are shown only for errors. */
+const selfDescribingTools: ReadonlySet<string> = new Set(['react.read', 'web_tools.web_search', 'web_tools.web_fetch'])
+const isSelfDescribing = (toolId: string | undefined) => toolId !== undefined && selfDescribingTools.has(toolId)
 
 function readPayload(block: Block): Json | undefined {
   const mime = mimeOf(block)
@@ -63,27 +62,28 @@ function heading(form: 'summary' | 'artifact' | 'result', { callId, toolId, caps
 }
 
 function renderDigest(digest: Digest, context: RenderContext): readonly Part[] {
-  const { caps, toolId, continues } = context
+  const { caps, toolId, continuesSummary } = context
   const problem = errorText(digest)
-  if (problem === undefined && toolId !== undefined && selfDescribing.has(toolId)) return []
+  if (problem === undefined && isSelfDescribing(toolId)) return []
   const artifact = artifactLine(digest, caps)
-  return [textPart(continues ? artifact : joinLines(heading('summary', context), statusLine(problem, caps), 'Artifacts:', artifact))]
+  if (continuesSummary) return [textPart(artifact)]
+  return [textPart(joinLines(heading('summary', context), statusLine(problem, caps), 'Artifacts:', artifact))]
 }
 
 function statusLine(problem: string | undefined, limits: Caps): string {
   return problem === undefined ? 'Status: success' : `Status: error — ${oneLine(problem, limits.errorMessage)}`
 }
 
-/** `<code> <message>`; undefined when all went well. */
-function errorText(said: { readonly [key: string]: unknown }): string | undefined {
-  const { error, status, code, message } = said
+/** `<code> <message>`; undefined when the call succeeded. */
+function errorText(report: { readonly [key: string]: unknown }): string | undefined {
+  const { error, status, code, message } = report
   if (typeof error === 'string') return `error ${error}`
   if (isObject(error)) return joinWords(error.code ?? 'error', error.message)
   const failed = status === 'error' || (code !== undefined && message !== undefined)
   return failed ? joinWords(code ?? 'error', message) : undefined
 }
 
-const joinWords = (...given: readonly unknown[]) => given.filter((word) => typeof word === 'string' || typeof word === 'number').join(' ')
+const joinWords = (...words: readonly unknown[]) => words.filter((word) => typeof word === 'string' || typeof word === 'number').join(' ')
 
 function artifactLine(digest: Digest, limits: Caps): string {
   const physical = digest.physical_path
@@ -99,10 +99,10 @@ function artifactLine(digest: Digest, limits: Caps): string {
     ['edited', digest.edited ? 'true' : undefined],
     ['write_warning', digest.write_warning],
   ]
-  const said = fields.flatMap(([key, value]) =>
+  const facts = fields.flatMap(([key, value]) =>
     value === undefined || value === '' ? [] : [`${key}: ${oneLine(`${value}`, limits.path)}`],
   )
-  return `- ${said.join(' | ')}`
+  return `- ${facts.join(' | ')}`
 }
 
 function renderSummaryText(block: Block, payload: Json | undefined, context: RenderContext): readonly Part[] {
@@ -114,9 +114,7 @@ function renderSummaryText(block: Block, payload: Json | undefined, context: Ren
   return [textPart(joinLines(heading('summary', context), statusLine(problem, caps), body))]
 }
 
-const shownPath = ({ path }: Block, limits: Caps) => (path === undefined ? undefined : oneLine(path, limits.path))
-
-/** Where it is, by its path as it is shown. */
+/** `path` is the block's logical path as it is shown. */
 function locationLines({ meta }: Block, path: string | undefined): string | undefined {
   const physical = meta?.physical_path
   const local = typeof physical === 'string' && unsafeReason(physical) === undefined ? `\nphysical_path: ${physical}` : ''
@@ -128,35 +126,38 @@ function renderArtifact(block: Block, context: RenderContext): readonly Part[] {
   const path = shownPath(block, caps)
   const header = textPart(joinLines(heading('artifact', context), locationLines(block, path)))
   const text = scrubBase64(block.text ?? '')
-  const exempt = toolId === 'react.read' || path?.startsWith('so:') === true
-  const content = exempt ? clip(text, caps.readResult, path) : preview({ what: 'ARTIFACT', text, limit: caps.toolResult, path }, caps)
+  const content = isLimitedByReader(toolId, path)
+    ? clip(text, caps.readResult, path)
+    : preview({ what: 'ARTIFACT', text, limit: caps.toolResult, path }, caps)
   return content === '' ? [header] : [header, textPart(content)]
 }
 
+/** Results of `react.read` and source rows were already cut to what the model asked for. */
+const isLimitedByReader = (toolId: string | undefined, path: string | undefined) =>
+  toolId === 'react.read' || path?.startsWith('so:') === true
+
 function renderBinary(block: Block, context: RenderContext): readonly Part[] {
-  const { caps, attached } = context
-  const below = `mime: ${oneLine(mimeOf(block), caps.mime)}\nshown below as attachment ${attached} of this round`
-  const where = locationLines(block, shownPath(block, caps))
-  const header = joinLines(heading('artifact', context), where, typeof attached === 'number' ? below : undefined)
+  const { caps, attachment } = context
+  const below = `mime: ${oneLine(mimeOf(block), caps.mime)}\nshown below as attachment ${attachment} of this round`
+  const location = locationLines(block, shownPath(block, caps))
+  const header = joinLines(heading('artifact', context), location, typeof attachment === 'number' ? below : undefined)
   return [textPart(header), ...binaryParts(block, context)]
 }
 
 function renderResult(block: Block, payload: Json | undefined, context: RenderContext): readonly Part[] {
   const { caps, toolId } = context
   const path = shownPath(block, caps)
-  if (isReadStatus(payload))
-    return [textPart(joinLines(heading('result', context), locationLines(block, path), renderReadStatus(payload, caps)))]
+  const location = locationLines(block, path)
+  if (isReadStatus(payload)) return [textPart(joinLines(heading('result', context), location, renderReadStatus(payload, caps)))]
   const sids = rowSids(payload)
   if (payload !== undefined && sids.length > 0) {
     return [textPart(joinLines(heading('result', context), renderSourceRows(payload, sids, caps)))]
   }
   const text = scrubBase64(payload === undefined ? (block.text ?? '') : stripHostingHandles(block.text ?? ''))
-  const exempt = toolId === 'react.read' || path?.startsWith('so:') === true
-  const shown = exempt
+  const shown = isLimitedByReader(toolId, path)
     ? clip(text, caps.readResult, path)
     : preview({ what: 'TOOL RESULT', text, limit: caps.toolResult, path, json: payload }, caps)
   const mime = mimeOf(block)
-  const where = locationLines(block, path)
-  const kind = mime === '' ? '' : `\nmime: ${oneLine(mime, caps.mime)}`
-  return [textPart(`${heading('result', context)}${where === undefined ? '' : `\n${where}`}${kind}\npayload:\n${shown}`)]
+  const mimeLine = mime === '' ? undefined : `mime: ${oneLine(mime, caps.mime)}`
+  return [textPart(joinLines(heading('result', context), location, mimeLine, 'payload:', shown))]
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { scrubBase64 } from './redact.ts'
+import { scrubBase64 } from './scrub.ts'
 
 const marker = /\[base64 removed: (\d+) characters, about (\d+) bytes; [^\]]*\]/g
 const line = (length: number) => 'QUJD'.repeat(length / 4)
