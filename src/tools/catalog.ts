@@ -1,32 +1,31 @@
-import type { Parameter } from './define.ts'
-import type { Tool } from './tool.ts'
+import type { Parameter, Tool } from './tool.ts'
 
 const ordinals = ['FIRST', 'SECOND', 'THIRD', 'FOURTH', 'FIFTH', 'SIXTH'] as const
 
-/** Tools as the model reads them. A pure function of the list, in its order: the same list gives the same bytes. */
+/** The tool catalog of the system prompt. Equal lists give equal bytes, which the prompt cache needs. */
 export function catalogText(tools: readonly Tool[]): string {
-  const [own, common] = [tools.filter(isReactTool), tools.filter((tool) => !isReactTool(tool))]
-  return [section('AVAILABLE REACT TOOLS', own), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
+  const [react, common] = [tools.filter(isReactTool), tools.filter((tool) => !isReactTool(tool))]
+  return [section('AVAILABLE REACT TOOLS', react), section('AVAILABLE COMMON TOOLS', common)].filter((text) => text !== '').join('\n\n')
 }
 
 const isReactTool = ({ id, exec }: Tool) => exec || /^(react|web_tools|exec_tools)\./.test(id)
 
 function section(title: string, tools: readonly Tool[]): string {
   if (tools.length === 0) return ''
-  const roster = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}: ${tools.map(({ id }) => id).join(', ')}`
-  return [`[${title}]`, roster, ...tools.map((tool, index) => `\n${toolText(tool, index + 1)}`)].join('\n')
+  const summary = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}: ${tools.map(({ id }) => id).join(', ')}`
+  return [`[${title}]`, summary, ...tools.map((tool, index) => `\n${toolText(tool, index + 1)}`)].join('\n')
 }
 
 function toolText(tool: Tool, number: number): string {
   const namespace = tool.id.slice(0, tool.id.indexOf('.'))
-  const shown = tool.exec ? tool.parameters.filter(({ name }) => name !== 'code') : tool.parameters
+  const parameters = tool.exec ? tool.parameters.filter(({ name }) => name !== 'code') : tool.parameters
   return [
     `🔧 [${number}] ${tool.id}`,
     `purpose: ${tool.description}`,
     `scope: ${namespace} | ${tool.strategy}`,
-    ...(shown.length > 0 ? ['📥 Parameters', ...shown.map((parameter, index) => parameterText(parameter, index, tool))] : []),
+    ...(parameters.length > 0 ? ['📥 Parameters', ...parameters.map((parameter, index) => parameterText(parameter, index, tool))] : []),
     ...(tool.returns === undefined ? [] : [`📤 Returns: ${tool.returns}`]),
-    `📞 Usage: ${tool.id}(${shown.map(({ name }) => name).join(', ')})`,
+    `📞 Usage: ${tool.id}(${parameters.map(({ name }) => name).join(', ')})`,
     ...constraintsOf(tool).map((constraint) => `constraint: ${constraint}`),
   ].join('\n')
 }

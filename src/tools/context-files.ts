@@ -5,7 +5,7 @@ import type { Workspace } from '../ports/workspace.ts'
 import { declaresFiles, stripFileHandles } from './artifacts/declared.ts'
 import type { Outcome } from './tool.ts'
 
-/** One call as it really was: with what its parameters referred to, and what the tool gave back. */
+/** One call with the parameters as the model wrote them and the outcome of the tool. */
 export interface CallRecord {
   readonly callId: string
   readonly toolId: string
@@ -14,29 +14,30 @@ export interface CallRecord {
   readonly outcome: Outcome
 }
 
-/** The calls of a turn that nobody has written down yet. */
+/** The calls of a turn that are not yet written to `tool_calls/`. */
 export interface CallLog {
   add(record: CallRecord): void
   drain(): readonly CallRecord[]
 }
 
+/** An empty log. */
 export function createCallLog(): CallLog {
-  let waiting: CallRecord[] = []
+  let records: CallRecord[] = []
   return {
     add: (record) => {
-      waiting.push(record)
+      records.push(record)
     },
     drain() {
-      const taken = waiting
-      waiting = []
-      return taken
+      const drained = records
+      records = []
+      return drained
     },
   }
 }
 
 /**
- * What programs of the agent may look at, beside OUT_DIR where it cannot write: `timeline.json` (conv.timeline.v1), `sources_pool.json`
- * with whole rows, and one `tool_calls/<call>.json` for each call. Written when a program is about to run and when a turn ends.
+ * Writes the files that programs of the agent may read and not change: `timeline.json` (conv.timeline.v1), `sources_pool.json` with
+ * complete rows, and one `tool_calls/<call>.json` for each call. Called before a program runs and when a turn ends.
  */
 export async function flushContext(
   { timeline, workspace }: { readonly timeline: Timeline; workspace(): Promise<Workspace> },
@@ -49,7 +50,7 @@ export async function flushContext(
   for (const call of calls) await runtime.write(`tool_calls/${call.callId}.json`, Buffer.from(callRecordText(call)))
 }
 
-/** What a tool returned may be anything: one that cannot be written down must not cost the others theirs. */
+/** A return value that can not be serialised is replaced by an error, so that the records of the other calls are still written. */
 function callRecordText({ toolId, description, params, outcome }: CallRecord): string {
   const text = (ret: unknown) => JSON.stringify({ description, in: { tool_id: toolId, params }, ret }, encodeBytes)
   try {
@@ -64,12 +65,12 @@ type Replacer = (this: unknown, key: string, value: unknown) => unknown
 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path', 'keeps'])
 
-/** Programs are the model's: where files are hosted is not for them. */
+/** The model writes the programs, and it must not see where files are hosted. */
 function dropHandles(this: unknown, key: string, value: unknown): unknown {
   return handleFields.has(key) ? undefined : value
 }
 
-/** What JSON cannot hold. */
+/** Bytes and bigints have no JSON form. */
 function encodeBytes(this: unknown, _key: string, value: unknown): unknown {
   if (value instanceof Uint8Array) return { __type__: 'bytes', __data__: Buffer.from(value).toString('base64') }
   return typeof value === 'bigint' ? String(value) : value

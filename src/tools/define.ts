@@ -1,24 +1,28 @@
-import type { ParameterType, Parameter as SignatureParameter } from '../core/decision/signature.ts'
+import type { ParameterType } from '../core/decision/signature.ts'
 import { isObject } from '../core/json.ts'
 import { describeIssues, type StandardIssue, type StandardResult, type StandardSchemaV1 } from '../core/standard-schema.ts'
 import { isThenable, messageForModel } from './invoke.ts'
 import { failed, outcomeOf, type Returned } from './outcome.ts'
-import type { Call, Outcome, Strategy, Tool } from './tool.ts'
+import type { Call, Outcome, Parameter, Strategy, Tool } from './tool.ts'
 
+/** The argument of `defineTool`. */
 export interface ToolDefinition<Schema extends StandardSchemaV1> {
   /** `namespace.name`. */
   readonly id: string
   readonly description: string
   /** Any Standard Schema. The order of its fields is the order in which the model must write them. */
   readonly params: Schema
-  /** Only for schemas that cannot describe themselves as JSON Schema. */
+  /** Needed only for a schema that can not describe itself as JSON Schema. */
   readonly parameters?: readonly Parameter[]
   readonly order?: 'hard' | 'soft'
   readonly strategy?: Strategy
-  /** Say `true` when running it twice under one idempotency key does no harm. Silence means that it might. */
+  /**
+   * True when running the tool twice with one idempotency key does no harm. By default a call is not repeated after a crash: the agent is
+   * told that its outcome is unknown.
+   */
   readonly repeatable?: boolean
   readonly timeoutMs?: number
-  /** Runs the program in the `code` channel. `run` is given `contract` as a list of `ContractedFile`, in physical paths of this turn. */
+  /** The tool runs the program of the `code` channel. `run` gets `contract` as a list of `ContractedFile` with physical paths of this turn. */
   readonly exec?: true
   readonly returns?: string
   readonly constraints?: readonly string[]
@@ -27,7 +31,7 @@ export interface ToolDefinition<Schema extends StandardSchemaV1> {
 
 type OutputOf<Schema extends StandardSchemaV1> = NonNullable<Schema['~standard']['types']>['output']
 
-/** A tool from a schema and a function. The schema's types reach `run` and go no further, so a hundred tools type-check like one. */
+/** Makes a tool of a schema and a function. `run` is typed by the schema; the resulting `Tool` is not generic, which keeps type checks fast. */
 export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefinition<Schema>): Tool {
   const { id, params: schema } = definition
   if (!/^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$/i.test(id)) throw new RangeError(`tool id "${id}" must be namespace.name`)
@@ -47,10 +51,10 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
     returns: definition.returns,
     constraints: definition.constraints ?? [],
     run(params, call) {
-      const judged = schema['~standard'].validate(params)
-      return isThenable(judged)
-        ? Promise.resolve(judged).then((checked) => runValidated(definition, checked as StandardResult<unknown>, call))
-        : runValidated(definition, judged, call)
+      const validation = schema['~standard'].validate(params)
+      return isThenable(validation)
+        ? Promise.resolve(validation).then((result) => runValidated(definition, result as StandardResult<unknown>, call))
+        : runValidated(definition, validation, call)
     },
   }
 }
@@ -58,47 +62,39 @@ export function defineTool<Schema extends StandardSchemaV1>(definition: ToolDefi
 const isContractParameter = ({ name, type }: Parameter) => name === 'contract' && (type === 'array' || type === 'any')
 
 function describeParameters(schema: StandardSchemaV1, id: string): readonly Parameter[] {
-  const listThem = `${id}: its schema cannot describe its parameters; list them in \`parameters\``
-  let described: readonly Parameter[] | undefined
+  const message = `${id}: its schema cannot describe its parameters; list them in \`parameters\``
+  let parameters: readonly Parameter[] | undefined
   try {
-    described = parametersOf(schema)
+    parameters = parametersOf(schema)
   } catch (cause) {
-    throw new RangeError(`${listThem} (${messageForModel(cause)})`, { cause })
+    throw new RangeError(`${message} (${messageForModel(cause)})`, { cause })
   }
-  if (described === undefined) throw new RangeError(listThem)
-  return described
+  if (parameters === undefined) throw new RangeError(message)
+  return parameters
 }
 
 function runValidated<Schema extends StandardSchemaV1>(
   definition: ToolDefinition<Schema>,
-  checked: StandardResult<unknown>,
+  validation: StandardResult<unknown>,
   call: Call,
 ): Outcome | Promise<Outcome> {
-  if (checked.issues) return failed('invalid_params', invalidParamsMessage(definition.id, checked.issues))
-  const returned = definition.run(checked.value as OutputOf<Schema>, call)
+  if (validation.issues) return failed('invalid_params', invalidParamsMessage(definition.id, validation.issues))
+  const returned = definition.run(validation.value as OutputOf<Schema>, call)
   return isThenable(returned) ? awaitOutcome(returned) : outcomeOf(returned)
 }
 
-/** By waiting, not by its `then`: a promise may have one of its own, which nobody else would ask. */
+/** `await` instead of `.then()`: a promise may have an overridden `then` that returns something else. */
 const awaitOutcome = async (returned: PromiseLike<Returned>): Promise<Outcome> => outcomeOf(await returned)
 
 const invalidParamsMessage = (id: string, issues: readonly StandardIssue[]) =>
   `${id} does not accept these parameters: ${describeIssues(issues)}. Nothing ran. Send the call again with parameters that fit.`
-
-/** One parameter as the model reads it. */
-export interface Parameter extends SignatureParameter {
-  readonly description?: string
-  readonly default?: unknown
-  /** What the model may write, as it reads it: `"a" | "b"`, `array of {name: string}`. The type when not said. */
-  readonly shape?: string
-}
 
 const parameterTypes: ReadonlySet<unknown> = new Set<ParameterType>(['string', 'number', 'integer', 'boolean', 'array', 'object'])
 
 const maxShapeDepth = 4
 const maxShapeLength = 400
 
-/** Read off the schema, in the order its author wrote them. Undefined when the schema cannot describe itself. */
+/** The parameters that a schema describes, in the order of its fields. Undefined when the schema can not describe itself as JSON Schema. */
 export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | undefined {
   const description = jsonSchemaOf(schema)
   if (!isObject(description) || !isObject(description.properties)) return undefined
@@ -106,27 +102,27 @@ export function parametersOf(schema: StandardSchemaV1): readonly Parameter[] | u
   return Object.entries(description.properties).map(([name, property]) => parameterOf(name, property, required.includes(name)))
 }
 
-/** Schemas of the Standard JSON Schema interface say what they accept; zod's do. */
+/** Schemas that implement the Standard JSON Schema interface, such as zod's, can describe their input. */
 function jsonSchemaOf(schema: StandardSchemaV1): unknown {
   const { jsonSchema } = schema['~standard'] as { readonly jsonSchema?: { input?: (options: { target: string }) => unknown } }
   return typeof jsonSchema?.input === 'function' ? jsonSchema.input({ target: 'draft-2020-12' }) : undefined
 }
 
 function parameterOf(name: string, property: unknown, required: boolean): Parameter {
-  const shape = isObject(property) ? property : {}
-  const type = parameterTypes.has(shape.type) ? (shape.type as ParameterType) : 'any'
-  const written = shapeOf(shape)
+  const schema = isObject(property) ? property : {}
+  const type = parameterTypes.has(schema.type) ? (schema.type as ParameterType) : 'any'
+  const shape = shapeOf(schema)
   return {
     name,
     type,
-    required: required && !('default' in shape),
-    ...(typeof shape.description === 'string' && { description: shape.description }),
-    ...('default' in shape && { default: shape.default }),
-    ...(written !== type && written.length <= maxShapeLength && { shape: written }),
+    required: required && !('default' in schema),
+    ...(typeof schema.description === 'string' && { description: schema.description }),
+    ...('default' in schema && { default: schema.default }),
+    ...(shape !== type && shape.length <= maxShapeLength && { shape }),
   }
 }
 
-/** JSON Schema in a few words. What has no short form is `any`: the tool will say what it did not accept. */
+/** JSON Schema in a short notation. A schema without a short form becomes `any`; validation reports what the tool does not accept. */
 function shapeOf(schema: unknown, depth = 0): string {
   if (!isObject(schema) || depth > maxShapeDepth) return 'any'
   const options = schema.anyOf ?? schema.oneOf
@@ -140,9 +136,9 @@ function shapeOf(schema: unknown, depth = 0): string {
 }
 
 function objectShape(properties: Readonly<Record<string, unknown>>, required: unknown, depth: number): string {
-  const needed = Array.isArray(required) ? required : []
-  const fields = Object.entries(properties).map(([name, property]) => {
-    return `${name}${needed.includes(name) ? '' : '?'}: ${shapeOf(property, depth + 1)}`
-  })
+  const requiredNames = Array.isArray(required) ? required : []
+  const fields = Object.entries(properties).map(
+    ([name, property]) => `${name}${requiredNames.includes(name) ? '' : '?'}: ${shapeOf(property, depth + 1)}`,
+  )
   return fields.length === 0 ? 'object' : `{${fields.join(', ')}}`
 }

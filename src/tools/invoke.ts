@@ -1,25 +1,25 @@
 import { isObject } from '../core/json.ts'
-import { redact } from '../core/redact.ts'
+import { redact } from '../core/secrets.ts'
 import { failed } from './outcome.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
-/** How a call came to its end besides its outcome. */
+/** The outcome of a call, and how the call ended. */
 export interface Invocation {
   readonly outcome: Outcome
-  /** It was told to stop and did not come to an end of its own. */
+  /** The call was cancelled before it finished. */
   readonly stopped: boolean
-  /** It did not even stop: whatever it still does, its result is ignored. */
+  /** The tool ignored its signal and may still be running; its result is ignored. */
   readonly abandoned: boolean
 }
 
 type Params = Parameters<Tool['run']>[0]
 
-/** How long a tool may take to stop once it was told to. */
-export const defaultStopGraceMs = 5_000
+/** How long a tool may take to stop after its signal has fired. */
+const defaultStopGraceMs = 5_000
 
 /**
- * Runs a tool to an outcome, whatever it does: a throw is a failed call, a timeout is a failed call, and a tool that ignores its
- * signal is left behind. One that was told to stop before it began does not begin. Never throws.
+ * Runs a tool and always gives an outcome; never throws. An exception or a timeout is a failed call, a tool that ignores its signal is
+ * abandoned after a grace period, and a call that is cancelled before its start does not start.
  */
 export function invoke(
   tool: Tool,
@@ -35,12 +35,11 @@ export function invoke(
 
 async function runWithTimeout(tool: Tool, params: Params, call: Call, graceMs: number, ms: number): Promise<Invocation> {
   const { signal, cancel } = startDeadline(call.signal, ms)
-  const invoked = await run(tool, params, { ...call, signal }, graceMs)
+  const invocation = await run(tool, params, { ...call, signal }, graceMs)
   cancel()
-  return invoked
+  return invocation
 }
 
-/** Only a tool that is not done when it returns can be waited for, or left behind. */
 function run(tool: Tool, params: Params, call: Call, graceMs: number): Invocation | Promise<Invocation> {
   try {
     const running = tool.run(params, call)
@@ -70,28 +69,28 @@ const failedInvocation = (error: unknown, signal: AbortSignal): Invocation =>
     ? stoppedInvocation(signal)
     : { outcome: failed('tool_call_error', messageForModel(error)), stopped: false, abandoned: false }
 
-/** A signal that also fires when the time is up. */
-function startDeadline(from: AbortSignal, ms: number): { readonly signal: AbortSignal; cancel(): void } {
-  const stopping = new AbortController()
-  const stop = () => stopping.abort(from.reason)
-  const timer = setTimeout(() => stopping.abort(timeoutError(ms)), ms)
-  from.addEventListener('abort', stop, { once: true })
+/** A signal that fires with the parent signal or when the time is up. */
+function startDeadline(parent: AbortSignal, ms: number): { readonly signal: AbortSignal; cancel(): void } {
+  const controller = new AbortController()
+  const stop = () => controller.abort(parent.reason)
+  const timer = setTimeout(() => controller.abort(timeoutError(ms)), ms)
+  parent.addEventListener('abort', stop, { once: true })
   return {
-    signal: stopping.signal,
+    signal: controller.signal,
     cancel() {
       clearTimeout(timer)
-      from.removeEventListener('abort', stop)
+      parent.removeEventListener('abort', stop)
     },
   }
 }
 
 const NO_MESSAGE = 'The tool failed and did not say why.'
 
-/** Anything can be thrown, and some of it cannot even be printed. Nobody meant it for the model: nothing of our disk, no credential. */
+/** The message of a thrown value, for the model: without paths of this machine and credentials. Accepts values that can not be printed. */
 export function messageForModel(error: unknown): string {
   try {
-    const said = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
-    return said.trim() === '' ? NO_MESSAGE : redact(said)
+    const message = isObject(error) && typeof error.message === 'string' ? error.message : String(error ?? '')
+    return message.trim() === '' ? NO_MESSAGE : redact(message)
   } catch {
     return NO_MESSAGE
   }
@@ -110,44 +109,24 @@ const cancelledBeforeStart = failed('tool_cancelled', 'The call was cancelled be
 const timeoutError = (ms: number) =>
   new DOMException(`The tool did not finish within ${ms} ms and was stopped; whether it had any effect is not known.`, 'TimeoutError')
 
-/**
- * The work's own end, or undefined when it was told to stop and is still not done after the grace. Whatever it does then is nobody's
- * business any more.
- */
-export function withGracePeriod<T>(
-  work: Promise<T>,
-  signal: AbortSignal,
-  graceMs: number,
-  onLeft: () => void = () => {},
-): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    let timer: NodeJS.Timeout | undefined
-    const arm = () => {
-      timer = setTimeout(() => {
-        onLeft()
-        resolve(undefined)
-      }, graceMs)
+/** Waits for the work. Undefined when the work is still running `graceMs` after the signal has fired. */
+function withGracePeriod<T>(work: Promise<T>, signal: AbortSignal, graceMs: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  return new Promise<T | undefined>((resolve, reject) => {
+    const startTimer = () => {
+      timer = setTimeout(() => resolve(undefined), graceMs)
     }
-    const disarm = () => {
+    const stopTimer = () => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', arm)
+      signal.removeEventListener('abort', startTimer)
     }
-    if (signal.aborted) arm()
-    else signal.addEventListener('abort', arm)
-    work.then(
-      (result) => {
-        disarm()
-        resolve(result)
-      },
-      (error: unknown) => {
-        disarm()
-        reject(error)
-      },
-    )
+    if (signal.aborted) startTimer()
+    else signal.addEventListener('abort', startTimer)
+    work.finally(stopTimer).then(resolve, reject)
   })
 }
 
-/** What `await` would wait for. Whoever has a plain value in hand need not. */
+/** True for every value that `await` would wait for, including promises of other realms. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   return typeof (value as { readonly then?: unknown }).then === 'function'

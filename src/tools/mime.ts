@@ -28,14 +28,20 @@ const mimeByExtension: ReadonlyMap<string, string> = new Map([
   ['pptx', 'application/vnd.openxmlformats-officedocument.presentationml.presentation'],
 ])
 
-/** What a file is, by its name alone. */
+/** The type of a file, judged by its extension only. */
 export function mimeOf(name: string): string {
-  return mimeByExtension.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? 'application/octet-stream'
+  return mimeByExtension.get(extensionOf(name)) ?? 'application/octet-stream'
 }
+
+/** The extension in lower case and without its dot; '' when the name has none. */
+export const extensionOf = (name: string): string => /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
+
+/** True for types that a model is shown as an image or a document instead of text. */
+export const isVisualMime = (mime: string): boolean => mime === 'application/pdf' || /^image\/(?:png|jpeg|gif|webp)$/.test(mime)
 
 const textMimePattern = /^(?:text\/|application\/(?:json|yaml|xml|javascript|x-ndjson|toml)$|[^/]+\/[^/]+\+(?:json|xml|yaml)$)/
 
-/** Whether bytes of this type are text that a model can read. */
+/** True for types whose bytes are text that a model can read. */
 export const isTextMime = (mime: string): boolean => textMimePattern.test(mime.split(';', 1)[0]?.trim().toLowerCase() ?? '')
 
 const decoders = {
@@ -44,13 +50,13 @@ const decoders = {
   'utf-16be': new TextDecoder('utf-16be', { fatal: true }),
 } as const
 
-/** How bytes say that they are written: UTF-16 always begins with its mark. */
+/** Judged by the byte order mark; text without one is taken for UTF-8. */
 export function detectCharset(bytes: Uint8Array): keyof typeof decoders {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'
 }
 
-/** The text that bytes are, without its mark; undefined when they are none. */
+/** Decodes text and removes its byte order mark; undefined when the bytes are not valid text. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return decoders[detectCharset(bytes)].decode(bytes)

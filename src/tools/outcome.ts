@@ -1,44 +1,45 @@
 import { isObject, type Json, maximumJsonDepth } from '../core/json.ts'
-import { redact } from '../core/redact.ts'
+import { redact } from '../core/secrets.ts'
 import type { Outcome, ToolError } from './tool.ts'
 
-/** What `run` may return: the envelope of the seeds, an outcome made below, or anything that JSON can hold. */
+/** The values that a tool's `run` may return: an `Envelope`, an outcome of `succeeded` or `failed`, or any JSON value. */
 export type Returned = Outcome | Envelope | JsonLike | undefined
 
-/** JSON, as it is written in programs: a field that is undefined is left out. */
+/** JSON in which fields may be undefined; serialising leaves them out. */
 type JsonLike = Json | readonly JsonLike[] | { readonly [key: string]: JsonLike | undefined }
 
-/** `managed` is the tool's own affair: it never reaches a block. */
+/** An answer or an error with an explicit `ok`. The flag `managed` is accepted from tools and never stored. */
 export interface Envelope {
   readonly ok: boolean
   readonly error?: (ToolError & { readonly managed?: boolean }) | null
   readonly ret?: JsonLike
 }
 
-/** What outcomes are made of: told by it from whatever else a tool returns. A set that remembers each would cost more than the call. */
+/** Marks outcomes, so that `outcomeOf` can tell them from other objects that have a field `ok`. */
 const outcomePrototype = Object.freeze({})
 
-/** For tools that do more than answer: artifacts, notices, sources, changes of the timeline. */
+/** A successful outcome that is more than a value: artifacts, notices, sources, changes of the timeline. */
 export function succeeded(outcome: Omit<Outcome, 'ok' | 'error'>): Outcome {
   return createOutcome({ ...outcome, ok: true })
 }
 
+/** A failed outcome. The model reads code, message and details. */
 export function failed(code: string, message: string, more: Omit<Outcome, 'ok' | 'error'> & Pick<ToolError, 'details'> = {}): Outcome {
   const { details, ...rest } = more
   return createOutcome({ ...rest, ok: false, error: { code, message, ...(details !== undefined && { details }) } })
 }
 
-/** An envelope is unwrapped; an object without `ret` is its own answer; anything else is the answer. */
+/** Converts a tool's return value: an outcome stays as it is, an envelope is unwrapped, any other value becomes the output. */
 export function outcomeOf(returned: Returned): Outcome {
   if (isOutcome(returned)) return returned
-  if (!isObject(returned) || typeof returned.ok !== 'boolean') return plainOutcome((returned ?? null) as Json)
+  if (!isObject(returned) || typeof returned.ok !== 'boolean') return succeeded({ output: (returned ?? null) as Json })
   const { ok, error, ret } = returned
   const output = 'ret' in returned ? ((ret ?? null) as Json) : ok ? (returned as Json) : remainingFields(returned)
   if (ok) return succeeded({ ...(output !== undefined && { output }) })
   return createOutcome({ ok: false, error: toToolError(error), ...(output !== undefined && output !== null && { output }) })
 }
 
-/** A tool that says `ok` in an object of its own keeps what else it said. */
+/** The other fields of `{ ok: false, … }` without `ret`: they become the output. */
 function remainingFields(returned: { readonly [key: string]: unknown }): Json | undefined {
   const { ok: _ok, error: _error, ...rest } = returned
   return Object.keys(rest).length === 0 ? undefined : (rest as Json)
@@ -48,7 +49,7 @@ function isOutcome(returned: Returned): returned is Outcome {
   return typeof returned === 'object' && returned !== null && Object.getPrototypeOf(returned) === outcomePrototype
 }
 
-/** Often the words of some library that the tool passes on, with whatever they hold. */
+/** Tools often pass on messages of libraries, which may contain paths or credentials: these are redacted. */
 function toToolError(error: unknown): ToolError {
   if (typeof error === 'string' && error !== '') return { code: 'tool_error', message: redact(error) }
   if (!isObject(error)) return { code: 'tool_error', message: 'Tool returned ok=false' }
@@ -63,9 +64,9 @@ function toToolError(error: unknown): ToolError {
   }
 }
 
-/** Whether a tool has dealt with its error is its own affair, however deep it says so. */
+/** Removes the flag `managed` at any depth. */
 function withoutManagedFlag(value: unknown, depth = 0): unknown {
-  if (depth > maximumJsonDepth) return value // no JSON: it is refused where it would be entered
+  if (depth > maximumJsonDepth) return value // too deep for JSON: the journal rejects it
   if (Array.isArray(value)) return value.map((inner) => withoutManagedFlag(inner, depth + 1))
   if (!isObject(value)) return value
   return Object.fromEntries(
@@ -74,11 +75,3 @@ function withoutManagedFlag(value: unknown, depth = 0): unknown {
 }
 
 const createOutcome = (outcome: Outcome): Outcome => Object.assign(Object.create(outcomePrototype), outcome)
-
-/** The same, for the outcome that nearly every call has. */
-function plainOutcome(output: Json): Outcome {
-  const outcome: { ok: boolean; output: Json } = Object.create(outcomePrototype)
-  outcome.ok = true
-  outcome.output = output
-  return outcome
-}

@@ -13,7 +13,10 @@ import {
 } from './resolve-reference.ts'
 import type { Call, Outcome, Tool } from './tool.ts'
 
-/** The same tool, given what its parameters refer to. Ask for it only when `hasReference` says so. */
+/**
+ * A tool that gets the content that its parameters refer to, instead of `ref:<address>`. Nothing runs when a reference can not be bound.
+ * Needed only for parameters for which `hasReference` is true.
+ */
 export function withBoundReferences(tool: Tool): Tool {
   return {
     ...tool,
@@ -36,24 +39,25 @@ interface UnboundReference {
   readonly suggested_ref?: string
 }
 
-/** A call is given no more than this by reference, however often it refers. */
+/** The total size of all bound references of a call. */
 const maxBoundBytes = 32 * 1024 * 1024
 
 function createBinder(tool: Tool, call: Call) {
   const unbound: UnboundReference[] = []
   const notices: Notice[] = []
-  const found = new Map<string, ReferenceResolution>()
-  let given = 0
+  const resolutions = new Map<string, ReferenceResolution>()
+  let boundBytes = 0
 
-  /** Each address is looked up once. One after the other, so that nothing is in memory that will not be given. */
+  /** Resolves each address once. */
   async function resolve(address: string): Promise<ReferenceResolution> {
-    const known = found.get(address) ?? (await resolveReference(address, call))
-    found.set(address, known)
-    if (!known.ok) return known
-    given += contentSize(known.content)
-    return given > maxBoundBytes ? { ok: false, path: known.path, problem: 'refs_too_large' } : known
+    const resolution = resolutions.get(address) ?? (await resolveReference(address, call))
+    resolutions.set(address, resolution)
+    if (!resolution.ok) return resolution
+    boundBytes += contentSize(resolution.content)
+    return boundBytes > maxBoundBytes ? { ok: false, path: resolution.path, problem: 'refs_too_large' } : resolution
   }
 
+  /** One reference at a time, so that the size limit holds before the next content is read. */
   async function bind(value: unknown, at: readonly string[]): Promise<unknown> {
     const address = acceptsReferences(tool.id, at) ? parseReference(value) : undefined
     if (address !== undefined) return bindOne(address, at)
@@ -70,12 +74,12 @@ function createBinder(tool: Tool, call: Call) {
 
   async function bindOne(address: string, at: readonly string[]): Promise<unknown> {
     const param = at.join('.')
-    const first = !found.has(address)
+    const first = !resolutions.has(address)
     const bound = await resolve(address)
     const problem = bound.ok ? misplacedProblem(bound.content, at, tool.id) : bound.problem
     if (!bound.ok || problem !== undefined) {
-      const near = problem === 'ref_not_visible' ? findSimilarPath(address, call.timeline) : undefined
-      unbound.push({ code: problem as ReferenceProblem, param, ref: bound.path, ...(near !== undefined && { suggested_ref: near }) })
+      const similar = problem === 'ref_not_visible' ? findSimilarPath(address, call.timeline) : undefined
+      unbound.push({ code: problem as ReferenceProblem, param, ref: bound.path, ...(similar !== undefined && { suggested_ref: similar }) })
       return undefined
     }
     if (first && bound.shorthand) notices.push(normalizedWarning(`ref:${address}`, `ref:${bound.path}`))
@@ -86,26 +90,26 @@ function createBinder(tool: Tool, call: Call) {
   return { bind, notices, refusal: () => (unbound.length === 0 ? undefined : notVisibleViolation(tool.id, unbound)) }
 }
 
-/** Tools of the runtime take addresses as addresses; only what they write may be a reference. */
+/** Most parameters of react.* tools are addresses themselves; only the content that they write may be a reference. */
 const acceptsReferences = (toolId: string, at: readonly string[]) =>
   !toolId.startsWith('react.') || at[0] === 'content' || at[0] === 'patch'
 
 function misplacedProblem(content: ReferenceContent, at: readonly string[], toolId: string): ReferenceProblem | undefined {
   if (at[0] === 'sources_list' && content.kind !== 'rows') return 'sources_list_requires_so_ref'
-  const rendered = toolId.startsWith('rendering_tools.write_') && at[0] === 'content'
-  return rendered && content.kind !== 'text' ? 'renderer_content_ref_not_text' : undefined
+  const isDocument = toolId.startsWith('rendering_tools.write_') && at[0] === 'content'
+  return isDocument && content.kind !== 'text' ? 'renderer_content_ref_not_text' : undefined
 }
 
 const typeOf = (tool: Tool, name: string): ParameterType => tool.parameters.find((parameter) => parameter.name === name)?.type ?? 'any'
 
-/** JSON is given as a value, unless the parameter wants text. */
+/** JSON is bound as a value, or as text for a string parameter. */
 function toParamValue(content: ReferenceContent, type: ParameterType): unknown {
   if (content.kind === 'rows') return type === 'string' ? JSON.stringify(content.rows) : content.rows
   if (content.kind === 'bytes') return content.bytes
   return content.json && type !== 'string' ? parseJson(content.text) : content.text
 }
 
-/** Something visible of the same name: often only the turn is wrong. */
+/** A visible artifact of the same name: often only the turn in the address is wrong. */
 function findSimilarPath(address: string, timeline: Timeline): string | undefined {
   const name = address.split('/').at(-1) ?? ''
   if (name === '' || !address.includes('/')) return undefined
@@ -129,11 +133,11 @@ const maxListed = 20
 
 function notVisibleViolation(toolId: string, all: readonly UnboundReference[]): Notice {
   const unbound = all.slice(0, maxListed)
-  const told = unbound.map(
+  const problems = unbound.map(
     ({ param, ref, code, suggested_ref }) => `${param}: ${ref} ${advice[code]}${suggested_ref ? ` (did you mean ${suggested_ref}?)` : ''}`,
   )
   return violation('param_ref_not_visible', {
-    problem: `The call of "${toolId}" refers to what it cannot have. ${told.join('; ')}${all.length > maxListed ? `; and ${all.length - maxListed} more` : ''}.`,
+    problem: `The call of "${toolId}" refers to what it cannot have. ${problems.join('; ')}${all.length > maxListed ? `; and ${all.length - maxListed} more` : ''}.`,
     next: 'Send the call again with references that can be bound, or with the content itself.',
     extra: { tool_id: toolId, violations: unbound },
   })
@@ -148,19 +152,19 @@ const missingSourcesWarning = (sids: readonly number[]): Notice => ({
   missing_sids: sids,
 })
 
-/** `ref:` and an address. Prose that happens to begin so is left alone. */
+/** `ref:` and an address. Prose that begins with `ref:` does not match. */
 const referencePattern =
   /^ref:\s*((?:conv:)?(?:fi|ar|tc|so|su|ws|ks|sk|skill):\S[^\n]*|(?:[A-Za-z0-9_-]+\/)?(?:files|outputs|attachments)\/[^\n]+)$/
 
 const maxReferenceLength = 4_096
 
-/** The address that a parameter refers to; undefined when it is an ordinary value. */
-export function parseReference(value: unknown): string | undefined {
+/** The address of a reference; undefined for any other value. */
+function parseReference(value: unknown): string | undefined {
   if (typeof value !== 'string' || !value.startsWith('ref:') || value.length > maxReferenceLength) return undefined
   return referencePattern.exec(value)?.[1]?.trim()
 }
 
-/** Whether anything in here must be looked up before the tool can run. */
+/** True when a value contains a reference at any depth. */
 export function hasReference(value: unknown): boolean {
   if (typeof value === 'string') return parseReference(value) !== undefined
   if (typeof value !== 'object' || value === null) return false

@@ -12,7 +12,7 @@ import { knownTurns } from '../core/timeline/turns.ts'
 import { decodeText, isTextMime, mimeOf } from './mime.ts'
 import type { Call } from './tool.ts'
 
-/** Why a reference cannot be bound. */
+/** Why a reference can not be bound. The model reads these codes. */
 export type ReferenceProblem =
   | 'ref_not_visible'
   | 'ref_internal_not_visible'
@@ -22,12 +22,15 @@ export type ReferenceProblem =
   | 'sources_list_requires_so_ref'
   | 'renderer_content_ref_not_text'
 
+/** The content that an address leads to, or the reason why it can not be bound. */
 export type ReferenceResolution =
   | {
       readonly ok: true
       readonly path: string
       readonly content: ReferenceContent
+      /** The address was a bare `files/…` of the current turn. */
       readonly shorthand: boolean
+      /** Numbers of sources that do not exist. */
       readonly missing: readonly number[]
     }
   | { readonly ok: false; readonly path: string; readonly problem: ReferenceProblem }
@@ -39,14 +42,14 @@ export type ReferenceContent =
 
 const maxFileBytes = 10 * 1024 * 1024
 
-/** What it takes in memory, about. */
+/** The approximate size in memory. */
 export function contentSize(content: ReferenceContent): number {
   if (content.kind === 'bytes') return content.bytes.length
   if (content.kind === 'text') return content.text.length
   return content.rows.reduce((sum, { text = '', content: page = '' }) => sum + text.length + page.length, 0)
 }
 
-/** What an address of the model leads to, if it can see it now. */
+/** Resolves an address, but only to content that the model can see now. */
 export async function resolveReference(address: string, call: Call): Promise<ReferenceResolution> {
   const { path, shorthand } = normalizeAddress(address, call)
   const parsed = path === undefined ? undefined : parsePath(path)
@@ -65,15 +68,12 @@ const isOtherConversation = (path: LogicalPath) => 'conversation' in path && pat
 
 const unresolved = (path: string, problem: ReferenceProblem): ReferenceResolution => ({ ok: false, path, problem })
 
-/** A bare `files/x` means this turn's; a physical path its logical twin. */
-function normalizeAddress(
-  address: string,
-  { timeline, origin: place }: Call,
-): { readonly path: string | undefined; readonly shorthand: boolean } {
+/** A bare `files/x` belongs to the current turn; a physical path is converted to its logical path. */
+function normalizeAddress(address: string, { timeline, origin }: Call): { readonly path: string | undefined; readonly shorthand: boolean } {
   const bare = /^(files|outputs|attachments)\/(.+)$/s.exec(address)
   if (bare)
-    return { path: canonicalPath(filePath(place.turnId, bare[1] as 'files' | 'outputs' | 'attachments', bare[2] ?? '')), shorthand: true }
-  const turns = new Set(knownTurns(timeline)).add(place.turnId)
+    return { path: canonicalPath(filePath(origin.turnId, bare[1] as 'files' | 'outputs' | 'attachments', bare[2] ?? '')), shorthand: true }
+  const turns = new Set(knownTurns(timeline)).add(origin.turnId)
   return { path: canonicalPath(address) ?? toLogical(address, turns), shorthand: false }
 }
 
@@ -85,7 +85,7 @@ function isInternal(timeline: Timeline, path: string): boolean {
   return artifact?.metadata.visibility === 'internal' || blocksAtPath(timeline, path).at(-1)?.type === 'react.note'
 }
 
-/** The file as it lies there now: what the timeline shows of it may be a preview. */
+/** Reads the file from the workspace, because the timeline may hold only a preview of it. */
 async function fileAt(path: string, call: Call): Promise<ReferenceContent | ReferenceProblem> {
   const physical = toPhysical(path)
   if (physical === undefined) return 'ref_not_visible'

@@ -1,97 +1,140 @@
-import { type AttachmentLimits, type Refusal, refusal } from './attachments/upload.ts'
-import { bufferOf, viewOf } from './bytes.ts'
+import { bufferOf, hasBytesAt, inflateSmall, viewOf } from './bytes.ts'
 
 /**
- * An archive is a row of files, each behind a header of its own, then the directory, then the end record that points to the directory:
+ * Reads ZIP archives from memory:
  *
- *   header file  header file  …  directory  end
+ *   local header, data   local header, data   …   directory   end record
  *
- * Here they must follow each other without a gap before, between overlapping or behind, and headers and directory must agree: whatever
- * program opens the archive later sees the very files that were checked.
+ * The reader believes the directory, as most programs do. It does not prove that an archive is harmless: `attachments/office.ts` does.
  */
 export interface ZipEntry {
   readonly name: string
+  readonly nameBytes: Buffer
+  readonly encrypted: boolean
   readonly method: number
   readonly crc: number
-  /** As the directory says; checked when it is unpacked. */
+  readonly packedSize: number
+  /** The inflated size that the directory declares. */
   readonly size: number
-  readonly packed: Uint8Array
+  /** Offset of the local header. */
+  readonly offset: number
+  /** Offset of the next entry in the directory. */
+  readonly next: number
 }
 
-const damagedZip = refusal('damaged', 'is damaged: its parts can not be told apart. Save it again and send that')
-const [localHeader, directoryHeader] = [0x04034b50, 0x02014b50]
-const endRecord = 'PK\x05\x06'
-const longestComment = 0xffff
+/** Compression methods. */
+export const stored = 0
+export const deflated = 8
 
-/** Where the end record is; undefined when the file does not end as an archive. */
-export function endOfZip(bytes: Uint8Array): number | undefined {
+const endRecord = 'PK\x05\x06'
+const directoryHeader = 'PK\x01\x02'
+const localHeader = 'PK\x03\x04'
+const [endRecordSize, directoryHeaderSize, localHeaderSize] = [22, 46, 30]
+const maxCommentLength = 0xffff
+
+/** The end record of an archive: where it is, and what it declares. */
+export interface ZipEnd {
+  readonly offset: number
+  /** Offset behind the archive's comment. */
+  readonly next: number
+  readonly entryCount: number
+  readonly directoryOffset: number
+  readonly directorySize: number
+  /** Part of an archive that is split into several files. */
+  readonly split: boolean
+}
+
+/** Finds the last end record; undefined when the file does not end as an archive. */
+export function findZipEnd(bytes: Uint8Array): ZipEnd | undefined {
   const view = viewOf(bytes)
   const buffer = bufferOf(bytes)
-  const first = Math.max(0, bytes.length - 22 - longestComment)
+  const first = Math.max(0, bytes.length - endRecordSize - maxCommentLength)
   for (let at = buffer.lastIndexOf(endRecord); at >= first; at = at === 0 ? -1 : buffer.lastIndexOf(endRecord, at - 1)) {
-    if (at + 22 <= bytes.length && at + 22 + view.getUint16(at + 20, true) <= bytes.length) return at
+    if (at + endRecordSize > bytes.length) continue
+    const next = at + endRecordSize + view.getUint16(at + 20, true)
+    if (next > bytes.length) continue
+    const entryCount = view.getUint16(at + 10, true)
+    return {
+      offset: at,
+      next,
+      entryCount,
+      directorySize: view.getUint32(at + 12, true),
+      directoryOffset: view.getUint32(at + 16, true),
+      split: view.getUint32(at + 4, true) !== 0 || view.getUint16(at + 8, true) !== entryCount,
+    }
   }
   return undefined
 }
 
-export function readZip(bytes: Uint8Array, limits: AttachmentLimits): readonly ZipEntry[] | Refusal {
-  const end = endOfZip(bytes)
-  if (end === undefined) return refusal('damaged', 'is cut off: the end of the file is missing. Send it again')
+/** The entries of an archive; undefined when its directory can not be read. */
+export function readZip(bytes: Uint8Array): readonly ZipEntry[] | undefined {
+  const end = findZipEnd(bytes)
+  if (!end) return undefined
+  const entries = [...zipEntries(bytes, end)]
+  return entries.length === end.entryCount ? entries : undefined
+}
+
+/** Reads the directory entry by entry; stops early, with fewer entries than declared, where the directory is damaged. */
+export function* zipEntries(bytes: Uint8Array, end: ZipEnd): Generator<ZipEntry> {
   const view = viewOf(bytes)
-  const count = view.getUint16(end + 10, true)
-  const start = view.getUint32(end + 16, true)
-  if (count > limits.zipEntries) {
-    return refusal('too_much_inside', `has ${count} files in it, and at most ${limits.zipEntries} are taken`)
-  }
-  const whole = end + 22 + view.getUint16(end + 20, true) === bytes.length
-  const oneDisk = view.getUint32(end + 4, true) === 0 && view.getUint16(end + 8, true) === count
-  if (!whole || !oneDisk || start + view.getUint32(end + 12, true) !== end) return damagedZip
-  const entries: LocatedEntry[] = []
-  let at = start
-  for (let number = 0; number < count; number++) {
-    const entry = readEntry(bytes, view, at, start)
-    if (entry === undefined) return damagedZip
-    if ('words' in entry) return entry
-    entries.push(entry)
+  for (let at = end.directoryOffset, count = 0; count < end.entryCount; count++) {
+    const entry = readEntry(bytes, view, at)
+    if (!entry) return
+    yield entry
     at = entry.next
   }
-  return at === end && !hasOverlap(entries) ? entries : damagedZip
 }
 
-interface LocatedEntry extends ZipEntry {
-  readonly from: number
-  readonly to: number
-  /** Of the directory. */
-  readonly next: number
-}
+/** True when a directory entry begins at this offset. */
+export const isDirectoryHeader = (bytes: Uint8Array, at: number): boolean => hasBytesAt(bytes, at, directoryHeader)
 
-function readEntry(bytes: Uint8Array, view: DataView, at: number, filesEnd: number): LocatedEntry | Refusal | undefined {
-  if (at + 46 > bytes.length || view.getUint32(at, true) !== directoryHeader) return undefined
-  const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)]
-  const [crc, packedSize, size] = [view.getUint32(at + 16, true), view.getUint32(at + 20, true), view.getUint32(at + 24, true)]
-  const nameEnd = at + 46 + view.getUint16(at + 28, true)
+function readEntry(bytes: Uint8Array, view: DataView, at: number): ZipEntry | undefined {
+  if (at + directoryHeaderSize > bytes.length || !isDirectoryHeader(bytes, at)) return undefined
+  const nameEnd = at + directoryHeaderSize + view.getUint16(at + 28, true)
   const next = nameEnd + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
-  const from = view.getUint32(at + 42, true)
-  if (next > bytes.length || from + 30 > filesEnd || view.getUint32(from, true) !== localHeader) return undefined
-  if ((flags & 0x2041) !== 0) return refusal('encrypted', 'is protected with a password. Remove it and send the file again')
-  if (method !== 0 && method !== 8) return refusal('unsupported_type', 'is packed in a way that is not understood. Save it again')
-  const name = bufferOf(bytes.subarray(at + 46, nameEnd))
-  const ownName = from + 30 + view.getUint16(from + 26, true)
-  const data = ownName + view.getUint16(from + 28, true)
-  const to = data + packedSize
-  if (to > filesEnd || view.getUint16(from + 8, true) !== method || !name.equals(bytes.subarray(from + 30, ownName))) return undefined
-  const text = name.toString('utf8')
-  if (escapesArchive(text)) return refusal('damaged', 'has files in it whose names lead out of it')
-  return { name: text, method, crc, size, packed: bytes.subarray(data, to), from, to, next }
+  if (next > bytes.length) return undefined
+  const nameBytes = bufferOf(bytes.subarray(at + directoryHeaderSize, nameEnd))
+  return {
+    name: nameBytes.toString('utf8'),
+    nameBytes,
+    encrypted: (view.getUint16(at + 8, true) & 0x2041) !== 0,
+    method: view.getUint16(at + 10, true),
+    crc: view.getUint32(at + 16, true),
+    packedSize: view.getUint32(at + 20, true),
+    size: view.getUint32(at + 24, true),
+    offset: view.getUint32(at + 42, true),
+    next,
+  }
 }
 
-const escapesArchive = (name: string): boolean =>
-  name === '' || /[\\\0:]/.test(name) || name.startsWith('/') || name.split('/').some((part) => part === '..' || part === '.')
+/** The local header of an entry, and the data behind it. */
+export interface ZipData {
+  readonly nameBytes: Buffer
+  readonly method: number
+  readonly packed: Uint8Array
+  /** Offset behind the data. */
+  readonly end: number
+}
 
-/** Files that share bytes are how a small archive unpacks to a large one. Two of one name are two meanings of one archive. */
-function hasOverlap(entries: readonly LocatedEntry[]): boolean {
-  const inOrder = entries.toSorted((a, b) => a.from - b.from)
-  if (inOrder.length > 0 && inOrder[0]?.from !== 0) return true // something stands before the first
-  if (new Set(entries.map(({ name }) => name.toLowerCase())).size !== entries.length) return true
-  return inOrder.some(({ from }, index) => index > 0 && from < (inOrder[index - 1]?.to ?? 0))
+/** Undefined when the directory points to something that is not a local header. */
+export function locateData(bytes: Uint8Array, { offset, packedSize }: ZipEntry): ZipData | undefined {
+  if (offset + localHeaderSize > bytes.length || !hasBytesAt(bytes, offset, localHeader)) return undefined
+  const view = viewOf(bytes)
+  const nameEnd = offset + localHeaderSize + view.getUint16(offset + 26, true)
+  const start = nameEnd + view.getUint16(offset + 28, true)
+  return {
+    nameBytes: bufferOf(bytes.subarray(offset + localHeaderSize, nameEnd)),
+    method: view.getUint16(offset + 8, true),
+    packed: bytes.subarray(start, start + packedSize),
+    end: start + packedSize,
+  }
+}
+
+/** The content of a small entry; undefined when it is damaged, packed in another way, or larger than `maxBytes`. */
+export function readSmallEntry(bytes: Uint8Array, entry: ZipEntry, maxBytes: number): Buffer | undefined {
+  const data = locateData(bytes, entry)
+  if (!data) return undefined
+  if (entry.method === stored) return data.packed.length <= maxBytes ? bufferOf(data.packed) : undefined
+  const inflated = entry.method === deflated ? inflateSmall(data.packed, maxBytes) : 'damaged'
+  return typeof inflated === 'string' ? undefined : inflated
 }

@@ -9,35 +9,35 @@ import type { Timeline } from '../../core/timeline/timeline.ts'
 import { knownTurns } from '../../core/timeline/turns.ts'
 import { mimeOf } from '../mime.ts'
 
-/** A file that a tool says it has made, by `{artifact_type: "files", files: [row]}` in what it returned. */
+/** A file that a tool declares by returning `{artifact_type: "files", files: [row]}`. */
 export type DeclaredFile =
   | { readonly kind: 'made'; readonly digest: Digest; readonly mime: string; readonly visibility: Visibility }
-  /** Somebody else has handed it over already: it is only recorded. */
+  /** The tool has hosted the file itself: it is only recorded. */
   | { readonly kind: 'hosted'; readonly digest: Digest; readonly mime: string; readonly handles: Meta }
-  /** Nothing that can be found under OUT_DIR. */
+  /** The row names no file below OUT_DIR. */
   | { readonly kind: 'refused'; readonly name: string; readonly visibility: Visibility }
 
 type DeclaredRow = { readonly [key: string]: unknown }
 
 const maxDeclaredFiles = 200
 
-/** Cheap for everything that declares nothing: a plain list of files without the marker is data. */
+/** True when the output declares files at its top or one level deeper. A list of files without `artifact_type` is plain data. */
 export const declaresFiles = (output: Json | undefined): boolean => declaredRows(output) !== undefined
 
-export function parseDeclaredFiles(output: Json | undefined, place: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
+/** The declared files, each path once; rows beyond the limit are left out. */
+export function parseDeclaredFiles(output: Json | undefined, origin: BlockOrigin, timeline: Timeline): readonly DeclaredFile[] {
   const files = (declaredRows(output) ?? [])
     .filter(isObject)
     .slice(0, maxDeclaredFiles)
-    .map((row) => parseRow(row, place, timeline))
-  const said = new Set<string>()
-  return files.filter((file) => file.kind !== 'made' || (!said.has(file.digest.artifact_path) && said.add(file.digest.artifact_path)))
+    .map((row) => parseRow(row, origin, timeline))
+  const paths = new Set<string>()
+  return files.filter((file) => file.kind !== 'made' || (!paths.has(file.digest.artifact_path) && paths.add(file.digest.artifact_path)))
 }
 
-/** How many it declares beyond what is looked at. */
+/** How many rows `parseDeclaredFiles` leaves out. */
 export const declaredFilesOverLimit = (output: Json | undefined): number =>
   Math.max(0, (declaredRows(output)?.length ?? 0) - maxDeclaredFiles)
 
-/** At the top, or one level deeper. */
 function declaredRows(output: unknown): readonly unknown[] | undefined {
   if (!isObject(output)) return undefined
   if (output.artifact_type === 'files') return Array.isArray(output.files) ? output.files : undefined
@@ -48,39 +48,39 @@ function declaredRows(output: unknown): readonly unknown[] | undefined {
   return undefined
 }
 
-function parseRow(row: DeclaredRow, place: BlockOrigin, timeline: Timeline): DeclaredFile {
+function parseRow(row: DeclaredRow, origin: BlockOrigin, timeline: Timeline): DeclaredFile {
   const text = (...keys: readonly string[]) =>
     keys.map((key) => row[key]).find((value): value is string => typeof value === 'string' && value !== '')
   const visibility: Visibility = row.visibility === 'internal' ? 'internal' : 'external'
-  const given = text('physical_path', 'path', 'artifact_path', 'logical_path')
+  const path = text('physical_path', 'path', 'artifact_path', 'logical_path')
   const handles = omitUndefined({ hosted_uri: text('hosted_uri'), rn: text('rn'), key: text('key') })
-  const name = text('filename') ?? given?.split('/').at(-1) ?? 'file'
-  const about = { visibility, kind: 'file' as const, ...(text('description') !== undefined && { description: text('description') }) }
-  if (given === undefined) {
+  const name = text('filename') ?? path?.split('/').at(-1) ?? 'file'
+  const common = { visibility, kind: 'file' as const, ...(text('description') !== undefined && { description: text('description') }) }
+  if (path === undefined) {
     const safe = unsafeReason(name) === undefined && !name.includes('/')
     if (Object.keys(handles).length === 0 || !safe) return { kind: 'refused', name, visibility }
     const mime = text('mime', 'mime_type') ?? mimeOf(name)
     const size = typeof row.size === 'number' ? { size_bytes: row.size } : {}
-    const digest = { artifact_path: filePath(place.turnId, 'outputs', name), mime, ...about, ...size } as Digest
+    const digest = { artifact_path: filePath(origin.turnId, 'outputs', name), mime, ...common, ...size } as Digest
     return { kind: 'hosted', digest, mime, handles }
   }
-  const logical = logicalOf(given, place.turnId, timeline)
+  const logical = logicalOf(path, origin.turnId, timeline)
   const physical = logical === undefined ? undefined : toPhysical(logical)
   if (logical === undefined || physical === undefined) return { kind: 'refused', name, visibility }
   const mime = text('mime', 'mime_type') ?? mimeOf(physical)
-  const edited = wasMadeByAnotherCall(timeline, logical, place.callId)
-  return { kind: 'made', digest: { artifact_path: logical, physical_path: physical, mime, edited, ...about } as Digest, mime, visibility }
+  const edited = wasMadeByAnotherCall(timeline, logical, origin.callId)
+  return { kind: 'made', digest: { artifact_path: logical, physical_path: physical, mime, edited, ...common } as Digest, mime, visibility }
 }
 
-/** As a logical path, as a physical one, or below the turn's own root. */
-function logicalOf(given: string, turnId: string, timeline: Timeline): string | undefined {
+/** Accepts a logical path, a physical path, or a path below the folder of the current turn. */
+function logicalOf(path: string, turnId: string, timeline: Timeline): string | undefined {
   const turns = new Set(knownTurns(timeline)).add(turnId)
-  return canonicalPath(given) ?? toLogical(given, turns) ?? toLogical(`${turnId}/${given}`, turns)
+  return canonicalPath(path) ?? toLogical(path, turns) ?? toLogical(`${turnId}/${path}`, turns)
 }
 
 const handleFields: ReadonlySet<string> = new Set(['hosted_uri', 'rn', 'key', 'local_path'])
 
-/** What the model reads of it: where a file is hosted stands in its block's meta. */
+/** Removes hosting handles and absolute paths from the rows: the model must not read them. */
 export function stripFileHandles(output: Json): Json {
   const rows = declaredRows(output)
   const clean = (value: Json): Json => {
@@ -92,7 +92,7 @@ export function stripFileHandles(output: Json): Json {
 }
 
 const stripRowHandles = (row: DeclaredRow): Json =>
-  Object.fromEntries(Object.entries(row).filter(([key, value]) => !handleFields.has(key) && !isAbsolutePath(key, value))) as Json // it was JSON before
+  Object.fromEntries(Object.entries(row).filter(([key, value]) => !handleFields.has(key) && !isAbsolutePath(key, value))) as Json
 
 const isAbsolutePath = (key: string, value: unknown) =>
   (key === 'physical_path' || key === 'path') && typeof value === 'string' && /^(?:\/|[A-Za-z]:[\\/]|file:)/.test(value)

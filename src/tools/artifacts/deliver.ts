@@ -2,62 +2,62 @@ import type { BlockOrigin, Digest, Meta, Notice } from '../../core/block/index.t
 import { Failure } from '../../core/failure.ts'
 import { omitUndefined } from '../../core/json.ts'
 import type { Scope } from '../../core/scope.ts'
-import type { IncomingSource } from '../../core/sources/source.ts'
-import { isEligibleMime } from '../../core/sources/source.ts'
+import { type IncomingSource, isEligibleMime } from '../../core/sources/source.ts'
 import type { Hosting, HostingHandles } from '../../ports/hosting.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
 import { type DeclaredFile, declaredFilesOverLimit, parseDeclaredFiles, stripFileHandles } from './declared.ts'
 import { examine, explainProblem } from './examine.ts'
 import { type Payload, payloadOf } from './payload.ts'
 
-/** An artifact whose bytes are safe and, if it is for the user, handed over: only its blocks are still to be written. */
+/** An artifact whose bytes are stored and, if it is for the user, hosted. Its blocks are still to be written. */
 export interface DeliveredArtifact extends Payload {
   readonly digest: Digest
   readonly mime: string
   readonly meta: Meta
 }
 
+/** An outcome whose artifacts are delivered. */
 export interface DeliveredOutcome extends Omit<Outcome, 'artifacts'> {
   readonly delivered?: readonly DeliveredArtifact[]
 }
 
-/** What it takes to keep and to hand over what a tool has made. */
+/** The ports and settings that delivery needs. */
 export interface DeliveryContext extends Pick<Call, 'blobs' | 'workspace' | 'timeline'> {
   readonly hosting: Hosting | undefined
   readonly scope: Scope
-  /** Its name inside the scope. */
+  /** The conversation's name inside the scope. */
   readonly conversation: string
   /** Files of these types become sources. */
   readonly eligibleMimes: readonly string[]
-  /** Exec tools speak of broken files in their report. */
+  /** Exec tools report broken files in their own output, so no notice is added. */
   readonly exec: boolean
-  /** Why something could not be hosted: it may name buckets and folders, so the model is not told. */
+  /** Reports hosting errors to the operator. The model does not read them, because they may name buckets and folders. */
   onProblem(problem: { readonly where: string; readonly error: unknown }): void
 }
 
-/** More is not read into memory to be checked, kept or handed over. */
+/** Larger files are treated as missing. */
 const maxFileBytes = 100 * 1024 * 1024
 
 /**
- * Files that a tool made, examined, kept and hosted: what is a file, external and sound. A file that cannot be hosted is still there;
- * one that is broken is nobody's business but the agent's.
+ * Checks and stores the files that a tool made, and hosts those that are external. When hosting fails the file stays usable and the model
+ * gets a notice; a broken file becomes internal.
  */
-export async function deliver(place: BlockOrigin, toolId: string, outcome: Outcome, to: DeliveryContext): Promise<DeliveredOutcome> {
+export async function deliver(origin: BlockOrigin, toolId: string, outcome: Outcome, context: DeliveryContext): Promise<DeliveredOutcome> {
   const { artifacts = [], ...rest } = outcome
-  const declared = parseDeclaredFiles(outcome.output, place, to.timeline)
-  const all: DeliveryResult[] = []
-  for (const artifact of artifacts) all.push(await deliverArtifact(artifact, place, toolId, to)) // one at a time: each may be as large as it gets
-  for (const file of declared) all.push(await deliverDeclared(file, place, toolId, to))
+  const declared = parseDeclaredFiles(outcome.output, origin, context.timeline)
+  const results: DeliveryResult[] = []
+  for (const artifact of artifacts) results.push(await deliverArtifact(artifact, origin, toolId, context)) // one at a time: each may have 100 MiB
+  for (const file of declared) results.push(await deliverDeclared(file, origin, toolId, context))
   return {
     ...rest,
     ...(declared.length > 0 && rest.output !== undefined && { output: stripFileHandles(rest.output) }),
     notices: [
       ...(outcome.notices ?? []),
-      ...all.flatMap(({ notices }) => notices),
+      ...results.flatMap(({ notices }) => notices),
       ...tooManyFilesNotice(declaredFilesOverLimit(outcome.output)),
     ],
-    sources: [...(outcome.sources ?? []), ...all.flatMap(({ sources }) => sources)],
-    delivered: all.flatMap(({ artifact }) => artifact ?? []),
+    sources: [...(outcome.sources ?? []), ...results.flatMap(({ sources }) => sources)],
+    delivered: results.flatMap(({ artifact }) => artifact ?? []),
   }
 }
 
@@ -77,46 +77,51 @@ interface DeliveryResult {
   readonly sources: readonly IncomingSource[]
 }
 
-async function deliverArtifact(made: MadeArtifact, place: BlockOrigin, toolId: string, to: DeliveryContext): Promise<DeliveryResult> {
-  const bytes = await artifactBytes(made, to)
+async function deliverArtifact(made: MadeArtifact, origin: BlockOrigin, toolId: string, context: DeliveryContext): Promise<DeliveryResult> {
+  const bytes = await artifactBytes(made, context)
   const name = made.digest.physical_path ?? made.digest.artifact_path
   const { problem, warning } = made.isPatch ? {} : examine(name, bytes)
   const digest: Digest = omitUndefined({ ...made.digest, size_bytes: made.digest.size_bytes ?? bytes?.length, write_warning: warning })
   if (problem !== undefined) {
     const error = { code: 'artifact_invalid', message: explainProblem(problem), where: 'artifact_analysis' }
     const broken: Digest = { ...digest, visibility: 'internal', write_error: problem, status: 'error', error }
-    const payload = await payloadOf({ ...made, digest: broken }, bytes, to.blobs)
-    const said = { code: 'tool_result_error', message: `${name}: ${explainProblem(problem)}.`, error_code: 'artifact_invalid', path: name }
-    return { artifact: assembleArtifact(broken, made.mime, payload), notices: to.exec ? [] : [said], sources: [] }
+    const payload = await payloadOf({ ...made, digest: broken }, bytes, context.blobs)
+    const notice = {
+      code: 'tool_result_error',
+      message: `${name}: ${explainProblem(problem)}.`,
+      error_code: 'artifact_invalid',
+      path: name,
+    }
+    return { artifact: assembleArtifact(broken, made.mime, payload), notices: context.exec ? [] : [notice], sources: [] }
   }
-  const payload = await payloadOf({ ...made, digest }, bytes, to.blobs)
+  const payload = await payloadOf({ ...made, digest }, bytes, context.blobs)
   const { hosted, problem: unhosted } =
-    bytes !== undefined && isForTheUser(digest) ? await hostFile(digest, contentMime(made), bytes, place, toolId, to) : noHosting
+    bytes !== undefined && isForTheUser(digest) ? await hostFile(digest, contentMime(made), bytes, origin, toolId, context) : noHosting
   return {
     artifact: assembleArtifact(digest, made.mime, payload, hosted ? hostingMeta(hosted, payload) : {}, made.visibility),
     notices: unhosted ? [unhosted] : [],
-    sources: fileSources(digest, made.mime, place, to.eligibleMimes),
+    sources: fileSources(digest, made.mime, origin, context.eligibleMimes),
   }
 }
 
-/** Whole: what the tool gave, else what lies in OUT_DIR. */
-async function artifactBytes(made: MadeArtifact, to: DeliveryContext): Promise<Uint8Array | undefined> {
+/** The complete content: from the tool, or from the file in OUT_DIR. */
+async function artifactBytes(made: MadeArtifact, context: DeliveryContext): Promise<Uint8Array | undefined> {
   if (made.bytes !== undefined) return made.bytes
   if (made.text !== undefined && !made.isPatch) return Buffer.from(made.text)
-  return made.digest.physical_path === undefined ? undefined : readWorkspaceFile(made.digest.physical_path, to)
+  return made.digest.physical_path === undefined ? undefined : readWorkspaceFile(made.digest.physical_path, context)
 }
 
-/** A link, a device, a file beyond all measure: as good as not there. */
-async function readWorkspaceFile(physical: string, to: Pick<DeliveryContext, 'workspace'>): Promise<Uint8Array | undefined> {
+/** Links, devices and too large files are treated as missing. */
+async function readWorkspaceFile(physical: string, context: Pick<DeliveryContext, 'workspace'>): Promise<Uint8Array | undefined> {
   try {
-    return await (await to.workspace()).files.read(physical, { maxBytes: maxFileBytes })
+    return await (await context.workspace()).files.read(physical, { maxBytes: maxFileBytes })
   } catch (error) {
     if (error instanceof Failure && (error.code === 'file.unsafe' || error.code === 'workspace.missing')) return undefined
     throw error
   }
 }
 
-/** A patch is shown as what it is; the file is handed over as what it is. */
+/** The type of the hosted file. The block of a patch has the type of the diff. */
 const contentMime = ({ isPatch, digest, mime }: MadeArtifact) => (isPatch ? (digest.mime ?? mime) : mime)
 
 const isForTheUser = ({ kind, visibility }: Digest) => kind === 'file' && visibility === 'external'
@@ -128,19 +133,19 @@ interface HostingResult {
 
 const noHosting: HostingResult = {}
 
-/** Without hosting files are made and kept, and nobody claims that they were handed over. */
+/** Does nothing, and reports no problem, when the agent has no hosting. */
 async function hostFile(
   digest: Digest,
   mime: string,
   content: Uint8Array,
-  place: BlockOrigin,
+  origin: BlockOrigin,
   toolId: string,
   { hosting, scope: owner, conversation, onProblem }: DeliveryContext,
 ): Promise<HostingResult> {
   const { physical_path: physicalPath, description } = digest
   if (!hosting || physicalPath === undefined) return noHosting
   try {
-    const file = { owner, conversation, turnId: place.turnId, stage: 'file' as const, physicalPath, mime, ts: place.ts, content }
+    const file = { owner, conversation, turnId: origin.turnId, stage: 'file' as const, physicalPath, mime, ts: origin.ts, content }
     return { hosted: await hosting.host(description === undefined ? file : { ...file, description }) }
   } catch (error) {
     onProblem({ where: 'hosting', error })
@@ -154,10 +159,10 @@ const notHostedNotice = (toolId: string, path: string): Notice => ({
   path,
 })
 
-/** Handles stand in meta and nowhere else; the bytes they lead to live as long as the block. */
+/** Hosting handles are stored in meta only. `keeps` holds the hosted blob as long as the block exists. */
 function hostingMeta({ key, hosted_uri, rn, blob }: HostingHandles, payload: Payload): Meta {
-  const kept = [payload.blob, ...(payload.meta?.keeps ?? [])].some((each) => each?.sha256 === blob.sha256)
-  return { key, hosted_uri, rn, ...(!kept && { keeps: [blob, ...(payload.meta?.keeps ?? [])] }) }
+  const isKept = [payload.blob, ...(payload.meta?.keeps ?? [])].some((each) => each?.sha256 === blob.sha256)
+  return { key, hosted_uri, rn, ...(!isKept && { keeps: [blob, ...(payload.meta?.keeps ?? [])] }) }
 }
 
 function assembleArtifact(
@@ -165,12 +170,12 @@ function assembleArtifact(
   mime: string,
   { meta, ...payload }: Payload,
   handles: Meta = {},
-  kept = digest.visibility,
+  visibility = digest.visibility,
 ): DeliveredArtifact {
   const { physical_path, kind, channel, edited, size_bytes, text_symbols, line_count, sources_used } = digest
-  const about = omitUndefined({
+  const facts = omitUndefined({
     physical_path,
-    visibility: kept ?? 'external',
+    visibility: visibility ?? 'external',
     kind,
     channel,
     edited,
@@ -179,10 +184,10 @@ function assembleArtifact(
     line_count,
     sources_used,
   })
-  return { digest, mime, ...payload, meta: { ...about, ...meta, ...handles } as Meta }
+  return { digest, mime, ...payload, meta: { ...facts, ...meta, ...handles } as Meta }
 }
 
-/** A file that was made for the user, an image unless a setting widens it, can be shown and embedded by its number, like any source. */
+/** An external file of an eligible type becomes a source, so that an answer can show it by its number. */
 function fileSources(digest: Digest, mime: string, { turnId }: BlockOrigin, eligibleMimes: readonly string[]): readonly IncomingSource[] {
   const { artifact_path, physical_path, size_bytes } = digest
   if (!isForTheUser(digest) || physical_path === undefined || !isEligibleMime(mime, eligibleMimes)) return []
@@ -190,14 +195,12 @@ function fileSources(digest: Digest, mime: string, { turnId }: BlockOrigin, elig
   return [omitUndefined({ source_type: 'file' as const, title, mime, artifact_path, physical_path, turn_id: turnId, size_bytes })]
 }
 
-async function deliverDeclared(file: DeclaredFile, place: BlockOrigin, toolId: string, to: DeliveryContext): Promise<DeliveryResult> {
+async function deliverDeclared(file: DeclaredFile, origin: BlockOrigin, toolId: string, context: DeliveryContext): Promise<DeliveryResult> {
   if (file.kind === 'hosted') return { artifact: assembleArtifact(file.digest, file.mime, {}, file.handles), notices: [], sources: [] }
   const external = file.visibility === 'external'
   if (file.kind === 'refused') return { notices: external ? [notHostedNotice(toolId, file.name)] : [], sources: [] }
-  const bytes = await readWorkspaceFile(file.digest.physical_path ?? '', to)
-  if (bytes !== undefined) return deliverArtifact({ digest: file.digest, mime: file.mime, ...asContent(bytes) }, place, toolId, to)
-  const missing = await deliverArtifact({ digest: file.digest, mime: file.mime }, place, toolId, to)
+  const bytes = await readWorkspaceFile(file.digest.physical_path ?? '', context)
+  if (bytes !== undefined) return deliverArtifact({ digest: file.digest, mime: file.mime, bytes }, origin, toolId, context)
+  const missing = await deliverArtifact({ digest: file.digest, mime: file.mime }, origin, toolId, context)
   return external ? { ...missing, notices: [...missing.notices, notHostedNotice(toolId, file.digest.artifact_path)] } : missing
 }
-
-const asContent = (bytes: Uint8Array) => ({ bytes })

@@ -9,7 +9,7 @@ import type { RecordedFiles } from '../../ports/workspace.ts'
 import { isTextMime } from '../mime.ts'
 import type { Call } from '../tool.ts'
 
-/** What the journal of a conversation knows of files, visible or not. */
+/** The files that a conversation's journal records, including those whose blocks are no longer visible. */
 export function historyOf({ records, blobs }: Pick<Call, 'records' | 'blobs'>): RecordedFiles {
   return {
     async bytes(logical) {
@@ -37,7 +37,7 @@ async function recordedBytes(recorded: RecordedContent, blobs: Call['blobs']): P
   return recorded.kind === 'text' ? Buffer.from(recorded.text) : Buffer.from(recorded.base64, 'base64')
 }
 
-/** Bytes that were let go are as good as never recorded; damage is not. */
+/** Undefined for a blob that was removed; a damaged blob still throws. */
 export async function fetchBlob(sha256: string, blobs: Call['blobs']): Promise<Uint8Array | undefined> {
   try {
     return await blobs.get(sha256)
@@ -47,12 +47,13 @@ export async function fetchBlob(sha256: string, blobs: Call['blobs']): Promise<U
   }
 }
 
-/** Every path that a block records a file under. */
+/** All logical paths under which a block records a file. */
 function filePathsOf(block: Block): readonly string[] {
-  const described = readDigest(block)?.artifact_path
+  const artifactPath = readDigest(block)?.artifact_path
   const physical = block.meta?.physical_path
-  const named = [block.path, described].flatMap((path) => (path === undefined ? [] : (canonicalPath(path) ?? [])))
-  return physical === undefined ? named : [...named, ...[toLogical(physical, new Set([block.turn_id]))].flatMap((path) => path ?? [])]
+  const paths = [block.path, artifactPath].flatMap((path) => (path === undefined ? [] : (canonicalPath(path) ?? [])))
+  const logical = physical === undefined ? undefined : toLogical(physical, new Set([block.turn_id]))
+  return logical === undefined ? paths : [...paths, logical]
 }
 
 function isFileOf(path: string, turnId: string): boolean {
@@ -60,24 +61,27 @@ function isFileOf(path: string, turnId: string): boolean {
   return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.turn === turnId && parsed.conversation === undefined
 }
 
-/** The whole of a file, as a block recorded it. */
+/** The complete content of a file, as a block records it. */
 export type RecordedContent = { readonly block: Block } & (
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'blob'; readonly blob: BlobRef }
   | { readonly kind: 'base64'; readonly base64: string }
 )
 
-/** The newest content among blocks of one path, oldest first. Never a preview, never a diff, and nothing older than an unkept patch. */
+/**
+ * The complete contents in the blocks of one path, newest first. Previews and diffs are left out. A patch without stored result ends the
+ * list: older content is not the current version.
+ */
 export function* recordedContents(blocks: readonly Block[]): Generator<RecordedContent> {
   for (let at = blocks.length - 1; at >= 0; at--) {
     const block = blocks[at] as Block
-    const found = recordedContentOf(block)
-    if (found) yield found
-    else if (block.meta?.is_patch === true) return // what it was before the patch is not what it is
+    const content = recordedContentOf(block)
+    if (content) yield content
+    else if (block.meta?.is_patch === true) return
   }
 }
 
-/** What a block keeps is the whole, whatever it shows. */
+/** A blob in `keeps` is the complete content, even if the block shows only a part. */
 function recordedContentOf(block: Block): RecordedContent | undefined {
   const { base64, text, mime = '' } = block
   const blob = block.meta?.keeps?.[0] ?? block.blob

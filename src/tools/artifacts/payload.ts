@@ -1,9 +1,9 @@
 import type { BlobRef, Meta } from '../../core/block/index.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
-import { decodeText, isTextMime } from '../mime.ts'
+import { decodeText, isTextMime, isVisualMime } from '../mime.ts'
 import type { MadeArtifact } from '../tool.ts'
 
-/** What a content block holds of an artifact. */
+/** The fields of a content block that hold an artifact. */
 export interface Payload {
   readonly text?: string
   readonly blob?: BlobRef
@@ -11,17 +11,17 @@ export interface Payload {
   readonly meta?: Meta
 }
 
-/** More of an image or a PDF than this does not fit into what a model is shown of a conversation. */
+/** Larger images and PDFs do not fit into the visible context. */
 const maxVisibleBytes = 750_000
 const maxTextBytes = 20_000
 const maxNoteLength = 2_000
 
 /**
- * How an artifact is kept, so that all of it can be had again:
+ * Stores an artifact so that its complete content can be read again:
  *
- *   text                   the block holds it, or a part of it and keeps the whole
- *   image, PDF             the block stands for the bytes, and a model can be shown them
- *   everything else        the block only keeps the bytes: nothing is shown, but whoever pulls the file finds them
+ *   text               in the block; long text as a preview, with the bytes in `keeps`
+ *   image, PDF         as the block's blob, which a model can be shown
+ *   any other bytes    in `keeps` only: nothing is shown, but react.pull finds the file
  */
 export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefined, blobs: Pick<BlobStore, 'put'>): Promise<Payload> {
   const keep = async () => (bytes === undefined ? {} : { keeps: [await blobs.put(bytes)] })
@@ -32,33 +32,32 @@ export async function payloadOf(made: MadeArtifact, bytes: Uint8Array | undefine
   if (bytes === undefined) return {}
   const text = isTextMime(made.mime) ? decodeText(bytes) : undefined
   if (text !== undefined) {
-    const written = Buffer.from(text)
-    if (written.length > maxTextBytes) return { text: `${truncateUtf8(written)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
-    return written.equals(bytes) ? { text } : { text, meta: await keep() } // a mark, or another charset: the bytes are more than the text
+    const encoded = Buffer.from(text)
+    if (encoded.length > maxTextBytes) return { text: `${truncateUtf8(encoded)}...[truncated]`, meta: { partial: true, ...(await keep()) } }
+    return encoded.equals(bytes) ? { text } : { text, meta: await keep() } // another charset or a byte order mark is lost in the text
   }
-  if (!isVisual(made.mime)) return { meta: await keep() }
+  if (!isVisualMime(made.mime)) return { meta: await keep() }
   if (bytes.length <= maxVisibleBytes) return { blob: await blobs.put(bytes) }
   return {
     meta: { ...(await keep()), multimodal_status: 'too_large_for_visible_context', hint: 'work on it in code, by its physical path' },
   }
 }
 
-/** A beacon is short; the file has everything. */
+/** A long note is shortened in the timeline; its file is complete. */
 async function notePayload(note: string, path: string, keep: () => Promise<Meta>): Promise<Payload> {
   if (note.length <= maxNoteLength) return { note }
   return { note: `${truncateText(note, maxNoteLength)}\n… the whole note is at ${path}`, meta: { partial: true, ...(await keep()) } }
 }
 
-const isVisual = (mime: string) => mime === 'application/pdf' || /^image\/(?:png|jpeg|gif|webp)$/.test(mime)
-
-/** Never half a character. */
+/** Cuts between characters. */
 function truncateUtf8(bytes: Uint8Array): string {
   let end = maxTextBytes
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return Buffer.from(bytes.subarray(0, end)).toString('utf8')
 }
 
+/** Cuts a text without splitting a surrogate pair. */
 export function truncateText(text: string, length: number): string {
-  const kept = text.slice(0, length)
-  return /[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept
+  const cut = text.slice(0, length)
+  return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut
 }

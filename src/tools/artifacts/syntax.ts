@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads'
+import { extensionOf } from '../mime.ts'
 
-/** More is not checked: a check is a courtesy, not a gate. */
+/** Longer texts are not checked. */
 const maxCheckedLength = 1_000_000
 
 type SyntaxCheck = (text: string) => string | undefined | Promise<string | undefined>
 
-/** JSX has no check: nothing on board reads it, and a wrong alarm is worse than none. */
+/** JSX is not checked: Node has no parser for it. */
 const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, SyntaxCheck>([
   ['json', jsonProblem],
   ...['js', 'mjs', 'cjs'].map((extension): [string, SyntaxCheck] => [extension, (text) => compileProblem(text, 'javascript')]),
@@ -15,11 +16,11 @@ const checksByExtension: ReadonlyMap<string, SyntaxCheck> = new Map<string, Synt
   ['py', pythonProblem],
 ])
 
-/** What keeps a text from being what its name says; undefined when nothing does, or when nobody here can tell. Nothing is ever run. */
+/** The first syntax error of a text, judged by the extension of its name. Undefined when there is none or no check. The text is never run. */
 export async function syntaxProblem(name: string, text: string): Promise<string | undefined> {
   if (text === '') return 'the file is empty now'
   if (text.length > maxCheckedLength) return undefined
-  return checksByExtension.get(/\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? '')?.(text)
+  return checksByExtension.get(extensionOf(name))?.(text)
 }
 
 function jsonProblem(text: string): string | undefined {
@@ -32,9 +33,8 @@ function jsonProblem(text: string): string | undefined {
 }
 
 /**
- * Compiles and never runs. In a thread of its own: a text that is nested deep enough breaks the TypeScript reader for the rest of the
- * thread's life, and the reader that loads our own sources is the same one. Only a syntax error is a verdict; a compiler that gave
- * up has none.
+ * Compiles without running, in a thread of its own: deeply nested text breaks Node's TypeScript parser for the rest of the thread's life,
+ * and the main thread needs that parser to load its own sources. Only a syntax error counts; any other exception gives no verdict.
  */
 const compilerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')
@@ -63,7 +63,7 @@ parentPort.postMessage(language === 'typescript' ? strip() : javascript())
 
 const maxCompileMs = 5_000
 
-export async function compileProblem(text: string, language: 'javascript' | 'typescript'): Promise<string | undefined> {
+async function compileProblem(text: string, language: 'javascript' | 'typescript'): Promise<string | undefined> {
   const worker = new Worker(compilerProgram, {
     eval: true,
     workerData: { text, language },
@@ -89,7 +89,7 @@ function awaitVerdict(worker: Worker): Promise<Verdict> {
     const giveUp = () => resolve({})
     const timer = setTimeout(giveUp, maxCompileMs)
     worker.once('message', resolve)
-    worker.once('error', giveUp) // out of memory: no verdict
+    worker.once('error', giveUp) // for example out of memory
     worker.once('exit', () => {
       clearTimeout(timer)
       giveUp()
@@ -97,16 +97,16 @@ function awaitVerdict(worker: Worker): Promise<Verdict> {
   })
 }
 
-/** Elements whose content is not markup: one that is not closed swallows the rest of the page. */
+/** Elements whose content is not markup. If one is not closed, the rest of the page becomes its content. */
 const rawTextElements = /<(!--|script|style|textarea|title)(?=[\s>/-])/gi
 
-/** Browsers forgive everything else. */
-export function htmlProblem(html: string): string | undefined {
+/** Checks only for raw text elements that are not closed: browsers tolerate other errors. */
+function htmlProblem(html: string): string | undefined {
   const opening = new RegExp(rawTextElements)
-  for (let found = opening.exec(html); found; found = opening.exec(html)) {
-    const name = (found[1] as string).toLowerCase() // the expression names one
-    const end = name === '!--' ? endOfComment(html, found.index) : endOfElement(html, name, opening.lastIndex)
-    if (end === undefined) return `line ${lineNumberAt(html, found.index)}: ${name === '!--' ? 'a comment' : `<${name}>`} is not closed`
+  for (let match = opening.exec(html); match; match = opening.exec(html)) {
+    const name = (match[1] as string).toLowerCase() // the group always matches
+    const end = name === '!--' ? endOfComment(html, match.index) : endOfElement(html, name, opening.lastIndex)
+    if (end === undefined) return `line ${lineNumberAt(html, match.index)}: ${name === '!--' ? 'a comment' : `<${name}>`} is not closed`
     opening.lastIndex = end
   }
   return undefined
@@ -123,29 +123,27 @@ function endOfElement(html: string, name: string, from: number): number | undefi
   return closing.exec(html) ? closing.lastIndex : undefined
 }
 
-const lineNumberAt = (text: string, index: number) => text.slice(0, index).split('\n').length
-
 const openingBrackets: ReadonlyMap<string, string> = new Map([
   [')', '('],
   [']', '['],
   ['}', '{'],
 ])
 
-// A comment, a triple-quoted string, a string of one line, a bracket. An opening without its end matches as the opening alone.
+// A comment, a triple-quoted string, a one-line string or a bracket. A string that is not closed matches as its opening quotes only.
 const pythonTokens = /#[^\n]*|("""|''')(?:(?:\\[\s\S]|(?!\1)[^\\])*\1)?|(["'])(?:(?:\\[\s\S]|(?!\2)[^\\\n])*\2)?|[()[\]{}]/g
 
-/** Brackets that pair and strings that end: what a patch breaks most often. Nothing else of Python is looked at. */
-export function pythonProblem(source: string): string | undefined {
+/** Checks only brackets and quotes, which patches break most often. */
+function pythonProblem(source: string): string | undefined {
   const open: { readonly bracket: string; readonly index: number }[] = []
   for (const { 0: token, 1: triple, 2: quote, index } of source.matchAll(pythonTokens)) {
-    if (token === triple) return `line ${lineAt(source, index)}: a string in triple quotes is not closed`
-    if (token === quote) return `line ${lineAt(source, index)}: a string is not closed`
+    if (token === triple) return `line ${lineNumberAt(source, index)}: a string in triple quotes is not closed`
+    if (token === quote) return `line ${lineNumberAt(source, index)}: a string is not closed`
     if ('([{'.includes(token)) open.push({ bracket: token, index })
     const partner = openingBrackets.get(token)
-    if (partner !== undefined && open.pop()?.bracket !== partner) return `line ${lineAt(source, index)}: "${token}" closes nothing`
+    if (partner !== undefined && open.pop()?.bracket !== partner) return `line ${lineNumberAt(source, index)}: "${token}" closes nothing`
   }
   const last = open.at(-1)
-  return last && `line ${lineAt(source, last.index)}: "${last.bracket}" is not closed`
+  return last && `line ${lineNumberAt(source, last.index)}: "${last.bracket}" is not closed`
 }
 
-const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length
+const lineNumberAt = (text: string, index: number) => text.slice(0, index).split('\n').length

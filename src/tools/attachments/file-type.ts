@@ -1,12 +1,12 @@
-import { bufferOf, hasBytesAt, viewOf } from '../bytes.ts'
-import { decodeText, detectCharset as markedCharset } from '../mime.ts'
-import { endOfZip } from '../zip.ts'
+import { bufferOf, hasBytesAt } from '../bytes.ts'
+import { decodeText, detectCharset, extensionOf } from '../mime.ts'
+import { findZipEnd, isDirectoryHeader } from '../zip.ts'
 import { type OfficeKind, officeMimes } from './office.ts'
-import { extensionOf } from './upload.ts'
 
-/** What bytes are, by how they begin. Whether they are a whole and harmless one of those is another question. */
+/** The accepted formats that are recognised by their first bytes. */
 export type FileSignature = 'png' | 'jpeg' | 'gif' | 'webp' | 'pdf' | 'zip'
 
+/** Looks at the first bytes only; says nothing about the rest of the file. */
 export function detectSignature(bytes: Uint8Array): FileSignature | undefined {
   if (hasBytesAt(bytes, 0, '\x89PNG\r\n\x1a\n')) return 'png'
   if (hasBytesAt(bytes, 0, '\xff\xd8\xff')) return 'jpeg'
@@ -17,33 +17,38 @@ export function detectSignature(bytes: Uint8Array): FileSignature | undefined {
   return undefined
 }
 
-/** Files that are known and not taken, and what to send in their place. */
+const programRefusal = 'is a program, and programs are not accepted'
+const archiveRefusal = 'is an archive, and archives are not opened. Send the files themselves'
+const tiffRefusal = 'is a TIFF picture. Send it as JPEG or PNG'
+
+/** Known formats that are not accepted, and what to send instead. */
 const refusedSignatures: readonly (readonly [at: number, signature: string, words: string])[] = [
   [0, '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'is an old or a protected Office document. Save it as DOCX, XLSX or PPTX without a password'],
-  [0, 'MZ', 'is a program, and programs are not taken'],
-  [0, '\x7fELF', 'is a program, and programs are not taken'],
-  [0, '\xca\xfe\xba\xbe', 'is a program, and programs are not taken'],
-  [0, '\xcf\xfa\xed\xfe', 'is a program, and programs are not taken'],
-  [0, 'Rar!', 'is an archive, and archives are not opened. Send the files themselves'],
-  [0, '7z\xbc\xaf', 'is an archive, and archives are not opened. Send the files themselves'],
-  [0, '\x1f\x8b', 'is an archive, and archives are not opened. Send the files themselves'],
-  [0, 'BZh', 'is an archive, and archives are not opened. Send the files themselves'],
-  [257, 'ustar', 'is an archive, and archives are not opened. Send the files themselves'],
+  [0, 'MZ', programRefusal],
+  [0, '\x7fELF', programRefusal],
+  [0, '\xca\xfe\xba\xbe', programRefusal],
+  [0, '\xcf\xfa\xed\xfe', programRefusal],
+  [0, 'Rar!', archiveRefusal],
+  [0, '7z\xbc\xaf', archiveRefusal],
+  [0, '\x1f\x8b', archiveRefusal],
+  [0, 'BZh', archiveRefusal],
+  [257, 'ustar', archiveRefusal],
   [4, 'ftyphei', 'is a HEIC picture. Send it as JPEG or PNG'],
   [4, 'ftypavif', 'is an AVIF picture. Send it as JPEG or PNG'],
-  [0, 'II*\0', 'is a TIFF picture. Send it as JPEG or PNG'],
-  [0, 'MM\0*', 'is a TIFF picture. Send it as JPEG or PNG'],
-  [0, 'BM', 'is a BMP picture or unknown. Send pictures as JPEG or PNG'],
+  [0, 'II*\0', tiffRefusal],
+  [0, 'MM\0*', tiffRefusal],
+  [0, 'BM', 'is a BMP picture or of an unknown type. Send pictures as JPEG or PNG'],
 ]
 
-/** For bytes that are neither sniffed nor text. */
+/** The refusal for bytes that are neither an accepted format nor text. */
 export const unknownTypeRefusal = (bytes: Uint8Array): string =>
   refusedSignatures.find(([at, signature]) => hasBytesAt(bytes, at, signature))?.[2] ??
-  'is of no type that is understood. Send JPEG, PNG, GIF, WebP, PDF, DOCX, XLSX, PPTX, or text in UTF-8'
+  'has an unknown type. Send JPEG, PNG, GIF, WebP, PDF, DOCX, XLSX, PPTX, or text in UTF-8'
 
-/** What a file can turn out to be. */
+/** The accepted kinds of files. */
 export type FileKind = Exclude<FileSignature, 'zip'> | OfficeKind | 'text'
 
+/** Kinds in refusals. */
 export const kindNames: { readonly [K in FileKind]: string } = {
   png: 'a PNG picture',
   jpeg: 'a JPEG picture',
@@ -70,7 +75,7 @@ const kindByMime: ReadonlyMap<string, FileKind> = new Map([
   ['application/xml', 'text'],
   ['application/yaml', 'text'],
   ['application/javascript', 'text'],
-  ['video/mp2t', 'text'], // what browsers say of TypeScript
+  ['video/mp2t', 'text'], // browsers send it for .ts files
 ])
 
 const textExtensions = 'txt md markdown csv tsv json html htm xml yaml yml css js mjs ts py log sql toml ini sh'
@@ -84,10 +89,13 @@ const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
   ...refusedExtensions.split(' ').map((extension) => [extension, 'other'] as const),
 ])
 
-/** `other` is nothing that is taken. */
+/** The kind that a name or a declared type claims; `other` is not accepted. */
 export type ClaimedKind = FileKind | 'other'
 
-/** What its name and its sender say it is. Often they say nothing: a system that knows no better calls a table a program's data. */
+/**
+ * The kinds that the name and the declared type claim. Empty when they claim nothing: browsers may send CSV as
+ * application/octet-stream.
+ */
 export function claimedKinds(name: string, mime: string | undefined): readonly ClaimedKind[] {
   return [kindByExtension.get(extensionOf(name)), kindOfMime(mime)].filter((kind) => kind !== undefined)
 }
@@ -100,10 +108,10 @@ function kindOfMime(mime = ''): ClaimedKind | undefined {
   return /^(?:image|audio|video|font)\//.test(type) ? 'other' : undefined
 }
 
-/** How a text is written; undefined when the bytes are no text: not in UTF-8, nor in UTF-16 with its mark, or with a NUL in it. */
+/** Undefined when the bytes are not text: neither UTF-8 nor UTF-16 with a byte order mark, or with a NUL character. */
 export function textCharset(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | undefined {
   const text = decodeText(bytes)
-  return text === undefined || text.includes('\0') ? undefined : markedCharset(bytes)
+  return text === undefined || text.includes('\0') ? undefined : detectCharset(bytes)
 }
 
 const textMimeByExtension: ReadonlyMap<string, string> = new Map([
@@ -123,26 +131,23 @@ const textMimeByExtension: ReadonlyMap<string, string> = new Map([
   ['py', 'text/x-python'],
 ])
 
-/** What kind of text it is, which only its name can tell. */
+/** The type of a text file, judged by its name. */
 export const textMime = (name: string): string => textMimeByExtension.get(extensionOf(name)) ?? 'text/plain'
 
-/** Words that make a program or a page of whatever else the file is, where somebody opens it as one. */
+/** Text that a browser or PHP would run if it opened the file. */
 const programMarkers = /<script|<html|<!doctype|<\?php/i
 
-/** Something else that a picture or a PDF can be opened as, by one who starts reading elsewhere; undefined when there is nothing. */
+/** A second format that the same bytes can be opened as: programs may start to read a file at another place. Undefined when there is none. */
 export function polyglotType(bytes: Uint8Array, own: 'picture' | 'pdf'): string | undefined {
   if (endsAsZip(bytes)) return 'a ZIP archive'
-  if (own === 'pdf') return undefined // whose text may speak of anything
+  if (own === 'pdf') return undefined // the text of a document may contain any of the marks below
   const buffer = bufferOf(bytes)
   if (buffer.includes('%PDF-')) return 'a PDF document'
   return programMarkers.test(buffer.toString('latin1')) ? 'a program or a web page' : undefined
 }
 
-/** Archives are read from their end: whatever stands before does not matter to who unpacks them. */
+/** Programs read archives from the end, so any file with an archive behind it opens as an archive. */
 function endsAsZip(bytes: Uint8Array): boolean {
-  const end = endOfZip(bytes)
-  if (end === undefined) return false
-  const view = viewOf(bytes)
-  const start = end - view.getUint32(end + 12, true)
-  return view.getUint16(end + 10, true) === 0 || (start >= 0 && view.getUint32(start, true) === 0x02014b50)
+  const end = findZipEnd(bytes)
+  return end !== undefined && (end.entryCount === 0 || isDirectoryHeader(bytes, end.offset - end.directorySize))
 }

@@ -2,23 +2,21 @@ import { crc32, createInflate } from 'node:zlib'
 import { hasBytesAt, measureInflated, viewOf } from '../bytes.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
-/** Of a picture, as its header tells it. */
+/** The size in pixels that a picture's header declares. */
 export interface ImageSize {
   readonly width: number
   readonly height: number
 }
 
-/** What can be wrong with a picture of any kind. */
-export const truncatedImage = refusal('damaged', 'is cut off: the file ends before the picture does. Send it again')
+const truncatedImage = refusal('damaged', 'is cut off: the file ends before the picture does. Send it again')
+const trailingData = refusal('polyglot', 'contains more than a picture: data follows its end')
 
-export const trailingData = refusal('polyglot', 'has more in it than a picture: something follows its end')
+const damagedImage = (kind: string): Refusal =>
+  refusal('damaged', `is damaged: it is not a complete ${kind} picture. Save it again and send that`)
 
-export const damagedImage = (kind: string): Refusal =>
-  refusal('damaged', `is damaged: it is not a whole ${kind} picture. Save it again and send that`)
+const tooManyFrames = (limit: number): Refusal => refusal('too_much_inside', `has more than ${limit} frames. Send a shorter one`)
 
-export const tooManyFrames = (most: number): Refusal => refusal('too_much_inside', `has more than ${most} frames. Send a shorter one`)
-
-export const tooManyPixels = ({ width, height }: ImageSize): Refusal =>
+const tooManyPixels = ({ width, height }: ImageSize): Refusal =>
   refusal('too_much_inside', `is a picture of ${width} × ${height} pixels, which is more than can be shown. Make it smaller`)
 
 const damagedPng = damagedImage('PNG')
@@ -28,7 +26,7 @@ interface PngHeader extends ImageSize {
   readonly interlaced: boolean
 }
 
-/** Every chunk is in its place and unharmed, the pixels are all there, and nothing follows them. */
+/** Verifies the checksum of every chunk, that the pixel data is complete, and that nothing follows the end. */
 export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Promise<ImageSize | Refusal> {
   const view = viewOf(bytes)
   const packed: Uint8Array[] = []
@@ -54,6 +52,7 @@ export async function checkPng(bytes: Uint8Array, limits: AttachmentLimits): Pro
   }
 }
 
+/** Samples per pixel and allowed bit depths of each PNG colour type. */
 const colourTypes: ReadonlyMap<number, { readonly count: number; readonly depths: readonly number[] }> = new Map([
   [0, { count: 1, depths: [1, 2, 4, 8, 16] }],
   [2, { count: 3, depths: [8, 16] }],
@@ -67,13 +66,13 @@ function parsePngHeader(body: Uint8Array): PngHeader | undefined {
   const view = viewOf(body)
   const [width, height] = [view.getUint32(0), view.getUint32(4)]
   const [depth = 0, colour = 0, compression, filter, interlace = 0] = body.subarray(8)
-  const sample = colourTypes.get(colour)
-  if (!sample?.depths.includes(depth) || compression !== 0 || filter !== 0 || interlace > 1) return undefined
+  const colourType = colourTypes.get(colour)
+  if (!colourType?.depths.includes(depth) || compression !== 0 || filter !== 0 || interlace > 1) return undefined
   if (width === 0 || height === 0) return undefined
-  return { width, height, bitsPerPixel: sample.count * depth, interlaced: interlace === 1 }
+  return { width, height, bitsPerPixel: colourType.count * depth, interlaced: interlace === 1 }
 }
 
-/** First column and row of each pass of an interlaced picture, and how far apart its pixels are. */
+/** First column, first row, column step and row step of each pass of an interlaced picture. */
 const interlacePasses = [
   [0, 0, 8, 8],
   [4, 0, 8, 8],
@@ -84,7 +83,7 @@ const interlacePasses = [
   [0, 1, 1, 2],
 ] as const
 
-/** Each row has a byte before it that says how it is filtered. */
+/** Each row begins with one byte for its filter. */
 function pixelDataSize({ width, height, bitsPerPixel, interlaced }: PngHeader): number {
   const rows = (columns: number, lines: number) => (columns === 0 ? 0 : lines * (1 + Math.ceil((columns * bitsPerPixel) / 8)))
   if (!interlaced) return rows(width, height)
@@ -95,8 +94,8 @@ function pixelDataSize({ width, height, bitsPerPixel, interlaced }: PngHeader): 
 }
 
 async function inflatesTo(packed: readonly Uint8Array[], size: number): Promise<boolean> {
-  const unpacked = await measureInflated(createInflate(), packed, size)
-  return unpacked.ok && unpacked.size === size
+  const inflated = await measureInflated(createInflate(), packed, size)
+  return inflated.ok && inflated.size === size
 }
 
 const damagedJpeg = damagedImage('JPEG')
@@ -104,7 +103,7 @@ const damagedJpeg = damagedImage('JPEG')
 const startOfScan = 0xda
 const endOfImage = 0xd9
 
-/** Segment after segment to the end of the image. What cameras put behind it is not looked at here. */
+/** Walks the segments to the end of the image. Data behind it is allowed, because cameras append previews. */
 export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   const view = viewOf(bytes)
   let size: ImageSize | undefined
@@ -114,7 +113,7 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSiz
     if (bytes[at] !== 0xff) return damagedJpeg
     const marker = bytes[at + 1] ?? 0
     if (marker === 0xff) {
-      at += 1 // filled up
+      at += 1 // a fill byte
       continue
     }
     if (marker === endOfImage) return size && scanned ? size : damagedJpeg
@@ -136,11 +135,11 @@ export function checkJpeg(bytes: Uint8Array, limits: AttachmentLimits): ImageSiz
   }
 }
 
-/** Start of frame: how large the picture is, and how it is coded. */
+/** The segment that declares the size and the coding of the picture. */
 const isStartOfFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 
-/** In coded data 0xFF is followed by 0, or by the number of a restart. */
+/** Inside scan data 0xFF is followed by 0 or by a restart marker; any other marker ends the scan. */
 function endOfScan(bytes: Uint8Array, start: number): number {
   for (let at = bytes.indexOf(0xff, start); at !== -1; at = bytes.indexOf(0xff, at + 1)) {
     const next = bytes[at + 1]
@@ -151,9 +150,9 @@ function endOfScan(bytes: Uint8Array, start: number): number {
 
 const damagedGif = damagedImage('GIF')
 
-const [extension, image, trailer] = [0x21, 0x2c, 0x3b]
+const [gifExtension, gifImage, gifTrailer] = [0x21, 0x2c, 0x3b]
 
-/** Block after block to the trailer, which ends the file. */
+/** Walks the blocks to the trailer, which must be the last byte of the file. */
 export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   if (bytes.length < 13) return truncatedImage
   const view = viewOf(bytes)
@@ -164,12 +163,12 @@ export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize
   for (let at = 13 + colourTableSize(bytes[10] ?? 0); ; ) {
     const kind = bytes[at]
     if (kind === undefined) return truncatedImage
-    if (kind === trailer) {
+    if (kind === gifTrailer) {
       if (at + 1 !== bytes.length) return trailingData
       return frames > 0 ? size : damagedGif
     }
-    if (kind === extension) at += 2
-    else if (kind === image) {
+    if (kind === gifExtension) at += 2
+    else if (kind === gifImage) {
       frames += 1
       if (frames > limits.frames) return tooManyFrames(limits.frames)
       if (at + 11 > bytes.length) return truncatedImage
@@ -186,12 +185,12 @@ export function checkGif(bytes: Uint8Array, limits: AttachmentLimits): ImageSize
   }
 }
 
-/** Bytes of the colour table that these flags announce. */
+/** The size in bytes of the colour table that the flags declare. */
 const colourTableSize = (flags: number): number => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1))
 
 const damagedWebp = damagedImage('WebP')
 
-/** Chunk after chunk; together they are as long as the file says it is, and the file is no longer. */
+/** Walks the chunks; their total length must be the length of the file. */
 export function checkWebp(bytes: Uint8Array, limits: AttachmentLimits): ImageSize | Refusal {
   if (bytes.length < 20) return truncatedImage
   const view = viewOf(bytes)

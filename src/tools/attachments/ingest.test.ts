@@ -6,7 +6,8 @@ import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createPdfReader } from '../../adapters/documents/pdf.ts'
 import type { BlobRef } from '../../core/block/index.ts'
 import { Failure } from '../../core/failure.ts'
-import { type AttachmentPolicy, type IngestPorts, ingest } from './ingest.ts'
+import { type IngestPorts, ingest } from './ingest.ts'
+import type { AttachmentPolicy } from './policy.ts'
 import type { Rejection, Upload } from './upload.ts'
 
 const documents = createPdfReader()
@@ -110,7 +111,7 @@ describe('a store that fails', () => {
     }
     const uploads = ['before', 'new', 'newer'].map((content, index) => ({ name: `${index}.txt`, content }))
     expect(await rejectionsOf(uploads, failing)).toEqual([
-      { name: '2.txt', reason: 'store_error', message: '2.txt could not be kept. Send the message again.' },
+      { name: '2.txt', reason: 'store_error', message: '2.txt could not be stored. Send the message again.' },
     ])
     expect(await given.held.has(before.sha256)).toBe(true)
     const { written } = await ingest({ text: '', uploads }, given)
@@ -129,7 +130,9 @@ describe('a scanner', () => {
 
   it('has the last word', async () => {
     const found = ports({ scan: async () => ({ clean: false, found: 'Eicar' }) })
-    expect(await rejectionsOf([upload], found)).toMatchObject([{ finding: 'infected', message: 'a.png holds malicious software (Eicar).' }])
+    expect(await rejectionsOf([upload], found)).toMatchObject([
+      { finding: 'infected', message: 'a.png contains malicious software (Eicar).' },
+    ])
     const clean = await ingest({ text: '', uploads: [upload] }, ports({ scan: async () => ({ clean: true }) }))
     expect(clean.attachments).toHaveLength(1)
   })

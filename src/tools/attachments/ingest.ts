@@ -4,7 +4,7 @@ import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { DocumentReader } from '../../ports/documents.ts'
 import { type FileFacts, inspect } from './inspect.ts'
-import { type ReportProblem, type Scanner, type Summariser, scanFile, summariseFile } from './policy.ts'
+import { type AttachmentPolicy, type ReportProblem, scanFile, summariseFile } from './policy.ts'
 import {
   type AttachmentLimits,
   defaultAttachmentLimits,
@@ -17,35 +17,25 @@ import {
   type Upload,
 } from './upload.ts'
 
-/** How whoever runs the agent wants uploads to be treated. */
-export interface AttachmentPolicy {
-  readonly limits?: Partial<AttachmentLimits>
-  /** Looks for malicious software. Without one nobody looks. */
-  readonly scan?: Scanner
-  /** A file that the scanner could not look at in time: refused unless this says otherwise. */
-  readonly unscanned?: 'refuse' | 'accept'
-  readonly summarise?: Summariser
-}
-
 export interface IngestPorts {
   readonly blobs: Pick<BlobStore, 'put' | 'has'> | undefined
-  /** Takes back bytes that were put, unless somebody else needs them. */
+  /** Removes blobs that were just stored, unless another conversation uses them. */
   readonly releaseBlobs: (blobs: readonly BlobRef[]) => Promise<void>
   readonly documents: DocumentReader | undefined
   readonly policy: AttachmentPolicy
   readonly report: ReportProblem
 }
 
-/** What a message brings along, once all of it was found good and is kept. */
+/** The accepted and stored attachments of a message. */
 export interface IngestResult {
   readonly attachments: readonly Attachment[]
-  /** What was not in the blob store before. */
+  /** The blobs that were not in the store before. */
   readonly written: readonly BlobRef[]
 }
 
 /**
- * All or nothing: everything is checked before anything is kept, and what a failing store has kept is let go again. Otherwise
- * `attachment.rejected`, whose `details.attachments` say of each bad file why.
+ * Checks and stores the attachments of a message, all or none: every file is checked before the first one is stored, and blobs are
+ * removed again when the store fails. Throws `attachment.rejected`; its `details.attachments` name each bad file and the reason.
  */
 export async function ingest(
   message: { readonly text: string; readonly uploads: readonly Upload[] },
@@ -53,22 +43,22 @@ export async function ingest(
 ): Promise<IngestResult> {
   const limits = { ...defaultAttachmentLimits, ...ports.policy.limits }
   const files = message.uploads.map(copyUpload)
-  const unfit = messageLimitRefusal(message.text, files, limits)
-  if (unfit) throw rejectionFailure(files.map(({ name }) => rejectionOf(name, unfit)))
-  const taken: AcceptedFile[] = []
+  const limitRefusal = messageLimitRefusal(message.text, files, limits)
+  if (limitRefusal) throw rejectionFailure(files.map(({ name }) => rejectionOf(name, limitRefusal)))
+  const accepted: AcceptedFile[] = []
   const rejections: Rejection[] = []
   for (const file of files) {
-    const found = await checkFile(file, limits, ports) // one after the other: each may unpack a lot
-    if (isRefusal(found)) rejections.push(rejectionOf(file.name, found))
-    else taken.push({ ...file, ...found })
+    const result = await checkFile(file, limits, ports) // one at a time: a file may unpack to many megabytes
+    if (isRefusal(result)) rejections.push(rejectionOf(file.name, result))
+    else accepted.push({ ...file, ...result })
   }
   if (rejections.length > 0) throw rejectionFailure(rejections)
-  const { kept, written } = await storeBlobs(taken, ports)
-  const summaries = await Promise.all(taken.map((file) => summariseFile(ports.policy.summarise, file, ports.report)))
-  const attachments = taken.map(({ given: _given, bytes, ...about }, index) => ({
-    ...about,
+  const { stored, written } = await storeBlobs(accepted, ports)
+  const summaries = await Promise.all(accepted.map((file) => summariseFile(ports.policy.summarise, file, ports.report)))
+  const attachments = accepted.map(({ upload: _upload, bytes, ...facts }, index) => ({
+    ...facts,
     size_bytes: bytes.length,
-    blob: kept[index] as BlobRef, // one for each
+    blob: stored[index] as BlobRef, // one for each file
     ...(summaries[index] !== undefined && { summary: summaries[index] }),
   }))
   return { attachments, written }
@@ -77,38 +67,39 @@ export async function ingest(
 type AcceptedFile = UploadedFile & FileFacts
 
 interface UploadedFile {
+  /** Safe to use in a path. */
   readonly name: string
-  readonly given: Upload
+  readonly upload: Upload
   readonly bytes: Uint8Array
 }
 
-/** A copy: who sent it may go on writing to theirs. */
-function copyUpload(given: Upload): UploadedFile {
-  const bytes = typeof given.content === 'string' ? new TextEncoder().encode(given.content) : Uint8Array.from(given.content)
-  return { name: safeName(given.name), given, bytes }
+/** Copies the bytes: the caller may change its buffer while the file is checked. */
+function copyUpload(upload: Upload): UploadedFile {
+  const bytes = typeof upload.content === 'string' ? new TextEncoder().encode(upload.content) : Uint8Array.from(upload.content)
+  return { name: safeName(upload.name), upload, bytes }
 }
 
 function messageLimitRefusal(text: string, files: readonly UploadedFile[], limits: AttachmentLimits): Refusal | undefined {
   const total = Buffer.byteLength(text) + files.reduce((sum, { bytes }) => sum + bytes.length, 0)
   if (files.length > limits.files) {
-    return { reason: 'message_size_limit', words: `is one of ${files.length} files, and a message may bring at most ${limits.files}` }
+    return { reason: 'message_size_limit', words: `is one of ${files.length} files, and a message may have at most ${limits.files}` }
   }
   if (total <= limits.messageBytes) return undefined
-  const most = Math.floor(limits.messageBytes / 1024 / 1024)
-  return { reason: 'message_size_limit', words: `came with a message of more than ${most} MiB in all. Send less at once` }
+  const mebibytes = Math.floor(limits.messageBytes / 1024 / 1024)
+  return { reason: 'message_size_limit', words: `is part of a message of more than ${mebibytes} MiB. Send less in one message` }
 }
 
 async function checkFile(
-  { name, given, bytes }: UploadedFile,
+  { name, upload, bytes }: UploadedFile,
   limits: AttachmentLimits,
   { policy, documents, report }: IngestPorts,
 ): Promise<FileFacts | Refusal> {
   if (bytes.length === 0) return { reason: 'empty', words: 'is empty' }
-  if (isMisleading(given.name)) return refusal('misleading_name', 'has a name that reads differently from what it is. Give it another')
+  if (isMisleading(upload.name)) return refusal('misleading_name', 'has a name that is displayed differently from what it is. Rename it')
   try {
-    const found = await inspect({ name, bytes, mime: given.mime }, limits, documents)
-    if (isRefusal(found)) return found
-    return (await scanFile(policy, bytes, report)) ?? found
+    const facts = await inspect({ name, bytes, mime: upload.mime }, limits, documents)
+    if (isRefusal(facts)) return facts
+    return (await scanFile(policy, bytes, report)) ?? facts
   } catch (error) {
     report('attachment check', error)
     return { reason: 'preflight_error', words: 'could not be checked. Send it again later' }
@@ -116,26 +107,26 @@ async function checkFile(
 }
 
 interface StoredBlobs {
-  readonly kept: readonly BlobRef[]
+  readonly stored: readonly BlobRef[]
   readonly written: readonly BlobRef[]
 }
 
-async function storeBlobs(files: readonly UploadedFile[], { blobs, releaseBlobs: letGo, report }: IngestPorts): Promise<StoredBlobs> {
-  const kept: BlobRef[] = []
+async function storeBlobs(files: readonly UploadedFile[], { blobs, releaseBlobs, report }: IngestPorts): Promise<StoredBlobs> {
+  const stored: BlobRef[] = []
   const written: BlobRef[] = []
   for (const { name, bytes } of files) {
     if (!blobs)
-      throw rejectionFailure([rejectionOf(name, { reason: 'store_missing', words: 'can not be kept: there is no store for files here' })])
+      throw rejectionFailure([rejectionOf(name, { reason: 'store_missing', words: 'can not be stored: this agent has no file store' })])
     try {
       const sha256 = createHash('sha256').update(bytes).digest('hex')
       if (!(await blobs.has(sha256))) written.push({ sha256, size: bytes.length })
-      kept.push(await blobs.put(bytes))
+      stored.push(await blobs.put(bytes))
     } catch (error) {
-      await letGo(written).catch((second: unknown) => report('attachment clean-up', second))
-      throw rejectionFailure([rejectionOf(name, { reason: 'store_error', words: 'could not be kept. Send the message again' })], error)
+      await releaseBlobs(written).catch((second: unknown) => report('attachment clean-up', second))
+      throw rejectionFailure([rejectionOf(name, { reason: 'store_error', words: 'could not be stored. Send the message again' })], error)
     }
   }
-  return { kept, written }
+  return { stored, written }
 }
 
 const rejectionOf = (name: string, { reason, finding, words }: Refusal): Rejection => ({
@@ -145,10 +136,11 @@ const rejectionOf = (name: string, { reason, finding, words }: Refusal): Rejecti
   message: `${name} ${words}.`,
 })
 
+/** The failure that a rejected message throws; names the first bad file in its message and all of them in its details. */
 export function rejectionFailure(rejections: readonly Rejection[], cause?: unknown): Failure {
   const [first] = rejections
   const more = rejections.length > 1 ? ` And ${rejections.length - 1} more.` : ''
-  return new Failure('attachment.rejected', `The message was not taken: ${first?.message}${more}`, {
+  return new Failure('attachment.rejected', `The message was rejected: ${first?.message}${more}`, {
     details: { attachments: rejections },
     cause,
   })

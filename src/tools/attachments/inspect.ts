@@ -10,58 +10,56 @@ import {
   textMime,
   unknownTypeRefusal,
 } from './file-type.ts'
-import type { ImageSize } from './images.ts'
-import { checkGif, checkJpeg, checkPng, checkWebp } from './images.ts'
+import { checkGif, checkJpeg, checkPng, checkWebp, type ImageSize } from './images.ts'
 import { checkOffice, officeMimes } from './office.ts'
 import { checkPages, checkPdf } from './pdf.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 
-/** What a file is, by its bytes. */
+/** Facts about a file, read from its bytes. */
 export interface FileFacts extends Partial<ImageSize> {
   readonly mime: string
   readonly page_count?: number
-  /** Of a text that is not in UTF-8. */
+  /** Only of text that is not in UTF-8. */
   readonly charset?: string
 }
 
 interface InspectInput {
-  /** Safe already. */
+  /** Safe to use in a path. */
   readonly name: string
   readonly mime?: string | undefined
   readonly bytes: Uint8Array
 }
 
-/** The file is whole, harmless as far as can be told, and what it says it is; otherwise why not. */
+/** Checks that a file is complete, contains nothing harmful that can be detected, and has the type that its name and sender claim. */
 export async function inspect(
   file: InspectInput,
   limits: AttachmentLimits,
   documents: DocumentReader | undefined,
 ): Promise<FileFacts | Refusal> {
   const { name, bytes } = file
-  const sniffed = detectSignature(bytes)
-  const size = sizeRefusal(sniffed, bytes.length, limits)
-  if (size) return size
-  const found = await identify(sniffed, name, bytes, limits, documents)
-  if (isRefusal(found)) return found
-  const { kind, ...inspected } = found
-  const broken = claimedKinds(name, file.mime).find((promised) => promised !== kind)
-  if (broken === undefined) return inspected
-  if (broken === 'other')
-    return refusal('unsupported_type', 'is called something that is not taken. Send JPEG, PNG, PDF, DOCX, XLSX, PPTX or text')
-  return refusal('type_mismatch', `says that it is ${kindNames[broken]}, but it is ${kindNames[kind]}. Give it its right name`)
+  const signature = detectSignature(bytes)
+  const tooLarge = sizeRefusal(signature, bytes.length, limits)
+  if (tooLarge) return tooLarge
+  const identified = await identify(signature, name, bytes, limits, documents)
+  if (isRefusal(identified)) return identified
+  const { kind, ...facts } = identified
+  const wrongClaim = claimedKinds(name, file.mime).find((claimed) => claimed !== kind)
+  if (wrongClaim === undefined) return facts
+  if (wrongClaim === 'other')
+    return refusal('unsupported_type', 'has a name or type that is not accepted. Send JPEG, PNG, PDF, DOCX, XLSX, PPTX or text')
+  return refusal('type_mismatch', `claims to be ${kindNames[wrongClaim]}, but it is ${kindNames[kind]}. Correct its name`)
 }
 
-function sizeRefusal(sniffed: FileSignature | undefined, size: number, limits: AttachmentLimits): Refusal | undefined {
-  const [most, what] =
-    sniffed === undefined
-      ? [limits.textBytes, 'a text']
-      : sniffed === 'pdf'
-        ? [limits.pdfBytes, 'a PDF document']
-        : sniffed === 'zip'
-          ? [limits.messageBytes, 'a document']
-          : [limits.imageBytes, 'a picture']
-  if (size <= most) return undefined
-  return { reason: 'size_limit', words: `has ${mebibytes(size)} MiB, and ${what} may have at most ${mebibytes(most)}. Send a smaller one` }
+function sizeRefusal(signature: FileSignature | undefined, size: number, limits: AttachmentLimits): Refusal | undefined {
+  const [limit, what] = sizeLimit(signature, limits)
+  if (size <= limit) return undefined
+  return { reason: 'size_limit', words: `has ${mebibytes(size)} MiB, and ${what} may have at most ${mebibytes(limit)}. Send a smaller one` }
+}
+
+function sizeLimit(signature: FileSignature | undefined, limits: AttachmentLimits): readonly [bytes: number, what: string] {
+  if (signature === undefined) return [limits.textBytes, 'a text']
+  if (signature === 'pdf') return [limits.pdfBytes, 'a PDF document']
+  return signature === 'zip' ? [limits.messageBytes, 'a document'] : [limits.imageBytes, 'a picture']
 }
 
 const mebibytes = (bytes: number): string => String(Math.ceil((bytes * 10) / 1024 / 1024) / 10)
@@ -69,13 +67,13 @@ const mebibytes = (bytes: number): string => String(Math.ceil((bytes * 10) / 102
 type IdentifiedFile = FileFacts & { readonly kind: FileKind }
 
 async function identify(
-  sniffed: FileSignature | undefined,
+  signature: FileSignature | undefined,
   name: string,
   bytes: Uint8Array,
   limits: AttachmentLimits,
   documents: DocumentReader | undefined,
 ): Promise<IdentifiedFile | Refusal> {
-  switch (sniffed) {
+  switch (signature) {
     case 'png':
       return inspectImage('png', bytes, await checkPng(bytes, limits))
     case 'jpeg':
@@ -87,8 +85,8 @@ async function identify(
     case 'pdf':
       return inspectPdf(bytes, limits, documents)
     case 'zip': {
-      const found = await checkOffice(bytes, limits)
-      return isRefusal(found) ? found : { kind: found.kind, mime: officeMimes[found.kind] }
+      const document = await checkOffice(bytes, limits)
+      return isRefusal(document) ? document : { kind: document.kind, mime: officeMimes[document.kind] }
     }
     case undefined: {
       const charset = textCharset(bytes)
@@ -96,7 +94,7 @@ async function identify(
       return { kind: 'text', mime: textMime(name), ...(charset !== 'utf-8' && { charset }) }
     }
     default:
-      return sniffed satisfies never
+      return signature satisfies never
   }
 }
 
@@ -113,13 +111,13 @@ async function inspectPdf(
 ): Promise<IdentifiedFile | Refusal> {
   const second = polyglotType(bytes, 'pdf')
   if (second !== undefined) return polyglotRefusal('pdf', second)
-  const refusal = checkPdf(bytes, limits)
-  if (refusal) return refusal
-  const about = { kind: 'pdf', mime: 'application/pdf' } as const
-  if (!documents) return about
-  const read = await checkPages(bytes, documents, limits)
-  return isRefusal(read) ? read : { ...about, page_count: read.pages }
+  const problem = checkPdf(bytes, limits)
+  if (problem) return problem
+  const facts = { kind: 'pdf', mime: 'application/pdf' } as const
+  if (!documents) return facts
+  const counted = await checkPages(bytes, documents, limits)
+  return isRefusal(counted) ? counted : { ...facts, page_count: counted.pages }
 }
 
 const polyglotRefusal = (kind: FileKind, second: string): Refusal =>
-  refusal('polyglot', `is two things at once, ${kindNames[kind]} and ${second}. Send it as one of them`)
+  refusal('polyglot', `can be opened as ${kindNames[kind]} and as ${second}. Save it again as one of them`)

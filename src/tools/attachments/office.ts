@@ -1,10 +1,11 @@
-import { crc32, createInflateRaw } from 'node:zlib'
-import { hasBytesAt, type InflateResult, inflateSmall, measureInflated } from '../bytes.ts'
-import { readZip, type ZipEntry } from '../zip.ts'
+import { createInflateRaw } from 'node:zlib'
+import { hasBytesAt, type InflateResult, inflateSmall, measureBytes, measureInflated } from '../bytes.ts'
+import { deflated, findZipEnd, locateData, readSmallEntry, stored, type ZipEntry, zipEntries } from '../zip.ts'
 import { type AttachmentLimits, isRefusal, type Refusal, refusal } from './upload.ts'
 
 const vendor = 'application/vnd.openxmlformats-officedocument'
 
+/** The accepted Office formats and their types. */
 export const officeMimes = {
   docx: `${vendor}.wordprocessingml.document`,
   xlsx: `${vendor}.spreadsheetml.sheet`,
@@ -13,26 +14,35 @@ export const officeMimes = {
 
 export type OfficeKind = keyof typeof officeMimes
 
-/** An archive is taken only when it is a document: every part of it is looked at, and it says itself what it is. */
+const officeKinds: readonly OfficeKind[] = ['docx', 'xlsx', 'pptx']
+
+const contentTypes = '[Content_Types].xml'
+
+/**
+ * Accepts a ZIP archive only when it is an Office document without macros. Headers and directory must agree, and every entry is inflated
+ * once: a program that opens the document later finds the same entries that were checked here.
+ */
 export async function checkOffice(bytes: Uint8Array, limits: AttachmentLimits): Promise<{ readonly kind: OfficeKind } | Refusal> {
-  const entries = readZip(bytes, limits)
+  const entries = readEntries(bytes, limits)
   if (isRefusal(entries)) return entries
-  const contents = readZipText(entries, '[Content_Types].xml')
-  if (contents === undefined) return refusal('archive', 'is an archive, and archives are not opened. Send the files themselves')
-  if (hasMacros(entries, contents)) return refusal('macros', 'has macros in it, and programs in documents are not taken. Save it without')
-  const kind = officeKindOf(entries, contents)
-  if (!kind) return refusal('unsupported_type', 'is not a document that is understood. Send it as DOCX, XLSX, PPTX or PDF')
-  return (await checkZipContents(entries, limits)) ?? { kind }
+  const manifest = entries.find(({ name, size }) => name === contentTypes && size <= maxSyncBytes)
+  const types = manifest && readSmallEntry(bytes, manifest, manifest.size)?.toString('utf8')
+  if (types === undefined) return refusal('archive', 'is an archive, and archives are not opened. Send the files themselves')
+  if (hasMacros(entries, types))
+    return refusal('macros', 'contains macros, and documents with macros are not accepted. Save it without them')
+  const kind = officeKindOf(entries, types)
+  if (!kind) return refusal('unsupported_type', 'is not a known kind of document. Send it as DOCX, XLSX, PPTX or PDF')
+  return (await checkContents(entries, limits)) ?? { kind }
 }
 
-function hasMacros(entries: readonly ZipEntry[], contents: string): boolean {
-  return /macroEnabled|vbaProject|macrosheet/i.test(contents) || entries.some(({ name }) => /vbaProject|vbaData|macrosheets\//i.test(name))
+function hasMacros(entries: readonly Entry[], types: string): boolean {
+  return /macroEnabled|vbaProject|macrosheet/i.test(types) || entries.some(({ name }) => /vbaProject|vbaData|macrosheets\//i.test(name))
 }
 
-/** By the part that the document begins with, which must be there. */
-function officeKindOf(entries: readonly ZipEntry[], contents: string): OfficeKind | undefined {
+/** Judged by the type of the document's main part, which must exist. */
+function officeKindOf(entries: readonly Entry[], types: string): OfficeKind | undefined {
   const names = new Set(entries.map(({ name }) => name.toLowerCase()))
-  for (const [element] of contents.matchAll(/<Override\b[^<>]{1,2000}>/g)) {
+  for (const [element] of types.matchAll(/<Override\b[^<>]{1,2000}>/g)) {
     const type = /\bContentType\s*=\s*["']([^"']*)["']/.exec(element)?.[1]
     const part = /\bPartName\s*=\s*["']\/([^"']*)["']/.exec(element)?.[1]?.toLowerCase()
     const kind = officeKinds.find((each) => type === `${officeMimes[each]}.main+xml`)
@@ -41,60 +51,92 @@ function officeKindOf(entries: readonly ZipEntry[], contents: string): OfficeKin
   return undefined
 }
 
-const officeKinds: readonly OfficeKind[] = ['docx', 'xlsx', 'pptx']
+/** An entry whose local header agrees with the directory. */
+interface Entry extends ZipEntry {
+  readonly packed: Uint8Array
+  readonly end: number
+}
 
-const damagedContents = refusal('damaged', 'is damaged: what is in it is not what it says. Save it again and send that')
+const damagedArchive = refusal('damaged', 'is damaged: its parts can not be separated. Save it again and send that')
+
+/** The archive must be one file, with nothing before the first entry and nothing between or behind directory and end record. */
+function readEntries(bytes: Uint8Array, limits: AttachmentLimits): readonly Entry[] | Refusal {
+  const end = findZipEnd(bytes)
+  if (!end) return refusal('damaged', 'is cut off: the end of the file is missing. Send it again')
+  if (end.entryCount > limits.zipEntries) {
+    return refusal('too_much_inside', `contains ${end.entryCount} files, and at most ${limits.zipEntries} are accepted`)
+  }
+  if (end.next !== bytes.length || end.split || end.directoryOffset + end.directorySize !== end.offset) return damagedArchive
+  const entries: Entry[] = []
+  let directoryEnd = end.directoryOffset
+  for (const entry of zipEntries(bytes, end)) {
+    const checked = checkEntry(bytes, entry, end.directoryOffset)
+    if (isRefusal(checked)) return checked
+    entries.push(checked)
+    directoryEnd = entry.next
+  }
+  return entries.length === end.entryCount && directoryEnd === end.offset && !isAmbiguous(entries) ? entries : damagedArchive
+}
+
+function checkEntry(bytes: Uint8Array, entry: ZipEntry, dataEnd: number): Entry | Refusal {
+  const data = locateData(bytes, entry)
+  if (!data) return damagedArchive
+  if (entry.encrypted) return refusal('encrypted', 'is protected with a password. Remove it and send the file again')
+  if (entry.method !== stored && entry.method !== deflated) {
+    return refusal('unsupported_type', 'is compressed with an unknown method. Save it again')
+  }
+  if (data.end > dataEnd || data.method !== entry.method || !data.nameBytes.equals(entry.nameBytes)) return damagedArchive
+  if (isUnsafeName(entry.name)) return refusal('damaged', 'contains files whose names lead outside of it')
+  return { ...entry, packed: data.packed, end: data.end }
+}
+
+const isUnsafeName = (name: string): boolean =>
+  name === '' || /[\\\0:]/.test(name) || name.startsWith('/') || name.split('/').some((part) => part === '..' || part === '.')
+
+/** Overlapping entries make bombs; equal names and a prefix make programs disagree about the content. */
+function isAmbiguous(entries: readonly Entry[]): boolean {
+  const inOrder = entries.toSorted((a, b) => a.offset - b.offset)
+  if (inOrder.length > 0 && inOrder[0]?.offset !== 0) return true
+  if (new Set(entries.map(({ name }) => name.toLowerCase())).size !== entries.length) return true
+  return inOrder.some(({ offset }, index) => index > 0 && offset < (inOrder[index - 1]?.end ?? 0))
+}
+
+const damagedContents = refusal('damaged', 'is damaged: its content does not match its directory. Save it again and send that')
 const zipBomb = refusal('too_much_inside', 'unpacks to far more than its size, and is not opened')
-const nestedArchive = refusal('archive', 'has an archive in it, and archives are not opened. Send the files themselves')
+const nestedArchive = refusal('archive', 'contains an archive, and archives are not opened. Send the files themselves')
 
-/** Below it a ratio says nothing: a short file of blanks is no bomb. */
+/** Smaller data is never a bomb: a short file of blanks may have any compression ratio. */
 const minBombBytes = 1024 * 1024
 
-/** Everything is unpacked once, to nowhere: sizes that an archive declares prove nothing. Undefined when all is well. */
-export async function checkZipContents(entries: readonly ZipEntry[], limits: AttachmentLimits): Promise<Refusal | undefined> {
+/** Inflates every entry once and discards the data. Undefined when nothing is wrong. */
+async function checkContents(entries: readonly Entry[], limits: AttachmentLimits): Promise<Refusal | undefined> {
   if (entries.some(({ name }) => archiveNames.test(name))) return nestedArchive
-  const declared = entries.reduce((sum, { size }) => sum + size, 0)
-  if (declared > limits.zipBytes) return zipBomb
-  let left = limits.zipBytes
-  let packed = 0
+  const declaredSize = entries.reduce((sum, { size }) => sum + size, 0)
+  if (declaredSize > limits.zipBytes) return zipBomb
+  let remaining = limits.zipBytes
+  let packedSize = 0
   for (const entry of entries) {
-    const found = await inflateEntry(entry, Math.min(left, entry.size))
-    if (!found.ok) return found.why === 'too_much' ? zipBomb : damagedContents
-    if (found.size !== entry.size || found.crc !== entry.crc) return damagedContents
-    if (found.size > minBombBytes && found.size > limits.zipRatio * entry.packed.length) return zipBomb
-    if (isArchive(found.head)) return nestedArchive
-    left -= found.size
-    packed += entry.packed.length
+    const content = await measureEntry(entry, Math.min(remaining, entry.size))
+    if (!content.ok) return content.reason === 'too_much' ? zipBomb : damagedContents
+    if (content.size !== entry.size || content.crc !== entry.crc) return damagedContents
+    if (content.size > minBombBytes && content.size > limits.zipRatio * entry.packed.length) return zipBomb
+    if (isArchive(content.head)) return nestedArchive
+    remaining -= content.size
+    packedSize += entry.packed.length
   }
-  const size = limits.zipBytes - left
-  return size > minBombBytes && size > limits.zipRatio * packed ? zipBomb : undefined
+  const size = limits.zipBytes - remaining
+  return size > minBombBytes && size > limits.zipRatio * packedSize ? zipBomb : undefined
 }
 
-/** The text of one file of an archive; undefined when it is not there, damaged, or long. */
-export function readZipText(entries: readonly ZipEntry[], name: string): string | undefined {
-  const entry = entries.find((each) => each.name === name)
-  if (!entry || entry.size > maxSyncBytes) return undefined
-  if (entry.method === 0) return Buffer.from(entry.packed).toString('utf8')
-  const text = inflateSmall(entry.packed, entry.size)
-  return typeof text === 'string' ? undefined : text.toString('utf8')
-}
-
-/** No event loop notices this much. */
+/** Data up to this size is inflated at once: that is faster than a stream and does not block the event loop noticeably. */
 const maxSyncBytes = 512 * 1024
 
-async function inflateEntry({ method, packed }: ZipEntry, most: number): Promise<InflateResult> {
-  if (method === 0) return packed.length > most ? { ok: false, why: 'too_much' } : inflatedFacts(packed)
-  if (most > maxSyncBytes) return measureInflated(createInflateRaw(), [packed], most)
-  const found = inflateSmall(packed, most)
-  return typeof found === 'string' ? { ok: false, why: found } : inflatedFacts(found)
+async function measureEntry({ method, packed }: Entry, maxBytes: number): Promise<InflateResult> {
+  if (method === stored) return packed.length > maxBytes ? { ok: false, reason: 'too_much' } : measureBytes(packed)
+  if (maxBytes > maxSyncBytes) return measureInflated(createInflateRaw(), [packed], maxBytes)
+  const inflated = inflateSmall(packed, maxBytes)
+  return typeof inflated === 'string' ? { ok: false, reason: inflated } : measureBytes(inflated)
 }
-
-const inflatedFacts = (bytes: Uint8Array): InflateResult => ({
-  ok: true,
-  size: bytes.length,
-  crc: crc32(bytes),
-  head: bytes.subarray(0, 512),
-})
 
 const archiveNames = /\.(?:zip|jar|war|apk|rar|7z|gz|tgz|bz2|xz|zst|tar|cab|iso|docx|xlsx|pptx|docm|xlsm|pptm|odt|ods|odp|epub)$/i
 

@@ -3,26 +3,27 @@ import type { DocumentReader } from '../../ports/documents.ts'
 import { bufferOf } from '../bytes.ts'
 import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
-const tooMuchInside = (what: string) => refusal('too_much_inside', `has more ${what} in it than a document needs, and is not opened`)
+const tooMuchInside = (what: string) => refusal('too_much_inside', `contains more ${what} than a document needs, and is not opened`)
+const protectedPdf = refusal('encrypted', 'is protected. Remove the protection and send the document again')
 const unreadablePdf = refusal('damaged', 'is damaged: it can not be read as a PDF document. Save it again and send that')
 
-/** What can be told without reading the document. Names can be disguised in a PDF: this is a first look, the reader has limits of its own. */
+/** Checks that need no PDF parser. They are not complete, because names in a PDF can be encoded; the parser has limits of its own. */
 export function checkPdf(bytes: Uint8Array, limits: AttachmentLimits): Refusal | undefined {
   const text = bufferOf(bytes).toString('latin1')
   const end = text.lastIndexOf('%%EOF')
   if (end === -1) return refusal('damaged', 'is cut off: the end of the document is missing. Send it again')
-  if (/[^\s\0]/.test(text.slice(end + 5))) return refusal('polyglot', 'has more in it than a document: something follows its end')
+  if (/[^\s\0]/.test(text.slice(end + 5))) return refusal('polyglot', 'contains more than a document: data follows its end')
   const versions = countMatches(text, /%%EOF/g, limits.pdfUpdates + 2) - (/\/Linearized/.test(text.slice(0, 1024)) ? 1 : 0)
   if (versions > limits.pdfUpdates + 1)
-    return refusal('too_much_inside', 'was changed too many times without being saved anew. Save it anew and send that')
-  if (/\/Encrypt\s{0,8}(?:\d|<<)/.test(text)) return refusal('encrypted', 'is protected. Remove the protection and send the document again')
+    return refusal('too_much_inside', 'contains too many older versions of itself. Save it as a new document and send that')
+  if (/\/Encrypt\s{0,8}(?:\d|<<)/.test(text)) return protectedPdf
   if (countMatches(text, /\/ObjStm\b/g, limits.pdfObjectStreams) > limits.pdfObjectStreams) return tooMuchInside('packed objects')
   if (countObjects(text, limits.pdfObjects) > limits.pdfObjects) return tooMuchInside('objects')
   if (declaredStreamBytes(text) > limits.pdfStreamBytes) return tooMuchInside('data')
   return text.includes('startxref') && /\bobj\b/.test(text) ? undefined : unreadablePdf
 }
 
-/** The pages, by one who reads the document. */
+/** Counts the pages with the PDF parser. */
 export async function checkPages(
   bytes: Uint8Array,
   reader: DocumentReader,
@@ -31,31 +32,33 @@ export async function checkPages(
   try {
     const { pages } = await reader.pdf(bytes, { maxPages: 0 })
     if (pages < 1) return refusal('damaged', 'has no pages')
-    return pages > limits.pdfPages ? refusal('too_much_inside', `has ${pages} pages, and at most ${limits.pdfPages} are taken`) : { pages }
+    return pages > limits.pdfPages
+      ? refusal('too_much_inside', `has ${pages} pages, and at most ${limits.pdfPages} are accepted`)
+      : { pages }
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'document.unreadable') throw error
     const { reason } = error.details
-    if (reason === 'reader_missing') return { reason: 'preflight_error', words: 'could not be checked, because nothing here reads PDF' }
-    if (reason === 'encrypted') return refusal('encrypted', 'is protected. Remove the protection and send the document again')
+    if (reason === 'reader_missing') return { reason: 'preflight_error', words: 'could not be checked, because no PDF reader is installed' }
+    if (reason === 'encrypted') return protectedPdf
     if (reason === 'too_slow') return refusal('too_much_inside', 'takes too long to read, and is not opened')
     return unreadablePdf
   }
 }
 
-/** Stops counting beyond `most`. */
-function countMatches(text: string, pattern: RegExp, most: number): number {
+/** Stops after `limit` + 1 matches. */
+function countMatches(text: string, pattern: RegExp, limit: number): number {
   let count = 0
-  for (const _ of text.matchAll(pattern)) if (++count > most) break
+  for (const _ of text.matchAll(pattern)) if (++count > limit) break
   return count
 }
 
-/** Those that stand alone, and those that are packed together. */
-function countObjects(text: string, most: number): number {
-  let count = countMatches(text, /\bobj\b/g, most)
+/** Plain objects, and the objects that object streams declare. */
+function countObjects(text: string, limit: number): number {
+  let count = countMatches(text, /\bobj\b/g, limit)
   for (const { index } of text.matchAll(/\/ObjStm\b/g)) {
     const around = text.slice(Math.max(0, index - 256), index + 256)
     count += Number(/\/N\s{1,4}(\d{1,9})/.exec(around)?.[1] ?? 0)
-    if (count > most) break
+    if (count > limit) break
   }
   return count
 }

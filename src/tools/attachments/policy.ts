@@ -1,65 +1,51 @@
 import { caps } from '../../core/render/caps.ts'
-import { type Refusal, refusal } from './upload.ts'
+import { type AttachmentLimits, type Refusal, refusal } from './upload.ts'
 
-/** Looks for malicious software in bytes. Throws when it can not tell. */
+/** How uploads are treated: limits, and functions of the application that look at each file. */
+export interface AttachmentPolicy {
+  readonly limits?: Partial<AttachmentLimits>
+  /** Scans for malicious software. Without it files are not scanned. */
+  readonly scan?: Scanner
+  /** What happens to a file that could not be scanned in time. Default: refuse. */
+  readonly unscanned?: 'refuse' | 'accept'
+  readonly summarise?: Summariser
+}
+
+/** Looks for malicious software. Throws when the scan is not possible. */
 export type Scanner = (
   bytes: Uint8Array,
   options: { readonly signal: AbortSignal },
 ) => Promise<{ readonly clean: true } | { readonly clean: false; readonly found?: string }>
 
-/** Tells the owner of the agent what whoever sent the file need not know. */
+/** Writes a short description of a file for the agent to read before it opens the file. At most 600 tokens are kept. */
+export type Summariser = (
+  file: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },
+  options: { readonly signal: AbortSignal },
+) => Promise<string>
+
+/** Reports an error to the operator; the user who sent the file does not see it. */
 export type ReportProblem = (where: string, error: unknown) => void
 
 const scanTimeoutMs = 3_000
+const summaryTimeoutMs = 30_000
 
-interface ScanPolicy {
-  readonly scan?: Scanner
-  readonly unscanned?: 'refuse' | 'accept'
-}
-
-/** Undefined when nothing was found, nobody looks, or not being able to look is no reason. */
+/** Undefined when the file may be accepted. */
 export async function scanFile(
-  { scan, unscanned = 'refuse' }: ScanPolicy,
+  { scan, unscanned = 'refuse' }: Pick<AttachmentPolicy, 'scan' | 'unscanned'>,
   bytes: Uint8Array,
   report: ReportProblem,
 ): Promise<Refusal | undefined> {
   if (!scan) return undefined
   try {
     const result = await withTimeout(scanTimeoutMs, (signal) => scan(bytes, { signal }))
-    return result.clean ? undefined : refusal('infected', `holds malicious software${result.found ? ` (${result.found})` : ''}`)
+    return result.clean ? undefined : refusal('infected', `contains malicious software${result.found ? ` (${result.found})` : ''}`)
   } catch (error) {
     report('attachment scan', error)
     return unscanned === 'accept' ? undefined : { reason: 'preflight_error', words: 'could not be scanned in time. Send it again later' }
   }
 }
 
-/** Whoever does not stop when the time is up is left behind. */
-export async function withTimeout<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const late = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new DOMException('The time is up.', 'TimeoutError')
-      late.abort(error)
-      reject(error)
-    }, ms)
-  })
-  try {
-    return await Promise.race([work(late.signal), timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** A few words about a file, for the agent to read before it opens it: at most 600 tokens are kept. */
-export type Summariser = (
-  file: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },
-  options: { readonly signal: AbortSignal },
-) => Promise<string>
-
-const summaryTimeoutMs = 30_000
-
-/** Undefined when there is none. A message never waits for good, and is never refused, for want of a summary. */
+/** Undefined when there is no summary. A missing summary never rejects a message. */
 export async function summariseFile(
   summarise: Summariser | undefined,
   { name, mime, bytes }: { readonly name: string; readonly mime: string; readonly bytes: Uint8Array },
@@ -72,5 +58,23 @@ export async function summariseFile(
   } catch (error) {
     report('attachment summary', error)
     return undefined
+  }
+}
+
+/** Rejects when the time is up, even if the work ignores its signal. */
+async function withTimeout<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new DOMException(`Not done within ${ms} ms.`, 'TimeoutError')
+      controller.abort(error)
+      reject(error)
+    }, ms)
+  })
+  try {
+    return await Promise.race([work(controller.signal), timeout])
+  } finally {
+    clearTimeout(timer)
   }
 }

@@ -1,24 +1,25 @@
 import { unsafeReason } from '../../core/path/safety.ts'
 
-/** A file as somebody sends it. Neither its name nor its declared type is believed. */
+/** A file that comes with a message. Neither its name nor its declared type is trusted. */
 export interface Upload {
   readonly name: string
-  /** What the sender says it is; refused when the bytes say otherwise. */
+  /** The type that the sender declares; the file is refused when its bytes have another type. */
   readonly mime?: string
-  /** Bytes, or the words of a text file. */
+  /** Bytes, or the text of a text file. */
   readonly content: Uint8Array | string
 }
 
 const MiB = 1024 * 1024
 
+/** Limits of one message and of each file; counts and bytes. */
 export interface AttachmentLimits {
-  /** Text and files of one message together. */
+  /** The text and all files of one message. */
   readonly messageBytes: number
   readonly files: number
   readonly imageBytes: number
   readonly pdfBytes: number
   readonly textBytes: number
-  /** Of one picture: what it would fill when it is unpacked. */
+  /** Width × height of one picture. */
   readonly pixels: number
   readonly frames: number
   readonly pdfUpdates: number
@@ -58,7 +59,7 @@ export type RejectionReason =
   | 'preflight_rejected'
   | 'store_error'
 
-/** What a look into a file found. */
+/** The problem that was found in a file, when the reason is `preflight_rejected`. */
 export type Finding =
   | 'archive'
   | 'damaged'
@@ -71,16 +72,16 @@ export type Finding =
   | 'type_mismatch'
   | 'unsupported_type'
 
-/** Why a file was not taken: one entry of `details.attachments` of `attachment.rejected`. */
+/** Why a file was rejected: one entry of `details.attachments` of the failure `attachment.rejected`. */
 export interface Rejection {
   readonly name: string
   readonly reason: RejectionReason
   readonly finding?: Finding
-  /** A sentence for whoever sent it. */
+  /** A sentence for the user who sent the file. */
   readonly message: string
 }
 
-/** The same, before anybody said which file it is about. The words follow the file's name: "is empty". */
+/** A rejection without the file's name. The words follow the name in the message: "is empty". */
 export interface Refusal {
   readonly reason: RejectionReason
   readonly finding?: Finding
@@ -91,15 +92,15 @@ export const refusal = (finding: Finding, words: string): Refusal => ({ reason: 
 
 export const isRefusal = <T extends object>(value: T | Refusal): value is Refusal => 'words' in value
 
-const maxNameLength = 80 // characters, of three bytes each
+const maxNameLength = 80 // characters; at most three bytes each, so the name fits into the 255 bytes of a file system
 
-// Marks that turn the direction of writing: `photo\u202Egnp.exe` reads as `photoexe.png`.
+// Marks that change the direction of writing: `photo\u202Egnp.exe` is displayed as `photoexe.png`.
 const directionMarks = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
-/** The name lies to whoever reads it. */
+/** True for a name that is displayed differently from what it is. */
 export const isMisleading = (name: string): boolean => directionMarks.test(name)
 
-/** A name that can be a path. Only the last part is kept: the rest told where it was on someone's disk. */
+/** A name that can be part of a path. Folders of the sender's disk are removed. */
 export function safeName(name: string): string {
   const last = name.split(/[\\/]/).at(-1) ?? ''
   if (unsafeReason(last) === undefined) return last
@@ -107,9 +108,6 @@ export function safeName(name: string): string {
     .normalize('NFC')
     .replace(/[:%\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '_')
     .slice(-maxNameLength)
-    .replace(/^[\u{DC00}-\u{DFFF}]/u, '') // half of a character that was cut
+    .replace(/^[\u{DC00}-\u{DFFF}]/u, '') // the second half of a surrogate pair
   return unsafeReason(plain) === undefined ? plain : 'attachment'
 }
-
-/** Lower case, without its dot; '' when there is none. */
-export const extensionOf = (name: string): string => /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
