@@ -1,3 +1,5 @@
+/** `daybook/testing`: scripted model, harness, builders, fake providers, cache simulator and conformance suites. */
+
 export { blockOrigin as place, call, completion, header, minute, prompt, result, rounds, withIds as entered } from './blocks.ts'
 export { idealBill, uncachedBill } from './cache-bills.ts'
 export { createCacheSimulator } from './cache-simulator.ts'
@@ -6,7 +8,7 @@ export { describeFiles } from './conformance/files.ts'
 export { describeHosting } from './conformance/hosting.ts'
 export { describeStore } from './conformance/store.ts'
 export { describeWorkspaces } from './conformance/workspace.ts'
-export type { WorkspaceFixture as WorkspaceHouse } from './conformance/workspace-fixture.ts'
+export type { WorkspaceFixture } from './conformance/workspace-fixture.ts'
 export {
   type FakeProvider,
   type FakeProviderName,

@@ -28,7 +28,7 @@ export interface ModelOptions {
   readonly alarm?: StartTimer
 }
 
-export interface SdkModelSource {
+interface SdkModelSource {
   /** `provider/model`, as in prices and journals. */
   readonly name: string
   readonly provider: string

@@ -92,7 +92,7 @@ function wrapSdkModel(model: SdkModel, options: ModelOptions): Model {
   )
 }
 
-export interface ModelName {
+interface ModelName {
   readonly provider: ProviderName
   readonly model: string
   readonly address?: string

@@ -4,7 +4,7 @@ import type { ModelRequest } from '../../ports/model.ts'
 import type { MarkOptions } from './cache-marks.ts'
 import type { ProviderRules } from './provider-rules.ts'
 
-export interface PromptOptions {
+interface PromptOptions {
   readonly rules: Pick<ProviderRules, 'images' | 'documents'>
   /** Indices of the parts that carry a cache mark. */
   readonly marks: ReadonlySet<number>

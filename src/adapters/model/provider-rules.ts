@@ -42,7 +42,7 @@ export interface MarkRules {
   readonly takesCacheKey?: true
 }
 
-export interface KnownModel {
+interface KnownModel {
   readonly id: string
   /** Tokens of prompt and answer together. */
   readonly window: number

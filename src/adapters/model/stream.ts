@@ -8,7 +8,7 @@ import { safeName } from './redact.ts'
 import { type CallInfo, type Classification, standardError, toServiceError } from './service-error.ts'
 import { parseUsage } from './usage.ts'
 
-export interface StreamOptions extends WaitOptions {
+interface StreamOptions extends WaitOptions {
   /** `provider/model`. */
   readonly name: string
   readonly provider: string

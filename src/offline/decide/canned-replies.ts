@@ -46,19 +46,19 @@ export function cannedReply(intent: Intent, { documents, announce }: Situation):
 export function cannotAnswer({ documents }: Situation, request: string): Decision {
   const unseen = documents.filter(({ mime }) => mime.startsWith('image/')).map(({ name }) => escapeMarkup(name))
   const pictures = unseen.length > 0 ? ` I can not look at pictures (${unseen.slice(-3).join(', ')}).` : ''
-  const asked = escapeMarkup(request.replace(/\s+/g, ' ').slice(0, 120))
+  const question = escapeMarkup(request.replace(/\s+/g, ' ').slice(0, 120))
   return answer(
     'Nothing in sight answers this.',
-    `I can not answer “${asked}”: I am the offline model and know only what is attached, noted or in the knowledge space.${pictures}\n\n${howToSetModel}`,
+    `I can not answer “${question}”: I am the offline model and know only what is attached, noted or in the knowledge space.${pictures}\n\n${howToSetModel}`,
     ['What can you do?'],
   )
 }
 
 /** Up to three questions about the same documents that this model can answer. */
 export function suggestFollowups(documents: readonly OpenDocument[], request: string): readonly string[] {
-  const asked = foldCase(request)
+  const folded = foldCase(request)
   const ideas = documents.flatMap((document) => (document.table ? tableSuggestions(document) : textSuggestions(document)))
-  return [...new Set([...ideas, 'Write a report'])].filter((idea) => !asked.includes(foldCase(idea).replace(/\?$/, ''))).slice(0, 3)
+  return [...new Set([...ideas, 'Write a report'])].filter((idea) => !folded.includes(foldCase(idea).replace(/\?$/, ''))).slice(0, 3)
 }
 
 function tableSuggestions({ table }: OpenDocument): readonly string[] {

@@ -55,14 +55,12 @@ function answerFromDocuments(situation: Situation, intent: Intent, documents: re
   const { request } = situation
   const program = intent.kind === 'summary' ? undefined : runProgram(situation, documents)
   if (program) return program
-  const text = intent.kind === 'summary' ? outlineOf(documents, '', '###') : findAnswer(situation, documents)
-  const found = text === undefined || text === '' ? undefined : text
-  const more = readProgramResult(situation) ? undefined : readMore(situation, documents, found !== undefined)
+  const text = (intent.kind === 'summary' ? outlineOf(documents, '', '###') : findAnswer(situation, documents)) || undefined
+  const more = readProgramResult(situation) ? undefined : readMore(situation, documents, text !== undefined)
   if (more) return more
-  if (found === undefined) return undefined
+  if (text === undefined) return undefined
   return (
-    closePlan(situation) ??
-    answer('The documents say it; I quote them.', found, suggestFollowups(citedDocuments(found, documents), request))
+    closePlan(situation) ?? answer('The documents say it; I quote them.', text, suggestFollowups(citedDocuments(text, documents), request))
   )
 }
 

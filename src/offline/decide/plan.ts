@@ -2,7 +2,7 @@ import type { AnnouncePlan } from '../prompt/sections.ts'
 import type { Situation } from '../prompt/situation.ts'
 import type { Decision } from './decision.ts'
 
-/** Whether a tool can be called now: it exists, rounds are left, and this is not the last call of the turn. */
+/** Whether a tool can be called now: it exists, rounds are left, this is not the last call of the turn, and fewer than 12 calls were made. */
 export const canCall = ({ tools, announce, calls }: Situation, toolId: string): boolean =>
   tools.has(toolId) && !announce.lastCall && announce.roundsLeft > 0 && calls.length < 12
 

@@ -14,15 +14,15 @@ const maxWindows = 4
  * The next call that shows more of documents that are only partly visible. While there is no answer it searches long texts and reads
  * the lines around the matches, or else the next window. The rest of a table is always read, because a sum over some rows is wrong.
  */
-export function readMore(situation: Situation, documents: readonly OpenDocument[], found: boolean): Decision | undefined {
-  const long = found || situation.announce.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
+export function readMore(situation: Situation, documents: readonly OpenDocument[], hasAnswer: boolean): Decision | undefined {
+  const long = hasAnswer || situation.announce.roundsLeft < 4 ? [] : documents.filter(({ partial }) => partial)
   for (const document of long) {
     const search = searchText(situation, document)
     if (search) return search
   }
   const wanted = documents.find(({ windows, table }) => {
     const next = windows.at(-1)?.next
-    return next !== undefined && windows.length < maxWindows && (!found || table !== undefined) && !alreadyRead(situation, next)
+    return next !== undefined && windows.length < maxWindows && (!hasAnswer || table !== undefined) && !alreadyRead(situation, next)
   })
   const next = wanted?.windows.at(-1)?.next
   if (!wanted || !next || situation.announce.roundsLeft < 3 || !canCall(situation, 'react.read')) return undefined

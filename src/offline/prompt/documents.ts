@@ -109,7 +109,7 @@ function documentOf({ path, name, mime, turnId, windows, part }: DocumentState, 
 }
 
 /** Some consecutive lines of a text file. */
-export interface TextWindow {
+interface TextWindow {
   readonly text: string
   /** The number of its first line. */
   readonly first: number

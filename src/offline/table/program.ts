@@ -2,7 +2,7 @@ import type { Decimal } from './decimal.ts'
 import type { Filter, Query } from './query.ts'
 
 /** Paths of the table and of the answer file, relative to the program's output folder. */
-export interface ProgramPaths {
+interface ProgramPaths {
   readonly table: string
   readonly answer: string
 }

@@ -26,7 +26,7 @@ export type Filter =
   | { readonly column: Column; readonly test: 'more' | 'less' | 'at least' | 'at most'; readonly value: Decimal }
 
 /** The result of a query, and the rows it is based on. */
-export interface QueryResult {
+interface QueryResult {
   /** The number as decimal digits; undefined when rows or groups are the answer. */
   readonly value: string | undefined
   /** False when the value was rounded. */

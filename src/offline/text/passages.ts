@@ -69,7 +69,7 @@ const sentenceEnd = /(?<=[\p{L}\p{N})"'”’»%][.!?…]["'”’»)]*) (?=["'�
 const abbreviation = /(?:^|[\s(])(?:\p{L}|Dr|Mr|Mrs|Ms|Prof|No|Nr|St|vs|etc|ca|approx|bzw|e\.g|i\.e|z\.B)\.$/u
 
 /** Splits a text into sentences; very long ones are cut between words. */
-export function sentencesOf(text: string): readonly string[] {
+function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = []
   for (const piece of text.split(sentenceEnd)) {
     const before = sentences.at(-1)

@@ -7,7 +7,7 @@ const unsafe = (reason: string) => ({ code: 'file.unsafe', details: { reason } }
 const contents = (entries: Record<string, string>) => new Map(Object.entries(entries).map(([path, content]) => [path, bytes(content)]))
 
 /** Paths that must be rejected before any file is accessed, each with what is wrong with it. */
-export const unsafePaths = [
+const unsafePaths = [
   ['empty', ''],
   ['up', '../x'],
   ['up, from below', 'files/../../x'],

@@ -20,7 +20,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
   })
 }
 
-export function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
+function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('one writer per conversation', () => {
     it('makes a new conversation with an empty timeline, and names the end of the lease', async () => {
       const { store, clock } = await create()
