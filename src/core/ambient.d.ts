@@ -1,4 +1,4 @@
-/** The two web globals that core may use: both are pure. Read by tsconfig.core.json alone. */
+/** The web globals that core may use; all are pure. Included by tsconfig.core.json only. */
 interface URLSearchParams extends Iterable<[string, string]> {
   toString(): string
 }

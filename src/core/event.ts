@@ -3,18 +3,19 @@ import type { LaneDelta } from './stream/lane.ts'
 import type { Change } from './timeline/change.ts'
 
 /**
- * What whoever follows a conversation is told. Entries are durable: each is a row of the journal, and its `seq` says where a
- * reader may resume. The others live only while they happen, and nothing is lost with them: what they showed is entered in the end.
+ * The events of a conversation. An `entry` is durable: it is a row of the journal, and a reader can resume after its `seq`.
+ * The other events are sent live only; their content reaches the journal when the round ends.
  */
 export type TurnEvent = EntryEvent | LaneEvent | StatusEvent
 
+/** A change that was appended to the journal. */
 export interface EntryEvent {
   readonly type: 'entry'
   readonly seq: number
   readonly change: Change
 }
 
-/** A piece of what the model is writing. A higher attempt withdraws what an earlier one showed in the same round. */
+/** A piece of the model's output while it streams. An event with a higher `attempt` invalidates the earlier attempts of the same round. */
 export interface LaneEvent {
   readonly type: 'lane.delta'
   readonly turn_id: string
@@ -23,6 +24,7 @@ export interface LaneEvent {
   readonly delta: LaneDelta
 }
 
+/** A change in what the turn is doing. */
 export interface StatusEvent {
   readonly type: 'status'
   readonly turn_id: string
@@ -36,17 +38,18 @@ export interface StatusEvent {
 export type TurnStatus = 'deciding' | 'retrying' | 'compacting' | 'tool.started' | 'tool.ended' | 'wrapping_up'
 
 /**
- * The native event stream, `?as=native`: what the SDK yields, without what is not for clients (hosting handles other than `rn`, raw
- * responses, kept bytes). SSE `event:` is the frame's type; `id:` is `seq`, on entries only.
+ * The native event stream over HTTP, `?as=native`: the SDK's events without internal fields (hosting handles other than `rn`, raw
+ * responses, references to bytes). SSE `event:` is the frame's type; `id:` is `seq`, on entries only.
  */
 export type NativeFrame =
   | { readonly type: 'ready'; readonly conversation_id: string; readonly last_seq: number; readonly ts: string }
   | { readonly type: 'entry'; readonly seq: number; readonly change: Change }
   | LaneEvent
   | StatusEvent
-  /** Too slow to be told everything: come again from the last entry you have. */
+  /** The client read too slowly and events were dropped: reconnect after the last entry you have. */
   | { readonly type: 'resync' }
-  /** Come again: somebody will be there. */
+  /** The server shuts down: reconnect. */
   | { readonly type: 'server_shutdown'; readonly reason: string }
 
+/** The formats in which the server streams events, `?as=…`. */
 export type EventFormat = 'chat' | 'native' | 'ag-ui' | 'ui-message'

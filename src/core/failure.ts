@@ -1,4 +1,4 @@
-/** What can go wrong badly enough to end a turn. `noun.problem`, stable: clients may match on it. */
+/** The code of a failure, `noun.problem`. Codes are stable: clients may match on them. */
 export type FailureCode =
   | 'attachment.rejected'
   | 'block.invalid'
@@ -25,10 +25,10 @@ export type FailureCode =
   | 'workspace.missing'
 
 /**
- * Three kinds of wrong, three homes:
+ * An error that ends the turn. There are three ways to report a problem:
  *   a bug or a broken disk   -> throw Failure; it ends the turn
- *   a tool that could not    -> return { ok: false, error }; the agent reads it next round
- *   a model that broke rules -> append a react.notice; the agent corrects itself
+ *   a tool that failed       -> return { ok: false, error }; the model reads it next round
+ *   a model that broke rules -> append a react.notice; the model corrects itself
  */
 export class Failure extends Error {
   override readonly name = 'Failure'
@@ -42,5 +42,5 @@ export class Failure extends Error {
   }
 }
 
-/** What was thrown, in words, as it said it itself: for people and logs. What a model reads goes through `tools/invoke.ts`. */
+/** The message of a thrown value, for people and logs. It is not redacted: texts for the model go through `redact`. */
 export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))

@@ -1,10 +1,10 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** How deep values may be nested. Whoever walks or prints one does so on the stack, and a tool can write 10,000 levels in 20 KB. */
+/** The deepest nesting that `parseJson` accepts: code that walks a value recurses, and 20 KB can hold 10,000 levels. */
 export const maximumJsonDepth = 256
 
-/** Undefined when the text is not JSON, or nested too deep to be walked: model output, tool output and files may hold anything. */
+/** Undefined when the text is not JSON or is nested too deeply: the output of models and tools may be anything. */
 export function parseJson(text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
   try {
@@ -17,7 +17,7 @@ export function parseJson(text: string | undefined): Json | undefined {
 
 const [quote, openList, closeList, openObject, closeObject] = [0x22, 0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Of a text that is JSON. */
+/** Expects valid JSON. */
 function isTooDeep(text: string): boolean {
   if (text.length <= maximumJsonDepth) return false
   let depth = 0
@@ -31,7 +31,7 @@ function isTooDeep(text: string): boolean {
   return false
 }
 
-/** Where the string that begins here ends. */
+/** The position of the quote that closes the string at `start`. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -41,17 +41,14 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
+/** A plain object: neither null nor an array. */
 export function isObject(value: unknown): value is { readonly [key: string]: unknown } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Without the keys whose value is undefined, so that what is built equals what is read back. The same object when there are none. */
+/** Without the keys whose value is undefined, so that an object built in memory equals its stored form. The same object if it has none. */
 export function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const whole = value as { [K in keyof T]: Exclude<T[K], undefined> } // until a key says otherwise
-  for (const key in whole) if (whole[key] === undefined) return copied(whole)
-  return whole
-}
-
-function copied<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T
+  type Result = { [K in keyof T]: Exclude<T[K], undefined> }
+  if (Object.values(value).every((field) => field !== undefined)) return value as Result
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Result
 }

@@ -1,11 +1,11 @@
-/** What a model says while it answers, whoever serves it. A stream is any number of deltas, then one `finish` or one `error`. */
+/** The events of a model's answer, the same for every provider. A stream is any number of deltas, then one `finish` or one `error`. */
 export type ModelEvent =
   | { readonly type: 'text.delta'; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly text: string }
   | {
       readonly type: 'finish'
       readonly finishReason: FinishReason
-      /** Missing when the provider did not say. That is not nothing: whoever reckons has to estimate. */
+      /** Missing when the provider did not report it: then the cost has to be estimated, it is not zero. */
       readonly usage?: ModelUsage
       readonly modelName: string
       readonly providerMessageId?: string
@@ -13,25 +13,25 @@ export type ModelEvent =
   | {
       readonly type: 'error'
       readonly error: ServiceError
-      /** What it billed all the same, where it says so. */
+      /** Tokens that were billed in spite of the error, if the provider reports them. */
       readonly usage?: ModelUsage
     }
 
 /** `length`: the output limit cut the answer. */
 export type FinishReason = 'stop' | 'length' | 'content_filter' | 'error' | 'other'
 
-/** Tokens by what they cost. The first three add up to the input; `reasoning` is part of `output`. */
+/** Tokens by price. The first three add up to the input; `reasoning` is part of `output`. */
 export interface ModelUsage {
   readonly uncached: number
   readonly cacheRead: number
   readonly cacheWrite: number
-  /** The part of `cacheWrite` that was written to live for an hour, where that costs more. */
+  /** The part of `cacheWrite` that was cached for an hour, for providers that charge more for it. */
   readonly cacheWriteLong?: number
   readonly output: number
   readonly reasoning: number
 }
 
-/** What went wrong with a provider, as data: it is stored and sent as it is, so it holds no secrets and no stack. */
+/** A provider's failure as data. It is stored and sent to clients, so it holds no secrets and no stack trace. */
 export interface ServiceError {
   readonly kind: ServiceErrorKind
   readonly service_name: string
@@ -39,12 +39,12 @@ export interface ServiceError {
   readonly model_name: string
   readonly error_type: string
   readonly message: string
-  /** Before or after the first words: after them nothing is repeated blindly. */
+  /** Before or after the first output: after it the call is not retried automatically. */
   readonly stage: 'before_output' | 'after_output'
   readonly http_status?: number
   readonly code?: string
   readonly retryable: boolean
-  /** The provider's own word on when it may be asked again. */
+  /** When the provider may be called again, as stated by the provider. */
   readonly retry_after_seconds?: number
   readonly context?: Readonly<Record<string, string | number | boolean>>
 }

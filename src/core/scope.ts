@@ -1,14 +1,14 @@
-/** Whose a conversation is. Permission always comes from here, never from a path or a handle. */
+/** The owner of a conversation. Access is always checked against it, never against a path or a handle. */
 export interface Scope {
   readonly tenant: string
   readonly project: string
   readonly user: string
 }
 
-/** Of whoever runs Daybook on a machine of their own. */
+/** The scope of a single user who runs Daybook locally. */
 export const localScope: Scope = { tenant: 'local', project: 'default', user: 'local' }
 
-/** What a store knows a conversation by: its scope and its name, reversibly. A local conversation is known by its plain name. */
+/** The store's id of a conversation: scope and name, encoded reversibly. In the local scope it is the plain name. */
 export function conversationKey(scope: Scope, name: string): string {
   if (isLocal(scope) && name !== '' && !name.includes('/')) return name
   return [scope.tenant, scope.project, scope.user, name].map(encodeURIComponent).join('/')
@@ -17,26 +17,26 @@ export function conversationKey(scope: Scope, name: string): string {
 const isLocal = ({ tenant, project, user }: Scope) =>
   tenant === localScope.tenant && project === localScope.project && user === localScope.user
 
-/** Which keys are of a scope: those without a slash, or those that begin so. */
+/** Selects the keys of a scope: those without a slash (local), or those with a prefix. */
 export function conversationKeyFilter(scope: Scope): { readonly plain: true } | { readonly prefix: string } {
   return isLocal(scope) ? { plain: true } : { prefix: conversationKey(scope, '') }
 }
 
-/** The inverse of `conversationKey`; total, so that nothing ever falls into somebody else's scope. */
+/** The inverse of `conversationKey`. Any other text is the name of a local conversation, so that no text leads into a foreign scope. */
 export function parseConversationKey(key: string): { readonly scope: Scope; readonly name: string } {
   if (!key.includes('/')) return { scope: localScope, name: key }
   const parts = key.split('/').map(decode)
   const [tenant, project, user, name] = parts
   if (parts.length !== 4 || !tenant || !project || !user || !name) return { scope: localScope, name: key }
-  const read = { scope: { tenant, project, user }, name }
-  return conversationKey(read.scope, name) === key ? read : { scope: localScope, name: key } // only one spelling is a key
+  const parsed = { scope: { tenant, project, user }, name }
+  return conversationKey(parsed.scope, name) === key ? parsed : { scope: localScope, name: key } // other spellings of a key are names
 }
 
 function decode(segment: string): string | undefined {
   try {
-    const said = decodeURIComponent(segment)
-    return encodeURIComponent(said) === segment ? said : undefined // half a character can be read, but not written
+    const text = decodeURIComponent(segment)
+    return encodeURIComponent(text) === segment ? text : undefined // throws for a lone surrogate, which decodes but does not encode
   } catch {
-    return undefined // no key of ours
+    return undefined // not an encoded segment
   }
 }

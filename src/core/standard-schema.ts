@@ -1,6 +1,6 @@
 /**
- * The part of the Standard Schema interface (standardschema.dev, version 1) that is asked for at our doors.
- * Zod, Valibot, ArkType and others implement it; nobody has to import anything to do so.
+ * The part of the Standard Schema interface (standardschema.dev, version 1) that Daybook uses for the parameters of tools.
+ * Zod, Valibot, ArkType and others implement it.
  */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -18,7 +18,7 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** One line for a person or a model to read: `tool_call.params: expected object; …`. */
+/** All issues in one line, for people and models: `tool_call.params: expected object; …`. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
   return issues.map(({ path = [], message }) => (path.length === 0 ? message : `${path.map(keyOf).join('.')}: ${message}`)).join('; ')
 }

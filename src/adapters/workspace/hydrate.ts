@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failure.ts'
 import { filePath } from '../../core/path/build.ts'
-import { stripAbsolutePaths } from '../../core/redact.ts'
+import { stripAbsolutePaths } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
 import type { VersionStore } from './files.ts'

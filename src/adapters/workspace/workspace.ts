@@ -1,5 +1,5 @@
 import { Failure } from '../../core/failure.ts'
-import { stripAbsolutePaths } from '../../core/redact.ts'
+import { stripAbsolutePaths } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { PublishOutcome, PublishRequest, RecordedFiles, Workspace, Workspaces } from '../../ports/workspace.ts'
 import { type CheckoutResult, checkout } from './checkout.ts'

@@ -1,5 +1,5 @@
 /** Counts the tokens of a text. Always passed in: core knows no tokenizer. */
 export type TokenCounter = (text: string) => number
 
-/** Four characters per token: for values that are only displayed. */
+/** An estimate of four characters per token, for when no tokenizer is given. */
 export const roughTokens: TokenCounter = (text) => Math.ceil(text.length / 4)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { Failure } from '../../../core/failure.ts'
-import { stripAbsolutePaths } from '../../../core/redact.ts'
+import { stripAbsolutePaths } from '../../../core/secrets.ts'
 
 export interface GitCall {
   /** May be given when it is known: git is there by then. */
