@@ -5,14 +5,14 @@ import { maxContractFiles, resolveContract } from './contract-paths.ts'
 
 const scope = { currentTurn: 'turn_c', knownTurns: new Set(['known']) }
 const file = (filename: string) => ({ filename, description: 'rows' })
-const place = (...filenames: readonly string[]) => resolveContract(filenames.map(file), scope)
+const resolve = (...filenames: readonly string[]) => resolveContract(filenames.map(file), scope)
 const errorOf = (given: unknown) => {
   const contract = resolveContract(given, scope)
   return contract.ok ? undefined : contract.problems[0]?.error
 }
 
 describe('a contract', () => {
-  it('is a list of files, or its text', () => {
+  it('may be a list of files or its JSON text', () => {
     const list = [
       { filename: 'files/a.csv', description: 'rows' },
       { filepath: 'outputs/b.csv', description: 'sums', visibility: 'internal', mime: 'text/csv' },
@@ -52,11 +52,11 @@ describe('a contract', () => {
     [[file('files/e\u0301.md'), file('files/\u00e9.md')], 'invalid_artifact_spec'],
     [[file('files/a'), file('files/a/b.md')], 'invalid_artifact_spec'],
     [[file('files/a/b/c.md'), file('a')], 'invalid_artifact_spec'],
-  ])('like %j is refused: %s', (given, error) => {
+  ])('refuses %j: %s', (given, error) => {
     expect(errorOf(given)).toBe(error)
   })
 
-  it('with a file twice under one name, in both its fields, has it once', () => {
+  it('accepts a file that has the same name in both of its fields', () => {
     expect(errorOf([{ ...file('files/a'), filepath: 'files/a' }])).toBe(undefined)
   })
 
@@ -78,8 +78,8 @@ describe('a contract', () => {
       '\\\\a\\b',
     ],
     ...['a\0b', 'a\nb', 'a\u202eb', 'a\u200bb', '\ud800', '%2e%2e/a', 'a%2fb', 'files/.git/config', 'x'.repeat(300), 'x/'.repeat(5_000)],
-  ])('tools 18.80: with the file %j is refused, and the reason is told', (filename) => {
-    const contract = place(filename)
+  ])('tools 18.80: refuses the filename %j and gives the reason', (filename) => {
+    const contract = resolve(filename)
     expect(contract).toEqual({ ok: false, problems: [{ error: 'invalid_filename', message: expect.stringMatching(/^File 1, .*[^.]$/) }] })
   })
 
@@ -88,38 +88,38 @@ describe('a contract', () => {
     ['turn_o/outputs/a.txt', 'File 1, turn_o/outputs/a.txt, belongs to another turn: call it outputs/a.txt'],
     ['fi:turn_o.files/a.txt', 'File 1, fi:turn_o.files/a.txt, is a logical path: call it files/a.txt'],
     ['../a.txt', 'File 1, ../a.txt, cannot be called so: the path has a ".." segment'],
-  ])('with %s is told what to call it', (filename, message) => {
-    expect(place(filename)).toEqual({ ok: false, problems: [{ error: 'invalid_filename', message }] })
+  ])('suggests another name for %s', (filename, message) => {
+    expect(resolve(filename)).toEqual({ ok: false, problems: [{ error: 'invalid_filename', message }] })
   })
 
-  it('cannot have a file where another has its folder', () => {
+  it('refuses a file whose path is a folder of another file', () => {
     const message = 'File 2, files/a, cannot be beside turn_c/files/a/b.md: one would be the folder of the other'
-    expect(place('files/a/b.md', 'files/a')).toEqual({ ok: false, problems: [{ error: 'invalid_artifact_spec', message }] })
-    expect(place('files/a.md', 'files/a', 'outputs/a/b', 'files/ab/c')).toMatchObject({ ok: true })
+    expect(resolve('files/a/b.md', 'files/a')).toEqual({ ok: false, problems: [{ error: 'invalid_artifact_spec', message }] })
+    expect(resolve('files/a.md', 'files/a', 'outputs/a/b', 'files/ab/c')).toMatchObject({ ok: true })
   })
 
-  it('is spoken of without what nobody can see', () => {
-    expect(place('../a\0b\u202ec\ud800')).toMatchObject({
+  it('quotes filenames without invisible characters', () => {
+    expect(resolve('../a\0b\u202ec\ud800')).toMatchObject({
       problems: [{ message: expect.stringMatching(/^File 1, \.\.\/a\ufffdb\ufffdc\ufffd, /) }],
     })
   })
 
-  it('has all its problems told at once, but not without end', () => {
-    expect(place('files/a', '../b', 'files/c', 'files/a')).toMatchObject({
+  it('reports several problems at once, up to a limit', () => {
+    expect(resolve('files/a', '../b', 'files/c', 'files/a')).toMatchObject({
       problems: [{ error: 'invalid_filename' }, { error: 'invalid_artifact_spec', message: expect.stringContaining('File 4, files/a,') }],
     })
-    expect(place(...Array(100).fill('../a'))).toMatchObject({ problems: { length: maxContractProblems } })
+    expect(resolve(...Array(100).fill('../a'))).toMatchObject({ problems: { length: maxContractProblems } })
     expect(readContract(Array(1_000_000).fill(1))).toMatchObject({ problems: { length: maxContractProblems } })
   })
 
-  it('may be long, but not without end', () => {
+  it('may declare up to 200 files', () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `files/${index}.csv`)
-    expect(place(...names(maxContractFiles))).toMatchObject({ ok: true, files: { length: maxContractFiles } })
+    expect(resolve(...names(maxContractFiles))).toMatchObject({ ok: true, files: { length: maxContractFiles } })
     expect(errorOf(names(maxContractFiles + 1).map(file))).toBe('invalid_artifacts')
   })
 
-  it('says which files are not where a program in the folder of the turn would look for them', () => {
-    expect(place('a.csv', 'files/b.csv', 'turn_c/outputs/c.csv', 'files/e\u0301', 'sums/d.csv')).toMatchObject({
+  it('lists the filenames that mean another path than a program in the folder of the turn would use', () => {
+    expect(resolve('a.csv', 'files/b.csv', 'turn_c/outputs/c.csv', 'files/e\u0301', 'sums/d.csv')).toMatchObject({
       rewrites: [
         { original: 'a.csv', normalized: 'turn_c/files/a.csv' },
         { original: 'files/e\u0301', normalized: 'turn_c/files/\u00e9' },
@@ -162,15 +162,17 @@ describe('a contract', () => {
     fc.json(),
   )
 
-  it('whatever it holds, is refused or is all in the current turn, and stays what it is when it is placed again', () => {
+  it('is refused, or all its files are in the current turn and resolving it again changes nothing', () => {
+    let accepted = 0
     fc.assert(
       fc.property(contracts, (given) => {
-        const placed = resolveContract(given, scope)
-        if (!placed.ok) {
-          expect(placed.problems.length).toBeGreaterThan(0)
+        const resolved = resolveContract(given, scope)
+        if (!resolved.ok) {
+          expect(resolved.problems.length).toBeGreaterThan(0)
           return
         }
-        const { files } = placed
+        accepted++
+        const { files } = resolved
         for (const { filename } of files) {
           expect(filename).toMatch(/^turn_c\/(?:files|outputs)\/[^/]/)
           expect(filename.split('/')).not.toContain('..')
@@ -181,11 +183,12 @@ describe('a contract', () => {
       }),
       { numRuns: 2_000 },
     )
+    expect(accepted).toBeGreaterThan(50)
   })
 })
 
-describe('the short names of files', () => {
-  it('are their stems, numbered from the second on', () => {
+describe('artifact ids', () => {
+  it('are the names without folder and extension, numbered from the second of a name on', () => {
     expect(artifactIds(['files/a.csv', 'outputs/a.md', 'b', 'files/x/a', '.env', 'a.tar.gz'])).toEqual([
       'a',
       'a_2',
@@ -196,7 +199,7 @@ describe('the short names of files', () => {
     ])
   })
 
-  it('are each given once, also when a file is called like a number of another', () => {
+  it('are unique, also when a file is named like a numbered one', () => {
     expect(artifactIds(['a.csv', 'a_2.csv', 'a.md', 'a.txt'])).toEqual(['a', 'a_2', 'a_3', 'a_4'])
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'a_2', 'x/a.md', 'a_2_2', '__proto__', '')), (names) => {

@@ -1,7 +1,7 @@
 import type { Visibility } from '../block/index.ts'
 import { isObject, parseJson } from '../json.ts'
 
-/** A file that a program is to leave, as its call declares it. */
+/** A file that a program has to produce, as the contract of its call declares it. */
 export interface ContractedFile {
   readonly filename: string
   readonly description: string
@@ -15,21 +15,22 @@ export type ContractError =
   | 'invalid_artifact_spec'
   | 'invalid_filename'
 
-/** What is wrong with a contract, or with one of its files. */
+/** A problem of a contract, or of one of its files. */
 export interface ContractProblem {
   readonly error: ContractError
-  /** A sentence without its full stop. */
+  /** A sentence without its full stop, for the model to read. */
   readonly message: string
 }
 
+/** The files that a program has to produce, or the problems of their declaration. */
 export type Contract =
   | { readonly ok: true; readonly files: readonly ContractedFile[] }
   | { readonly ok: false; readonly problems: readonly ContractProblem[] }
 
-/** More would not be mended any sooner. */
+/** At most this many problems are reported. */
 export const maxContractProblems = 8
 
-/** The files of a contract, which is a list or the JSON text of one. Whether they can be where they are said to be is judged by `placeContract`. */
+/** Reads a contract, which is a list of files or the JSON text of one. `resolveContract` also checks the paths. */
 export function readContract(given: unknown): Contract {
   if (given === undefined || given === null || (typeof given === 'string' && given.trim() === ''))
     return refused('missing_artifacts', 'It is missing')
@@ -40,17 +41,17 @@ export function readContract(given: unknown): Contract {
   const files: ContractedFile[] = []
   const problems: ContractProblem[] = []
   for (const [index, item] of list.entries()) {
-    const file = declaredFile(item)
+    const file = parseFile(item)
     if (typeof file !== 'string') files.push(file)
     else if (problems.push({ error: 'invalid_artifact_spec', message: `File ${index + 1} ${file}` }) === maxContractProblems) break
   }
   return problems.length === 0 ? { ok: true, files } : { ok: false, problems }
 }
 
-const refused = (error: ContractError, what: string): Contract => ({ ok: false, problems: [{ error, message: what }] })
+const refused = (error: ContractError, message: string): Contract => ({ ok: false, problems: [{ error, message }] })
 
-/** The file, or what is wrong with it. `filename` is how we write it; `filepath` is taken for the same. */
-function declaredFile(item: unknown): ContractedFile | string {
+/** The declared file, or its problem. Models also write `filepath` for `filename`. */
+function parseFile(item: unknown): ContractedFile | string {
   if (!isObject(item)) return 'is no object'
   const { description, visibility } = item
   const names = [item.filename, item.filepath].filter(isNonBlank)
@@ -58,21 +59,21 @@ function declaredFile(item: unknown): ContractedFile | string {
   if (filename === undefined) return 'has no filename'
   if (other !== filename) return 'has two names, filename and filepath'
   if (!isNonBlank(description)) return 'has no description'
-  if (isGiven(visibility) && visibility !== 'external' && visibility !== 'internal') return 'has a visibility that there is not'
+  if (visibility !== undefined && visibility !== null && visibility !== 'external' && visibility !== 'internal')
+    return 'has a visibility that there is not'
   return { filename, description, visibility: visibility === 'internal' ? 'internal' : 'external' }
 }
 
 const isNonBlank = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
-const isGiven = (value: unknown) => value !== undefined && value !== null
 
-/** What each file is called for short: its name without folders and extension, numbered from the second of the same name on. */
+/** Short unique names of files: the name without folders and extension, with a number from the second file of that name on. */
 export function artifactIds(filenames: readonly string[]): readonly string[] {
   const taken = new Set<string>()
   const last = new Map<string, number>()
   return filenames.map((filename) => {
     const stem = stemOf(filename)
     let number = (last.get(stem) ?? 0) + 1
-    while (taken.has(numbered(stem, number))) number++ // a file may be called `a_2`
+    while (taken.has(numbered(stem, number))) number++ // another file may be named `a_2`
     last.set(stem, number)
     taken.add(numbered(stem, number))
     return numbered(stem, number)

@@ -25,7 +25,7 @@ const anyText = fc
   .map(([lines, end]) => lines.map(([text, ending]) => text.replaceAll('\n', '') + ending).join('') + end)
 
 describe('applying a patch', () => {
-  it('applying the difference of two texts to the one gives the other', () => {
+  it('turns one text into the other when the patch is their diff', () => {
     fc.assert(
       fc.property(anyText, anyText, fc.nat(4), (before, after, context) => {
         fc.pre(before !== after)
@@ -35,7 +35,7 @@ describe('applying a patch', () => {
     )
   })
 
-  it('what is stored of a patch does the same again, and stores the same', () => {
+  it('formats an applied patch that has the same effect and the same format again', () => {
     fc.assert(
       fc.property(anyText, anyText, fc.nat(4), (before, after, context) => {
         fc.pre(before !== after)
@@ -47,13 +47,13 @@ describe('applying a patch', () => {
     )
   })
 
-  it('tools 18.29: wrong counts apply, and what is stored has the right ones', () => {
+  it('tools 18.29: accepts wrong counts, and formats the patch with correct ones', () => {
     expect(stored('--- /home/me/a.md\n+++ b\n@@ -2,9 +2,1 @@ heading\n line 2\n-line 3\n+three\n+and a half\n', numbered(4))).toBe(
       '--- t1/files/a.md\n+++ t1/files/a.md\n@@ -2,2 +2,3 @@ heading\n line 2\n-line 3\n+three\n+and a half\n',
     )
   })
 
-  it('tools 18.29: whatever the counts say, the result is the same', () => {
+  it('tools 18.29: gives the same result whatever the counts are', () => {
     const plain = fc.array(fc.constantFrom('a', 'b', 'c', ''), { minLength: 1, maxLength: 12 }).map((lines) => `${lines.join('\n')}\n`)
     fc.assert(
       fc.property(plain, plain, fc.infiniteStream(fc.nat(20)), (before, after, counts) => {
@@ -67,7 +67,7 @@ describe('applying a patch', () => {
     )
   })
 
-  it('a hunk is found by its lines when its number is off and the lines stand in one place', () => {
+  it('finds a hunk by its lines when its line number is wrong and the lines are unique', () => {
     fc.assert(
       fc.property(fc.nat(29), fc.integer({ min: 0, max: 60 }), (at, stated) => {
         const before = numbered(30)
@@ -78,7 +78,7 @@ describe('applying a patch', () => {
     )
   })
 
-  it('the stated line comes first, then the nearest, and of two equally near the later', () => {
+  it('prefers the stated line, then the nearest match, and of two equally near ones the later', () => {
     const text = 'x\n.\nx\n.\nx\n'
     expect(textAfter('@@ -3 +3 @@\n-x\n+y\n', text)).toBe('x\n.\ny\n.\nx\n')
     expect(textAfter('@@ -2 +2 @@\n-x\n+y\n', text)).toBe('x\n.\ny\n.\nx\n')
@@ -86,7 +86,7 @@ describe('applying a patch', () => {
     expect(textAfter('@@ -0 +0 @@\n-x\n+y\n', text)).toBe('y\n.\nx\n.\nx\n')
   })
 
-  it('a hunk is looked for after the hunk before it, never inside or before', () => {
+  it('searches for a hunk only after the previous hunk', () => {
     expect(textAfter('@@ -1 +1 @@\n-x\n+y\n@@ -2 +2 @@\n-x\n+z\n', 'x\n.\nx\n')).toBe('y\n.\nz\n')
     expect(textAfter('@@ -3 +3 @@\n-line 3\n+c\n@@ -1 +1 @@\n-line 1\n+a\n', numbered(3))).toBe('hunk_out_of_order')
     expect(textAfter('@@ -3 +3 @@\n-line 3\n+c\n@@ -9 +9 @@\n-line 1\n+a\n', numbered(3))).toBe('hunk_out_of_order')
@@ -96,11 +96,11 @@ describe('applying a patch', () => {
     )
   })
 
-  it('a hunk whose own place is before the last one does not go to a later place that looks the same', () => {
+  it('does not move a hunk that matches before the previous one to a later match', () => {
     expect(textAfter('@@ -3 +3 @@\n-y\n+z\n@@ -1 +1 @@\n-x\n+a\n', 'x\n.\ny\nx\n')).toBe('hunk_out_of_order')
   })
 
-  it('inserts where no line is named: after the line of an empty range, before the line of another', () => {
+  it('inserts lines without context after the line of an empty range, and before the line of any other', () => {
     expect(textAfter('@@ -1,0 +2 @@\n+new\n', numbered(2))).toBe('line 1\nnew\nline 2\n')
     expect(textAfter('@@ -2 +2,2 @@\n+new\n', numbered(2))).toBe('line 1\nnew\nline 2\n')
     expect(textAfter('@@ -0,0 +1,2 @@\n+a\n+b\n', '')).toBe('a\nb\n')
@@ -108,10 +108,10 @@ describe('applying a patch', () => {
   })
 })
 
-describe('the end of a text', () => {
+describe('the newline at the end of a text', () => {
   const open = '\\ No newline at end of file\n'
 
-  it('stays as it is when the patch says nothing about it', () => {
+  it('stays as it is when the patch does not mention it', () => {
     expect(textAfter('@@ -1,2 +1,2 @@\n line 1\n-line 2\n+two\n', 'line 1\nline 2')).toBe('line 1\ntwo')
     expect(textAfter('@@ -1 +1,2 @@\n a\n+b\n', 'a')).toBe('a\nb')
     expect(textAfter(`@@ -1 +1 @@\n-line 1\n${open}+one\n${open}`, numbered(2))).toBe('one\nline 2\n')
@@ -124,39 +124,39 @@ describe('the end of a text', () => {
     expect(textAfter('@@ -1 +0,0 @@\n-a\n', 'a')).toBe('')
   })
 
-  it('is told truly in what is stored, also where the patch showed the last line as unchanged', () => {
+  it('is correct in the formatted patch, also where the patch shows the last line as unchanged', () => {
     expect(stored('@@ -1 +1,2 @@\n a\n+b\n', 'a')).toBe(`--- t1/files/a.md\n+++ t1/files/a.md\n@@ -1,1 +1,2 @@\n-a\n${open}+a\n+b\n${open}`)
   })
 })
 
 describe('carriage returns', () => {
-  it('are kept: a patch without any is read as one of a text where every line has one', () => {
+  it('are kept when every line of the text has one and the patch has none', () => {
     expect(textAfter('@@ -1,2 +1,3 @@\n a\n-b\n+B\n+c\n', 'a\r\nb\r\n')).toBe('a\r\nB\r\nc\r\n')
     expect(textAfter('@@ -1,2 +1,3 @@\n a\n b\n+c\n', 'a\r\nb')).toBe('a\r\nb\r\nc')
     expect(textAfter('@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+B\r\n', 'a\r\nb\r\n')).toBe('a\r\nB\r\n')
     expect(stored('@@ -2 +2 @@\n-b\n+B\n', 'a\r\nb\r\n')).toContain('\n-b\r\n+B\r\n')
   })
 
-  it('are not added to a patch that fits as it is: one that names no line of the text may mean a line without', () => {
+  it('are not added by a patch that matches as it is, such as one that only inserts', () => {
     expect(textAfter('@@ -1,0 +2 @@\n+new\n', 'a\r\nb\r\n')).toBe('a\r\nnew\nb\r\n')
     expect(textAfter('@@ -1,0 +2 @@\n+new\n@@ -2 +3 @@\n-b\n+B\n', 'a\r\nb\r\n')).toBe('a\r\nnew\r\nB\r\n')
   })
 
-  it('of the patch alone are not put into a text that has none', () => {
+  it('in the patch alone are not added to the text', () => {
     expect(textAfter('@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+B\r\n', 'a\nb\n')).toBe('a\nB\n')
   })
 
-  it('count where only some lines have them', () => {
+  it('are compared when only some lines of the text have them', () => {
     expect(textAfter('@@ -2 +2 @@\n-b\n+B\n', 'a\r\nb\n')).toBe('a\r\nB\n')
     expect(textAfter('@@ -1 +1 @@\n-a\n+A\n', 'a\r\nb\n')).toBe('hunk_mismatch')
   })
 })
 
-describe('a hunk that stands nowhere', () => {
+describe('a hunk that matches nowhere', () => {
   const text = numbered(40)
   const patch = '--- a\n+++ b\n@@ -2 +2 @@\n-line 2\n+two\n@@ -20,3 +20,3 @@ part\n line 20\n line 21\n-line twenty-two\n+22\n'
 
-  it('tools 18.31: says how far it matched, what it expected and what to read', () => {
+  it('tools 18.31: reports how far it matched, what it expected and which lines to read', () => {
     const outcome = patched(patch, text)
     expect(outcome).toEqual({
       ok: false,
@@ -182,7 +182,7 @@ describe('a hunk that stands nowhere', () => {
     })
   })
 
-  it('keeps the diagnosis short whatever the lines are', () => {
+  it('keeps the diagnostic short however long the lines are', () => {
     const long = 'z'.repeat(5_000)
     const outcome = patched(`@@ -500,2 +500,2 @@ ${long}\n-same\n-${long}\n`, `${'same\n'.repeat(1_000)}`)
     expect(outcome).toMatchObject({
@@ -191,14 +191,14 @@ describe('a hunk that stands nowhere', () => {
     expect(JSON.stringify(outcome).length).toBeLessThan(2_000)
   })
 
-  it('says when the file ends too early', () => {
+  it('reports that the file ends too early', () => {
     expect(patched('@@ -2,2 +2,2 @@\n b\n-c\n', 'a\nb\n')).toMatchObject({
       diagnostic: { first_mismatch: { patch_line: 3, target_line: 3, expected: 'c', actual: null } },
     })
     expect(patched('@@ -9,0 +9 @@\n+c\n', 'a\n')).toMatchObject({ message: expect.stringContaining('the file has 1.') })
   })
 
-  it('suggests no more than eighty lines, and starts at the first', () => {
+  it('suggests at most eighty lines, from the first line on', () => {
     expect(suggestRead('p', { requested_start_line: 2, old_context_lines: 500 })).toEqual({
       path: 'p',
       line_start: 1,
@@ -207,7 +207,7 @@ describe('a hunk that stands nowhere', () => {
     })
   })
 
-  it('changes nothing: one line off in any hunk and there is no text', () => {
+  it('rejects the whole patch when one line of any hunk differs', () => {
     fc.assert(
       fc.property(fc.nat(9), (broken) => {
         const hunks = Array.from({ length: 10 }, (_, index) => {
@@ -222,12 +222,12 @@ describe('a hunk that stands nowhere', () => {
   })
 })
 
-describe('a patch made to be slow', () => {
+describe('a hostile patch', () => {
   const many = 40_000
   const hunks = (count: number, at: (index: number) => number) =>
     Array.from({ length: count }, (_, index) => `@@ -${at(index)} +1 @@\n-x\n+y\n`).join('')
 
-  it('compares each line of the patch once when its numbers are right, however much alike the lines are', () => {
+  it('needs one comparison for each line when its line numbers are correct, however similar the lines are', () => {
     const outcome = patched(
       hunks(many, (index) => index * 2 + 1),
       'x\n'.repeat(2 * many),
@@ -236,7 +236,7 @@ describe('a patch made to be slow', () => {
     expect(outcome.ok && formatPatch('p', outcome).split('\n').length).toBe(2 + 3 * many + 1)
   })
 
-  it('compares each line at most three times when all numbers are wrong by a few lines', () => {
+  it('needs at most three comparisons for each line when all line numbers are wrong by a few lines', () => {
     const outcome = patched(
       hunks(many, (index) => index * 3 + 1),
       '.\nx\n.\n'.repeat(many),
@@ -245,14 +245,14 @@ describe('a patch made to be slow', () => {
     expect(outcome.ok && outcome.comparisons).toBeLessThanOrEqual(3 * many)
   })
 
-  it('takes one hunk of half a million lines', () => {
+  it('may be one hunk of half a million lines', () => {
     const lines = 500_000
     const outcome = patched(`@@ -1 +1 @@\n${'-\n'.repeat(lines)}`, '\n'.repeat(lines))
     expect(outcome).toMatchObject({ ok: true, text: '', comparisons: lines })
     expect(outcome.ok && formatPatch('p', outcome).length).toBeGreaterThan(2 * lines)
   })
 
-  it('is refused when every line is common and every place but a far one is nearly right', () => {
+  it('is rejected when almost every position nearly matches', () => {
     const codes = Array.from({ length: 1_000 }, (_, index) => [
       'b',
       'b',
@@ -280,7 +280,7 @@ describe('a patch made to be slow', () => {
     ).toMatchObject({ ok: false, code: 'patch_too_costly' })
   })
 
-  it('is refused when it is larger than a patch may be', () => {
+  it('is rejected when it is too large', () => {
     expect(patched(`@@ -1 +1 @@\n+${'x'.repeat(maxPatchLength)}\n`, '')).toMatchObject({ ok: false, code: 'patch_too_large' })
   })
 })

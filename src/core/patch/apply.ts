@@ -2,14 +2,14 @@ import { diagnoseMismatch, type MismatchDiagnostic } from './diagnose.ts'
 import { type Hunk, type HunkLine, joinLines, newLines, oldLines, type PatchError, patchError, splitLines, type TextLines } from './hunk.ts'
 import { createLocator, type Locator } from './locate.ts'
 
-/** What came of a patch: the new text, and where each hunk went. */
+/** A patch that was applied: the new text, and where each hunk was applied. */
 export interface AppliedPatch {
   readonly ok: true
   readonly text: string
   readonly before: TextLines
   readonly after: TextLines
   readonly placements: readonly HunkPlacement[]
-  /** How many lines were compared to find the places. */
+  /** How many lines were compared to locate the hunks. */
   readonly comparisons: number
 }
 
@@ -17,23 +17,23 @@ export interface HunkPlacement {
   readonly hunk: Hunk
   /** Index of its first line in the old text. */
   readonly index: number
-  /** It was not where its header said. */
+  /** The hunk was applied at another line than its header says. */
   readonly moved: boolean
 }
 
-/** Nothing was changed. `diagnostic` says how far a hunk that stands nowhere would have matched. */
+/** The patch was not applied. `diagnostic` tells how far a hunk matched whose lines are not in the text. */
 export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic }
 
 /**
- * Applies all hunks or none. A hunk goes where its header says; if its old lines do not stand there, to the nearest place at or after
- * the end of the hunk before it where they do, to the letter. Where every line of the text ends in CRLF and no line of the patch does,
- * a patch that does not fit as it is written is read as if its lines ended so, too.
+ * Applies all hunks or none. A hunk is applied at the line in its header; if its old lines are not there, at the nearest position after
+ * the previous hunk where they match exactly. If every line of the text ends in CRLF and no line of the patch does, a patch that does
+ * not match is tried again as if its lines ended in CRLF.
  */
 export function applyPatch(hunks: readonly Hunk[], text: string): AppliedPatch | ApplyError {
   const asWritten = applyTo(splitLines(text, { uniform: false }), hunks)
   if (asWritten.ok || hunks.some(({ lines }) => lines.some((line) => line.text.endsWith('\r')))) return asWritten
-  const carried = splitLines(text, { uniform: true })
-  return carried.ending === '\r\n' ? applyTo(carried, hunks) : asWritten
+  const crlf = splitLines(text, { uniform: true })
+  return crlf.ending === '\r\n' ? applyTo(crlf, hunks) : asWritten
 }
 
 function applyTo(before: TextLines, hunks: readonly Hunk[]): AppliedPatch | ApplyError {
@@ -47,48 +47,48 @@ type HunkLocations = { readonly ok: true } & Pick<AppliedPatch, 'placements' | '
 
 function locateAll(hunks: readonly Hunk[], lines: readonly string[]): HunkLocations | ApplyError {
   const locator = createLocator(lines)
-  const placed: HunkPlacement[] = []
+  const placements: HunkPlacement[] = []
   let end = 0
   for (const [index, hunk] of hunks.entries()) {
-    const found = locate(hunk, lines.length, end, locator)
-    if (found === 'out of order') return outOfOrder(hunk, index, end)
-    if (found === 'nowhere') return locator.exhausted ? tooCostly(hunk, index) : mismatch(hunk, index, lines, locator)
-    placed.push(found)
-    end = found.index + oldLines(hunk).length
+    const placement = locate(hunk, lines.length, end, locator)
+    if (placement === 'out of order') return outOfOrder(hunk, index, end)
+    if (placement === 'no match') return locator.exhausted ? tooCostly(hunk, index) : mismatch(hunk, index, lines, locator)
+    placements.push(placement)
+    end = placement.index + oldLines(hunk).length
   }
-  return { ok: true, placements: placed, comparisons: locator.comparisons }
+  return { ok: true, placements, comparisons: locator.comparisons }
 }
 
-/** `end`: where the hunk before it ends. */
-function locate(hunk: Hunk, count: number, end: number, locator: Locator): HunkPlacement | 'out of order' | 'nowhere' {
+/** `end`: the line after the previous hunk. */
+function locate(hunk: Hunk, count: number, end: number, locator: Locator): HunkPlacement | 'out of order' | 'no match' {
   const old = oldLines(hunk)
   const wanted = wantedIndex(hunk, old.length)
   const run = locator.runOf(old.map((line) => line.text))
-  const stands = old.length === 0 ? wanted <= count : locator.matchesAt(run, wanted)
-  if (stands) return wanted < end ? 'out of order' : { hunk, index: wanted, moved: false }
-  if (old.length === 0) return 'nowhere' // nothing to look for
+  const matches = old.length === 0 ? wanted <= count : locator.matchesAt(run, wanted)
+  if (matches) return wanted < end ? 'out of order' : { hunk, index: wanted, moved: false }
+  if (old.length === 0) return 'no match' // a hunk without old lines can not be searched for
   const index = locator.nearest(run, wanted, end, count)
   if (index !== undefined) return { hunk, index, moved: true }
-  return end > 0 && locator.nearest(run, wanted, 0, end) !== undefined ? 'out of order' : 'nowhere'
+  return end > 0 && locator.nearest(run, wanted, 0, end) !== undefined ? 'out of order' : 'no match'
 }
 
 function wantedIndex({ start, insertsAfter }: Hunk, oldCount: number): number {
   return insertsAfter && oldCount === 0 ? start : Math.max(0, start - 1)
 }
 
-function replaceLines(before: TextLines, placed: readonly HunkPlacement[]): TextLines {
+function replaceLines(before: TextLines, placements: readonly HunkPlacement[]): TextLines {
   const lines: string[] = []
   let copied = 0
-  for (const { hunk, index } of placed) {
-    for (; copied < index; copied++) lines.push(before.lines[copied] as string) // index is inside
+  for (const { hunk, index } of placements) {
+    for (; copied < index; copied++) lines.push(before.lines[copied] as string) // index < length
     for (const line of newLines(hunk)) lines.push(line.text)
     copied = index + oldLines(hunk).length
   }
   for (; copied < before.lines.length; copied++) lines.push(before.lines[copied] as string)
-  return { lines, ending: before.ending, endsInNewline: resultEndsInNewline(before, placed.at(-1)) }
+  return { lines, ending: before.ending, endsInNewline: resultEndsInNewline(before, placements.at(-1)) }
 }
 
-/** Only the hunk that reaches the end of the text can say how it ends; one that says nothing leaves it as it was. */
+/** Only a hunk that reaches the end of the text can change whether it ends in a newline. */
 function resultEndsInNewline(before: TextLines, last: HunkPlacement | undefined): boolean {
   if (!last) return before.endsInNewline
   const old = oldLines(last.hunk)
@@ -113,46 +113,47 @@ const tooCostly = (hunk: Hunk, index: number) =>
 
 function mismatch(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): ApplyError {
   const diagnostic = diagnoseMismatch(hunk, index, lines, locator)
-  const message = `${hunkName(hunk, index)} does not match the file. ${differenceIn(diagnostic)} Nothing was changed.`
+  const message = `${hunkName(hunk, index)} does not match the file. ${describeMismatch(diagnostic)} Nothing was changed.`
   return { ...patchError('hunk_mismatch', message), diagnostic }
 }
 
-function differenceIn({ first_mismatch: first, requested_start_line: start, target_line_count: count }: MismatchDiagnostic): string {
+function describeMismatch({ first_mismatch: first, requested_start_line: start, target_line_count: count }: MismatchDiagnostic): string {
   if (!first) return `It inserts at line ${start}; the file has ${count}.`
   const found = first.actual === null ? 'the file has already ended' : `there is ${JSON.stringify(first.actual)}`
   return `At line ${first.target_line} it expects ${JSON.stringify(first.expected)}; ${found}.`
 }
 
-/** The patch as it was applied: right counts, right line numbers, and one file, `path`, in its header. */
+/** The patch as it was applied: with correct counts and line numbers, and `path` as the only file. */
 export function formatPatch(path: string, applied: Pick<AppliedPatch, 'before' | 'after' | 'placements'>): string {
-  const name = path.includes(' ') ? `${path}\t` : path // as diff and git write it: the name ends at the tab
+  const name = path.includes(' ') ? `${path}\t` : path // like diff and git: a tab ends a name with spaces
   const parts = [`--- ${name}\n+++ ${name}\n`]
   let shift = 0
-  for (const placed of applied.placements) {
-    const [old, fresh] = [oldLines(placed.hunk).length, newLines(placed.hunk).length]
-    const section = placed.hunk.section.trimEnd()
-    parts.push(`@@ -${range(placed.index, old)} +${range(placed.index + shift, fresh)} @@${section}\n`)
-    for (const text of hunkText(placed, shift, applied)) parts.push(text)
+  for (const placement of applied.placements) {
+    const [old, fresh] = [oldLines(placement.hunk).length, newLines(placement.hunk).length]
+    const section = placement.hunk.section.trimEnd()
+    parts.push(`@@ -${range(placement.index, old)} +${range(placement.index + shift, fresh)} @@${section}\n`)
+    for (const text of hunkText(placement, shift, applied)) parts.push(text)
     shift += fresh - old
   }
   return parts.join('')
 }
 
-/** A range without lines is named by the line before it. */
+/** An empty range is given by the line before it. */
 const range = (index: number, count: number) => `${count === 0 ? index : index + 1},${count}`
 
 const missingNewline = '\n\\ No newline at end of file\n'
 
 function* hunkText({ hunk, index }: HunkPlacement, shift: number, { before, after }: Pick<AppliedPatch, 'before' | 'after'>) {
-  let [inOld, inNew] = [index, index + shift]
+  let oldIndex = index
+  let newIndex = index + shift
   for (const line of hunk.lines) {
-    const old = line.side === 'new' ? '' : lineWithEnd(line, before, inOld++)
-    const fresh = line.side === 'old' ? '' : lineWithEnd(line, after, inNew++)
+    const old = line.side === 'new' ? '' : lineWithEnd(line, before, oldIndex++)
+    const fresh = line.side === 'old' ? '' : lineWithEnd(line, after, newIndex++)
     if (line.side === 'both' && old === fresh) yield ` ${old}`
-    else yield `${old && `-${old}`}${fresh && `+${fresh}`}` // only the end of the line differs: it goes and comes back
+    else yield `${old && `-${old}`}${fresh && `+${fresh}`}` // an unchanged line whose ending changes is removed and added again
   }
 }
 
-function lineWithEnd({ text }: HunkLine, { lines, ending, endsInNewline: closed }: TextLines, index: number): string {
-  return index === lines.length - 1 && !closed ? `${text}${missingNewline}` : `${text}${ending}`
+function lineWithEnd({ text }: HunkLine, { lines, ending, endsInNewline }: TextLines, index: number): string {
+  return index === lines.length - 1 && !endsInNewline ? `${text}${missingNewline}` : `${text}${ending}`
 }

@@ -1,7 +1,7 @@
 import { type Hunk, oldLines } from './hunk.ts'
 import type { Locator } from './locate.ts'
 
-/** How far a hunk matched where its header said. Keys are snake_case because the model reads them. All numbers count from 1. */
+/** How far a hunk matched at the line in its header. The model reads it as JSON; all numbers count from 1. */
 export interface MismatchDiagnostic {
   readonly hunk_index: number
   readonly hunk_header: string
@@ -13,13 +13,14 @@ export interface MismatchDiagnostic {
     readonly patch_line: number
     readonly target_line: number
     readonly expected: string
-    /** Null after the last line. */
+    /** Null after the end of the file. */
     readonly actual: string | null
   }
-  /** Where the hunk's first old line stands, nearest to the requested line. */
+  /** Lines equal to the first old line of the hunk: the eight nearest to the requested line. */
   readonly first_old_context_line_matches: readonly number[]
 }
 
+/** Parameters of a `react.read` call; the model reads them. */
 export interface SuggestedRead {
   readonly path: string
   readonly line_start: number
@@ -30,6 +31,7 @@ export interface SuggestedRead {
 const maxLineLength = 240
 const maxMatches = 8
 
+/** Compares a hunk that matches nowhere with the lines at the position in its header. */
 export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly string[], locator: Locator): MismatchDiagnostic {
   const old = oldLines(hunk)
   const start = Math.max(0, hunk.start - 1)
@@ -50,11 +52,11 @@ export function diagnoseMismatch(hunk: Hunk, index: number, lines: readonly stri
         actual: lines[start + differing]?.slice(0, maxLineLength) ?? null,
       },
     }),
-    first_old_context_line_matches: nearestTo(start, locator.indexesOf(old[0]?.text ?? '')).map((place) => place + 1),
+    first_old_context_line_matches: nearestTo(start, locator.indexesOf(old[0]?.text ?? '')).map((match) => match + 1),
   }
 }
 
-/** What to read before trying again: the lines around the place that the hunk asked for, as they are. */
+/** The `react.read` request that shows the lines around the requested line, for the next attempt. */
 export function suggestRead(
   path: string,
   { requested_start_line: start, old_context_lines: old }: Pick<MismatchDiagnostic, 'requested_start_line' | 'old_context_lines'>,
@@ -62,10 +64,10 @@ export function suggestRead(
   return { path, line_start: Math.max(1, start - 4), line_count: Math.min(80, Math.max(12, old + 8)), line_numbers: 'disabled' }
 }
 
-function nearestTo(wanted: number, places: readonly number[]): readonly number[] {
-  const after = places.findIndex((place) => place >= wanted)
-  const middle = after === -1 ? places.length : after
-  return places
+function nearestTo(wanted: number, indexes: readonly number[]): readonly number[] {
+  const after = indexes.findIndex((index) => index >= wanted)
+  const middle = after === -1 ? indexes.length : after
+  return indexes
     .slice(Math.max(0, middle - maxMatches), middle + maxMatches)
     .sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))
     .slice(0, maxMatches)

@@ -1,40 +1,40 @@
-/** Finds runs of lines in a text. Lines are numbered once, so that a comparison costs the same however long they are. */
+/** Finds runs of lines in a text. Equal lines get equal numbers first, so that comparing two lines takes constant time. */
 export interface Locator {
-  /** Whether the run stands at this index. */
+  /** True when the run matches the lines at this index. */
   matchesAt(run: LineRun, index: number): boolean
   /**
-   * The index nearest to `wanted` where the run stands, between `from` and `to` (not included). Of two equally near ones the later.
-   * Undefined when there is none, or when looking for it became too costly: see `exhausted`.
+   * The matching index nearest to `wanted`, from `from` up to but not including `to`; of two equally near ones the later. Undefined when
+   * there is none, or when the search was given up: see `exhausted`.
    */
   nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined
-  /** Indexes at which this line stands, ascending. */
+  /** All indexes of this line, ascending. */
   indexesOf(line: string): readonly number[]
   runOf(lines: readonly string[]): LineRun
   readonly comparisons: number
   readonly exhausted: boolean
 }
 
-/** Lines by number; -1 is a line that the text does not have. */
+/** Lines as numbers; -1 for a line that is not in the text. */
 export type LineRun = Int32Array
 
-/** How many lines are compared for one patch before it is refused. A patch with sound line numbers needs one comparison for each of its lines. */
-export const maxComparisons = 10_000_000
+/** The limit of comparisons for one patch. A patch with correct line numbers needs one comparison for each of its lines. */
+const maxComparisons = 10_000_000
 
 export function createLocator(lines: readonly string[]): Locator {
   const numbers = new Map<string, number>()
-  const places: number[][] = []
+  const indexes: number[][] = []
   const text = Int32Array.from(lines, (line, index) => {
     const number = numbers.get(line) ?? numbers.size
-    if (number === places.length) {
+    if (number === indexes.length) {
       numbers.set(line, number)
-      places.push([])
+      indexes.push([])
     }
-    places[number]?.push(index)
+    indexes[number]?.push(index)
     return number
   })
   let comparisons = 0
 
-  function standsAt(run: LineRun, index: number): boolean {
+  function matchesAt(run: LineRun, index: number): boolean {
     if (index < 0 || index + run.length > text.length) return false
     for (let offset = 0; offset < run.length; offset++) {
       comparisons++
@@ -43,30 +43,30 @@ export function createLocator(lines: readonly string[]): Locator {
     return true
   }
 
-  /** Of the lines of a run the one that stands at the fewest places: every match goes through one of them. */
-  function rarest(run: LineRun): { readonly offset: number; readonly places: readonly number[] } {
-    let best = { offset: 0, places: placesOf(run[0]) }
-    for (let offset = 1; offset < run.length && best.places.length > 1; offset++) {
-      const found = placesOf(run[offset])
-      if (found.length < best.places.length) best = { offset, places: found }
+  /** The line of the run that occurs least often in the text. Every match of the run contains one of its occurrences. */
+  function rarest(run: LineRun): { readonly offset: number; readonly indexes: readonly number[] } {
+    let best = { offset: 0, indexes: indexesByNumber(run[0]) }
+    for (let offset = 1; offset < run.length && best.indexes.length > 1; offset++) {
+      const candidate = indexesByNumber(run[offset])
+      if (candidate.length < best.indexes.length) best = { offset, indexes: candidate }
     }
     return best
   }
 
-  const placesOf = (number: number | undefined): readonly number[] => places[number ?? -1] ?? []
+  const indexesByNumber = (number: number | undefined): readonly number[] => indexes[number ?? -1] ?? []
 
   function nearest(run: LineRun, wanted: number, from: number, to: number): number | undefined {
-    const { offset, places: candidates } = rarest(run)
+    const { offset, indexes: candidates } = rarest(run)
     const aim = Math.min(Math.max(wanted, from), to - 1)
     let above = firstNotBelow(candidates, aim + offset)
     let below = above - 1
     while (comparisons < maxComparisons) {
-      const later = placeIn(candidates, above, offset, from, to)
-      const earlier = placeIn(candidates, below, offset, from, to)
+      const later = startAt(candidates, above, offset, from, to)
+      const earlier = startAt(candidates, below, offset, from, to)
       if (later === undefined && earlier === undefined) return undefined
       const takeLater = earlier === undefined || (later !== undefined && later - aim <= aim - earlier)
-      const index = (takeLater ? later : earlier) as number // one of them is there
-      if (standsAt(run, index)) return index
+      const index = (takeLater ? later : earlier) as number // one of them is defined
+      if (matchesAt(run, index)) return index
       if (takeLater) above++
       else below--
     }
@@ -74,9 +74,9 @@ export function createLocator(lines: readonly string[]): Locator {
   }
 
   return {
-    matchesAt: standsAt,
+    matchesAt,
     nearest,
-    indexesOf: (line) => placesOf(numbers.get(line)),
+    indexesOf: (line) => indexesByNumber(numbers.get(line)),
     runOf: (run) => Int32Array.from(run, (line) => numbers.get(line) ?? -1),
     get comparisons() {
       return comparisons
@@ -87,7 +87,7 @@ export function createLocator(lines: readonly string[]): Locator {
   }
 }
 
-function placeIn(candidates: readonly number[], at: number, offset: number, from: number, to: number): number | undefined {
+function startAt(candidates: readonly number[], at: number, offset: number, from: number, to: number): number | undefined {
   const candidate = candidates[at]
   if (candidate === undefined) return undefined
   const index = candidate - offset

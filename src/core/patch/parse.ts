@@ -1,19 +1,20 @@
 import { type Hunk, type HunkLine, type PatchError, patchError } from './hunk.ts'
 
+/** A parsed unified diff of one file. */
 export interface Patch {
   readonly ok: true
   readonly hunks: readonly Hunk[]
 }
 
-/** In characters. Whoever needs more writes the file anew. */
+/** In characters. A larger change has to replace the file. */
 export const maxPatchLength = 1_048_576
 
-/** Whether a text is meant as changes to a file; any other text is meant as the file itself. */
+/** True for a text that is meant as a diff; `react.patch` takes any other text as the new content of the file. */
 export function isDiff(text: string): boolean {
   return /^\s*(?:---|\+\+\+|@@|diff --git )/.test(text)
 }
 
-/** A unified diff of one file, read leniently. Which file it names is only looked at to refuse two of them. */
+/** Parses a unified diff leniently: counts may be wrong, and file names matter only to reject a patch of several files. */
 export function parsePatch(text: string): Patch | PatchError {
   if (text.length > maxPatchLength)
     return patchError('patch_too_large', `A patch has at most ${maxPatchLength} characters. Write the file anew.`)
@@ -46,12 +47,12 @@ const noHunks = patchError(
   'A text that begins with ---, +++ or @@ is read as a unified diff, and this one has no hunk with lines in it. To replace a file by a text that begins so, use react.write.',
 )
 
-/** Written on a system where all lines end in CRLF, the carriage returns are not part of what the patch says. */
+/** If all lines of the patch end in CRLF, the carriage returns are not part of its content. */
 function patchLines(text: string): readonly string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
-  const carried = lines.every((line, index) => line.endsWith('\r') || (index === lines.length - 1 && !text.endsWith('\n')))
-  return carried ? lines.map((line) => line.replace(/\r$/, '')) : lines
+  const crlf = lines.every((line, index) => line.endsWith('\r') || (index === lines.length - 1 && !text.endsWith('\n')))
+  return crlf ? lines.map((line) => line.replace(/\r$/, '')) : lines
 }
 
 type Body = { readonly ok: true; readonly lines: readonly HunkLine[]; readonly end: number }
@@ -93,17 +94,17 @@ const strayLine = (at: number) =>
     `Line ${at + 1} of the patch begins with neither a space, "-", "+" nor "\\". A line that stays the same begins with a space.`,
   )
 
-/** `git format-patch` ends with its version. */
+/** The signature at the end of `git format-patch` output: `-- ` and the version of git. */
 const isSignature = (lines: readonly string[], at: number) => lines[at] === '-- ' && /^\d+\.\d+/.test(lines[at + 1] ?? '')
 
-/** Bare blank lines after a hunk part it from the next; they are context only where there is no other. */
+/** Blank lines after a hunk usually separate it from the next one; they count as context only if the hunk has no other. */
 function withoutTrailingBlanks(body: readonly HunkLine[], blanks: number): readonly HunkLine[] {
   const rest = body.slice(0, body.length - blanks)
   return rest.some(({ side }) => side !== 'new') ? rest : body
 }
 
-/** What `@@ -start,count +start,count @@ section` says. The counts are a claim: nothing fails because they are wrong. */
-export interface HunkHeader {
+/** The fields of `@@ -start,count +start,count @@ section`. The counts may be wrong. */
+interface HunkHeader {
   readonly start: number
   readonly oldCount: number
   readonly newCount: number
@@ -112,16 +113,13 @@ export interface HunkHeader {
 
 const hunkShape = /^@@\s*-(\d{1,9})(?:,(\d{1,9}))?\s+\+\d{1,9}(?:,(\d{1,9}))?\s*@@(.*)$/s
 
-export function parseHunkHeader(line: string): HunkHeader | undefined {
+function parseHunkHeader(line: string): HunkHeader | undefined {
   const [, start, oldCount = '1', newCount = '1', section = ''] = hunkShape.exec(line) ?? []
   return start === undefined ? undefined : { start: Number(start), oldCount: Number(oldCount), newCount: Number(newCount), section }
 }
 
-/** The file that a header here names, and how many lines it takes. Undefined when there is no header here. */
-export function fileHeaderAt(
-  lines: readonly string[],
-  at: number,
-): { readonly name: string | undefined; readonly length: number } | undefined {
+/** The file header at this line: the name in it, and how many lines it takes. Undefined when there is none. */
+function fileHeaderAt(lines: readonly string[], at: number): { readonly name: string | undefined; readonly length: number } | undefined {
   const [line = '', next = ''] = [lines[at], lines[at + 1]]
   if (line.startsWith('--- ') && next.startsWith('+++ ')) return { name: nameIn(next) ?? nameIn(line), length: 2 }
   if (line.startsWith('+++ ')) return { name: nameIn(line), length: 1 }
@@ -129,10 +127,10 @@ export function fileHeaderAt(
 }
 
 /**
- * Inside a hunk `--- x` may also take away the line `-- x`. It is the header of the next part when a `+++` and a hunk follow, and
- * either the hunk is complete by its own counts or both lines name the same file.
+ * True for the header of another file inside a hunk. `--- x` can also mean that the line `-- x` is removed. It is a header when `+++`
+ * and `@@` lines follow, and the hunk has all its lines or both header lines name the same file.
  */
-export function startsNextFile(lines: readonly string[], at: number, complete: boolean): boolean {
+function startsNextFile(lines: readonly string[], at: number, complete: boolean): boolean {
   const [line = '', next = '', after = ''] = [lines[at], lines[at + 1], lines[at + 2]]
   if (line.startsWith(gitHeader)) return true
   if (!line.startsWith('--- ') || !next.startsWith('+++ ') || !after.startsWith('@@')) return false
@@ -141,7 +139,7 @@ export function startsNextFile(lines: readonly string[], at: number, complete: b
 
 const gitHeader = 'diff --git '
 
-/** `a/x b/x`: the one name. Undefined where the two differ: the lines that follow tell. */
+/** The name in `a/x b/x`. Undefined when the two differ; the `---` and `+++` lines then have the name. */
 function nameTwice(names: string): string | undefined {
   const middle = (names.length - 1) / 2
   if (names[middle] !== ' ') return undefined
@@ -149,22 +147,19 @@ function nameTwice(names: string): string | undefined {
   return name === plainName(names.slice(middle + 1)) ? name : undefined
 }
 
-/** Undefined for the file that is not there. */
+/** Undefined for `/dev/null`. */
 function nameIn(line: string): string | undefined {
   const name = plainName(line.slice(4).split('\t', 1)[0] ?? '')
   return name === '/dev/null' ? undefined : name
 }
 
-/** Without quotes, and without the `a/` and `b/` of git. */
+/** Removes quotes, `./` and the prefixes `a/` and `b/` of git. */
 function plainName(name: string): string {
   const bare = name.trim().replace(/^"(.*)"$/s, '$1')
   return bare.replace(/^(?:\.\/)+/, '').replace(/^[abciow]\//, '')
 }
 
-/**
- * Line numbers are shown to point at lines; they are not part of them. True for a patch that was copied from such a view, unless
- * the file looks like that itself.
- */
+/** True when the patch was copied from a view with line numbers, which are not part of the file. False if the file itself has such numbers. */
 export function hasPreviewNumbers(patch: string, target: string): boolean {
   return looksCopied(patch) && !looksNumbered(target.split('\n'))
 }
@@ -174,8 +169,8 @@ const previewMarker = /^[ +-]?(?:\[READ (?:RANGE|PREVIEW)\]|(?:lines|symbols): \
 
 function looksCopied(patch: string): boolean {
   const lines = patch.split('\n')
-  const shown = isDiff(patch) ? lines.filter((line) => /^[ +-](?!--|\+\+)/.test(line)).map((line) => line.slice(1)) : lines
-  return looksNumbered(shown) || (previewMarker.test(patch) && shown.some((line) => numbered.test(line)))
+  const content = isDiff(patch) ? lines.filter((line) => /^[ +-](?!--|\+\+)/.test(line)).map((line) => line.slice(1)) : lines
+  return looksNumbered(content) || (previewMarker.test(patch) && content.some((line) => numbered.test(line)))
 }
 
 function looksNumbered(lines: readonly string[]): boolean {

@@ -1,36 +1,24 @@
 import type { Plan, StepStatus } from '../block/plan.ts'
 import type { Notice } from '../block/tool.ts'
 import { warning } from '../decision/violations.ts'
+import { stepMarks } from '../render/blocks/plan.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { currentPlan, stepStatus } from './plans.ts'
 
-/** What the notes of a round said about the steps of the current plan. */
+/** Changes of step statuses that the notes of a round announce, such as `✓ 1. Find sources`. */
 export interface PlanAcks {
-  /** Steps whose status differs from the snapshot's, by number. */
+  /** Steps whose status differs from the latest snapshot, by number. */
   readonly changes: readonly { readonly step: number; readonly status: StepStatus }[]
-  /** For `react.plan.ack`; empty when nothing changed. */
+  /** The text of the `react.plan.ack` block; empty when nothing changed. */
   readonly text: string
-  /** The next snapshot; absent when nothing changed. */
+  /** The new snapshot of the plan; absent when nothing changed. */
   readonly plan?: Plan
   readonly warnings: readonly Notice[]
 }
 
-export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', failed: '✗', in_progress: '…', pending: '□' }
-
-const statusOfMark: Readonly<Record<string, StepStatus>> = {
-  '✓': 'done',
-  '✗': 'failed',
-  '…': 'in_progress',
-  '...': 'in_progress',
-  '□': 'pending',
-}
-
-/** `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`: a mark at the start of a line, and a number that ends there. */
-const markedLine = /^\s*(✓|✗|…|□|\.\.\.)\uFE0F?\s*(?:\[\s*(\d+)\s*\]|(\d+)(?=[.:)\s]|$))/u
-
 /**
- * What a round acknowledges: its notes speak of the current plan unless it changes plans itself. Undefined when there is
- * nothing to speak of. To be applied before the tool runs, and only in a round that was accepted.
+ * Reads the acknowledgements in the notes of an accepted round; they apply to the current plan, before the tool runs. Undefined when
+ * there is no current plan, or when the round itself changes plans with `react.plan`.
  */
 export function readRoundAcks(
   timeline: Timeline,
@@ -41,26 +29,37 @@ export function readRoundAcks(
   return plan && parseAcks(round.notes, plan, moment)
 }
 
-/** Only what differs from the snapshot is a change: saying again what is known acknowledges nothing. Of two marks the last counts. */
+/** Compares the marks in the notes with the plan. A mark that repeats the known status changes nothing; of two marks for a step the last counts. */
 export function parseAcks(notes: string, plan: Plan, { turnId, ts }: { readonly turnId: string; readonly ts: string }): PlanAcks {
-  const said = marksIn(notes)
-  const known = said.filter(([step]) => step >= 1 && step <= plan.steps.length)
-  const unknown = said.map(([step]) => step).filter((step) => step < 1 || step > plan.steps.length)
+  const marks = parseMarks(notes)
+  const known = marks.filter(([step]) => step >= 1 && step <= plan.steps.length)
+  const unknown = marks.map(([step]) => step).filter((step) => step < 1 || step > plan.steps.length)
   const changes = known.map(([step, status]) => ({ step, status })).filter(({ step, status }) => stepStatus(plan, step) !== status)
   const warnings = unknown.length === 0 ? [] : [unknownStep(unknown, plan)]
   if (changes.length === 0) return { changes, text: '', warnings }
   const merged = { ...plan.status, ...Object.fromEntries(changes.map((change) => [String(change.step), change.status])) }
-  const status = Object.fromEntries(Object.entries(merged).filter(([, now]) => now !== 'pending')) // an absent status is pending
+  const status = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== 'pending')) // a step without a status is pending
   return {
     changes,
-    text: changes.map(({ step, status: now }) => ackLine(step, now, plan.steps[step - 1] ?? '')).join('\n'),
+    text: changes.map((change) => ackLine(change.step, change.status, plan.steps[change.step - 1] ?? '')).join('\n'),
     plan: { ...plan, status, last_ts: ts, last_turn_id: turnId, last_ack_ts: ts, last_ack_turn_id: turnId },
     warnings,
   }
 }
 
-/** The last mark of every step, by number. */
-function marksIn(notes: string): readonly (readonly [number, StepStatus])[] {
+const statusOfMark: Readonly<Record<string, StepStatus>> = {
+  '✓': 'done',
+  '✗': 'failed',
+  '…': 'in_progress',
+  '...': 'in_progress',
+  '□': 'pending',
+}
+
+/** A mark at the start of a line and the number of a step: `✓ [1] step`, `✗ 2. step`, `… 3: step`, `□ 4) step`, `... 5`. */
+const markedLine = /^\s*(✓|✗|…|□|\.\.\.)\uFE0F?\s*(?:\[\s*(\d+)\s*\]|(\d+)(?=[.:)\s]|$))/u
+
+/** The last mark of every step, sorted by number. */
+function parseMarks(notes: string): readonly (readonly [number, StepStatus])[] {
   const marks = new Map<number, StepStatus>()
   for (const line of notes.split('\n')) {
     const [, mark, bracketed, bare] = markedLine.exec(line) ?? []

@@ -6,24 +6,25 @@ import { latestPlanPath } from '../path/build.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { currentPlan, openPlans, planById, planState } from './plans.ts'
 
-/** When, where, and under which id a new plan would be written. */
+/** The turn and the time of a `react.plan` call, and the id for a new plan. */
 export interface PlanMoment {
   readonly turnId: string
-  /** The time of the call, not of the turn: two changes in one turn must not tie. */
+  /** The time of the call, not of the turn: it orders two changes of one turn. */
   readonly ts: string
-  /** The id for a plan that this change may make. */
+  /** The id of the plan that this change may create. */
   readonly newId: string
 }
 
 export type PlanMode = 'new' | 'activate' | 'replace' | 'close'
 
+/** The snapshots that a `react.plan` call writes, or the rule that it broke. */
 export type PlanChange =
   | {
       readonly ok: true
       readonly mode: PlanMode
-      /** To be written in this order. */
+      /** Written in this order. */
       readonly snapshots: readonly Plan[]
-      /** The plan that now stands: the new one, the activated one, the closed one. */
+      /** The new, activated or closed plan. */
       readonly planId: string
       /** The plan that the call named. */
       readonly targetPlanId?: string
@@ -36,10 +37,10 @@ const maxStepLength = 400
 
 export const makePlanId = (turnId: string, random: string): string => `plan:${turnId}:${random}`
 
-/** What a `react.plan` call asks for, from its parameters as the model wrote them. */
+/** Plans the effect of a `react.plan` call from the parameters as the model wrote them. Never throws. */
 export function changePlan(timeline: Timeline, params: JsonObject, moment: PlanMoment): PlanChange {
-  const said = typeof params.mode === 'string' ? params.mode.trim().toLowerCase() : ''
-  switch (said) {
+  const mode = typeof params.mode === 'string' ? params.mode.trim().toLowerCase() : ''
+  switch (mode) {
     case 'new':
       return planNew(timeline, params.steps, moment)
     case 'activate':
@@ -49,35 +50,35 @@ export function changePlan(timeline: Timeline, params: JsonObject, moment: PlanM
     case 'close':
       return planClose(timeline, params.plan_id, moment)
     default:
-      return refuse('plan_mode', `react.plan has no mode ${said === '' ? '(none was given)' : `"${snippet(said)}"`}.`, {
-        next: `Call react.plan again with mode ${modes.map((mode) => `"${mode}"`).join(', ')}.`,
-        extra: { mode: snippet(said), allowed: modes },
+      return refuse('plan_mode', `react.plan has no mode ${mode === '' ? '(none was given)' : `"${snippet(mode)}"`}.`, {
+        next: `Call react.plan again with mode ${modes.map((name) => `"${name}"`).join(', ')}.`,
+        extra: { mode: snippet(mode), allowed: modes },
       })
   }
 }
 
-export function planNew(timeline: Timeline, steps: Json | undefined, moment: PlanMoment): PlanChange {
-  const labels = readSteps(steps)
+function planNew(timeline: Timeline, steps: Json | undefined, moment: PlanMoment): PlanChange {
+  const labels = parseSteps(steps)
   if (labels === undefined) return badSteps('new')
   const previous = currentPlan(timeline)
   const snapshots = [...(previous ? [demoted(previous, moment)] : []), created(labels, moment)]
   return { ok: true, mode: 'new', snapshots, planId: moment.newId }
 }
 
-export function planActivate(timeline: Timeline, planId: Json | undefined, moment: PlanMoment): PlanChange {
-  const found = findTarget(timeline, planId, 'activate')
-  if (!found.ok) return found
-  const { target } = found
+function planActivate(timeline: Timeline, planId: Json | undefined, moment: PlanMoment): PlanChange {
+  const result = findTarget(timeline, planId, 'activate')
+  if (!result.ok) return result
+  const { target } = result
   const snapshots = [...otherCurrent(timeline, target, moment), { ...touched(target, moment), current: true }]
   return { ok: true, mode: 'activate', snapshots, planId: target.plan_id, targetPlanId: target.plan_id }
 }
 
-export function planReplace(timeline: Timeline, planId: Json | undefined, steps: Json | undefined, moment: PlanMoment): PlanChange {
-  const found = findTarget(timeline, planId, 'replace')
-  if (!found.ok) return found
-  const labels = readSteps(steps)
+function planReplace(timeline: Timeline, planId: Json | undefined, steps: Json | undefined, moment: PlanMoment): PlanChange {
+  const result = findTarget(timeline, planId, 'replace')
+  if (!result.ok) return result
+  const labels = parseSteps(steps)
   if (labels === undefined) return badSteps('replace')
-  const { target } = found
+  const { target } = result
   const superseded = {
     ...demoted(target, moment),
     superseded_ts: moment.ts,
@@ -88,10 +89,10 @@ export function planReplace(timeline: Timeline, planId: Json | undefined, steps:
   return { ok: true, mode: 'replace', snapshots, planId: moment.newId, targetPlanId: target.plan_id }
 }
 
-export function planClose(timeline: Timeline, planId: Json | undefined, moment: PlanMoment): PlanChange {
-  const found = findTarget(timeline, planId, 'close')
-  if (!found.ok) return found
-  const { target } = found
+function planClose(timeline: Timeline, planId: Json | undefined, moment: PlanMoment): PlanChange {
+  const result = findTarget(timeline, planId, 'close')
+  if (!result.ok) return result
+  const { target } = result
   const closed = { ...demoted(target, moment), closed_ts: moment.ts, closed_turn_id: moment.turnId }
   return { ok: true, mode: 'close', snapshots: [closed], planId: target.plan_id, targetPlanId: target.plan_id }
 }
@@ -108,13 +109,13 @@ function created(steps: string[], { turnId, ts, newId }: PlanMoment): Plan {
   return { plan_id: newId, steps, status: {}, current: true, created_ts: ts, last_ts: ts, origin_turn_id: turnId, last_turn_id: turnId }
 }
 
-/** Strings, or objects with a label as older plans have it. Undefined when there is no plan in it. */
-function readSteps(steps: Json | undefined): string[] | undefined {
+/** Labels of the steps: strings, or objects with a `label` as in older plans. Undefined when the list is not a valid plan. */
+function parseSteps(steps: Json | undefined): string[] | undefined {
   if (!Array.isArray(steps) || steps.length > maxSteps) return undefined
   const labels = (steps as readonly Json[]).map(labelOf)
   if (labels.includes(undefined)) return undefined
-  const spoken = labels.filter((label): label is string => label !== undefined && label !== '')
-  return spoken.length === 0 ? undefined : spoken
+  const nonBlank = labels.filter((label): label is string => label !== undefined && label !== '')
+  return nonBlank.length === 0 ? undefined : nonBlank
 }
 
 function labelOf(step: Json): string | undefined {
@@ -127,8 +128,8 @@ type Target = { readonly ok: true; readonly target: Plan } | (PlanChange & { rea
 
 function findTarget(timeline: Timeline, planId: Json | undefined, mode: PlanMode): Target {
   const prefix = latestPlanPath('')
-  const said = typeof planId === 'string' ? planId.trim() : ''
-  const id = said.startsWith(prefix) ? said.slice(prefix.length) : said // the announce shows the path: it may be given back
+  const given = typeof planId === 'string' ? planId.trim() : ''
+  const id = given.startsWith(prefix) ? given.slice(prefix.length) : given // the announce shows the path, so the model may send that
   const open = openPlans(timeline).map(({ plan_id }) => plan_id)
   const choice = open.length === 0 ? 'There is no open plan: use mode "new".' : `Open plans: ${open.slice(-8).join(', ')}.`
   if (id === '') {
@@ -155,8 +156,8 @@ function badSteps(mode: PlanMode): PlanChange & { readonly ok: false } {
 
 function refuse(
   code: string,
-  what: string,
+  problem: string,
   rest: { readonly next: string; readonly extra: { readonly [field: string]: unknown } },
 ): PlanChange & { readonly ok: false } {
-  return { ok: false, violation: violation(code, { problem: what, effect: 'No plan was changed.', ...rest }) }
+  return { ok: false, violation: violation(code, { problem, effect: 'No plan was changed.', ...rest }) }
 }

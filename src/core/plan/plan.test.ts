@@ -19,7 +19,7 @@ const keep = (timeline: Timeline, plans: readonly Plan[]): Timeline =>
     plans.map((plan) => planBlock('t1', plan.last_ts ?? '', plan)),
   )
 
-/** The call, carried out: what it wrote, and the timeline after it. */
+/** Carries out a `react.plan` call; returns its change and the timeline after it. */
 function call(timeline: Timeline, n: number, params: JsonObject) {
   const change = changePlan(timeline, params, at(n))
   if (!change.ok) throw new Error(change.violation.message)
@@ -50,7 +50,7 @@ describe('react.plan', () => {
     expect(currentPlan(one)).toEqual(fresh)
   })
 
-  it('new: takes the flag from the plan that had it, first', () => {
+  it('new: first makes the previous plan no longer current', () => {
     const { change } = call(one, 2, { mode: 'new', steps: ['other'] })
     expect(change.snapshots.map(({ plan_id, current, last_ts }) => [plan_id, current, last_ts])).toEqual([
       [id(1), false, minute(2)],
@@ -59,7 +59,7 @@ describe('react.plan', () => {
     expect(openPlans(two).map(({ plan_id }) => plan_id)).toEqual([id(1), id(2)])
   })
 
-  it('activate: gives the flag back', () => {
+  it('activate: makes an earlier plan current again', () => {
     const { change, timeline } = call(two, 3, { mode: ' Activate ', plan_id: id(1) })
     expect(change).toMatchObject({ planId: id(1), targetPlanId: id(1) })
     expect(change.snapshots.map(({ plan_id, current }) => [plan_id, current])).toEqual([
@@ -70,7 +70,7 @@ describe('react.plan', () => {
     expect(call(timeline, 4, { mode: 'activate', plan_id: id(1) }).change.snapshots).toEqual([{ ...fresh, last_ts: minute(4) }])
   })
 
-  it('replace: supersedes the target, takes the flag from another, then makes the new one', () => {
+  it('replace: supersedes the target, then the current plan loses its flag, then the new plan is created', () => {
     const { change, timeline } = call(two, 3, { mode: 'replace', plan_id: `ar:plan.latest:${id(1)}`, steps: ['better'] })
     expect(change.snapshots.map(({ plan_id, current }) => [plan_id, current])).toEqual([
       [id(1), false],
@@ -82,21 +82,21 @@ describe('react.plan', () => {
     expect(planState(planById(timeline, id(1)) as Plan)).toBe('superseded')
   })
 
-  it('close: closes, and promotes no other', () => {
+  it('close: makes no other plan current', () => {
     const { timeline } = call(two, 3, { mode: 'close', plan_id: id(2) })
     expect(planById(timeline, id(2))).toMatchObject({ closed_ts: minute(3), closed_turn_id: 't1', current: false })
     expect(openPlans(timeline).map(({ plan_id }) => plan_id)).toEqual([id(1)])
     expect(currentPlan(timeline)).toBeUndefined()
   })
 
-  it('takes steps with labels, and drops blank ones', () => {
+  it('accepts steps with labels, and drops blank ones', () => {
     const { timeline } = call(emptyTimeline(), 1, { mode: 'new', steps: [{ n: 1, label: ' a\nb ' }, '  ', 'c'] })
     expect(currentPlan(timeline)?.steps).toEqual(['a b', 'c'])
   })
 })
 
-describe('react.plan refuses, and changes nothing', () => {
-  it('loop 17.86: to activate a plan that is not there', () => {
+describe('react.plan rejects, without any change,', () => {
+  it('loop 17.86: the activation of an unknown plan', () => {
     const notice = refused(two, { mode: 'activate', plan_id: 'plan:t9:none' })
     expect(notice).toEqual({
       code: 'protocol_violation.plan_target_missing',
@@ -108,7 +108,7 @@ describe('react.plan refuses, and changes nothing', () => {
     expect(currentPlan(two)?.plan_id).toBe(id(2))
   })
 
-  it('a target that is over', () => {
+  it('a target that is no longer open', () => {
     const closed = call(one, 2, { mode: 'close', plan_id: id(1) }).timeline
     expect(refused(closed, { mode: 'replace', plan_id: id(1), steps: ['x'] })).toMatchObject({
       code: 'protocol_violation.plan_target_missing',
@@ -137,7 +137,7 @@ describe('react.plan refuses, and changes nothing', () => {
     expect(refused(one, params)).toMatchObject({ code: `protocol_violation.${code}` })
   })
 
-  it('never throws, whatever the parameters are', () => {
+  it('invalid parameters without throwing', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('mode', 'plan_id', 'steps', 'x'), fc.jsonValue()), (params) => {
         expect(typeof changePlan(two, params as { [key: string]: Json }, at(9)).ok).toBe('boolean')
@@ -146,8 +146,8 @@ describe('react.plan refuses, and changes nothing', () => {
   })
 })
 
-describe('what is open', () => {
-  it('follows the newest snapshot in the timeline, hidden or preserved', () => {
+describe('open plans', () => {
+  it('are read from the newest snapshots, also from hidden and preserved ones', () => {
     const done = keep(one, [{ ...fresh, status: { '1': 'done', '2': 'failed', '3': 'done' } }])
     expect([openPlans(done), currentPlan(done)]).toEqual([[], undefined])
     const hidden = applyChange(done, { type: 'blocks.hidden', ids: ['b_2'], replacement_text: 'x', reason: 'cache_ttl' })
@@ -157,13 +157,13 @@ describe('what is open', () => {
     expect(currentPlan(compacted)?.plan_id).toBe(id(2))
   })
 
-  it('stays what it was for a value that was taken earlier', () => {
+  it('do not change for an earlier timeline value when the timeline grows', () => {
     const early = call(emptyTimeline(), 1, { mode: 'new', steps }).timeline
     const later = call(early, 2, { mode: 'close', plan_id: id(1) }).timeline
     expect([openPlans(later), openPlans(early).length, openPlans(later).length]).toEqual([[], 1, 0])
   })
 
-  it('has one current plan: of several the one touched last, and of equals the greater id', () => {
+  it('have one current plan: the one changed last, and of equal times the greater id', () => {
     const twin = (plan_id: string, last_ts: string): Plan => ({ ...fresh, plan_id, last_ts })
     expect(currentPlan(keep(emptyTimeline(), [twin('b', minute(2)), twin('a', minute(3))]))?.plan_id).toBe('a')
     expect(currentPlan(keep(emptyTimeline(), [twin('b', minute(2)), twin('a', minute(2))]))?.plan_id).toBe('b')
@@ -174,7 +174,7 @@ describe('acknowledgements', () => {
   const round = (timeline: Timeline, notes: string, toolId = 'web_tools.web_search') =>
     readRoundAcks(timeline, { notes, toolId }, { turnId: 't1', ts: minute(5) })
 
-  it('loop 17.82: are read once, and not again when they are repeated', () => {
+  it('loop 17.82: change a status once; repeating them changes nothing', () => {
     const acks = round(one, 'Looking.\n✓ [1] A')
     expect(acks).toEqual({
       changes: [{ step: 1, status: 'done' }],
@@ -196,14 +196,14 @@ describe('acknowledgements', () => {
     expect(round(one, '✓ [1] A', 'react.plan')).toBeUndefined()
   })
 
-  it('loop 17.85: a plan whose steps are all over is complete; no other is promoted, and marks find no plan', () => {
+  it('loop 17.85: complete a plan whose steps are all finished; no other plan becomes current', () => {
     const all = round(two, '✓ 1') as { plan: Plan }
     const done = keep(two, [all.plan])
     expect(openPlans(done).map(({ plan_id }) => plan_id)).toEqual([id(1)])
     expect([currentPlan(done), round(done, '✓ [1] search')]).toEqual([undefined, undefined])
   })
 
-  it('come in several spellings', () => {
+  it('may be written in several ways', () => {
     const wide: Plan = { ...fresh, steps: Array.from({ length: 12 }, (_, i) => `s${i + 1}`), status: { '6': 'done' } }
     const notes = ['✓ [1] a', '  ✗ 2. b', '…3: c', '... 4) d', '… 5', '□ 6', '✓️ [ 12 ]', 'then ✓ 7', '✓ 8th', '✓ nine', '- ✓ 10'].join('\n')
     expect(parseAcks(notes, wide, at(6)).text).toBe(
@@ -219,11 +219,11 @@ describe('acknowledgements', () => {
     })
   })
 
-  it('the last of two marks counts', () => {
+  it('use the last of two marks for a step', () => {
     expect(parseAcks('… 1\n✓ 1', fresh, at(6)).changes).toEqual([{ step: 1, status: 'done' }])
   })
 
-  it('of steps that are not there are ignored, with a warning', () => {
+  it('of unknown steps are ignored with a warning', () => {
     const acks = parseAcks('✓ [4] x\n✓ 0\n✓ 99999999999999999999', fresh, at(6))
     expect(acks).toMatchObject({
       changes: [],
@@ -232,7 +232,7 @@ describe('acknowledgements', () => {
     })
   })
 
-  it('of any text at all are read', () => {
+  it('are read from any text without an error', () => {
     const piece = fc.oneof(fc.constantFrom('✓', '✗', '…', '□', '...', '[', ']', '1', '2.', '\n', ' ', '\uFE0F'), fc.string())
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {

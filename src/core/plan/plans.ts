@@ -2,6 +2,8 @@ import type { Block } from '../block/block.ts'
 import { type Plan, readPlan, type StepStatus } from '../block/plan.ts'
 import { blockAt, type Timeline } from '../timeline/timeline.ts'
 
+/** The plans of a conversation, read from the snapshots in its timeline. */
+
 export type PlanState = 'open' | 'closed' | 'superseded' | 'complete'
 
 export function planState(plan: Plan): PlanState {
@@ -10,20 +12,19 @@ export function planState(plan: Plan): PlanState {
   return plan.steps.length > 0 && plan.steps.every((_, index) => isFinished(stepStatus(plan, index + 1))) ? 'complete' : 'open'
 }
 
-/** Steps are numbered from 1; one that nothing was said about is pending. */
+/** Steps are numbered from 1. A step without a recorded status is pending. */
 export function stepStatus(plan: Plan, step: number): StepStatus {
   const key = String(step)
   return (Object.hasOwn(plan.status, key) ? plan.status[key] : undefined) ?? 'pending'
 }
 
+/** True for steps that need no more work, whether they succeeded or failed. */
 export const isFinished = (status: StepStatus): boolean => status === 'done' || status === 'failed'
 
-/** The newest snapshot of every plan, in order of first appearance. Hidden snapshots count: hiding changes what is shown, not what is. */
+/** The newest snapshot of every plan, in order of first appearance. Hidden snapshots count: hiding only affects the prompt. */
 export function plansOf(timeline: Timeline): readonly Plan[] {
-  const blocks = planBlocks(timeline)
-  if (blocks.length === 0) return []
   const newest = new Map<string, Plan>()
-  for (const block of blocks) {
+  for (const block of planBlocks(timeline)) {
     const plan = readPlan(block)
     if (plan) newest.set(plan.plan_id, plan)
   }
@@ -33,14 +34,14 @@ export function plansOf(timeline: Timeline): readonly Plan[] {
 export const planById = (timeline: Timeline, planId: string): Plan | undefined =>
   plansOf(timeline).find(({ plan_id }) => plan_id === planId)
 
-/** Plans that are neither closed, superseded nor complete; the one touched last comes last. */
+/** Plans that are neither closed, superseded nor complete, sorted by the time of their last change. */
 export function openPlans(timeline: Timeline): readonly Plan[] {
-  const plans = plansOf(timeline)
-  if (plans.length === 0) return plans
-  return plans.filter((plan) => planState(plan) === 'open').sort(byTime)
+  return plansOf(timeline)
+    .filter((plan) => planState(plan) === 'open')
+    .sort(byTime)
 }
 
-/** The one plan whose steps may be acknowledged. Closing or completing it promotes no other. */
+/** The plan whose steps the notes of a round may acknowledge. When it is closed or complete, no other plan becomes current by itself. */
 export const currentPlan = (timeline: Timeline): Plan | undefined => openPlans(timeline).findLast(({ current }) => current === true)
 
 function byTime(a: Plan, b: Plan): number {
@@ -49,21 +50,21 @@ function byTime(a: Plan, b: Plan): number {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Where the plan blocks of a spine are, as far as it was read: plans are asked for every round, and the timeline only grows. */
-const planPositions = new WeakMap<Timeline['buffer'], { read: number; readonly positions: number[] }>()
-
-const none: readonly Block[] = []
+/**
+ * Positions of the plan blocks, for as much of the timeline as was searched. Plans are looked up in every round and a timeline only
+ * grows, so each block is looked at once.
+ */
+const planPositions = new WeakMap<Timeline['buffer'], { searched: number; readonly positions: number[] }>()
 
 function planBlocks(timeline: Timeline): readonly Block[] {
   let known = planPositions.get(timeline.buffer)
   if (!known) {
-    known = { read: 0, positions: [] }
+    known = { searched: 0, positions: [] }
     planPositions.set(timeline.buffer, known)
   }
-  for (; known.read < timeline.size; known.read++) {
-    const type = blockAt(timeline, known.read)?.type
-    if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.read)
+  for (; known.searched < timeline.size; known.searched++) {
+    const type = blockAt(timeline, known.searched)?.type
+    if (type === 'react.plan' || type === 'react.plan.preserved') known.positions.push(known.searched)
   }
-  if (known.positions.length === 0) return none
-  return known.positions.flatMap((position) => blockAt(timeline, position) ?? []) // positions beyond this value belong to newer ones
+  return known.positions.flatMap((position) => blockAt(timeline, position) ?? []) // later values share the buffer: skip their blocks
 }
