@@ -10,13 +10,16 @@ import {
   userPromptBlock,
 } from '../core/block/index.ts'
 
-/** Builders of blocks for tests, with defaults for all that a test does not care about. Times are minutes of one fixed day. */
+// Builders of blocks for tests, with defaults for everything that a test does not care about.
+
+/** The timestamp of minute `n` of one fixed day. */
 export const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
 
 /** Gives the drafts the ids `b_<first>`, `b_<first + 1>`, … */
 export const withIds = (drafts: readonly Draft[], first = 1): readonly Block[] =>
   drafts.map((draft, index) => ({ id: blockId(first + index), ...draft }))
 
+/** Turn, call, round and time of a block. */
 export const blockOrigin = (callId: string, turnId = 't1', iteration = 0): BlockOrigin => ({
   turnId,
   callId,

@@ -57,6 +57,7 @@ export interface CacheSimulatorOptions {
   readonly blockTokens?: number
 }
 
+/** Makes an empty cache. */
 export function createCacheSimulator(options: CacheSimulatorOptions): CacheSimulator {
   return options.kind === 'anthropic' ? createMarkCache(options) : createPrefixCache({ blockTokens: 128, ...options })
 }

@@ -42,7 +42,7 @@ const searchTool = 'react.search_files'
 const maxMatches = 12
 const maxMatchesRead = 3
 
-/** Searches a long text for the words of the request, then reads around the best matches. Undefined when both is done or impossible. */
+/** Searches a long text for the words of the request, then reads around the best matches. Undefined when both are done or impossible. */
 function searchText(situation: Situation, document: OpenDocument): Decision | undefined {
   const physical = toPhysical(document.path)
   if (physical === undefined || document.table || !canCall(situation, searchTool)) return undefined
@@ -110,7 +110,7 @@ function parseMatches({ results }: CallRecord): readonly SearchMatch[] {
 
 const maxKnowledgePages = 2
 
-/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space or both is done. */
+/** Searches the knowledge space, then reads the best pages. Undefined when there is no knowledge space or both are done. */
 export function searchKnowledge(situation: Situation): Decision | undefined {
   const { calls, request } = situation
   if (!canCall(situation, 'react.search_knowledge') || contentWords(request).length === 0) return undefined

@@ -44,6 +44,7 @@ async function rich({ store }: Awaited<ReturnType<CreateStore>>, name = 'c1'): P
   return store.exportBundle(name)
 }
 
+/** Export and import of conversations. */
 export function describeBundles({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('bundles', () => {
     it('hold the visible slice, the pool, every turn log, what no turn entered, and all bytes', async () => {

@@ -2,6 +2,7 @@ import { call, completion, header, minute, prompt, result, rounds, withIds } fro
 import { appended, type CreateStore, closed, compacted, idsOf, opened, textsOf, visibleIds, writeConversation } from './store-fixture.ts'
 import type { TestRunner } from './test-runner.ts'
 
+/** Lookups by path, turn and call over the whole history. */
 export function describeHistory({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('history', () => {
     it('finds by path, turn and call over all history, oldest first, after everything was compacted', async () => {

@@ -43,6 +43,7 @@ function overwriteAll(value: object): void {
   }
 }
 
+/** Appends to the journal, and the visible timeline that results. */
 export function describeJournal({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the journal', () => {
     it('numbers entries from 1 without gaps, in each conversation, whoever writes', async () => {

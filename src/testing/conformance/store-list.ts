@@ -18,6 +18,7 @@ async function pages(store: ConversationStore, query: ListQuery, between: () => 
   return found
 }
 
+/** The list of conversations: order, pages, search, waiting followups. */
 export function describeList({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('the list', () => {
     it('tells of each conversation what its timeline says, most recently active first', async () => {

@@ -21,6 +21,7 @@ const withBytes = (id: number, text: string): Block => ({
   base64: Buffer.from(text).toString('base64'),
 })
 
+/** Deletion of conversations, old history and unused blobs. */
 export function describeRetention({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('letting go', () => {
     it('deletes a conversation with everything in it, and says whether there was one', async () => {

@@ -20,6 +20,7 @@ export function describeStore(runner: TestRunner, name: string, create: CreateSt
   })
 }
 
+/** Claims, leases and epochs. */
 function describeLeases({ describe, it, expect }: TestRunner, create: CreateStore): void {
   describe('one writer per conversation', () => {
     it('makes a new conversation with an empty timeline, and names the end of the lease', async () => {
