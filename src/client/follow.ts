@@ -3,12 +3,12 @@ import { type Request, RequestRefused } from './request.ts'
 import { serverSentEvents } from './server-sent-events.ts'
 
 export interface FollowOptions {
-  /** Entries after this one; from the beginning when not said. */
+  /** Only entries after this one; 0 is the beginning. */
   readonly after?: number
   readonly signal?: AbortSignal
-  /** Told when the line breaks and when it is there again. */
+  /** Called when the connection is lost and when it is open again. */
   readonly onConnection?: (state: 'open' | 'lost') => void
-  /** A line that is silent for so long is taken for dead and mended. The server says something every 3 seconds, if only that it is there. */
+  /** Reconnects when the connection is silent for this long. The server sends at least a comment every 3 seconds. */
   readonly silenceMs?: number
 }
 
@@ -17,8 +17,8 @@ const maxRetryMs = 10_000
 const defaultSilenceMs = 30_000
 
 /**
- * Everything after an entry, then everything that happens, for as long as one likes: a broken line is mended, and nothing is told twice
- * or left out. What is live is told again from its beginning after a break. Throws only when the server refuses.
+ * Yields the entries after `after`, then new events until the signal is aborted. Reconnects by itself: every entry comes exactly once,
+ * and live text comes again from its beginning. Throws only when the server rejects the request for good.
  */
 export async function* follow(
   request: Request,
@@ -28,17 +28,17 @@ export async function* follow(
   let last = after
   let failures = 0
   while (!signal?.aborted) {
-    const watch = startIdleTimer(silenceMs, signal)
+    const idle = startIdleTimer(silenceMs, signal)
     try {
       const response = await request(path, {
         query: { as: 'native', after: last },
         headers: { accept: 'text/event-stream' },
-        signal: watch.signal,
+        signal: idle.signal,
       })
       onConnection('open')
-      for await (const { data } of serverSentEvents(chunksOf(response, watch))) {
+      for await (const { data } of serverSentEvents(chunksOf(response, idle))) {
         failures = 0
-        const frame = JSON.parse(data) as NativeFrame // our own server's words
+        const frame = JSON.parse(data) as NativeFrame // from a Daybook server
         if (frame.type === 'resync' || frame.type === 'server_shutdown') break
         if (frame.type === 'ready' || (frame.type === 'entry' && frame.seq <= last)) continue
         if (frame.type === 'entry') last = frame.seq
@@ -48,7 +48,7 @@ export async function* follow(
       if (signal?.aborted) return
       if (error instanceof RequestRefused && !isTemporary(error.status)) throw error
     } finally {
-      watch.stop()
+      idle.stop()
     }
     if (signal?.aborted) return
     onConnection('lost')
@@ -58,31 +58,31 @@ export async function* follow(
 
 const isTemporary = (status: number) => status === 408 || status === 425 || status === 429 || status >= 500
 
-async function* chunksOf({ body }: Response, watch: IdleTimer): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ body }: Response, idle: IdleTimer): AsyncGenerator<Uint8Array> {
   if (!body) return
   const reader = body.getReader()
   try {
     for (;;) {
-      watch.start()
+      idle.start()
       const { done, value } = await reader.read()
-      watch.pause() // whoever takes long over a piece is not kept waiting by the server
+      idle.pause() // the time that the consumer takes is not the server's silence
       if (done) return
       yield value
     }
   } finally {
-    await reader.cancel().catch(() => {}) // it is over either way
+    await reader.cancel().catch(() => {}) // the stream ends either way
   }
 }
 
 interface IdleTimer {
-  /** Aborts after too long a silence, and when the caller's does. */
+  /** Aborted after too long a silence, and when the caller's signal is. */
   readonly signal: AbortSignal
   start(): void
   pause(): void
   stop(): void
 }
 
-/** A cable that was pulled, or a laptop that slept, closes no connection: only silence tells. Listens from the request on. */
+/** A pulled cable or a sleeping laptop closes no connection; only silence shows that it is lost. Runs from the start. */
 function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): IdleTimer {
   const silence = new AbortController()
   const leave = () => silence.abort(outer?.reason)
@@ -91,7 +91,7 @@ function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): Idle
   const rest = () => clearTimeout(timer)
   const listen = () => {
     rest()
-    timer = setTimeout(() => silence.abort(new Error('the line is silent')), silenceMs)
+    timer = setTimeout(() => silence.abort(new Error('the server was silent for too long')), silenceMs)
   }
   listen()
   return {
@@ -105,16 +105,16 @@ function startIdleTimer(silenceMs: number, outer: AbortSignal | undefined): Idle
   }
 }
 
-/** Longer after each failure, and never all clients at once. */
+/** Exponential, with jitter so that not all clients reconnect at once. */
 function waitBeforeRetry(failures: number, signal: AbortSignal | undefined): Promise<void> {
-  const longest = Math.min(maxRetryMs, minRetryMs * 2 ** failures)
+  const delay = Math.min(maxRetryMs, minRetryMs * 2 ** failures)
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, longest * (0.5 + Math.random() / 2))
+    const timer = setTimeout(done, delay * (0.5 + Math.random() / 2))
     signal?.addEventListener('abort', done, { once: true })
   })
 }

@@ -1,6 +1,6 @@
 import type { ProblemBody } from '../core/api/problem.ts'
 
-/** The server said no. `code` is stable; `message` is for people. */
+/** The server answered with an error. `code` is stable; `message` is for people. */
 export class RequestRefused extends Error {
   override readonly name = 'RequestRefused'
   readonly status: number
@@ -18,7 +18,7 @@ export class RequestRefused extends Error {
 export interface ClientOptions {
   /** `http://127.0.0.1:4127`. */
   readonly baseUrl: string
-  /** A bearer token, or what gives one when it is needed. */
+  /** A bearer token, or a function that is called for one before every request. */
   readonly token?: string | (() => string | Promise<string>)
   readonly fetch?: typeof globalThis.fetch
 }
@@ -34,9 +34,9 @@ export interface RequestOptions {
 
 export type Request = (path: string, options?: RequestOptions) => Promise<Response>
 
-/** Resolves to a good response; everything else is thrown. */
+/** Sends requests to one server. Resolves to a successful response; anything else rejects. */
 export function createRequest({ baseUrl, token, fetch = globalThis.fetch }: ClientOptions): Request {
-  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`) // what is no address is refused here, not tried for ever
+  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`) // throws on an invalid address, which `follow` would retry for ever
   return async (path, { method = 'GET', query = {}, json, form, headers, signal } = {}) => {
     const url = new URL(path.replace(/^\//, ''), base)
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
@@ -62,6 +62,6 @@ async function parseProblem(response: Response): Promise<Partial<ProblemBody>> {
     const body: unknown = await response.json()
     return typeof body === 'object' && body !== null ? body : {}
   } catch {
-    return {} // whoever stood between us and the server does not speak JSON
+    return {} // not from Daybook: a proxy, for example
   }
 }

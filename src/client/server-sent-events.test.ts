@@ -17,7 +17,7 @@ async function read(text: string, cuts: readonly number[] = []): Promise<readonl
 const stream =
   ': hello\n\nid: 7\nevent: entry\ndata: {"a":"é😀"}\n\r\ndata: one\rdata:two\r\n\r\nevent: only\n\nid: 8\ndata: last\n\ndata: cut off'
 
-it('reads events with their names and ids, and nothing that is not whole', async () => {
+it('reads events with their names and ids, and skips incomplete ones', async () => {
   expect(await read(stream)).toEqual([
     { event: 'entry', data: '{"a":"é😀"}', id: '7' },
     { event: 'message', data: 'one\ntwo', id: '7' },
@@ -25,7 +25,7 @@ it('reads events with their names and ids, and nothing that is not whole', async
   ])
 })
 
-it('does not care where the network cuts the stream', async () => {
+it('reads the same events wherever the network splits the stream', async () => {
   const whole = await read(stream)
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(), { maxLength: 30 }), async (cuts) => {

@@ -1,26 +1,26 @@
-/** One event of a stream, as the standard reads it. */
+/** One event of a stream of server-sent events. */
 export interface ServerSentEvent {
   readonly event: string
   readonly data: string
-  /** Where to resume: the latest id so far. */
+  /** The latest id so far: where to resume. */
   readonly id: string | undefined
 }
 
 const maxLineLength = 64 * 1024 * 1024
 
-/** The events of a response, however the network cut it. Comments keep the line open and say nothing. */
+/** Parses a stream of server-sent events, wherever the network splits it. Comments are skipped. */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
-  const frame = createEventReader()
+  const reader = createEventReader()
   for await (const line of linesOf(body)) {
-    const event = frame.take(line)
+    const event = reader.push(line)
     if (event) yield event
   }
 }
 
-/** Lines end with LF, CR or CR LF; a CR at the end of a piece may be half of an ending. */
+/** Lines end with LF, CR or CR LF; a CR at the end of a chunk may be the first half of CR LF. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let begun: string[] = [] // the pieces of a line that has not ended: put together once, however many there are
+  let partial: string[] = [] // a line that has not ended yet; joined once, so that a long line costs linear time
   let length = 0
   let afterReturn = false
   for await (const bytes of body) {
@@ -29,14 +29,14 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
     if (afterReturn && text.startsWith('\n')) text = text.slice(1)
     afterReturn = text === '' ? false : text.endsWith('\r')
     const [end = '', ...lines] = text.split(/\r\n|\r|\n/)
-    begun.push(end)
+    partial.push(end)
     length += end.length
     for (const next of lines) {
-      yield begun.join('')
-      begun = [next]
+      yield partial.join('')
+      partial = [next]
       length = next.length
     }
-    if (length > maxLineLength) throw new RangeError('a line of the event stream never ends')
+    if (length > maxLineLength) throw new RangeError('a line of the event stream is too long')
   }
 }
 
@@ -45,12 +45,12 @@ function createEventReader() {
   let event = ''
   let id: string | undefined
   return {
-    take(line: string): ServerSentEvent | undefined {
+    push(line: string): ServerSentEvent | undefined {
       if (line === '') {
-        const whole = data.length === 0 ? undefined : { event: event || 'message', data: data.join('\n'), id }
+        const complete = data.length === 0 ? undefined : { event: event || 'message', data: data.join('\n'), id }
         data = []
         event = ''
-        return whole
+        return complete
       }
       const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? []
       if (name === 'data') data.push(value)

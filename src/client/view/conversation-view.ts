@@ -4,17 +4,17 @@ import type { ServiceError } from '../../core/model-event.ts'
 import type { SourceRow } from '../../core/sources/source.ts'
 import type { Usage } from '../../core/timeline/change.ts'
 
-/** A conversation as a person sees it. A value: every event gives a new one that shares what did not change. */
+/** A conversation as a person sees it. Immutable: every event gives a new view that shares the unchanged parts. */
 export interface ConversationView {
-  /** The latest entry that is in it: where a follower resumes. */
+  /** The latest entry in this view: where a follower resumes. */
   readonly lastSeq: number
   readonly title: string | undefined
   readonly turns: readonly TurnView[]
-  /** By SID; what the answers cite. */
+  /** The sources that answers cite, by SID. */
   readonly sources: ReadonlyMap<number, SourceRow>
-  /** Said to a running turn, and not taken notice of yet. */
+  /** Messages to a running turn that the agent has not read yet. */
   readonly waiting: readonly WaitingMessage[]
-  /** What is being written right now. Gone as soon as it is entered. */
+  /** The text that is being streamed; undefined as soon as its entry is in the journal. */
   readonly live: LiveRound | undefined
 }
 
@@ -25,15 +25,15 @@ export interface TurnView {
   readonly exitReason: string | undefined
   readonly prompt: string | undefined
   readonly attachments: readonly FileView[]
-  /** Everything between the question and the answer, in order. */
+  /** What happened between the prompt and the answer, in order. */
   readonly steps: readonly StepView[]
   /** The newest snapshot of each plan that this turn touched. */
   readonly plans: readonly Plan[]
-  /** The last is the answer; the ones before it were withdrawn by what came in between. */
+  /** The last is the answer; earlier ones were superseded by a followup. */
   readonly answers: readonly AnswerView[]
   readonly followups: readonly string[]
   readonly questions: readonly string[]
-  /** Made by the agent and handed over. */
+  /** Files that the agent delivered. */
   readonly files: readonly FileView[]
   readonly usage: Required<Omit<Usage, 'cache_write_long'>>
 }
@@ -50,7 +50,7 @@ export interface FileView {
   readonly filename: string
   readonly mime: string | undefined
   readonly size: number | undefined
-  /** Its name for `/v1/resources/`; without it, it was not handed over. */
+  /** The resource name for `/v1/resources/`; only delivered files have one. */
   readonly rn: string | undefined
   readonly description: string | undefined
 }
@@ -88,13 +88,13 @@ export interface NoticeStep {
   readonly code: string
   readonly message: string
 }
-/** What somebody said while the turn was running. */
+/** A message that came while the turn was running. */
 export interface MessageStep {
   readonly kind: 'message'
   readonly from: 'followup' | 'steer' | 'external'
   readonly text: string
 }
-/** Older turns were folded into a summary here. */
+/** A summary that replaced older turns at this point. */
 export interface SummaryStep {
   readonly kind: 'summary'
   readonly text: string
@@ -109,7 +109,7 @@ export interface WaitingMessage {
 export interface LiveRound {
   readonly turnId: string
   readonly iteration: number
-  /** A higher attempt withdraws what an earlier one showed. */
+  /** A higher attempt replaces the text of earlier ones. */
   readonly attempt: number
   readonly status: TurnStatus | undefined
   readonly toolId: string | undefined

@@ -7,14 +7,14 @@ import { answers, calls, type Reply } from '../../testing/scripted-model.ts'
 import { type ConversationView, emptyView } from './conversation-view.ts'
 import { foldEvent } from './fold-event.ts'
 
-async function eventsOf(replies: readonly Reply[], said: readonly string[]): Promise<readonly TurnEvent[]> {
-  const stage = createHarness({ replies, tools: [weather()] })
+async function eventsOf(replies: readonly Reply[], prompts: readonly string[]): Promise<readonly TurnEvent[]> {
+  const harness = createHarness({ replies, tools: [weather()] })
   const events: TurnEvent[] = []
-  for (const text of said) events.push(...(await stage.say(text)).events)
+  for (const text of prompts) events.push(...(await harness.say(text)).events)
   return events
 }
 
-const story: readonly Reply[] = [
+const replies: readonly Reply[] = [
   calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' }),
   'no channels at all',
   answers('It is clear in Rome.', { followups: ['And tomorrow?'] }),
@@ -24,8 +24,8 @@ const story: readonly Reply[] = [
 const fold = (events: readonly TurnEvent[], from: ConversationView = emptyView) => events.reduce(foldEvent, from)
 
 describe('a view of a conversation', () => {
-  it('shows question, thoughts, tools, answer and what to ask next', async () => {
-    const view = fold(await eventsOf(story, ['How is the weather in Rome?', 'Make a plan.']))
+  it('shows prompt, thinking, tools, answer and suggested followups', async () => {
+    const view = fold(await eventsOf(replies, ['How is the weather in Rome?', 'Make a plan.']))
     expect(view).toMatchObject({ title: 'A scripted conversation', live: undefined, waiting: [] })
     expect(view.turns).toMatchObject([
       {
@@ -45,8 +45,8 @@ describe('a view of a conversation', () => {
     ])
   })
 
-  it('is the same whether one watched or came later, and whatever was told twice', async () => {
-    const events = await eventsOf(story, ['One.', 'Two.'])
+  it('is the same with live events or without, and when entries are repeated', async () => {
+    const events = await eventsOf(replies, ['One.', 'Two.'])
     const entries = events.filter(({ type }) => type === 'entry')
     const whole = fold(entries)
     expect(fold(events)).toEqual(whole)
@@ -59,15 +59,17 @@ describe('a view of a conversation', () => {
     )
   })
 
-  it('shows what is being written, until it is entered', async () => {
+  it('shows live text until its entry comes', async () => {
     const events = await eventsOf([answers('A long answer, word by word.')], ['Go.'])
-    const heard = events.findIndex((event) => event.type === 'entry' && event.change.type === 'response.received' && !event.change.role)
-    const before = fold(events.slice(0, heard))
+    const responseAt = events.findIndex(
+      (event) => event.type === 'entry' && event.change.type === 'response.received' && !event.change.role,
+    )
+    const before = fold(events.slice(0, responseAt))
     expect(before.live?.lanes.find(({ marker }) => marker === 'answer')).toMatchObject({ text: 'A long answer, word by word.' })
-    expect(fold(events.slice(0, heard + 1)).live).toBeUndefined()
+    expect(fold(events.slice(0, responseAt + 1)).live).toBeUndefined()
   })
 
-  it('withdraws what an earlier attempt showed', () => {
+  it('replaces the text of an earlier attempt', () => {
     const delta = (attempt: number, index: number, text: string): TurnEvent => ({
       type: 'lane.delta',
       turn_id: 't1',
@@ -81,8 +83,8 @@ describe('a view of a conversation', () => {
     })
   })
 
-  it('keeps what it knew: a fold changes nothing in place', async () => {
-    const events = await eventsOf(story, ['One.', 'Two.'])
+  it('is immutable: folding an event changes no earlier view', async () => {
+    const events = await eventsOf(replies, ['One.', 'Two.'])
     let view = emptyView
     for (const event of events) {
       const before = JSON.stringify(view)

@@ -5,7 +5,7 @@ import type { ConversationView, LiveLane, LiveRound, TurnView } from './conversa
 import { newTurn, withBlock } from './turn-view.ts'
 
 /**
- * One event more. Entries are the truth and may come twice; what is live stands beside them until it is entered:
+ * The view after one more event. Entries are durable and may be repeated; live text is shown beside them until its entry comes:
  *
  *   live     ~ ~ ~ ~ │           ~ ~ ~ │
  *   entries          ▼ response, call  ▼ response, answer
@@ -33,7 +33,7 @@ function withChange(view: ConversationView, change: Change): ConversationView {
     case 'blocks.appended':
     case 'blocks.inserted':
       return change.blocks.reduce(withBlockOfTurn, view)
-    case 'range.compacted': // the turns it folds away stay on the page: only what is new is shown
+    case 'range.compacted': // the summarised turns stay visible to people
       return change.blocks.filter(({ type }) => type === 'conv.range.summary').reduce(withBlockOfTurn, view)
     case 'timeline.imported':
       return blocksOfChange(change).reduce(withBlockOfTurn, { ...view, title: change.timeline.conversation_title ?? view.title })
@@ -53,13 +53,13 @@ function withChange(view: ConversationView, change: Change): ConversationView {
     case 'blocks.revealed':
     case 'sources.used':
     case 'feedback.seen':
-      return view // what the model sees is not what people see
+      return view // these change only what the model sees
     default:
       return change satisfies never
   }
 }
 
-/** What was live is entered now, in the same commit. */
+/** The entry of a round ends its live text: both are in the same commit. */
 function withResponse(view: ConversationView, { turn_id, ts, role, usage }: ResponseReceived): ConversationView {
   const live = role === undefined ? undefined : view.live
   if (!usage) return { ...view, live }
@@ -79,7 +79,7 @@ function withResponse(view: ConversationView, { turn_id, ts, role, usage }: Resp
 const withBlockOfTurn = (view: ConversationView, block: Block): ConversationView =>
   changeTurn(view, block.turn_id, block.ts, (turn) => withBlock(turn, block))
 
-/** Nearly always the last turn. */
+/** Searches from the end, because it is nearly always the last turn. */
 function changeTurn(view: ConversationView, id: string, ts: string, change: (turn: TurnView) => TurnView): ConversationView {
   const at = view.turns.findLastIndex((turn) => turn.id === id)
   const before = view.turns[at]
@@ -88,8 +88,7 @@ function changeTurn(view: ConversationView, id: string, ts: string, change: (tur
   return after === before ? view : { ...view, turns: view.turns.with(at, after) }
 }
 
-/** What is being written, one more piece of it. */
-export function applyLiveEvent(live: LiveRound | undefined, event: LaneEvent | StatusEvent): LiveRound {
+function applyLiveEvent(live: LiveRound | undefined, event: LaneEvent | StatusEvent): LiveRound {
   const round = roundOf(live, event)
   if (event.type === 'lane.delta') return { ...round, lanes: withDelta(round.lanes, event) }
   const { status, tool_id: toolId, error } = event
@@ -105,7 +104,7 @@ function roundOf(live: LiveRound | undefined, event: LaneEvent | StatusEvent): L
   return { turnId, iteration, attempt: attempt ?? 0, status, toolId: undefined, error: undefined, lanes: [] }
 }
 
-/** Index 0 starts a lane anew. */
+/** Index 0 restarts a lane. */
 function withDelta(lanes: readonly LiveLane[], { delta }: LaneEvent): readonly LiveLane[] {
   const { marker, artifactName, format, index, text, completed } = delta
   const at = lanes.findIndex((lane) => lane.marker === marker && lane.artifactName === artifactName && lane.format === format)

@@ -2,6 +2,7 @@ import { type Block, callIdOf, type Digest, readDigest, readNotice, readPlan, re
 import { isObject, parseJson } from '../../core/json.ts'
 import type { FileView, StepView, ToolStep, TurnView } from './conversation-view.ts'
 
+/** A turn before its first block. */
 export const newTurn = (id: string, startedAt: string): TurnView => ({
   id,
   startedAt,
@@ -18,7 +19,7 @@ export const newTurn = (id: string, startedAt: string): TurnView => ({
   usage: { uncached: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 },
 })
 
-/** One block more. What people need not see, they do not see; a type that nobody knows is nothing to see. */
+/** The turn after one more block. Blocks that are only for the model, and unknown types of imported timelines, change nothing. */
 export function withBlock(turn: TurnView, block: Block): TurnView {
   const text = block.text ?? ''
   const iteration = block.meta?.iteration ?? 0
@@ -71,11 +72,11 @@ function newToolStep(block: Block, more: Partial<ToolStep>): ToolStep {
 
 function withCall(turn: TurnView, block: Block): TurnView {
   const call = readToolCall(block)
-  const known = { toolId: call?.tool_id ?? block.tool_id ?? '', params: call?.params ?? {} }
-  return updateToolStep(turn, block, (step) => ({ ...step, ...known })) ?? withStep(turn, newToolStep(block, known))
+  const details = { toolId: call?.tool_id ?? block.tool_id ?? '', params: call?.params ?? {} }
+  return updateToolStep(turn, block, (step) => ({ ...step, ...details })) ?? withStep(turn, newToolStep(block, details))
 }
 
-/** Of a call, or of a reply that was refused. */
+/** A notice about a call, or about a reply that was rejected. */
 function withNotice(turn: TurnView, block: Block): TurnView {
   const notice = readNotice(block)
   if (!notice) return turn
@@ -99,7 +100,7 @@ function withResult(turn: TurnView, block: Block): TurnView {
 }
 
 function isFailure({ mime, text }: Block): boolean {
-  if (mime !== 'application/json' || !text?.startsWith('{"ok":false')) return false // how the runtime begins a failed result
+  if (mime !== 'application/json' || !text?.startsWith('{"ok":false')) return false // every failed result begins like this; parsing each result would be slow
   const result = parseJson(text)
   return isObject(result) && result.ok === false
 }
@@ -118,7 +119,7 @@ function withPlan(turn: TurnView, block: Block): TurnView {
   return { ...turn, plans: [...others, plan] }
 }
 
-/** Attempts are entered once more as completions when the turn ends: the first of those starts the list anew. */
+/** Attempts are appended again as completions when the turn ends; the first completion replaces the list. */
 function withAnswer(turn: TurnView, { type, text = '', meta }: Block): TurnView {
   const answer = { text, sourcesUsed: meta?.sources_used ?? [], truncated: meta?.truncated === true }
   const first = type === 'assistant.completion' && (meta?.completion_index ?? 1) === 1
