@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { journals } from '../../../test/support/generators/changes.ts'
-import { type Block, callIdOf } from '../../core/block/index.ts'
+import { type Block, blockId, blockNumber, callIdOf } from '../../core/block/index.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline, waitingFollowups } from '../../core/timeline/timeline.ts'
 import type { ConversationStore, Entry } from '../../ports/store.ts'
 import { minute } from '../../testing/blocks.ts'
-import { comparable, journalOf, owner, visibleTimeline } from '../../testing/conformance/store-fixture.ts'
+import { compacted, comparable, journalOf, owner, visibleTimeline } from '../../testing/conformance/store-fixture.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createMemoryBlobs } from '../blobs/memory.ts'
 import { createMemoryStore } from './memory/store.ts'
@@ -19,18 +19,18 @@ import { createSqliteStore } from './sqlite/store.ts'
 const root = mkdtempSync(join(tmpdir(), 'daybook-stores-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-interface Bench {
+interface OpenedStore {
   readonly store: ConversationStore
-  /** The same data through new eyes. */
+  /** A second store on the same data. */
   reopen(): Promise<ConversationStore>
 }
 
-async function memory(): Promise<Bench> {
+async function memory(): Promise<OpenedStore> {
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
   return { store, reopen: async () => store }
 }
 
-async function sqlite(): Promise<Bench> {
+async function sqlite(): Promise<OpenedStore> {
   const blobs = createMemoryBlobs()
   const file = join(mkdtempSync(join(root, 's-')), 'daybook.db')
   const open = () => createSqliteStore({ file, blobs, clock: createFixedClock() })
@@ -38,10 +38,10 @@ async function sqlite(): Promise<Bench> {
 }
 
 const runs = { numRuns: 60 }
-const sets = fc.tuple(journals({ maxLength: 25 }), fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 8 }))
+const journalsAndSizes = fc.tuple(journals({ maxLength: 25 }), fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 8 }))
 
-/** The journal cut into appends of these sizes, again and again. */
-function cut(changes: readonly Change[], sizes: readonly number[]): readonly (readonly Change[])[] {
+/** Splits the journal into appends of these sizes, repeated. */
+function split(changes: readonly Change[], sizes: readonly number[]): readonly (readonly Change[])[] {
   const appends: (readonly Change[])[] = []
   for (let at = 0, n = 0; at < changes.length; n++) {
     const size = sizes[n % sizes.length] as number
@@ -58,6 +58,12 @@ async function fill(store: ConversationStore, name: string, appends: readonly (r
   return entries
 }
 
+/** Compacts everything that these changes have entered. */
+function compactionOf(changes: readonly Change[]): Change {
+  const last = Math.max(0, ...changes.flatMap(blocksOfChange).map(({ id }) => blockNumber(id) ?? 0))
+  return compacted(blockId(last), last + 1, 't9')
+}
+
 const replay = (entries: readonly Entry[]): Timeline =>
   entries.reduce((timeline, { change }) => applyChange(timeline, change), emptyTimeline())
 const plain = (timeline: Timeline) => comparable(timeline, blocksOf(timeline))
@@ -66,13 +72,13 @@ const newName = () => `c${names++}`
 
 for (const [name, create] of Object.entries({ memory, sqlite })) {
   describe(`any journal in the ${name} store`, () => {
-    it('is one value: as appended, as replayed from the first entry, as loaded, and as loaded after reopening', async () => {
+    it('gives the same timeline when replayed from the first entry, loaded, and loaded by another store', async () => {
       const { store, reopen } = await create()
       const other = await reopen()
       await fc.assert(
-        fc.asyncProperty(sets, async ([changes, sizes]) => {
+        fc.asyncProperty(journalsAndSizes, async ([changes, sizes]) => {
           const id = newName()
-          const entries = await fill(store, id, cut(changes, sizes))
+          const entries = await fill(store, id, split(changes, sizes))
           const expected = { lastSeq: changes.length, ...plain(replay(entries)) }
           expect(await visibleTimeline(store, id)).toEqual(expected)
           expect(await visibleTimeline(other, id)).toEqual(expected)
@@ -82,22 +88,22 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
       )
     })
 
-    it('is listed and found as a reading of the whole journal would have it', async () => {
+    it('is listed and searched as a scan of the whole journal would', async () => {
       const { store } = await create()
       await fc.assert(
-        fc.asyncProperty(sets, async ([changes, sizes]) => {
+        fc.asyncProperty(journalsAndSizes, async ([changes, sizes]) => {
           const id = newName()
-          const entries = await fill(store, id, cut(changes, sizes))
+          const entries = await fill(store, id, split(changes, sizes))
           const timeline = replay(entries)
-          const births = entries.flatMap(({ change }) => blocksOfChange(change))
-          for (const path of distinct(births, (block) => block.path)) {
-            expect(await store.findByPath(id, path)).toEqual(births.filter((block) => block.path === path))
+          const blocks = entries.flatMap(({ change }) => blocksOfChange(change))
+          for (const path of distinct(blocks, (block) => block.path)) {
+            expect(await store.findByPath(id, path)).toEqual(blocks.filter((block) => block.path === path))
           }
-          for (const turn of distinct(births, (block) => block.turn_id)) {
-            expect(await store.findByTurn(id, turn)).toEqual(births.filter((block) => block.turn_id === turn))
+          for (const turn of distinct(blocks, (block) => block.turn_id)) {
+            expect(await store.findByTurn(id, turn)).toEqual(blocks.filter((block) => block.turn_id === turn))
           }
-          for (const call of distinct(births, callIdOf)) {
-            expect(await store.findByCall(id, call)).toEqual(births.filter((block) => callIdOf(block) === call))
+          for (const call of distinct(blocks, callIdOf)) {
+            expect(await store.findByCall(id, call)).toEqual(blocks.filter((block) => callIdOf(block) === call))
           }
           const { conversations } = await store.list({ limit: 500 })
           expect(conversations.find(({ conversationId }) => conversationId === id)).toEqual({
@@ -114,27 +120,37 @@ for (const [name, create] of Object.entries({ memory, sqlite })) {
       )
     })
 
-    it('shows the same after old history was let go, and its turn logs are exact or gone', async () => {
+    it('shows the same timeline after retention, and its turn logs are exact or gone', async () => {
       const { store, reopen } = await create()
       const other = await reopen()
+      const counts = { exact: 0, gone: 0 }
       await fc.assert(
-        fc.asyncProperty(sets, fc.nat({ max: 6_000 }), async ([changes, sizes], before) => {
-          const id = newName()
-          await fill(store, id, cut(changes, sizes))
-          const value = await visibleTimeline(store, id)
-          const turns = ['t1', 't2', 't3']
-          const logs = await Promise.all(turns.map((turn) => store.readTurnLog(id, turn)))
-          await store.retain({ historyBefore: minute(before) })
-          expect(await visibleTimeline(other, id)).toEqual(value)
-          for (const [n, turn] of turns.entries()) {
-            const log = await other.readTurnLog(id, turn)
-            if (log !== undefined) expect(log).toEqual(logs[n])
-          }
-          expect((await other.exportBundle(id)).timeline.blocks).toEqual((value as { blocks: readonly Block[] }).blocks)
-          await store.delete(id)
-        }),
+        fc.asyncProperty(
+          journalsAndSizes,
+          fc.boolean(),
+          fc.integer({ min: 4_000, max: 6_000 }),
+          async ([changes, sizes], compact, before) => {
+            const id = newName()
+            await fill(store, id, [...split(changes, sizes), ...(compact ? [[compactionOf(changes)]] : [])])
+            const value = await visibleTimeline(store, id)
+            const turns = ['t1', 't2', 't3']
+            const logs = await Promise.all(turns.map((turn) => store.readTurnLog(id, turn)))
+            await store.retain({ historyBefore: minute(before) })
+            expect(await visibleTimeline(other, id)).toEqual(value)
+            for (const [n, turn] of turns.entries()) {
+              const log = await other.readTurnLog(id, turn)
+              if (log !== undefined) expect(log).toEqual(logs[n])
+              if (log !== undefined) counts.exact += 1
+              else if (logs[n] !== undefined) counts.gone += 1
+            }
+            expect((await other.exportBundle(id)).timeline.blocks).toEqual((value as { blocks: readonly Block[] }).blocks)
+            await store.delete(id)
+          },
+        ),
         { numRuns: 40 },
       )
+      expect(counts.exact).toBeGreaterThan(10)
+      expect(counts.gone).toBeGreaterThan(2)
     })
   })
 }
@@ -145,9 +161,9 @@ for (const [from, create] of Object.entries({ memory, sqlite })) {
       const source = (await create()).store
       const target = (await other()).store
       await fc.assert(
-        fc.asyncProperty(sets, async ([changes, sizes]) => {
+        fc.asyncProperty(journalsAndSizes, async ([changes, sizes]) => {
           const id = newName()
-          await fill(source, id, cut(changes, sizes))
+          await fill(source, id, split(changes, sizes))
           const bundle = JSON.stringify(await source.exportBundle(id))
           await target.importBundle(JSON.parse(bundle))
           expect(JSON.stringify(await target.exportBundle(id))).toBe(bundle)
@@ -158,7 +174,7 @@ for (const [from, create] of Object.entries({ memory, sqlite })) {
   }
 }
 
-/** What the timeline lets wait. Only where an event was entered twice, a list may name more: it does not know all that was ever folded. */
+/** The followups that wait in the timeline. When an event was entered twice, the list may name more: it does not know every folded event. */
 function waitingIn(entries: readonly Entry[], timeline: Timeline): unknown {
   const ids = entries.flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event.event_id] : []))
   const waiting = waitingFollowups(timeline).map(({ event_id }) => event_id)

@@ -3,24 +3,25 @@ import { applyChange } from '../../../core/timeline/apply.ts'
 import { blocksOfChange, type Change, changeTime } from '../../../core/timeline/change.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../../../core/timeline/timeline.ts'
 import type { Entry } from '../../../ports/store.ts'
-import { checkNumbersUnused, newBlockNumbers, startsFrame } from '../shared/block-ids.ts'
+import { checkNumbersUnused, startsFrame } from '../shared/block-ids.ts'
 import { emptyInfo, type InfoFields, infoAfter } from '../shared/conversation-list.ts'
+import { newBlockNumbersFast } from '../shared/fast-block-ids.ts'
 import type { Lease } from '../shared/lease.ts'
 import { removableEntries, type TimedEntry } from '../shared/retention.ts'
 
-/** A journal in memory, with what can be told without reading it. */
+/** A journal in memory, with what a store looks up in it. */
 export interface MemoryConversation {
   lease: Lease
   info: InfoFields
   entries: Entry[]
-  /** Of the first so many entries, when they were made: filled in when somebody asks. */
+  /** Times of the first entries; `timesOf` adds the rest on demand. */
   times: string[]
-  /** Blocks as they were entered, in that order, by the first so many entries: filled in when somebody looks. */
+  /** Blocks as they were first entered, by id, of the first `indexedEntries` entries; `firstVersionsOf` adds the rest on demand. */
   readonly firstVersions: Map<string, Block>
   indexedEntries: number
-  /** Blocks below it were given their number, also those that were let go. */
+  /** Smaller block numbers were used, also by blocks that retention has removed. */
   nextBlock: number
-  /** The value right after the latest compaction, so that loading begins there. */
+  /** The timeline right after the latest compaction or import: loading starts here. */
   base: { readonly seq: number; readonly timeline: Timeline }
 }
 
@@ -35,62 +36,59 @@ export const newConversation = (): MemoryConversation => ({
   base: { seq: 0, timeline: emptyTimeline() },
 })
 
-/** All or nothing: what may fail comes before what changes. */
+/** All or nothing: every step that may fail comes before the first one that changes the conversation. */
 export function appendChanges(conversation: MemoryConversation, changes: readonly Change[]): readonly Entry[] {
-  const births = newBlockNumbers(changes, (id) => firstVersionsOf(conversation).get(id))
-  checkNumbersUnused(births, conversation.nextBlock)
+  const numbers = newBlockNumbersFast(changes, (id) => firstVersionsOf(conversation).get(id))
+  checkNumbersUnused(numbers, conversation.nextBlock)
   let seq = conversation.info.lastSeq
-  const logged = changes.map((change): Entry => ({ seq: ++seq, change }))
-  const compacted = logged.findLast(isCompaction)
-  if (compacted) conversation.base = { seq: compacted.seq, timeline: replay(visibleTimeline(conversation), logged, compacted.seq) }
-  for (const entry of logged) conversation.entries.push({ seq: entry.seq, change: entry.change }) // what is handed out is not what is kept
+  const added = changes.map((change): Entry => ({ seq: ++seq, change }))
+  const frame = added.findLast(({ change }) => startsFrame(change))
+  if (frame) conversation.base = { seq: frame.seq, timeline: replay(visibleTimeline(conversation), added, frame.seq) }
+  for (const entry of added) conversation.entries.push({ seq: entry.seq, change: entry.change }) // copies: the caller gets the others
   conversation.info = infoAfter(conversation.info, changes)
-  conversation.nextBlock = Math.max(births.next, conversation.nextBlock)
-  return logged
+  conversation.nextBlock = Math.max(numbers.next, conversation.nextBlock)
+  return added
 }
 
-const isCompaction = ({ change }: Entry) => startsFrame(change)
-
-/** Blocks as they were entered, by id. */
+/** Every block as it was first entered, by id, in the order of entering. */
 export function firstVersionsOf(conversation: MemoryConversation | undefined): ReadonlyMap<string, Block> {
   if (!conversation) return new Map()
-  const { firstVersions: births, entries } = conversation
+  const { firstVersions, entries } = conversation
   for (; conversation.indexedEntries < entries.length; conversation.indexedEntries++) {
-    for (const block of blocksOfChange((entries[conversation.indexedEntries] as Entry).change))
-      if (!births.has(block.id)) births.set(block.id, block)
+    const { change } = entries[conversation.indexedEntries] as Entry
+    for (const block of blocksOfChange(change)) if (!firstVersions.has(block.id)) firstVersions.set(block.id, block)
   }
-  return births
+  return firstVersions
 }
 
-export function visibleTimeline(conversation: MemoryConversation): Timeline {
-  const { base, entries } = conversation
+export function visibleTimeline({ base, entries }: MemoryConversation): Timeline {
   return replay(base.timeline, entries.slice(positionAfter(entries, base.seq)), Number.POSITIVE_INFINITY)
 }
 
-/** An entry that has no time of its own shares that of the entry before. */
+/** Removes entries as retention allows, and returns their changes. */
+export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
+  const { entries, base, info } = conversation
+  const times = timesOf(conversation)
+  firstVersionsOf(conversation) // from all entries, before some are removed
+  const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
+  const timed = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // `timesOf` has one for each entry
+  const removable = new Set(removableEntries(timed, { before, frameSeq: base.seq, visible, openTurn: info.openTurn }))
+  const removed = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
+  conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
+  conversation.times = timed.filter(({ seq }) => !removable.has(seq)).map(({ ts }) => ts)
+  conversation.indexedEntries = conversation.entries.length
+  const remaining = new Set(conversation.entries.flatMap(({ change }) => blocksOfChange(change).map(({ id }) => id)))
+  for (const { id } of removed.flatMap(blocksOfChange)) if (!remaining.has(id)) conversation.firstVersions.delete(id)
+  return removed
+}
+
+/** An entry without a time of its own has that of the entry before it. */
 function timesOf({ entries, times }: MemoryConversation): readonly string[] {
   while (times.length < entries.length) times.push(changeTime((entries[times.length] as Entry).change) ?? times.at(-1) ?? '')
   return times
 }
 
-/** Lets history go; gives the changes that went. */
-export function removeHistory(conversation: MemoryConversation, before: string): readonly Change[] {
-  const { entries, base, info: head } = conversation
-  const times = timesOf(conversation)
-  firstVersionsOf(conversation)
-  const visible = new Set(blocksOf(visibleTimeline(conversation)).map(({ id }) => id))
-  const dated = entries.map((entry, n): TimedEntry => ({ ...entry, ts: times[n] as string })) // each has one
-  const removable = new Set(removableEntries(dated, { before, frameSeq: base.seq, visible, openTurn: head.openTurn }))
-  const gone = entries.filter(({ seq }) => removable.has(seq)).map(({ change }) => change)
-  conversation.entries = entries.filter(({ seq }) => !removable.has(seq))
-  conversation.times = dated.filter(({ seq }) => !removable.has(seq)).map(({ ts }) => ts)
-  conversation.indexedEntries = conversation.entries.length
-  const left = new Set(conversation.entries.flatMap(({ change }) => blocksOfChange(change).map(({ id }) => id)))
-  for (const { id } of gone.flatMap(blocksOfChange)) if (!left.has(id)) conversation.firstVersions.delete(id)
-  return gone
-}
-
-/** Where the entries beyond `seq` begin. Numbers ascend, and have gaps where history was let go. */
+/** The index of the first entry after `seq`. Numbers ascend; retention leaves gaps. */
 export function positionAfter(entries: readonly Entry[], seq: number): number {
   let low = 0
   let high = entries.length

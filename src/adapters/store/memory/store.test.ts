@@ -11,7 +11,7 @@ describeStore({ describe, it, expect }, 'the memory store', async () => {
   return { store: createMemoryStore({ blobs, clock }), clock, blobs }
 })
 
-it('takes more changes at once than a call takes arguments', async () => {
+it('appends more changes at once than a function call can have arguments', async () => {
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
   const claim = await store.claim('c1', owner('a'))
   const changes = Array.from({ length: 130_000 }, () => ({ type: 'blocks.revealed' as const, ids: [] }))

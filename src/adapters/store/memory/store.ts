@@ -1,10 +1,11 @@
-import { type Block, callOf } from '../../../core/block/index.ts'
+import { type Block, callIdOf } from '../../../core/block/index.ts'
 import { Failure } from '../../../core/failure.ts'
 import type { Change } from '../../../core/timeline/change.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Claim, ConversationInfo, ConversationStore } from '../../../ports/store.ts'
+import { hasInlineBytes, involvesBlobs, referencedBlobs, storeInlineBytes } from '../shared/block-bytes.ts'
 import { asBundleFailure, exportBundle, unpackBundle } from '../shared/bundles.ts'
 import {
   checkConversationName,
@@ -18,9 +19,9 @@ import {
   pageSize,
   parseCursor,
 } from '../shared/conversation-list.ts'
+import { validateChangesFast } from '../shared/fast-validate.ts'
 import { checkClaim, checkLeaseFree, isAlive, leaseExpiry } from '../shared/lease.ts'
 import { createMutex } from '../shared/mutex.ts'
-import { hasInlineBytes, involvesBlobs, referencedBlobs, type StoredChanges, storeBytes, validateChanges } from '../shared/validate.ts'
 import {
   appendChanges,
   firstVersionsOf,
@@ -31,10 +32,10 @@ import {
   visibleTimeline,
 } from './conversation.ts'
 
-/** For tests, for agents that need no tomorrow, and as the plainest reading of what a store promises. */
+/** Keeps conversations in memory: for tests, for agents that may forget everything on exit, and as the simplest reading of the port. */
 export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore; readonly clock: Clock }): ConversationStore {
   const conversations = new Map<string, MemoryConversation>()
-  const references = new Map<string, number>()
+  const references = new Map<string, number>() // how many changes refer to each blob, by hash
   const exclusively = createMutex()
   let claims = 0
   let closed = false
@@ -51,44 +52,51 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
     checkOpen()
     return conversations.get(conversationId)
   }
-  const count = (changes: readonly Change[], by: 1 | -1) => {
-    if (referencedBlobs(changes).size === 0) return
-    for (const change of changes) for (const sha256 of referencedBlobs([change])) references.set(sha256, (references.get(sha256) ?? 0) + by)
-  }
 
-  function held(claim: Claim): MemoryConversation {
+  function claimedConversation(claim: Claim): MemoryConversation {
     const conversation = conversations.get(claim.conversationId)
     checkClaim(claim, conversation?.lease)
-    return conversation as MemoryConversation // a claim on nothing was just refused
+    return conversation as MemoryConversation // `checkClaim` throws when it is missing
   }
 
-  async function receive(changes: readonly Change[]): Promise<StoredChanges> {
-    const incoming = hasInlineBytes(changes) ? await storeBytes(changes, blobs) : { changes, bytes: new Map() }
-    for (const sha256 of referencedBlobs(incoming.changes)) {
+  /** The changes as they are logged: inline bytes are stored, and every blob that they refer to exists. */
+  async function prepareBlobs(changes: readonly Change[]): Promise<readonly Change[]> {
+    const prepared = hasInlineBytes(changes) ? (await storeInlineBytes(changes, blobs)).changes : changes
+    for (const sha256 of prepared.flatMap((change) => [...referencedBlobs(change)])) {
       if (!(await blobs.has(sha256))) throw new Failure('blob.missing', `a block refers to blob ${sha256}, which was never put`)
     }
-    return incoming
+    return prepared
   }
 
-  /** Blobs of entries that are gone, unless others refer to them. */
-  async function letGo(changes: readonly Change[]): Promise<number> {
-    count(changes, -1)
-    const orphans = [...referencedBlobs(changes)].filter((sha256) => references.get(sha256) === 0)
-    for (const sha256 of orphans) {
-      references.delete(sha256)
-      await blobs.remove(sha256)
+  function addReferences(changes: readonly Change[]): void {
+    for (const sha256 of changes.flatMap((change) => [...referencedBlobs(change)])) {
+      references.set(sha256, (references.get(sha256) ?? 0) + 1)
     }
-    return orphans.length
+  }
+
+  /** Removes the blobs that only these changes referred to, and returns how many. */
+  async function removeReferences(changes: readonly Change[]): Promise<number> {
+    let removed = 0
+    for (const sha256 of changes.flatMap((change) => [...referencedBlobs(change)])) {
+      const others = (references.get(sha256) ?? 1) - 1
+      if (others > 0) references.set(sha256, others)
+      else {
+        references.delete(sha256)
+        await blobs.remove(sha256)
+        removed += 1
+      }
+    }
+    return removed
   }
 
   async function remove(conversationId: string): Promise<number> {
-    const gone = conversations.get(conversationId)?.entries ?? []
+    const entries = conversations.get(conversationId)?.entries ?? []
     conversations.delete(conversationId)
-    return letGo(gone.map(({ change }) => change))
+    return removeReferences(entries.map(({ change }) => change))
   }
 
-  const blocksWhere = async (conversationId: string, fits: (block: Block) => boolean): Promise<readonly Block[]> =>
-    [...firstVersionsOf(find(conversationId)).values()].filter(fits)
+  const blocksWhere = async (conversationId: string, matches: (block: Block) => boolean): Promise<readonly Block[]> =>
+    [...firstVersionsOf(find(conversationId)).values()].filter(matches)
 
   return {
     blobs,
@@ -108,28 +116,27 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
     renew: (claim) =>
       write(() => {
-        const conversation = held(claim)
+        const conversation = claimedConversation(claim)
         conversation.lease = { ...conversation.lease, expiresAt: leaseExpiry(clock.now()) }
       }),
 
     release: (claim) =>
       write(() => {
-        const lease = conversations.get(claim.conversationId)?.lease
-        if (lease?.epoch === claim.epoch && lease.owner?.id === claim.ownerId) {
-          ;(conversations.get(claim.conversationId) as MemoryConversation).lease = { epoch: lease.epoch, owner: null, expiresAt: null }
+        const conversation = conversations.get(claim.conversationId)
+        if (conversation?.lease.epoch === claim.epoch && conversation.lease.owner?.id === claim.ownerId) {
+          conversation.lease = { epoch: claim.epoch, owner: null, expiresAt: null }
         }
       }),
 
-    append: (claim, changes) =>
-      write(() => {
-        const conversation = held(claim)
-        const checked = validateChanges(changes)
-        if (!involvesBlobs(checked)) return appendChanges(conversation, checked) // mostly words
-        return receive(checked).then((incoming) => {
-          const entries = appendChanges(held(claim), incoming.changes)
-          count(incoming.changes, 1)
-          return entries
-        })
+    append: (claim, given) =>
+      write(async () => {
+        const conversation = claimedConversation(claim)
+        const changes = validateChangesFast(given)
+        if (!involvesBlobs(changes)) return appendChanges(conversation, changes)
+        const prepared = await prepareBlobs(changes)
+        const entries = appendChanges(conversation, prepared)
+        addReferences(prepared)
+        return entries
       }),
 
     async loadVisible(conversationId) {
@@ -139,7 +146,7 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
     findByPath: (conversationId, path) => blocksWhere(conversationId, (block) => block.path === path),
     findByTurn: (conversationId, turnId) => blocksWhere(conversationId, (block) => block.turn_id === turnId),
-    findByCall: (conversationId, callId) => blocksWhere(conversationId, (block) => callOf(block) === callId),
+    findByCall: (conversationId, callId) => blocksWhere(conversationId, (block) => callIdOf(block) === callId),
 
     async readTurnLog(conversationId, turnId) {
       return turnLogOf(turnId, find(conversationId)?.entries.map(({ change }) => change) ?? [])
@@ -147,12 +154,12 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
 
     async *readJournal(conversationId, { after, limit = Number.POSITIVE_INFINITY }) {
       let last = after
-      for (let given = 0; given < limit; given++) {
+      for (let count = 0; count < limit; count++) {
         const conversation = find(conversationId)
         const next = conversation?.entries[positionAfter(conversation.entries, last)]
         if (!next) return
         last = next.seq
-        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // as if it had been on a disk: the reader's own
+        yield { seq: next.seq, change: JSON.parse(JSON.stringify(next.change)) } // a copy, as from a disk: the reader may change it
       }
     },
 
@@ -161,13 +168,13 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
       const cursor = parseCursor(query.cursor)
       const size = pageSize(query)
       const wanted = foldTitle(query.search ?? '')
-      const heads = [...conversations]
-        .map(([conversationId, { info: head }]): ConversationInfo => ({ conversationId, ...head }))
+      const found = [...conversations]
+        .map(([conversationId, { info }]): ConversationInfo => ({ conversationId, ...info }))
         .filter(({ conversationId }) => conversationId.startsWith(query.prefix ?? '') && !(query.plain && conversationId.includes('/')))
-        .filter((head) => foldTitle(head.title ?? '').includes(wanted) && (query.open !== true || isUnfinished(head)))
+        .filter((info) => foldTitle(info.title ?? '').includes(wanted) && (query.open !== true || isUnfinished(info)))
         .sort((a, b) => compareInListOrder(cursorOf(a), cursorOf(b)))
-        .filter((head) => cursor === undefined || compareInListOrder(cursor, cursorOf(head)) < 0)
-      return pageOf(heads.slice(0, size + 1), size)
+        .filter((info) => cursor === undefined || compareInListOrder(cursor, cursorOf(info)) < 0)
+      return pageOf(found.slice(0, size + 1), size)
     },
 
     exportBundle: (conversationId) =>
@@ -185,24 +192,24 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         checkConversationName(conversationId)
         if (conversations.has(conversationId)) throw conversationExists(conversationId)
         for (const content of bytes.values()) await blobs.put(content)
-        const incoming = await receive(changes)
+        const prepared = await prepareBlobs(changes)
         const conversation = { ...newConversation(), lease: { epoch: ++claims, owner: null, expiresAt: null } }
-        asBundleFailure(() => appendChanges(conversation, incoming.changes))
-        count(incoming.changes, 1)
+        asBundleFailure(() => appendChanges(conversation, prepared))
+        addReferences(prepared)
         conversations.set(conversationId, conversation)
         return { conversationId }
       }),
 
     delete: (conversationId) =>
       write(async () => {
-        const known = conversations.has(conversationId)
+        const existed = conversations.has(conversationId)
         await remove(conversationId)
-        return known
+        return existed
       }),
 
-    releaseBlobs: (given) =>
+    releaseBlobs: (refs) =>
       write(async () => {
-        for (const { sha256 } of given) if (!references.has(sha256)) await blobs.remove(sha256)
+        for (const { sha256 } of refs) if (!references.has(sha256)) await blobs.remove(sha256)
       }),
 
     retain: ({ conversationsIdleSince, historyBefore }) =>
@@ -210,15 +217,15 @@ export function createMemoryStore({ blobs, clock }: { readonly blobs: BlobStore;
         const report = { conversations: 0, entries: 0, blobs: 0 }
         const now = clock.now()
         for (const [conversationId, conversation] of conversations) {
-          const { info: head, lease } = conversation
-          const idle = conversationsIdleSince !== undefined && (head.lastActivityAt ?? '') < conversationsIdleSince
-          if (idle && !isUnfinished(head) && !isAlive(lease, now)) {
+          const { info, lease } = conversation
+          const isIdle = conversationsIdleSince !== undefined && (info.lastActivityAt ?? '') < conversationsIdleSince
+          if (isIdle && !isUnfinished(info) && !isAlive(lease, now)) {
             report.conversations += 1
             report.blobs += await remove(conversationId)
           } else if (historyBefore !== undefined) {
-            const gone = removeHistory(conversation, historyBefore)
-            report.entries += gone.length
-            report.blobs += await letGo(gone)
+            const removed = removeHistory(conversation, historyBefore)
+            report.entries += removed.length
+            report.blobs += await removeReferences(removed)
           }
         }
         return report

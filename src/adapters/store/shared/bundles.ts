@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Block, bytesOf } from '../../../core/block/index.ts'
+import { type Block, blobRefsOf } from '../../../core/block/index.ts'
 import { errorMessage, Failure } from '../../../core/failure.ts'
 import { type Bundle, importChanges, parseBundle } from '../../../core/timeline/bundle.ts'
 import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
@@ -8,9 +8,9 @@ import type { Timeline } from '../../../core/timeline/timeline.ts'
 import { turnLogOf } from '../../../core/timeline/turn-log.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import { newBlockNumbers } from './block-ids.ts'
-import { validateChanges } from './validate.ts'
+import { validateChange } from './validate.ts'
 
-/** Everything a conversation holds, from its whole journal and the value it leads to. */
+/** The whole conversation as one JSON value. `changes` is its complete journal and `timeline` the result of replaying it. */
 export async function exportBundle(
   conversationId: string,
   changes: readonly Change[],
@@ -18,10 +18,10 @@ export async function exportBundle(
   blobs: BlobStore,
 ): Promise<Bundle> {
   const payload = toPayload(timeline)
-  const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, own]) => turnLogOf(turnId, own) ?? [])
-  const accounted = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
-  const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !accounted.has(id)))
-  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // an import repeats blocks: the first is as it was entered
+  const turnLogs = [...changesByTurn(changes)].flatMap(([turnId, ofTurn]) => turnLogOf(turnId, ofTurn) ?? [])
+  const included = new Set([...payload.blocks, ...turnLogs.flatMap(({ blocks }) => blocks)].map(({ id }) => id))
+  const others = changes.flatMap((change) => blocksOfChange(change).filter(({ id }) => !included.has(id)))
+  const archive = new Map(others.toReversed().map((block) => [block.id, block])) // an import may repeat a block: the first occurrence is the original
   const bundle: Bundle = {
     format: 'daybook.bundle',
     version: 1,
@@ -35,11 +35,11 @@ export async function exportBundle(
   return { ...bundle, blobs: await inlineBlobs(bundle, blobs) }
 }
 
-/** The changes that rebuild a bundle and the bytes they refer to, everything checked. Nothing is stored yet. */
+/** The changes that rebuild a bundle, and the bytes that they refer to. Checks everything and stores nothing. */
 export function unpackBundle(value: unknown): {
   readonly conversationId: string
   readonly changes: readonly Change[]
-  readonly bytes: BlobContents
+  readonly bytes: ReadonlyMap<string, Uint8Array>
 } {
   const bundle = parseBundle(value)
   const bytes = new Map<string, Uint8Array>()
@@ -48,12 +48,12 @@ export function unpackBundle(value: unknown): {
     if (content.length !== size) throw invalidBundle(`a block says that blob ${sha256} has ${size} bytes; it has ${content.length}`)
     bytes.set(sha256, content)
   }
-  const changes = asBundleFailure(() => validateChanges(importChanges(bundle)))
-  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // asked again when it is logged; here so that what is refused leaves no bytes behind
+  const changes = asBundleFailure(() => importChanges(bundle).map(validateChange))
+  asBundleFailure(() => newBlockNumbers(changes, () => undefined)) // checked again when logged; here so that a rejected bundle leaves no blobs behind
   return { conversationId: bundle.conversation_id, changes, bytes }
 }
 
-/** Whatever is wrong with a change that a bundle led to is wrong with the bundle. */
+/** Reports an invalid change that was made from a bundle as `bundle.invalid`. */
 export function asBundleFailure<T>(work: () => T): T {
   try {
     return work()
@@ -65,33 +65,31 @@ export function asBundleFailure<T>(work: () => T): T {
   }
 }
 
-type BlobContents = ReadonlyMap<string, Uint8Array>
-
-/** Each turn with the changes that may tell of it, in order of first trace. */
+/** The changes of each turn's log, turns in the order of their first change. */
 function changesByTurn(changes: readonly Change[]): ReadonlyMap<string, readonly Change[]> {
   const byTurn = new Map<string, Change[]>()
   for (const change of changes) {
     for (const turnId of turnsLoggedBy(change)) {
-      const own = byTurn.get(turnId)
-      if (own) own.push(change)
+      const ofTurn = byTurn.get(turnId)
+      if (ofTurn) ofTurn.push(change)
       else byTurn.set(turnId, [change])
     }
   }
   return byTurn
 }
 
-/** The turns whose log a change belongs to. */
+/** The turns whose logs include a change. */
 export function turnsLoggedBy(change: Change): ReadonlySet<string> {
   if (change.type === 'turn.opened' || change.type === 'turn.closed') return new Set([change.turn_id])
   return new Set(change.type === 'blocks.appended' ? change.blocks.map(({ turn_id }) => turn_id) : [])
 }
 
-/** Hash and size of all bytes that a bundle's blocks refer to, by hash. */
+/** The size of every blob that the bundle's blocks refer to, by hash, sorted. */
 function blobReferences({ timeline, turn_logs, archive }: Bundle): ReadonlyMap<string, number> {
   const blocks: readonly Block[] = [...timeline.blocks, ...turn_logs.flatMap((log) => log.blocks), ...archive]
   return new Map(
     blocks
-      .flatMap(bytesOf)
+      .flatMap(blobRefsOf)
       .map(({ sha256, size }) => [sha256, size] as const)
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   )

@@ -3,7 +3,63 @@ import { isObject, parseJson } from '../../../core/json.ts'
 import { type Change, changeTime } from '../../../core/timeline/change.ts'
 import type { ConversationInfo, ConversationPage, ListQuery } from '../../../ports/store.ts'
 
-/** The last conversation of a page, by what the list is ordered by: activity, newest first, then name. */
+/*
+ * What every store needs to name and list conversations: the info of a conversation, kept up to date with each append so that listing
+ * loads no journal; pages and cursors of a list; and the checks of a conversation's name.
+ */
+
+/** The info of a conversation, without its id. */
+export type InfoFields = Omit<ConversationInfo, 'conversationId'>
+
+export const emptyInfo: InfoFields = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
+
+/** True when a turn is open or a followup waits: recovery must continue the conversation, and retention must keep it. */
+export const isUnfinished = ({ openTurn, waiting }: InfoFields): boolean => openTurn !== null || waiting.length > 0
+
+/** The info after these changes were appended. */
+export function infoAfter(info: InfoFields, changes: readonly Change[]): InfoFields {
+  const next: MutableInfo = { ...info }
+  for (const change of changes) applyToInfo(next, change)
+  return next
+}
+
+type MutableInfo = { -readonly [Field in keyof InfoFields]: InfoFields[Field] }
+
+function applyToInfo(info: MutableInfo, change: Change): void {
+  const ts = changeTime(change)
+  info.startedAt ??= ts ?? null
+  info.lastActivityAt = ts ?? info.lastActivityAt
+  info.lastSeq += 1
+  switch (change.type) {
+    case 'title.set':
+      info.title = change.title.toWellFormed()
+      break
+    case 'turn.opened':
+      info.openTurn = change.turn_id
+      break
+    case 'turn.closed':
+      if (change.turn_id === info.openTurn) info.openTurn = null
+      break
+    case 'event.accepted': {
+      const { event_id: id, kind } = change.event
+      if (kind === 'followup' && !info.waiting.includes(id)) info.waiting = [...info.waiting, id]
+      break
+    }
+    case 'event.folded':
+      if (info.waiting.length > 0) info.waiting = info.waiting.filter((id) => !change.event_ids.includes(id))
+      break
+    case 'timeline.imported': {
+      const { conversation_title: title, conversation_started_at: started, ts: last } = change.timeline
+      info.title = title?.toWellFormed() ?? null
+      info.startedAt = started ?? last
+      info.lastActivityAt = last
+      info.openTurn = null
+      info.waiting = []
+    }
+  }
+}
+
+/** The position of a conversation in the list, which is ordered by activity, newest first, then by id. */
 export interface Cursor {
   readonly activity: string
   readonly id: string
@@ -11,13 +67,14 @@ export interface Cursor {
 
 export const pageSize = ({ limit }: ListQuery): number => Math.min(Math.max(Math.trunc(limit ?? 50), 1), 500)
 
-/** `found` holds one more than the page when there is a next one. */
+/** A page of `size` conversations. `found` holds one more when there is a next page. */
 export function pageOf(found: readonly ConversationInfo[], size: number): ConversationPage {
   const conversations = found.slice(0, size)
   const last = conversations.at(-1)
   return { conversations, ...(found.length > size && last && { next: Buffer.from(JSON.stringify(cursorOf(last))).toString('base64url') }) }
 }
 
+/** The cursor that `pageOf` wrote as `next`. Throws `cursor.invalid` for other text. */
 export function parseCursor(text: string | undefined): Cursor | undefined {
   if (text === undefined) return undefined
   const value = parseJson(Buffer.from(text, 'base64url').toString())
@@ -26,68 +83,17 @@ export function parseCursor(text: string | undefined): Cursor | undefined {
   throw new Failure('cursor.invalid', 'not a cursor of this list: start again without one')
 }
 
-export const cursorOf = (head: ConversationInfo): Cursor => ({ activity: head.lastActivityAt ?? '', id: head.conversationId })
+export const cursorOf = (info: ConversationInfo): Cursor => ({ activity: info.lastActivityAt ?? '', id: info.conversationId })
 
-/** Bytes are compared, as databases do. */
+/** The order of the list. Compares UTF-8 bytes, as databases do. */
 export const compareInListOrder = (a: Cursor, b: Cursor): number => compareBytes(b.activity, a.activity) || compareBytes(a.id, b.id)
 
 const compareBytes = (a: string, b: string) => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
-/** Titles are compared in this form: case and the way accents are written do not matter. */
+/** The form in which a search compares titles: without case, and with one spelling for accents. */
 export const foldTitle = (title: string): string => title.toWellFormed().normalize('NFC').toLowerCase()
 
-/** What a list shows of a conversation: facts of its timeline, kept beside it so that listing loads nothing. */
-export type InfoFields = Omit<ConversationInfo, 'conversationId'>
-
-export const emptyInfo: InfoFields = { title: null, startedAt: null, lastActivityAt: null, lastSeq: 0, openTurn: null, waiting: [] }
-
-/** Somebody has to go on with it. */
-export const isUnfinished = ({ openTurn, waiting }: InfoFields): boolean => openTurn !== null || waiting.length > 0
-
-export function infoAfter(head: InfoFields, changes: readonly Change[]): InfoFields {
-  const next: MutableInfo = { ...head }
-  for (const change of changes) applyToInfo(next, change)
-  return next
-}
-
-/** One that was just made and that nobody else holds yet. */
-type MutableInfo = { -readonly [Field in keyof InfoFields]: InfoFields[Field] }
-
-function applyToInfo(head: MutableInfo, change: Change): void {
-  const ts = changeTime(change)
-  head.startedAt ??= ts ?? null
-  head.lastActivityAt = ts ?? head.lastActivityAt
-  head.lastSeq += 1
-  switch (change.type) {
-    case 'title.set':
-      head.title = change.title.toWellFormed()
-      break
-    case 'turn.opened':
-      head.openTurn = change.turn_id
-      break
-    case 'turn.closed':
-      if (change.turn_id === head.openTurn) head.openTurn = null
-      break
-    case 'event.accepted': {
-      const { event_id: id, kind } = change.event
-      if (kind === 'followup' && !head.waiting.includes(id)) head.waiting = [...head.waiting, id]
-      break
-    }
-    case 'event.folded':
-      if (head.waiting.length > 0) head.waiting = head.waiting.filter((id) => !change.event_ids.includes(id))
-      break
-    case 'timeline.imported': {
-      const { conversation_title: title, conversation_started_at: started, ts: last } = change.timeline
-      head.title = title?.toWellFormed() ?? null
-      head.startedAt = started ?? last
-      head.lastActivityAt = last
-      head.openTurn = null
-      head.waiting = []
-    }
-  }
-}
-
-/** A name must survive being written as UTF-8. */
+/** Throws `change.invalid` for a name that is empty or has no UTF-8 form. */
 export function checkConversationName(conversationId: string): void {
   if (conversationId !== '' && conversationId.isWellFormed()) return
   throw new Failure('change.invalid', `a conversation needs a name of well-formed text, not ${JSON.stringify(conversationId)}`)

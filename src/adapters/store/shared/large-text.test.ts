@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeRow, encodeRow, LARGE_TEXT, largeTextsOf } from './large-text.ts'
-import { plainJson } from './plain-json.ts'
 
 const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
@@ -26,8 +25,8 @@ const { tree } = fc.letrec((tie) => ({
     .map((pairs) => Object.fromEntries(pairs)),
 }))
 
-describe('rows', () => {
-  it('give back every value, in the order of its keys, whatever it pretends to be', () => {
+describe('rows with large texts', () => {
+  it('decode to the encoded value, with the order of its keys, also when it looks like a marker', () => {
     fc.assert(
       fc.property(tree, (value) => {
         expect(JSON.stringify(roundTrip({ value }))).toBe(JSON.stringify({ value }))
@@ -36,7 +35,7 @@ describe('rows', () => {
     )
   })
 
-  it('hold no text beyond 8 KB, unless UTF-8 has no word for it', () => {
+  it('move text above 8 KB to blobs, unless it has no UTF-8 form', () => {
     const { body, texts } = encodeRow(
       { small: 'x'.repeat(LARGE_TEXT), large: 'é'.repeat(LARGE_TEXT), half: `\ud83d${'y'.repeat(LARGE_TEXT)}` },
       hash,
@@ -47,28 +46,8 @@ describe('rows', () => {
     expect([typeof row.small, typeof row.half, texts.size]).toEqual(['string', 'string', 1])
   })
 
-  it('refuse a mark that marks nothing', () => {
+  it('are rejected when a marker holds neither a reference nor an object', () => {
     expect(() => decodeRow({ $blob: 'x' }, () => '')).toThrow(TypeError)
     expect(() => decodeRow({ $literal: 'x' }, () => '')).toThrow(TypeError)
-  })
-})
-
-describe('plain JSON', () => {
-  it('is what JSON would give back, and the same object when it is that already', () => {
-    const odd = fc.anything({ withDate: true, withMap: true, withSet: true, withNullPrototype: true, withSparseArray: true })
-    fc.assert(
-      fc.property(odd, (value) => {
-        const expected = JSON.stringify(value)
-        expect(JSON.stringify(plainJson(value))).toBe(expected ?? 'null')
-        const plain: unknown = JSON.parse(expected ?? 'null')
-        expect(plainJson(plain)).toBe(plain)
-      }),
-    )
-  })
-
-  it('has no bigint and no end without end', () => {
-    const circle: { self?: unknown } = {}
-    circle.self = circle
-    for (const value of [{ big: [1n] }, circle]) expect(() => plainJson(value)).toThrow('something that JSON can hold')
   })
 })

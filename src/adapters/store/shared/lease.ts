@@ -2,22 +2,23 @@ import { Failure } from '../../../core/failure.ts'
 import { type Claim, LEASE_MS, type Owner } from '../../../ports/store.ts'
 import { conversationMissing } from './conversation-list.ts'
 
-/** Who may write. Nobody, when the owner is null. */
+/** The right to write to a conversation. Free when the owner is null. */
 export interface Lease {
   readonly epoch: number
   readonly owner: Owner | null
   readonly expiresAt: string | null
 }
 
+/** When a lease ends that is claimed or renewed now. */
 export const leaseExpiry = (now: string): string => new Date(Date.parse(now) + LEASE_MS).toISOString()
 
-/** True until it expires, is given back, or its process is seen dead by someone on the same host. */
+/** True until the lease expires or is released. `host` also checks whether the owner's process is running, when it is the owner's host. */
 export function isAlive(lease: Lease, now: string, host?: string): boolean {
   if (lease.owner === null || lease.expiresAt === null || lease.expiresAt <= now) return false
   return lease.owner.host !== host || isRunning(lease.owner.pid)
 }
 
-/** Throws `conversation.busy` when someone else's lease is alive. */
+/** Throws `conversation.busy` while another owner's lease is alive. */
 export function checkLeaseFree(conversationId: string, lease: Lease, claimant: Owner, now: string): void {
   const { owner, expiresAt } = lease
   if (owner === null || owner.id === claimant.id || !isAlive(lease, now, claimant.host)) return
@@ -28,15 +29,15 @@ export function checkLeaseFree(conversationId: string, lease: Lease, claimant: O
   )
 }
 
-/** Throws unless the claim is the conversation's latest. Undefined: the conversation was deleted. */
+/** Throws `conversation.superseded` unless the claim is the conversation's latest, and `conversation.missing` without a lease: deleted. */
 export function checkClaim(claim: Claim, lease: Lease | undefined): void {
   const { conversationId, ownerId, epoch } = claim
   if (lease === undefined) throw conversationMissing(conversationId)
   if (lease.epoch === epoch && lease.owner?.id === ownerId) return
-  const what = lease.owner === null ? 'was given back' : `was lost to ${lease.owner.id}`
+  const reason = lease.owner === null ? 'was given back' : `was lost to ${lease.owner.id}`
   throw new Failure(
     'conversation.superseded',
-    `the lease on ${conversationId} ${what}: nothing was written; claim it again and load what happened since`,
+    `the lease on ${conversationId} ${reason}: nothing was written; claim it again and load what happened since`,
     { details: { conversationId, epoch, currentEpoch: lease.epoch } },
   )
 }
@@ -46,6 +47,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH') // it exists and is not ours to signal
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH') // other errors, such as EPERM, mean that the process exists
   }
 }

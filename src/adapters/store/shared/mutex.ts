@@ -1,27 +1,11 @@
-/** One at a time, in the order of asking. Whoever finds nobody at work begins at once. */
+/** Runs one piece of work at a time, in the order of the calls. A failed piece of work rejects its own promise only. */
 export type Mutex = <T>(work: () => T | Promise<T>) => Promise<T>
 
 export function createMutex(): Mutex {
-  let last: Promise<unknown> | undefined // of whoever is at work, or waits
-
-  function keepWaiting<T>(run: Promise<T>): Promise<T> {
-    const over = run.then(ignore, ignore) // a failure is the caller's; the next in line does not inherit it
-    last = over
-    over.then(() => {
-      if (last === over) last = undefined
-    })
-    return run
-  }
-
+  let last: Promise<unknown> = Promise.resolve()
   return (work) => {
-    if (last !== undefined) return keepWaiting(last.then(work))
-    try {
-      const done = work()
-      return done instanceof Promise ? keepWaiting(done) : Promise.resolve(done) // what is over when it returns keeps nobody waiting
-    } catch (error) {
-      return Promise.reject(error)
-    }
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
   }
 }
-
-const ignore = () => undefined

@@ -2,27 +2,30 @@ import { blocksOfChange, type Change } from '../../../core/timeline/change.ts'
 import type { Entry } from '../../../ports/store.ts'
 import { turnsLoggedBy } from './bundles.ts'
 
-/** An entry with its time; one that has none of its own shares that of the entry before. */
+/** An entry with its time. An entry without a time of its own has that of the entry before it. */
 export interface TimedEntry extends Entry {
   readonly ts: string
 }
 
-/** What decides which history may go. */
+/** Limits of what retention may remove from a journal. */
 export interface RemovalLimits {
+  /** Entries from this time on stay. */
   readonly before: string
-  /** Entries from here on are what loading begins with. */
+  /** Loading starts at this entry: it and later ones stay. */
   readonly frameSeq: number
+  /** Ids of the visible blocks. */
   readonly visible: ReadonlySet<string>
   readonly openTurn: string | null
 }
 
 /**
- * Entries that only tell of compacted blocks. A turn goes whole or stays whole, so that a turn log is exact or gone, and what is
- * visible, open, or not about blocks at all (sources, titles, events, feedback) always stays.
+ * The `seq` of every entry that only concerns compacted blocks. All entries of a turn are removed, or none, so that a turn log is
+ * exact or gone. Entries of visible blocks and of the open turn stay, and so do entries that are not about blocks (sources, titles,
+ * events, feedback).
  */
-export function removableEntries(entries: readonly TimedEntry[], horizon: RemovalLimits): readonly number[] {
-  const turns = removableTurns(entries, horizon)
-  return entries.filter((entry) => isOld(entry, horizon) && isRemovable(entry.change, turns, horizon)).map(({ seq }) => seq)
+export function removableEntries(entries: readonly TimedEntry[], limits: RemovalLimits): readonly number[] {
+  const turns = removableTurns(entries, limits)
+  return entries.filter((entry) => isOld(entry, limits) && isRemovable(entry.change, turns, limits)).map(({ seq }) => seq)
 }
 
 function isRemovable(change: Change, turns: ReadonlySet<string>, { visible }: RemovalLimits): boolean {
@@ -45,20 +48,20 @@ function isRemovable(change: Change, turns: ReadonlySet<string>, { visible }: Re
   }
 }
 
-/** Turns whose every trace may go. One entry can tell of several turns: it keeps them all or none, and so do its neighbours. */
-function removableTurns(entries: readonly TimedEntry[], horizon: RemovalLimits): ReadonlySet<string> {
-  const traces = entries.map((entry) => ({ entry, turns: [...turnsLoggedBy(entry.change)] })).filter(({ turns }) => turns.length > 0)
-  const kept = new Set(horizon.openTurn === null ? [] : [horizon.openTurn])
-  for (const { entry, turns } of traces) {
-    const stays = !isOld(entry, horizon) || blocksOfChange(entry.change).some(({ id }) => horizon.visible.has(id))
-    if (stays) for (const turnId of turns) kept.add(turnId)
+/** Turns of which every entry can be removed. An entry that belongs to several turns ties them together: all of them go, or none. */
+function removableTurns(entries: readonly TimedEntry[], limits: RemovalLimits): ReadonlySet<string> {
+  const logged = entries.map((entry) => ({ entry, turns: [...turnsLoggedBy(entry.change)] })).filter(({ turns }) => turns.length > 0)
+  const kept = new Set(limits.openTurn === null ? [] : [limits.openTurn])
+  for (const { entry, turns } of logged) {
+    const mustStay = !isOld(entry, limits) || blocksOfChange(entry.change).some(({ id }) => limits.visible.has(id))
+    if (mustStay) for (const turnId of turns) kept.add(turnId)
   }
-  const mixed = traces.filter(({ turns }) => turns.length > 1)
+  const shared = logged.filter(({ turns }) => turns.length > 1)
   for (let before = -1; before < kept.size; ) {
     before = kept.size
-    for (const { turns } of mixed) if (turns.some((turnId) => kept.has(turnId))) for (const turnId of turns) kept.add(turnId)
+    for (const { turns } of shared) if (turns.some((turnId) => kept.has(turnId))) for (const turnId of turns) kept.add(turnId)
   }
-  return new Set(traces.flatMap(({ turns }) => turns.filter((turnId) => !kept.has(turnId))))
+  return new Set(logged.flatMap(({ turns }) => turns.filter((turnId) => !kept.has(turnId))))
 }
 
 const isOld = ({ seq, ts }: TimedEntry, { before, frameSeq }: RemovalLimits) => seq < frameSeq && ts < before

@@ -1,9 +1,9 @@
 import type { Claim, ConversationInfo, ConversationPage, ListQuery, Owner } from '../../../ports/store.ts'
-import type { InfoFields } from '../shared/conversation-list.ts'
-import { checkConversationName, foldTitle, pageOf, pageSize, parseCursor } from '../shared/conversation-list.ts'
+import { checkConversationName, foldTitle, type InfoFields, pageOf, pageSize, parseCursor } from '../shared/conversation-list.ts'
 import { checkClaim, checkLeaseFree, type Lease, leaseExpiry } from '../shared/lease.ts'
 import type { Database, Statement } from './database.ts'
 
+/** A row of the table `conversations`. */
 export interface ConversationRow {
   readonly key: number
   readonly id: string
@@ -11,12 +11,12 @@ export interface ConversationRow {
   readonly started_at: string | null
   readonly last_activity_at: string
   readonly open_turn: string | null
-  /** Event ids as a JSON list; null when nothing waits. */
+  /** Event ids as a JSON list; null when no followup waits. */
   readonly waiting: string | null
   readonly last_seq: number
-  /** Entries beyond it are not in the index yet. */
+  /** Later entries are not in the index yet. */
   readonly indexed_seq: number
-  /** Blocks below it were given their number. */
+  /** Smaller block numbers were used. */
   readonly next_block: number
   readonly epoch: number
   readonly owner_id: string | null
@@ -25,41 +25,43 @@ export interface ConversationRow {
   readonly lease_expires_at: string | null
 }
 
-/** The table of conversations: who holds them, and what a list shows. Functions that change it belong inside `database.write`. */
+/** The table of conversations: leases, and the info that a list shows. Call the functions that change it inside `database.write`. */
 export function createConversations(database: Database) {
-  const get = database.writing<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
-  const committed = database.reading<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
-  const nextEpoch = database.writing<{ value: number }>("UPDATE counters SET value = value + 1 WHERE name = 'claims' RETURNING value")
-  const insert = database.writing('INSERT INTO conversations (id, epoch) VALUES (?, ?)')
-  const setLease = database.writing(
+  const byId = database.writeStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
+  const committedById = database.readStatement<ConversationRow>('SELECT * FROM conversations WHERE id = ?')
+  const nextEpoch = database.writeStatement<{ value: number }>(
+    "UPDATE counters SET value = value + 1 WHERE name = 'claims' RETURNING value",
+  )
+  const insert = database.writeStatement('INSERT INTO conversations (id, epoch) VALUES (?, ?)')
+  const setLease = database.writeStatement(
     'UPDATE conversations SET epoch = ?, owner_id = ?, owner_host = ?, owner_pid = ?, lease_expires_at = ? WHERE id = ?',
   )
-  const setHead = database.writing(
+  const setInfo = database.writeStatement(
     `UPDATE conversations SET title = ?, started_at = ?, last_activity_at = ?, open_turn = ?, waiting = ?, last_seq = ?, indexed_seq = ?,
      next_block = ?
      WHERE key = ? AND epoch = ? AND owner_id IS ? AND last_seq = ?`,
   )
-  const lists = new Map<string, Statement<ConversationRow>>()
+  const listStatements = new Map<string, Statement<ConversationRow>>()
 
-  const find = (conversationId: string) => (conversationId.isWellFormed() ? get.get(conversationId) : undefined)
+  const find = (conversationId: string) => (conversationId.isWellFormed() ? byId.get(conversationId) : undefined)
 
-  function hold(conversationId: string, lease: Lease): void {
-    const { epoch, owner, expiresAt } = lease
+  function writeLease(conversationId: string, { epoch, owner, expiresAt }: Lease): void {
     setLease.run(epoch, owner?.id ?? null, owner?.host ?? null, owner?.pid ?? null, expiresAt, conversationId)
   }
 
-  /** Epochs are counted over the whole store, so that a deleted and remade conversation never repeats one. */
-  const newEpoch = () => (nextEpoch.get() as { value: number }).value // the counter was made with the schema
+  /** One counter for the whole store: a conversation that was deleted and created again never repeats an epoch. */
+  const newEpoch = () => (nextEpoch.get() as { value: number }).value // the schema creates the counter
 
   return {
     find,
 
-    /** Outside a transaction: what is committed now. */
-    peek: (conversationId: string) => (conversationId.isWellFormed() ? database.read(() => committed.get(conversationId)) : undefined),
+    /** For use outside a transaction. */
+    findCommitted: (conversationId: string) =>
+      conversationId.isWellFormed() ? database.read(() => committedById.get(conversationId)) : undefined,
 
     create(conversationId: string): ConversationRow {
       insert.run(conversationId, newEpoch())
-      return find(conversationId) as ConversationRow // just made
+      return find(conversationId) as ConversationRow // just inserted
     },
 
     claim(conversationId: string, owner: Owner, now: string, takeOver: 'when-free' | 'always'): Claim {
@@ -69,27 +71,27 @@ export function createConversations(database: Database) {
       const epoch = newEpoch()
       const expiresAt = leaseExpiry(now)
       if (!known) insert.run(conversationId, epoch)
-      hold(conversationId, { epoch, owner, expiresAt })
+      writeLease(conversationId, { epoch, owner, expiresAt })
       return { conversationId, ownerId: owner.id, epoch, expiresAt }
     },
 
     renew(claim: Claim, now: string): void {
-      const lease = heldRow(claim, find(claim.conversationId))
-      hold(claim.conversationId, { ...leaseOf(lease), expiresAt: leaseExpiry(now) })
+      const row = claimedRow(claim, find(claim.conversationId))
+      writeLease(claim.conversationId, { ...leaseOf(row), expiresAt: leaseExpiry(now) })
     },
 
     release(claim: Claim): void {
       const known = find(claim.conversationId)
       if (known?.epoch === claim.epoch && known.owner_id === claim.ownerId) {
-        hold(claim.conversationId, { epoch: claim.epoch, owner: null, expiresAt: null })
+        writeLease(claim.conversationId, { epoch: claim.epoch, owner: null, expiresAt: null })
       }
     },
 
-    /** Puts `next` in the place of `row`. False, and nothing happens, when the row is no longer what it was. */
-    advance(row: ConversationRow, next: ConversationRow): boolean {
+    /** Replaces `row` by `next`. False, and nothing is written, when another claim or append has changed the conversation since `row` was read. */
+    replaceIfUnchanged(row: ConversationRow, next: ConversationRow): boolean {
       const { title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block } = next
-      const head = [title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block]
-      return setHead.run(...head, row.key, row.epoch, row.owner_id, row.last_seq) === 1
+      const values = [title, started_at, last_activity_at, open_turn, waiting, last_seq, indexed_seq, next_block]
+      return setInfo.run(...values, row.key, row.epoch, row.owner_id, row.last_seq) === 1
     },
 
     list(query: ListQuery): ConversationPage {
@@ -111,8 +113,8 @@ export function createConversations(database: Database) {
         ...(query.prefix === undefined ? [] : [query.prefix, query.prefix]),
       ]
       const found = database.read(() => {
-        const statement = lists.get(sql) ?? database.reading<ConversationRow>(sql)
-        lists.set(sql, statement) // one for each way to ask
+        const statement = listStatements.get(sql) ?? database.readStatement<ConversationRow>(sql)
+        listStatements.set(sql, statement) // prepared once for each combination of conditions
         return statement.all(...values, size + 1)
       })
       return pageOf(found.map(infoOf), size)
@@ -122,10 +124,10 @@ export function createConversations(database: Database) {
 
 export type Conversations = ReturnType<typeof createConversations>
 
-/** The row, if the claim still holds it. */
-export function heldRow(claim: Claim, row: ConversationRow | undefined): ConversationRow {
+/** The row, when the claim is its latest; otherwise throws `conversation.superseded` or `conversation.missing`. */
+export function claimedRow(claim: Claim, row: ConversationRow | undefined): ConversationRow {
   checkClaim(claim, row && leaseOf(row))
-  return row as ConversationRow // a claim on nothing was just refused
+  return row as ConversationRow // `checkClaim` throws when it is missing
 }
 
 export function leaseOf(row: ConversationRow): Lease {
@@ -134,17 +136,15 @@ export function leaseOf(row: ConversationRow): Lease {
   return { epoch: row.epoch, owner, expiresAt: row.lease_expires_at }
 }
 
-export const withInfo = (row: ConversationRow, head: InfoFields): ConversationRow => ({
+export const withInfo = (row: ConversationRow, info: InfoFields): ConversationRow => ({
   ...row,
-  title: head.title,
-  started_at: head.startedAt,
-  last_activity_at: head.lastActivityAt ?? '',
-  open_turn: head.openTurn,
-  waiting: head.waiting.length === 0 ? null : JSON.stringify(head.waiting),
-  last_seq: head.lastSeq,
+  title: info.title,
+  started_at: info.startedAt,
+  last_activity_at: info.lastActivityAt ?? '',
+  open_turn: info.openTurn,
+  waiting: info.waiting.length === 0 ? null : JSON.stringify(info.waiting),
+  last_seq: info.lastSeq,
 })
-
-const noEventIds: readonly string[] = []
 
 export function infoOf(row: ConversationRow): ConversationInfo {
   return {
@@ -154,6 +154,6 @@ export function infoOf(row: ConversationRow): ConversationInfo {
     lastActivityAt: row.last_activity_at === '' ? null : row.last_activity_at,
     lastSeq: row.last_seq,
     openTurn: row.open_turn,
-    waiting: row.waiting === null ? noEventIds : (JSON.parse(row.waiting) as readonly string[]), // `withHead` or the migration wrote it
+    waiting: row.waiting === null ? [] : (JSON.parse(row.waiting) as readonly string[]), // `withInfo` or the migration wrote it
   }
 }

@@ -4,24 +4,29 @@ import { Failure } from '../../../core/failure.ts'
 import { createMutex } from '../shared/mutex.ts'
 import { isBusy, openConnections, translateSqliteError } from './open.ts'
 
+/** An open SQLite file, with one connection that writes and one that reads. */
 export interface Database {
-  /** One transaction, one at a time in this process; it may wait for promises while other processes are kept out. Durable when it resolves. */
+  /** Runs `work` in a transaction, one at a time; while it awaits promises, other processes can not write. Durable when it resolves. */
   write<T>(work: () => T | Promise<T>): Promise<T>
-  /** One snapshot of what is committed. */
+  /** Runs `work` on one snapshot of the committed data. */
   read<T>(work: () => T): T
-  writing<Row extends object>(sql: string): Statement<Row>
-  reading<Row extends object>(sql: string): Statement<Row>
+  /** For use inside `write`. */
+  writeStatement<Row extends object>(sql: string): Statement<Row>
+  /** For use inside `read`. */
+  readStatement<Row extends object>(sql: string): Statement<Row>
   close(): Promise<void>
 }
 
-/** Prepared once. What a row looks like is written beside its SQL. */
+/** A prepared statement. The caller declares the shape of its rows. */
 export interface Statement<Row extends object> {
   get(...values: SQLInputValue[]): Row | undefined
   all(...values: SQLInputValue[]): readonly Row[]
-  each(...values: SQLInputValue[]): Iterable<Row>
+  iterate(...values: SQLInputValue[]): Iterable<Row>
+  /** Returns the number of changed rows. */
   run(...values: SQLInputValue[]): number
 }
 
+/** How long to wait for the lock of another process. */
 const LOCK_WAIT_MS = 10_000
 
 export async function openDatabase(file: string): Promise<Database> {
@@ -64,19 +69,19 @@ export async function openDatabase(file: string): Promise<Database> {
         throw translateSqliteError(error, file)
       }
     },
-    writing: (sql) => prepareStatement(writer, sql),
-    reading: (sql) => prepareStatement(reader, sql),
+    writeStatement: (sql) => prepareStatement(writer, sql),
+    readStatement: (sql) => prepareStatement(reader, sql),
     close: () =>
       exclusively(() => {
         if (closed) return
         closed = true
         reader.close()
-        writer.close() // the last to close merges the log into the file
+        writer.close() // the last connection to close merges the write-ahead log into the file
       }),
   }
 }
 
-/** Waits for another process's lock without holding up this one. */
+/** Retries while another process holds the lock, without blocking this process. */
 async function retryWhileLocked<T>(file: string, attempt: () => T): Promise<T> {
   const deadline = performance.now() + LOCK_WAIT_MS
   for (let pause = 2; ; pause = Math.min(pause * 2, 40)) {
@@ -85,16 +90,16 @@ async function retryWhileLocked<T>(file: string, attempt: () => T): Promise<T> {
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline) throw translateSqliteError(error, file)
     }
-    await sleep(pause * (0.5 + Math.random())) // two that wait for each other must not knock in step
+    await sleep(pause * (0.5 + Math.random())) // random, so that two waiting processes do not retry in step
   }
 }
 
 function prepareStatement<Row extends object>(database: DatabaseSync, sql: string): Statement<Row> {
   const prepared = database.prepare(sql)
   return {
-    get: (...values) => prepared.get(...values) as Row | undefined, // the shape is the statement's own: it is written beside it
+    get: (...values) => prepared.get(...values) as Row | undefined, // the caller declared the shape of the rows
     all: (...values) => prepared.all(...values) as Row[],
-    each: (...values) => prepared.iterate(...values) as Iterable<Row>,
+    iterate: (...values) => prepared.iterate(...values) as Iterable<Row>,
     run: (...values) => Number(prepared.run(...values).changes),
   }
 }

@@ -14,7 +14,7 @@ const page = readFileSync('docs/format.md', 'utf8')
 const folder = mkdtempSync(join(tmpdir(), 'daybook-format-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-it('docs/format.md: its queries run, and show what it says they show', async () => {
+it('the queries of docs/format.md run and return what the page says', async () => {
   const file = join(folder, 'daybook.db')
   const store = await createSqliteStore({ file, blobs: createMemoryBlobs(), clock: createFixedClock() })
   const response = {
@@ -49,7 +49,7 @@ it('docs/format.md: its queries run, and show what it says they show', async () 
   database.close()
 })
 
-it('docs/format.md: tells of the version, every table and every change there is', () => {
+it('docs/format.md describes the current version, every table and every type of change', () => {
   expect(page).toContain(`Version ${SCHEMA_VERSION}.`)
   const tables = migrations.flatMap((step) => [...step.matchAll(/CREATE (?:TABLE|VIEW) (\w+)/g)].map(([, name]) => name as string))
   const changes = readFileSync('src/core/timeline/parse-change.ts', 'utf8').matchAll(/^ {2}'([a-z]+\.[a-z]+)': /gm)

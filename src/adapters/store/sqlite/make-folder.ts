@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes the folder and those above it, for their owner alone. One by one: where a file system holds no folders of ours (`/proc`), Node's
- * own `recursive` tries for ever.
+ * Creates a folder and those above it, accessible to their owner only. One by one, because Node's `recursive` never returns on a file
+ * system that allows no new folders, such as `/proc`. In a file of its own, so that callers need not load SQLite.
  */
 export function makeFolder(name: string): void {
   const folder = resolve(name)

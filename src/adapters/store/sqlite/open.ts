@@ -7,21 +7,21 @@ import { foldTitle } from '../shared/conversation-list.ts'
 import { makeFolder } from './make-folder.ts'
 import { APPLICATION_ID, migrations, SCHEMA_VERSION } from './schema.ts'
 
-/** Two connections: one that writes, one that only ever sees what is committed. */
+/** Two connections: the writer, and a reader that sees only committed data. */
 export interface Connections {
   readonly writer: DatabaseSync
   readonly reader: DatabaseSync
 }
 
-/** How long SQLite itself waits for a lock. Short: it blocks the whole process, so longer waits are done elsewhere. */
+/** How long SQLite itself waits for a lock. Short, because it blocks the process; `database.ts` retries without blocking. */
 const LOCK_WAIT_MS = 50
 const HEADER_BYTES = 512
 
-/** Looks first, without a way to write; a file that is not ours, damaged or newer is closed as it was found. */
+/** Opens a Daybook database, or creates it. Checks an existing file read-only first, so that a rejected file is not changed. */
 export function openConnections(file: string): Connections {
   try {
-    const logged = hasWriteAheadLog(file) // asked first: whoever makes a new file writes its first page before its log
-    if (logged || sizeOf(file) > 0) checkFile(file)
+    const hasLog = hasWriteAheadLog(file) // before the size: a process that creates the file writes its first page before its log
+    if (hasLog || sizeOf(file) > 0) withReadOnly(file, (database) => checkNotTruncated(database, file))
     else createPrivateFile(file)
     const writer = openWriter(file)
     const reader = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
@@ -34,7 +34,7 @@ export function openConnections(file: string): Connections {
   }
 }
 
-/** Readable by its owner only; SQLite gives the files it makes beside it the same rights. */
+/** Readable by its owner only; SQLite gives the same permissions to the files that it creates beside it. */
 function createPrivateFile(file: string): void {
   makeFolder(dirname(file))
   closeSync(openSync(file, 'a', 0o600))
@@ -43,7 +43,7 @@ function createPrivateFile(file: string): void {
 function openWriter(file: string): DatabaseSync {
   const writer = new DatabaseSync(file, { timeout: LOCK_WAIT_MS, enableForeignKeyConstraints: true })
   try {
-    // Small pages waste little: rows of a few KB fill pages of 4 KB and more only by half, measured over rows of 0.5 to 9 KB.
+    // Small pages: measured with rows of 0.5 to 9 KB, pages of 4 KB and more stay half empty.
     writer.exec('PRAGMA page_size = 1024; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
     migrate(writer)
     return writer
@@ -53,7 +53,7 @@ function openWriter(file: string): DatabaseSync {
   }
 }
 
-/** Versions only go up, and all steps or none are taken. Two processes may come here at once. */
+/** Runs the missing migrations in one transaction. Reads the version again inside it: another process may have migrated meanwhile. */
 function migrate(writer: DatabaseSync): void {
   if (versionOf(writer) === SCHEMA_VERSION) return
   writer.exec('BEGIN IMMEDIATE')
@@ -67,19 +67,18 @@ function migrate(writer: DatabaseSync): void {
   }
 }
 
-function checkFile(file: string): void {
-  withReadOnly(file, (database) => checkNotTruncated(database, file))
-}
-
-/** Reads without a way to write; beside a file that was closed in order it makes none. One that is not ours, damaged or newer is refused. */
+/**
+ * Reads a file without changing it or creating files beside it. Throws `store.damaged` for a damaged file or one of another program, and
+ * `store.newer` for a newer version.
+ */
 export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => T): T {
-  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite takes a stump for an empty one
+  if (!hasSqliteHeader(file)) throw damagedFile(file, 'it does not begin as a database does') // SQLite would open a truncated header as an empty database
   const database = new DatabaseSync(hasWriteAheadLog(file) ? file : immutableUrl(file), { readOnly: true, timeout: LOCK_WAIT_MS })
   try {
     const version = versionOf(database)
-    const whose = pragma(database, 'application_id')
-    const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number } // count gives a number
-    if (tables > 0 && whose !== APPLICATION_ID) throw damagedFile(file, 'it belongs to another program')
+    const applicationId = pragma(database, 'application_id')
+    const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number } // count always returns a row
+    if (tables > 0 && applicationId !== APPLICATION_ID) throw damagedFile(file, 'it belongs to another program')
     if (version > SCHEMA_VERSION) throw newerVersion(file, version)
     return read(database)
   } finally {
@@ -87,7 +86,7 @@ export function withReadOnly<T>(file: string, read: (database: DatabaseSync) => 
   }
 }
 
-/** A file that was cut short shows it only where it was cut. While a log waits to be merged, the file may rightly be shorter. */
+/** SQLite notices a truncated file only when it reads a missing page. While a write-ahead log exists, the file may be shorter. */
 function checkNotTruncated(database: DatabaseSync, file: string): void {
   if (hasWriteAheadLog(file)) return
   const expected = pragma(database, 'page_count') * pragma(database, 'page_size')
@@ -98,19 +97,19 @@ function checkNotTruncated(database: DatabaseSync, file: string): void {
 function hasSqliteHeader(file: string): boolean {
   if (sizeOf(file) === 0) return false
   const header = Buffer.alloc(HEADER_BYTES)
-  const opened = openSync(file, 'r')
+  const descriptor = openSync(file, 'r')
   try {
-    return readSync(opened, header) === HEADER_BYTES && header.toString('latin1', 0, 16) === 'SQLite format 3\0'
+    return readSync(descriptor, header) === HEADER_BYTES && header.toString('latin1', 0, 16) === 'SQLite format 3\0'
   } finally {
-    closeSync(opened)
+    closeSync(descriptor)
   }
 }
 
-/** Changes that wait to be merged: someone is writing, or was when it died. */
+/** True when committed changes are not merged into the file yet: a process has it open, or died with it open. */
 const hasWriteAheadLog = (file: string) => sizeOf(`${file}-wal`) > 0
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
 
-/** Told that nobody writes, SQLite makes no files of its own beside the one it reads. */
+/** With `immutable`, SQLite assumes that no process writes, and creates no files beside the one it reads. */
 function immutableUrl(file: string): URL {
   const url = pathToFileURL(file)
   url.searchParams.set('immutable', '1')
@@ -135,21 +134,20 @@ const newerVersion = (file: string, version: number) =>
 const BUSY = 5
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
-const CONSTRAINT_PRIMARY_KEY = 1555
 
-/** SQLite's own result code; extended codes keep the primary one in their low byte. */
+/** SQLite's result code. The low byte of an extended code is the primary code. */
 function sqliteCode(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : undefined
 }
+
 const primaryCode = (error: unknown) => (sqliteCode(error) ?? 0) & 0xff
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
-export const isDuplicateKey = (error: unknown): boolean => sqliteCode(error) === CONSTRAINT_PRIMARY_KEY
 
-/** What SQLite says, in our words; anything that is not SQLite's flies on unchanged. */
+/** An error of SQLite as a Failure; other errors are returned unchanged. */
 export function translateSqliteError(error: unknown, file: string): unknown {
   if (sqliteCode(error) === undefined) return error
-  const reason = (error as Error).message // only errors have SQLite's code
+  const reason = (error as Error).message // `sqliteCode` is defined for errors only
   switch (primaryCode(error)) {
     case CORRUPT:
     case NOT_A_DATABASE:
@@ -161,7 +159,7 @@ export function translateSqliteError(error: unknown, file: string): unknown {
   }
 }
 
-export const damagedFile = (file: string, reason: string, cause?: unknown) =>
+const damagedFile = (file: string, reason: string, cause?: unknown) =>
   new Failure(
     'store.damaged',
     `${file} is not a sound Daybook database (${reason}): it was left as it is; restore a copy or choose another file`,

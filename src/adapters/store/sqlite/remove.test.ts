@@ -19,19 +19,19 @@ const referringTo = (blob: BlobRef) => ({
   blocks: withIds([userPromptBlock('t1', minute(0), 'look')]).map((block) => ({ ...block, blob })),
 })
 
-it('sweeps what nobody refers to, and nothing that got its entry after it was suspected', async () => {
+it('removes unreferenced blobs, but none that an entry has referred to since the check', async () => {
   const blobs = createMemoryBlobs()
   const file = join(root, 'daybook.db')
   const store = await createSqliteStore({ file, blobs, clock: createFixedClock() })
   const put = (text: string) => blobs.put(new TextEncoder().encode(text))
-  const [before, after] = [await put('entered before'), await put('entered after')]
+  const [before, after] = [await put('referenced before'), await put('referenced after')]
   const lost = await Promise.all(Array.from({ length: 200 }, (_, n) => put(`lost ${n}`)))
   await writeConversation(store, 'c1', [referringTo(before)])
-  const suspects = findUnreferenced(file, [before, after, ...lost])
-  expect(suspects).toEqual([after, ...lost])
+  const candidates = findUnreferenced(file, [before, after, ...lost])
+  expect(candidates).toEqual([after, ...lost])
   await writeConversation(store, 'c2', [referringTo(after)])
   const asked: string[] = []
-  const removed = await sweepUnreferenced(file, suspects, async (sha256) => asked.push(sha256) % 2 === 0)
+  const removed = await sweepUnreferenced(file, candidates, async (sha256) => asked.push(sha256) % 2 === 0)
   expect(asked).toEqual(lost.map(({ sha256 }) => sha256))
   expect(removed).toEqual(lost.filter((_, n) => n % 2 === 1))
   await store.close()

@@ -11,81 +11,82 @@ import { translateSqliteError, withReadOnly } from './open.ts'
 import { ENTRIES_AFTER, ENTRY_KEY, parseRow, SEQ, type StoredRow } from './rows.ts'
 
 /**
- * Letting go, in two transactions. The first removes rows and writes down which blobs nobody may need any more; the second removes
- * those files. A crash between them, or in the middle of the second, leaves files too many and never rows without their blobs; what
- * is left over goes with the next removal. Files are removed while the write lock is held: an append looks for its blobs under the
- * same lock.
+ * Removes conversations, history and blobs, in two transactions. The first removes rows and records which blobs may have lost their last
+ * reference; the second removes those of them that have. A crash in between leaves blobs too many, which the next removal takes, and
+ * never rows without their blobs. Blobs are removed under the write lock, under which an append also checks that its blobs exist.
  */
 export function createRemover(database: Database, conversations: Conversations, blobs: BlobStore) {
-  const every = database.writing<ConversationRow>('SELECT * FROM conversations')
-  const remove = database.writing('DELETE FROM conversations WHERE key = ?')
-  const frameOf = database.writing<StoredRow>('SELECT seq, body FROM frames WHERE conversation = ?')
-  const rows = database.writing<StoredRow & { ts: string }>(
+  const allConversations = database.writeStatement<ConversationRow>('SELECT * FROM conversations')
+  const deleteConversation = database.writeStatement('DELETE FROM conversations WHERE key = ?')
+  const frameOf = database.writeStatement<StoredRow>('SELECT seq, body FROM frames WHERE conversation = ?')
+  const entriesAfter = database.writeStatement<StoredRow & { ts: string }>(
     `SELECT ${SEQ} AS seq, ts, body FROM journal WHERE ${ENTRIES_AFTER} ORDER BY entry`,
   )
-  const removeRow = database.writing(`DELETE FROM journal WHERE entry = ${ENTRY_KEY}`)
-  const removeRows = database.writing(`DELETE FROM journal WHERE ${ENTRIES_AFTER}`)
-  const orphans = 'conversation = ?1 AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))'
-  const removeIndex = ['paths', 'calls', 'turns', 'blob_refs'].map((table) => database.writing(`DELETE FROM ${table} WHERE ${orphans}`))
-  const suspect = (where: string) =>
-    database.writing(`INSERT INTO unreferenced_blobs SELECT DISTINCT sha256 FROM blob_refs WHERE ${where} ON CONFLICT DO NOTHING`)
-  const suspectOrphans = suspect(orphans)
-  const suspectAll = suspect('conversation = ?')
-  const suspects = database.writing<{ sha256: string; needed: 0 | 1 }>(
+  const deleteEntry = database.writeStatement(`DELETE FROM journal WHERE entry = ${ENTRY_KEY}`)
+  const deleteEntriesAfter = database.writeStatement(`DELETE FROM journal WHERE ${ENTRIES_AFTER}`)
+  const withoutEntry = 'conversation = ?1 AND NOT EXISTS (SELECT 1 FROM journal WHERE entry = (conversation << 32 | seq))'
+  const deleteIndexRows = ['paths', 'calls', 'turns', 'blob_refs'].map((table) =>
+    database.writeStatement(`DELETE FROM ${table} WHERE ${withoutEntry}`),
+  )
+  const recordCandidates = (where: string) =>
+    database.writeStatement(`INSERT INTO unreferenced_blobs SELECT DISTINCT sha256 FROM blob_refs WHERE ${where} ON CONFLICT DO NOTHING`)
+  const recordCandidatesWithoutEntry = recordCandidates(withoutEntry)
+  const recordCandidatesOf = recordCandidates('conversation = ?')
+  const candidates = database.writeStatement<{ sha256: string; needed: 0 | 1 }>(
     'SELECT sha256, EXISTS (SELECT 1 FROM blob_refs WHERE blob_refs.sha256 = unreferenced_blobs.sha256) AS needed FROM unreferenced_blobs',
   )
-  const suspectOne = database.writing('INSERT INTO unreferenced_blobs VALUES (?) ON CONFLICT DO NOTHING')
-  const forgetSuspects = database.writing('DELETE FROM unreferenced_blobs')
+  const recordCandidate = database.writeStatement('INSERT INTO unreferenced_blobs VALUES (?) ON CONFLICT DO NOTHING')
+  const deleteCandidates = database.writeStatement('DELETE FROM unreferenced_blobs')
 
   function removeConversation(key: number): void {
-    suspectAll.run(key)
-    removeRows.run(key, 0)
-    remove.run(key) // what is indexed goes with it
+    recordCandidatesOf.run(key)
+    deleteEntriesAfter.run(key, 0)
+    deleteConversation.run(key) // foreign keys delete its index rows
   }
 
   function removeHistory({ key, id, open_turn }: ConversationRow, before: string): number {
     const frame = frameOf.get(key)
     if (!frame) return 0
-    const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // a frame has its order
+    const visible = new Set((parseRow(id, frame) as { order: readonly string[] }).order) // every frame has an order
     const entries = Array.from(
-      rows.each(key, 0),
-      (row): TimedEntry => ({ seq: row.seq, ts: row.ts, change: outline(parseRow(id, row) as Change) }),
-    ) // rows were checked when written
+      entriesAfter.iterate(key, 0),
+      (row): TimedEntry => ({ seq: row.seq, ts: row.ts, change: outlineOf(parseRow(id, row) as Change) }), // validated before it was written
+    )
     const removable = removableEntries(entries, { before, frameSeq: frame.seq, visible, openTurn: open_turn })
     if (removable.length === 0) return 0
-    for (const seq of removable) removeRow.run(key, seq)
-    suspectOrphans.run(key)
-    for (const statement of removeIndex) statement.run(key)
+    for (const seq of removable) deleteEntry.run(key, seq)
+    recordCandidatesWithoutEntry.run(key)
+    for (const statement of deleteIndexRows) statement.run(key)
     return removable.length
   }
 
-  /** Gives how many blobs were removed. */
-  async function sweep(): Promise<number> {
+  /** Removes the recorded blobs that no entry refers to, and returns how many. */
+  async function removeCandidates(): Promise<number> {
     let removed = 0
-    for (const { sha256, needed } of suspects.all()) {
+    for (const { sha256, needed } of candidates.all()) {
       if (needed) continue
       await blobs.remove(sha256)
       removed += 1
     }
-    forgetSuspects.run()
+    deleteCandidates.run()
     return removed
   }
 
   return {
     async delete(conversationId: string): Promise<boolean> {
-      const known = await database.write(() => {
+      const existed = await database.write(() => {
         const row = conversations.find(conversationId)
         if (row) removeConversation(row.key)
         return row !== undefined
       })
-      if (known) await database.write(sweep)
-      return known
+      if (existed) await database.write(removeCandidates)
+      return existed
     },
 
-    letGo: (given: readonly BlobRef[]): Promise<void> =>
+    releaseBlobs: (refs: readonly BlobRef[]): Promise<void> =>
       database.write(async () => {
-        for (const { sha256 } of given) suspectOne.run(sha256)
-        await sweep()
+        for (const { sha256 } of refs) recordCandidate.run(sha256)
+        await removeCandidates()
       }),
 
     async retain({ conversationsIdleSince, historyBefore }: RetentionPolicy, now: string): Promise<RetentionReport> {
@@ -94,64 +95,65 @@ export function createRemover(database: Database, conversations: Conversations, 
         row.last_activity_at < conversationsIdleSince &&
         !isUnfinished(infoOf(row)) &&
         !isAlive(leaseOf(row), now)
-      const gone = await database.write(() => {
-        const idle = every.all().filter(isIdle)
+      const removed = await database.write(() => {
+        const idle = allConversations.all().filter(isIdle)
         for (const { key } of idle) removeConversation(key)
         return idle.length
       })
       let entries = 0
-      for (const row of historyBefore === undefined ? [] : await database.write(() => every.all())) {
+      for (const row of historyBefore === undefined ? [] : await database.write(() => allConversations.all())) {
         entries += await database.write(() => removeHistory(conversations.find(row.id) ?? row, historyBefore ?? ''))
       }
-      return { conversations: gone, entries, blobs: await database.write(sweep) }
+      return { conversations: removed, entries, blobs: await database.write(removeCandidates) }
     },
   }
 }
 
-/** As much of a change as retention looks at, so that a long history is never held whole. */
-function outline(change: Change): Change {
+/** The fields of a change that retention looks at, so that memory never holds the text of a whole history. */
+function outlineOf(change: Change): Change {
   const blocks = blocksOfChange(change).map(({ id, turn_id }) => ({ id, turn_id }))
   const { type } = change
   const turnId = 'turn_id' in change ? change.turn_id : null
   return { type, turn_id: turnId, ids: 'ids' in change ? change.ids : [], blocks, timeline: { blocks } } as unknown as Change
 }
 
-/**
- * A blob is put before the entry that refers to it, so a process that dies in between leaves one that nobody will ever ask for. Which
- * they are only the database knows, and how old only the blob store: age is what tells them from those whose entry is still to come.
+/*
+ * A blob is put before the entry that refers to it, so a process that dies in between leaves an unreferenced blob. The database knows
+ * which blobs are referenced, the blob store how old they are: the caller removes only old ones, since the entry of a young one may
+ * still come.
  */
 
 const FIND_REFERENCE = 'SELECT 1 FROM blob_refs WHERE sha256 = ? LIMIT 1'
 
-/** Nothing is written, also not to a file of an older version. */
+/** Those of the blobs that no entry refers to. Changes nothing, and does not migrate a file of an older version. */
 export function findUnreferenced<Blob extends { readonly sha256: string }>(file: string, blobs: readonly Blob[]): readonly Blob[] {
   try {
     return withReadOnly(file, (database) => {
-      const referred = database.prepare(FIND_REFERENCE)
-      return blobs.filter(({ sha256 }) => referred.get(sha256) === undefined)
+      const reference = database.prepare(FIND_REFERENCE)
+      return blobs.filter(({ sha256 }) => reference.get(sha256) === undefined)
     })
   } catch (error) {
     throw translateSqliteError(error, file)
   }
 }
 
-/** So many at a time: whoever wants to append waits while they go. */
+/** Blobs that are removed in one transaction; appends wait for it. */
 const SWEEP_BATCH = 64
 
-/** Under the lock of appends, which look for their blobs under it too: what is referred to stays, whoever wrote it and when. */
+/** Removes the candidates that no entry refers to by now, under the lock under which appends check their blobs. Returns the removed ones. */
 export async function sweepUnreferenced<Blob extends { readonly sha256: string }>(
   file: string,
-  suspects: readonly Blob[],
+  candidates: readonly Blob[],
   remove: (sha256: string) => Promise<boolean>,
 ): Promise<readonly Blob[]> {
   const database = await openDatabase(file)
   try {
-    const referred = database.writing(FIND_REFERENCE)
+    const reference = database.writeStatement(FIND_REFERENCE)
     const removed: Blob[] = []
-    for (let from = 0; from < suspects.length; from += SWEEP_BATCH) {
+    for (let from = 0; from < candidates.length; from += SWEEP_BATCH) {
       await database.write(async () => {
-        for (const blob of suspects.slice(from, from + SWEEP_BATCH)) {
-          if (referred.get(blob.sha256) === undefined && (await remove(blob.sha256))) removed.push(blob)
+        for (const blob of candidates.slice(from, from + SWEEP_BATCH)) {
+          if (reference.get(blob.sha256) === undefined && (await remove(blob.sha256))) removed.push(blob)
         }
       })
     }

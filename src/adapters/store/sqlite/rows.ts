@@ -1,7 +1,5 @@
 import { errorMessage, Failure } from '../../../core/failure.ts'
 import { isObject } from '../../../core/json.ts'
-import { applyMerge, emptyPool, markUsed, removeSource, type SourcePool } from '../../../core/sources/pool.ts'
-import type { SourceRow } from '../../../core/sources/source.ts'
 import { type Change, changeTime } from '../../../core/timeline/change.ts'
 import type { Frame } from '../../../core/timeline/frame.ts'
 import { parseChange } from '../../../core/timeline/parse-change.ts'
@@ -10,26 +8,83 @@ import type { Entry } from '../../../ports/store.ts'
 import { decodeRow, largeTextsOf, mayHoldMarkers } from '../shared/large-text.ts'
 import type { Database } from './database.ts'
 
+/*
+ * Rows of the journal, written and read. The key of a row is one number, the conversation's key above 32 bits of `seq`: the journal
+ * needs no index, and the entries of a conversation lie together.
+ */
+
+/** The key of entry ?2 of conversation ?1. */
+export const ENTRY_KEY = '(?1 << 32 | ?2)'
+export const SEQ = 'entry & 4294967295'
+/** The entries of conversation ?1 after ?2. */
+export const ENTRIES_AFTER = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
+
+/** An entry to be written, with the hashes of the blobs that it needs. */
+export interface JournalRow {
+  readonly seq: number
+  readonly change: Change
+  readonly body: string
+  readonly blobs: readonly string[]
+}
+
+/** Writes entries and frames. Call its functions inside `database.write`. */
+export function createJournalWriter(database: Database) {
+  const insertRow = database.writeStatement(`INSERT INTO journal (entry, type, ts, body) VALUES (${ENTRY_KEY}, ?3, ?4, ?5)`)
+  const insertSource = database.writeStatement('INSERT INTO sources (conversation, seq) VALUES (?, ?)')
+  const insertReference = database.writeStatement('INSERT INTO blob_refs (conversation, seq, sha256) VALUES (?, ?, ?)')
+  const putFrame = database.writeStatement('INSERT OR REPLACE INTO frames (conversation, seq, body) VALUES (?, ?, ?)')
+
+  return {
+    /** `lastTs` is the time of the entry before: entries without a time of their own take it over. */
+    write(conversation: number, rows: readonly JournalRow[], lastTs: string): void {
+      let ts = lastTs
+      for (const { seq, change, body, blobs } of rows) {
+        ts = changeTime(change) ?? ts
+        insertRow.run(conversation, seq, change.type, ts, body)
+        if (poolChanges.has(change.type)) insertSource.run(conversation, seq)
+        for (const sha256 of blobs) insertReference.run(conversation, seq, sha256)
+      }
+    },
+
+    /** Replaces the frame of the conversation: loading starts at the latest. */
+    putFrame(conversation: number, seq: number, frame: Frame): void {
+      putFrame.run(conversation, seq, JSON.stringify(frame))
+    },
+  }
+}
+
+export type JournalWriter = ReturnType<typeof createJournalWriter>
+
+/** Changes of the sources pool, which loading needs from all history. */
+const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
+
 export interface StoredRow {
   readonly seq: number
   readonly body: string
 }
 
-/** Rows as changes again, texts filled in. What can not be read is named, and nothing is guessed. */
+export interface TypedRow extends StoredRow {
+  readonly type: string
+}
+
+/** Blobs that one call fetches at the same time. */
+const PARALLEL_FETCHES = 16
+
+/** Turns rows into entries again, with their large texts. A row that can not be read throws `store.damaged`, which names it. */
 export function createRowReader(blobs: BlobStore) {
   async function readRows(conversationId: string, rows: readonly StoredRow[]): Promise<readonly Entry[]> {
     const parsed = rows.map((row) => parseWithLargeTexts(conversationId, row))
     const texts = await fetchTexts(conversationId, parsed)
-    return parsed.map(({ seq, value, needs }) =>
+    return parsed.map(({ seq, value, hashes }) =>
       orDamagedRow(conversationId, seq, () => ({
         seq,
-        change: parseChange(needs ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value), // every text that is needed was fetched
+        change: parseChange(hashes ? decodeRow(value, (sha256) => texts.get(sha256) as string) : value), // every text was fetched
       })),
     )
   }
 
   async function fetchTexts(conversationId: string, rows: readonly ParsedRow[]): Promise<ReadonlyMap<string, string>> {
-    const wanted = new Map(rows.flatMap(({ seq, needs }) => (needs ?? []).map((sha256) => [sha256, seq] as const)))
+    const wanted = new Map(rows.flatMap(({ seq, hashes }) => (hashes ?? []).map((sha256) => [sha256, seq] as const)))
     const texts = new Map<string, string>()
     const queue = [...wanted]
     const fetchNext = async (): Promise<void> => {
@@ -38,7 +93,7 @@ export function createRowReader(blobs: BlobStore) {
         texts.set(sha256, await fetchText(conversationId, seq, sha256))
       }
     }
-    await Promise.all(Array.from({ length: Math.min(16, queue.length) }, fetchNext))
+    await Promise.all(Array.from({ length: Math.min(PARALLEL_FETCHES, queue.length) }, fetchNext))
     return texts
   }
 
@@ -52,8 +107,8 @@ export function createRowReader(blobs: BlobStore) {
 
   return {
     readRows,
-    /** The same without the raw text of model responses, which no timeline holds. */
-    readVisibleRows: (conversationId: string, rows: readonly (StoredRow & { readonly type: string })[]) =>
+    /** Does not fetch the raw text of model responses: a timeline does not hold it. */
+    readVisibleRows: (conversationId: string, rows: readonly TypedRow[]) =>
       readRows(
         conversationId,
         rows.map((row) => (row.type === 'response.received' && mayHoldMarkers(row.body) ? withoutRaw(conversationId, row) : row)),
@@ -66,17 +121,17 @@ export type RowReader = ReturnType<typeof createRowReader>
 interface ParsedRow {
   readonly seq: number
   readonly value: unknown
-  /** Hashes of its large texts. Undefined when the row is the change itself. */
-  readonly needs?: readonly string[]
+  /** Hashes of its large texts; undefined when the row needs no decoding. */
+  readonly hashes?: readonly string[]
 }
 
 function parseWithLargeTexts(conversationId: string, row: StoredRow): ParsedRow {
   const value = parseRow(conversationId, row)
   const { seq, body } = row
-  return mayHoldMarkers(body) ? { seq, value, needs: orDamagedRow(conversationId, seq, () => largeTextsOf(value)) } : { seq, value }
+  return mayHoldMarkers(body) ? { seq, value, hashes: orDamagedRow(conversationId, seq, () => largeTextsOf(value)) } : { seq, value }
 }
 
-/** The row without its large texts. */
+/** The JSON of a row, with references in place of large texts. */
 export const parseRow = (conversationId: string, { seq, body }: StoredRow): unknown =>
   orDamagedRow(conversationId, seq, () => JSON.parse(body) as unknown)
 
@@ -105,71 +160,6 @@ export function damagedRow(conversationId: string, seq: number, cause: unknown):
   )
 }
 
-/** True when a blob was gone that a row named: someone may have deleted the conversation between the two reads. */
+/** True when the blob of a row was missing: another process may have deleted the conversation after the row was read. */
 export const isMissingBlob = (error: unknown): boolean =>
   error instanceof Failure && error.cause instanceof Failure && error.cause.code === 'blob.missing'
-
-/** One entry of the journal as it is written. */
-export interface JournalRow {
-  readonly seq: number
-  readonly change: Change
-  readonly body: string
-  readonly blobs: readonly string[]
-}
-
-/** Where an entry is: one number, so that a journal needs no index and a conversation's entries lie together. */
-export const ENTRY_KEY = '(?1 << 32 | ?2)'
-export const SEQ = 'entry & 4294967295'
-/** The entries of conversation ?1 beyond ?2. */
-export const ENTRIES_AFTER = 'entry > (?1 << 32 | ?2) AND entry < (?1 + 1 << 32)'
-
-/** Writes entries. Belongs inside `database.write`. */
-export function createJournalWriter(database: Database) {
-  const insertRow = database.writing(`INSERT INTO journal (entry, type, ts, body) VALUES (${ENTRY_KEY}, ?3, ?4, ?5)`)
-  const insertSource = database.writing('INSERT INTO sources (conversation, seq) VALUES (?, ?)')
-  const insertRef = database.writing('INSERT INTO blob_refs (conversation, seq, sha256) VALUES (?, ?, ?)')
-  const putFrame = database.writing('INSERT OR REPLACE INTO frames (conversation, seq, body) VALUES (?, ?, ?)')
-
-  return {
-    /** `lastTs`: entries without a time of their own share that of the entry before. */
-    write(conversation: number, rows: readonly JournalRow[], lastTs: string): void {
-      let ts = lastTs
-      for (const { seq, change, body, blobs } of rows) {
-        ts = changeTime(change) ?? ts
-        insertRow.run(conversation, seq, change.type, ts, body)
-        if (isPoolChange(change)) insertSource.run(conversation, seq)
-        for (const sha256 of blobs) insertRef.run(conversation, seq, sha256)
-      }
-    },
-
-    /** Only the latest is kept: loading begins there. */
-    putFrame(conversation: number, seq: number, frame: Frame): void {
-      putFrame.run(conversation, seq, JSON.stringify(frame))
-    },
-  }
-}
-
-export type JournalWriter = ReturnType<typeof createJournalWriter>
-
-const poolChanges: ReadonlySet<string> = new Set(['sources.merged', 'sources.used', 'source.removed'])
-export const isPoolChange = ({ type }: Change): boolean => poolChanges.has(type)
-
-/** The pool after these changes. Merges in a row are put in at once: one by one, each would copy the whole pool. */
-export function poolAfter(changes: readonly Change[]): SourcePool {
-  let pool = emptyPool
-  let rows: SourceRow[] = []
-  let nextSid = 1
-  const settle = () => {
-    pool = applyMerge(pool, { rows, next_sid: nextSid })
-    rows = []
-    return pool
-  }
-  for (const change of changes) {
-    if (change.type === 'sources.merged') {
-      for (const row of change.rows) rows.push(row)
-      nextSid = Math.max(nextSid, change.next_sid)
-    } else if (change.type === 'sources.used') pool = markUsed(settle(), change.sids)
-    else if (change.type === 'source.removed') pool = removeSource(settle(), change.sid)
-  }
-  return settle()
-}

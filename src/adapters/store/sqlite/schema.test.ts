@@ -15,7 +15,7 @@ import { createSqliteStore } from './store.ts'
 const folder = mkdtempSync(join(tmpdir(), 'daybook-migration-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A file as the first version wrote it, with these journals. */
+/** A file in the format of the first version, with these journals. */
 function firstVersion(name: string, journals: Readonly<Record<string, readonly Change[]>>): string {
   const file = join(folder, name)
   const database = new DatabaseSync(file)
@@ -48,14 +48,14 @@ function look<T>(file: string, sql: string): T {
   }
 }
 
-it('a step that was released is never changed: files that it made are out there', () => {
-  const prints = migrations.map((step) => createHash('sha256').update(step).digest('hex').slice(0, 16))
-  expect(prints).toEqual(['6df3d35c8ee27992', 'd6257a07d682b888'])
+it('released steps are never changed: files of users depend on them', () => {
+  const hashes = migrations.map((step) => createHash('sha256').update(step).digest('hex').slice(0, 16))
+  expect(hashes).toEqual(['6df3d35c8ee27992', 'd6257a07d682b888'])
 })
 
 const turn = [opened('t1', 1), appended([prompt('x', 't1', 1)]), closed('t1', 2)]
 
-it('finds the followups that waited in a file of the first version, and takes its journals as they are', async () => {
+it('migrates a file of the first version: finds its waiting followups and keeps its journals', async () => {
   const journals = {
     waiting: [...turn, accepted('e1', 3), accepted('e2', 4, 'feedback'), accepted('e3', 5), folded(['e1'], 6, 't2'), accepted('e4', 7)],
     strange: [...turn, accepted('\ud83d "quoted"\u0000', 3)],
@@ -88,7 +88,7 @@ it('finds the followups that waited in a file of the first version, and takes it
   await reopened.close()
 })
 
-it('is kept from no other conversation by one that is damaged', async () => {
+it('migrates the other conversations when one is damaged', async () => {
   const file = firstVersion('damaged.db', { c1: [...turn, accepted('e1', 3)], c2: [...turn, accepted('e1', 3)] })
   edit(file, "UPDATE journal SET body = '{' WHERE type = 'event.accepted' AND entry >> 32 = 1")
   const store = await open(file)
@@ -97,7 +97,7 @@ it('is kept from no other conversation by one that is damaged', async () => {
   await store.close()
 })
 
-it('leaves a file of the first version as it was when a step fails: all of it is taken, or nothing', async () => {
+it('leaves a file of the first version unchanged when a step fails', async () => {
   const file = firstVersion('stubborn.db', { c1: [...turn, accepted('e1', 3)] })
   edit(file, "CREATE TRIGGER stubborn BEFORE UPDATE ON conversations BEGIN SELECT RAISE(ABORT, 'not today'); END")
   await expect(open(file)).rejects.toThrow('not today')
@@ -105,7 +105,7 @@ it('leaves a file of the first version as it was when a step fails: all of it is
   expect(look(file, "SELECT count(*) AS n FROM pragma_table_info('conversations') WHERE name = 'waiting'")).toEqual({ n: 0 })
 })
 
-it('two processes may come upon an old file at once', async () => {
+it('migrates once when two processes open an old file at the same time', async () => {
   const file = firstVersion('both.db', { c1: [...turn, accepted('e1', 3)] })
   const stores = await Promise.all([open(file), open(file)])
   for (const store of stores) expect((await store.list({ open: true })).conversations).toMatchObject([{ waiting: ['e1'] }])

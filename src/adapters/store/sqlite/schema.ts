@@ -1,6 +1,6 @@
 /**
- * One step per version of what is on disk; `docs/format.md` tells it in words. A step, once released, is never changed: a new version
- * is a new step, and opening an older file runs what it lacks, in one transaction.
+ * The schema, one step per version; `docs/format.md` describes it. A released step is never changed: a new version adds a step, and
+ * opening an older file runs the missing steps in one transaction.
  */
 export const migrations: readonly string[] = [
   `
@@ -78,8 +78,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX blob_refs_by_hash ON blob_refs (sha256);
   CREATE TABLE unreferenced_blobs (sha256 TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   `,
-  // Ids stay as they are written in the journal, quotes and escapes included: they are compared and listed, never decoded. A row that
-  // can not be read is its conversation's damage, told when that is loaded: it keeps nobody from the others.
+  // Event ids stay as the journal writes them, with quotes and escapes: they are compared and listed, never decoded. A damaged row is
+  // reported when its conversation is loaded; it does not keep the other conversations from being migrated.
   `
   ALTER TABLE conversations ADD COLUMN waiting TEXT;
   WITH events (entry, type, body) AS MATERIALIZED (
@@ -101,5 +101,5 @@ export const migrations: readonly string[] = [
 
 export const SCHEMA_VERSION = migrations.length
 
-/** "dayb", so that `file` and other programs can tell whose database it is. */
+/** "dayb": tells other programs, such as `file`, that the database is Daybook's. */
 export const APPLICATION_ID = 0x64617962

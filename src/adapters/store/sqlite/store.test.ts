@@ -18,7 +18,7 @@ describeStore({ describe, it, expect }, 'the SQLite store', async () => {
   return { store, clock, blobs }
 })
 
-it('keeps conversations from other users of the machine: every file is its owner’s alone', async () => {
+it('creates files that only their owner can access', async () => {
   const folder = mkdtempSync(join(root, 's-'))
   const store = await createSqliteStore({ file: join(folder, 'daybook.db'), blobs: createMemoryBlobs(), clock: createFixedClock() })
   await store.claim('c1', owner('a'))
@@ -31,14 +31,14 @@ it('keeps conversations from other users of the machine: every file is its owner
   await store.close()
 })
 
-it('makes the folders above its file, for its owner alone', async () => {
+it('creates the folders above its file, accessible to their owner only', async () => {
   const top = mkdtempSync(join(root, 's-'))
   const file = join(top, 'a', 'b', 'daybook.db')
   await (await createSqliteStore({ file, blobs: createMemoryBlobs(), clock: createFixedClock() })).close()
   expect([join(top, 'a'), join(top, 'a', 'b')].map((folder) => statSync(folder).mode & 0o777)).toEqual([0o700, 0o700])
 })
 
-it.skipIf(!existsSync('/proc/self'))('refuses at once a file where no folder can be made, or below another file', async () => {
+it.skipIf(!existsSync('/proc/self'))('fails at once when the folder of its file can not be created', async () => {
   writeFileSync(join(root, 'taken'), '')
   for (const file of ['/proc/daybook/daybook.db', join(root, 'taken', 'daybook.db'), join(root, 'taken', 'a', 'daybook.db')]) {
     const opening = createSqliteStore({ file, blobs: createMemoryBlobs(), clock: createFixedClock() })
@@ -46,7 +46,7 @@ it.skipIf(!existsSync('/proc/self'))('refuses at once a file where no folder can
   }
 })
 
-it('refuses an empty file beside a log that waits to be merged: the file was lost, and the log may be all that is left', async () => {
+it('rejects an empty file beside a write-ahead log: the file was lost, and the log may hold the only copy', async () => {
   const file = join(mkdtempSync(join(root, 's-')), 'daybook.db')
   writeFileSync(file, '')
   writeFileSync(`${file}-wal`, 'what a crash left')

@@ -7,30 +7,29 @@ import { createAppender } from './append.ts'
 import { createConversations } from './conversations.ts'
 import { openDatabase } from './database.ts'
 import { createIndexer } from './index-entries.ts'
-import { createFinder, createLoader } from './read.ts'
+import { createReader } from './read.ts'
 import { createRemover } from './remove.ts'
 import { createJournalWriter, createRowReader, isMissingBlob } from './rows.ts'
 
 export interface SqliteSettings {
-  /** Made, with its folder, when it is not there. */
+  /** The database file. Created with its folder when it does not exist. */
   readonly file: string
   readonly blobs: BlobStore
   readonly clock: Clock
 }
 
 /**
- * The embedded store: one file that several processes may share. What `append` has acknowledged survives a killed process and a power
- * cut. A file that is damaged, newer, or not ours is refused and left as it was.
+ * The embedded store: one file that several processes may share. Entries that `append` has acknowledged survive a killed process and a
+ * power cut. A file that is damaged, of a newer version, or of another program is rejected and not changed.
  */
 export async function createSqliteStore({ file, blobs, clock }: SqliteSettings): Promise<ConversationStore> {
   const database = await openDatabase(file)
   const rows = createRowReader(blobs)
   const conversations = createConversations(database)
-  const loader = createLoader(database, rows)
-  const finder = createFinder(database, rows)
+  const reader = createReader(database, rows)
   const remover = createRemover(database, conversations, blobs)
   const journal = createJournalWriter(database)
-  const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), loader, blobs })
+  const appender = createAppender({ database, conversations, journal, indexer: createIndexer(database), reader, blobs })
 
   return {
     blobs,
@@ -42,16 +41,16 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
 
     append: appender.append,
 
-    loadVisible: (conversationId) => retryMissingBlob(() => loader.loadVisible(conversationId)),
-    findByPath: (conversationId, path) => retryMissingBlob(() => finder.byPath(conversationId, path)),
-    findByTurn: (conversationId, turnId) => retryMissingBlob(() => finder.byTurn(conversationId, turnId)),
-    findByCall: (conversationId, callId) => retryMissingBlob(() => finder.byCall(conversationId, callId)),
-    readTurnLog: (conversationId, turnId) => retryMissingBlob(() => finder.turnLog(conversationId, turnId)),
+    loadVisible: (conversationId) => retryMissingBlob(() => reader.loadVisible(conversationId)),
+    findByPath: (conversationId, path) => retryMissingBlob(() => reader.byPath(conversationId, path)),
+    findByTurn: (conversationId, turnId) => retryMissingBlob(() => reader.byTurn(conversationId, turnId)),
+    findByCall: (conversationId, callId) => retryMissingBlob(() => reader.byCall(conversationId, callId)),
+    readTurnLog: (conversationId, turnId) => retryMissingBlob(() => reader.turnLog(conversationId, turnId)),
 
     async *readJournal(conversationId, { after, limit = Number.POSITIVE_INFINITY }) {
       let last = after
       for (let left = limit; left > 0; ) {
-        const page = await retryMissingBlob(() => finder.page(conversationId, last, left))
+        const page = await retryMissingBlob(() => reader.page(conversationId, last, left))
         if (page.length === 0) return
         yield* page
         left -= page.length
@@ -63,21 +62,21 @@ export async function createSqliteStore({ file, blobs, clock }: SqliteSettings):
 
     exportBundle: (conversationId) =>
       retryMissingBlob(async () => {
-        const saved = await loader.loadVisible(conversationId)
+        const saved = await reader.loadVisible(conversationId)
         if (!saved) throw conversationMissing(conversationId)
-        const changes = await finder.upTo(conversationId, saved.lastSeq)
+        const changes = await reader.changesUpTo(conversationId, saved.lastSeq)
         return exportBundle(conversationId, changes, saved.timeline, blobs)
       }),
     importBundle: (bundle, options) => appender.importBundle(bundle, options?.as),
 
     delete: remover.delete,
-    releaseBlobs: remover.letGo,
+    releaseBlobs: remover.releaseBlobs,
     retain: (policy) => remover.retain(policy, clock.now()),
     close: database.close,
   }
 }
 
-/** A conversation may be deleted between reading a row and its blob. Its rows go first, so a second look tells that from damage. */
+/** Another process may delete the conversation after a row is read and before its blob is. Rows are removed first, so a second read shows it. */
 async function retryMissingBlob<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
