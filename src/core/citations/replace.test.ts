@@ -23,7 +23,7 @@ function run(pieces: readonly string[], options: Partial<CitationReplacerOptions
   return { text: outputs.join(''), used, unresolved, usage }
 }
 
-/** The result of a text, after proving that no way of cutting it gives another. */
+/** The result for a text, after checking that every segmentation gives the same. */
 function replaced(text: string, options?: Partial<CitationReplacerOptions>, random?: number) {
   const whole = run([text], options)
   for (const pieces of everySegmentation(text, random)) expect(run(pieces, options)).toEqual(whole)
@@ -31,11 +31,11 @@ function replaced(text: string, options?: Partial<CitationReplacerOptions>, rand
 }
 
 describe('markdown', () => {
-  it('loop 17.5: a token that does not end as one is text', () => {
+  it('loop 17.5: an unfinished token is text', () => {
     expect(replaced('x [[S:1])')).toMatchObject({ text: 'x [[S:1])', used: [] })
   })
 
-  it('loop 17.7: lists and ranges become links, what is unknown is passed over or stays', () => {
+  it('loop 17.7: lists and ranges become links; unknown ids are skipped, and a citation without known ids stays', () => {
     expect(replaced('a [[S:1,3]] b [[S:2-4]] c [[S:9]] d [[S:1,9]] e[[S:x]]')).toEqual({
       text: `a ${alpha} NoLink b ${beta} NoLink ${delta} c [[S:9]] d ${alpha} e[[S:x]]`,
       used: [1, 2, 3, 4, 9],
@@ -60,7 +60,7 @@ describe('markdown', () => {
     expect(replaced('`[[S:2]]`').used).toEqual([])
   })
 
-  it('loop 17.26: other brackets, colons and dashes count as the plain ones, invisible characters not at all', () => {
+  it('loop 17.26: full-width brackets, other colons and dashes match, and invisible characters are ignored', () => {
     expect(replaced('a ［［S：1］］ b [[ s : 2 – 1 ]] c [\u200b[S:1]] d')).toMatchObject({
       text: `a ${alpha} b ${alpha} ${beta} c ${alpha} d`,
       used: [1, 2],
@@ -68,22 +68,22 @@ describe('markdown', () => {
     expect(replaced('[[\u200bS:1]] [[\u3000S﹕1\u202e]\u200d] [\uff3bS\n:\n1]]').text).toBe(`${alpha} ${alpha} ${alpha}`)
   })
 
-  it('loop 17.32: other brackets are nobody’s business', () => {
+  it('loop 17.32: other brackets stay as they are', () => {
     const text = 'arr[0] and [link](u) [[wiki]] - [ ] todo'
     expect(replaced(text)).toMatchObject({ text, used: [] })
   })
 
-  it('loop 17.34: nothing is put between neighbours', () => {
+  it('loop 17.34: nothing is inserted between adjacent citations', () => {
     expect(replaced('[[S:1]][[S:2]]').text).toBe(alpha + beta)
   })
 
-  it('loop 17.35: ranges may be written backwards and must not be wide', () => {
+  it('loop 17.35: ranges may be written backwards and have at most 101 ids', () => {
     expect(replaced('x [[S:5-3]] [[S:1-100000]]')).toMatchObject({ text: `x NoLink ${delta} [[S:1-100000]]`, used: [3, 4, 5] })
     expect(replaced('[[S:1-101]]', {}, 20).used).toHaveLength(101)
     expect(replaced('[[S:1-102]]').used).toEqual([])
   })
 
-  it('loop 17.41: a source merged while the model writes is found', () => {
+  it('loop 17.41: a source that is added while the model writes is found', () => {
     const pool = new Map(sources)
     const replacer = createCitationReplacer({ format: 'markdown', sources: () => pool, stripUsage: true })
     const first = replacer.push('see [[S:')
@@ -91,26 +91,26 @@ describe('markdown', () => {
     expect(first + replacer.push('5]].')).toBe('see [New](https://n.example).')
   })
 
-  it('96 characters are a token, 97 are not', () => {
+  it('a token has at most 96 characters', () => {
     const token = (length: number) => `[[S:1${' '.repeat(length - 7)}]]`
     expect(replaced(token(96), {}, 30).text).toBe(alpha)
     expect(replaced(token(97), {}, 30).text).toBe(token(97))
   })
 
-  it('an empty map leaves every token as written, and still counts it', () => {
+  it('without any source every token stays as written and is counted', () => {
     expect(replaced('a [[S:1]]', { sources: () => new Map() })).toMatchObject({ text: 'a [[S:1]]', used: [1], unresolved: [1] })
   })
 
-  it('zero, nonsense and absurd numbers are no ids', () => {
+  it('zero, fractions and huge numbers are no ids', () => {
     expect(replaced('[[S:0]] [[S:,]] [[S:1.5]] [[S:99999999999999999999]] [[S:0,1]]').used).toEqual([1])
   })
 
-  it('a usage tag goes out of the text and its ids are kept', () => {
+  it('a usage tag is removed from the text and its ids are collected', () => {
     expect(replaced('a [[USAGE:1, 3]]b[[usage : none]]c')).toMatchObject({ text: 'a bc', used: [], usage: [1, 3] })
     expect(replaced('a [[USAGE:1]]b', { stripUsage: false })).toMatchObject({ text: 'a [[USAGE:1]]b', usage: [1] })
   })
 
-  it('citations that are not to be replaced are counted and not held back', () => {
+  it('with replaceCitations off, citations are counted and not held back', () => {
     const replacer = createCitationReplacer({ format: 'markdown', sources: () => sources, stripUsage: true, replaceCitations: false })
     expect([replacer.push('a [['), replacer.push('S'), replacer.push(':1]] [[U'), replacer.push('SAGE:2]]')]).toEqual([
       'a ',
@@ -121,7 +121,7 @@ describe('markdown', () => {
     expect(replacer.flush() + replacer.used + replacer.usage).toBe('12')
   })
 
-  it('a title or an address can not break out of its link', () => {
+  it('titles and addresses can not break out of their link', () => {
     const nasty: SourceMap = new Map([
       [1, { title: 'a "b" \\ [c]\r\nd|', url: 'https://x.example/a b(c)\\' }],
       [2, { title: 'script', url: 'javascript:alert(1)' }],
@@ -135,7 +135,7 @@ describe('markdown', () => {
     )
   })
 
-  it('a title is neither a link nor HTML nor code of its own, and an address does not end its table cell', () => {
+  it('titles can not form links, HTML or code, and addresses do not end a table cell', () => {
     const nasty: SourceMap = new Map([
       [1, { title: '<javascript:alert(1)>', url: 'https://x.example/a|b`c' }],
       [2, { url: '<javascript:alert(1)>' }],
@@ -157,20 +157,20 @@ describe('html', () => {
     )
   })
 
-  it('loop 17.29: a superscript that is there already is one unit', () => {
+  it('loop 17.29: an existing superscript is replaced as a whole', () => {
     expect(replaced("x<sup class='cite' data-sids='1,2'>[[S:1,2]]</sup>y", html)).toMatchObject({
       text: `x<sup class="cite" data-sids="1,2">${link(1, 'https://a.example/1')} ${link(2, 'https://b.example/2')}</sup>y`,
       used: [1, 2],
     })
   })
 
-  it('a superscript without a list is read from inside, any other superscript is left alone', () => {
+  it('a superscript without data-sids is read from its content, and other superscripts stay as they are', () => {
     expect(replaced('<SUP class="note cite">[S:1] and [[S:3]]</sup >', html)).toMatchObject({ used: [1, 3] })
     const text = 'x<sup>2</sup> <sup class="cited">[1]</sup> <sup class="cite">none</sup> <sup'
     expect(replaced(text, html)).toMatchObject({ text, used: [] })
   })
 
-  it('a superscript that never ends stops being one after 600 characters', () => {
+  it('an unclosed superscript becomes text after 600 characters', () => {
     const text = `<sup class="cite">${'x'.repeat(700)}`
     expect(replaced(text, html, 10)).toMatchObject({ text, used: [] })
     const replacer = createCitationReplacer({ format: 'html', sources: () => sources, stripUsage: true })
@@ -178,7 +178,7 @@ describe('html', () => {
     expect(replacer.push('x')).toHaveLength(600)
   })
 
-  it('a usage tag in a superscript that never becomes one is taken out, also where citations stay as written', () => {
+  it('a usage tag in an unclosed superscript is removed, also with replaceCitations off', () => {
     const counting = { ...html, replaceCitations: false }
     expect(replaced('<sup class="cite">a[[USAGE:1]]<sup>b', counting)).toMatchObject({ text: '<sup class="cite">a<sup>b', usage: [1] })
     expect(replaced('<sup [[USAGE:1]]<', counting)).toMatchObject({ text: '<sup <', usage: [1] })
@@ -197,7 +197,7 @@ describe('html', () => {
 })
 
 describe('verbatim', () => {
-  it('loop 17.31: the text is unchanged and handed on at once, its citations are counted', () => {
+  it('loop 17.31: the text is output at once and unchanged, and its citations are counted', () => {
     expect(replaced('{"a":"[[S:1]]"}', { format: 'verbatim' })).toMatchObject({ text: '{"a":"[[S:1]]"}', used: [1] })
     const replacer = createCitationReplacer({ format: 'verbatim', sources: () => sources, stripUsage: true })
     expect(replacer.push('{"a":"[[S:')).toBe('{"a":"[[S:')
@@ -205,7 +205,7 @@ describe('verbatim', () => {
 })
 
 describe('a whole text', () => {
-  it('may lose what is unknown, show only the first source, or show images', () => {
+  it('can remove unknown citations, show only the first source, or embed images', () => {
     const images: SourceMap = new Map([...sources, [5, { title: 'Cat', url: 'https://c.example/cat.PNG?x=1' }]])
     expect(replaceBatch('a[[S:9]]b[[S:1,9]]', sources, { keepUnresolved: false })).toBe(`ab${alpha}`)
     expect(replaceBatch('[[S:9,2,1]]', sources, { firstOnly: true })).toBe(beta)
@@ -216,16 +216,17 @@ describe('a whole text', () => {
 })
 
 describe('any text', () => {
-  const draw = (step: Step) => (step.usage ? '' : step.ids === undefined ? step.text : replaceBatch(`[[S:${step.ids.join(',')}]]`, sources))
-  const drawn = (step: Step) => (step.ids?.some((id) => sources.has(id)) || step.usage ? draw(step) : step.text)
+  const replaceStep = (step: Step) =>
+    step.usage ? '' : step.ids === undefined ? step.text : replaceBatch(`[[S:${step.ids.join(',')}]]`, sources)
+  const expected = (step: Step) => (step.ids?.some((id) => sources.has(id)) || step.usage ? replaceStep(step) : step.text)
 
-  it('gives what a slow reading of the whole text gives, however it was cut', () => {
+  it('gives the same result as the reference scanner, however the text was cut', () => {
     fc.assert(
       fc.property(hostileText(), cuts, (text, places) => {
         const steps = referenceScan(text)
         const cited = [...new Set(steps.flatMap((step) => (step.usage ? [] : (step.ids ?? []))))].sort((a, b) => a - b)
         const result = run(cutAt(text, places))
-        expect(result.text).toBe(steps.map(drawn).join(''))
+        expect(result.text).toBe(steps.map(expected).join(''))
         expect(result.used).toEqual(cited)
         if (!text.includes('<sup')) expect(extractSids(text)).toEqual(cited)
       }),
@@ -233,7 +234,7 @@ describe('any text', () => {
     )
   })
 
-  it('gives the same HTML, and changes nothing verbatim, however it was cut', () => {
+  it('gives the same HTML and unchanged verbatim text, however the text was cut', () => {
     fc.assert(
       fc.property(hostileText(), cuts, (text, places) => {
         expect(run(cutAt(text, places), { format: 'html' })).toEqual(run([text], { format: 'html' }))
@@ -246,7 +247,7 @@ describe('any text', () => {
     )
   })
 
-  it('hands on exactly what every continuation agrees on', () => {
+  it('outputs exactly the text that no continuation can change', () => {
     const ways = [
       '',
       'x',
@@ -269,11 +270,11 @@ describe('any text', () => {
     fc.assert(
       fc.property(hostileText(8), (text) => {
         const replacer = createCitationReplacer({ format: 'markdown', sources: () => sources, stripUsage: true })
-        let handed = ''
+        let output = ''
         for (let at = 1; at <= text.length; at++) {
-          handed += replacer.push(text[at - 1] as string)
+          output += replacer.push(text[at - 1] as string)
           const readings = ways.map((way) => referenceScan(text.slice(0, at) + way))
-          expect(handed).toBe(agreed(readings).map(drawn).join(''))
+          expect(output).toBe(agreed(readings).map(expected).join(''))
         }
       }),
       { numRuns: 25 },
@@ -286,7 +287,7 @@ describe('any text', () => {
     ['invisible characters', `[${'\u200b'.repeat(1_000_000)}`],
     ['unfinished superscripts', '<sup class="cite">'.repeat(60_000)],
     ['unfinished superscript tags', '<sup '.repeat(200_000)],
-  ])('a megabyte of %s comes out as it went in', (_, text) => {
+  ])('a megabyte of %s stays unchanged', (_, text) => {
     const replacer = createCitationReplacer({ format: 'html', sources: () => sources, stripUsage: true })
     let out = ''
     for (let at = 0; at < text.length; at += 1000) out += replacer.push(text.slice(at, at + 1000))
@@ -302,7 +303,7 @@ function agreed(readings: readonly (readonly Step[])[]): readonly Step[] {
   return first.slice(0, length)
 }
 
-it('takes out a citation of nothing known, also when nothing at all is known', () => {
+it('removes a citation without known sources, also when there is no source at all', () => {
   const replacer = createCitationReplacer({ format: 'markdown', sources: () => new Map(), stripUsage: true, keepUnresolved: false })
   expect(replacer.push('so it is [[S:9]].') + replacer.flush()).toBe('so it is .')
   expect(replacer.unresolved).toEqual([9])

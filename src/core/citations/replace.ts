@@ -1,37 +1,57 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-export interface CitationReplacerOptions {
-  readonly format: CitationFormat
-  /** Asked at each citation, so that a source merged while the model writes is found. */
-  sources(): SourceMap
-  /** Takes `[[USAGE:…]]` out of the output. */
-  readonly stripUsage: boolean
-  /** False: citations are counted and stay as written. */
-  readonly replaceCitations?: boolean
-  /** False: a citation of which nothing is known is taken out. */
-  readonly keepUnresolved?: boolean
-  /** Draws only the first source of each citation. */
-  readonly firstOnly?: boolean
-  /** Shows a source that is an image instead of linking to it. */
-  readonly embedImages?: boolean
+/** The part of a source that a citation shows. */
+export interface CitedSource {
+  readonly title?: string
+  readonly url?: string
+  readonly text?: string
 }
 
-/** A replacer that tells how much it holds, so that what it hands on can be set beside the text it was made of. */
+/** Sources by the id that citations use: `[[S:3]]` cites the source 3. */
+export type SourceMap = ReadonlyMap<number, CitedSource>
+
+/** The format of the text around the citations: markdown and text get links, HTML gets superscripts, verbatim text stays as it is. */
+export type CitationFormat = 'markdown' | 'text' | 'html' | 'verbatim'
+
+/** Replaces citations in a text that arrives in chunks. The output does not depend on where the chunks were cut. */
+export interface CitationReplacer {
+  /** Returns all text that can no longer become part of a citation; the rest is held. */
+  push(text: string): string
+  /** Returns the held text at the end of the input. */
+  flush(): string
+  /** All cited ids, ascending, whether or not there is such a source. */
+  readonly used: readonly number[]
+  /** Cited ids without a source, ascending. */
+  readonly unresolved: readonly number[]
+  /** Ids in `[[USAGE:…]]` tags, ascending. */
+  readonly usage: readonly number[]
+}
+
+/** A replacer that reports how much text it holds, so that a caller can match its output with the input. */
 export interface BufferingReplacer extends CitationReplacer {
-  /** How many of the characters pushed are held and not yet in any output. */
+  /** How many of the pushed characters are not yet in any output. */
   readonly held: number
 }
 
-/** What was met so far. */
-interface CitationTally {
-  readonly used: Set<number>
-  readonly unresolved: Set<number>
-  readonly usage: Set<number>
-  readonly links: Map<number, { readonly source: CitedSource; readonly text: string }>
+export interface CitationReplacerOptions {
+  readonly format: CitationFormat
+  /** Called for each citation, so that sources added while the model writes are found. */
+  sources(): SourceMap
+  /** Removes `[[USAGE:…]]` from the output. */
+  readonly stripUsage: boolean
+  /** False: citations are counted and stay as written. Default: true. */
+  readonly replaceCitations?: boolean
+  /** False: citations without any known source are removed. Default: true. */
+  readonly keepUnresolved?: boolean
+  /** Shows only the first source of each citation. */
+  readonly firstOnly?: boolean
+  /** Embeds a source that is an image instead of linking to it. */
+  readonly embedImages?: boolean
 }
 
+/** Replaces citations by links or superscripts and collects the cited ids. */
 export function createCitationReplacer(options: CitationReplacerOptions): BufferingReplacer {
-  const { push, flush, held, seen } = createCitationRewriter(options)
+  const { push, flush, held, cited } = createCitationRewriter(options)
   return {
     push,
     flush,
@@ -39,66 +59,57 @@ export function createCitationReplacer(options: CitationReplacerOptions): Buffer
       return held()
     },
     get used() {
-      return ascending(seen()?.used)
+      return ascending(cited.used)
     },
     get unresolved() {
-      return ascending(seen()?.unresolved)
+      return ascending(cited.unresolved)
     },
     get usage() {
-      return ascending(seen()?.usage)
+      return ascending(cited.usage)
     },
   }
 }
 
-/** The same for those who only want the text: one is made for every lane of every response. */
+const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort((a, b) => a - b)
+
+/** Replaces citations for callers that only need the text, such as lanes. */
 export function createCitationRewriter(options: CitationReplacerOptions) {
   const { format, keepUnresolved = true, firstOnly = false, embedImages = false } = options
   const replaces = format !== 'verbatim' && (options.replaceCitations ?? true)
   const strips = format !== 'verbatim' && options.stripUsage
-  let seen: CitationTally | undefined // most texts cite nothing
+  const cited = { used: new Set<number>(), unresolved: new Set<number>(), usage: new Set<number>() }
 
-  function draw(citation: Citation): string {
-    seen ??= { used: new Set(), unresolved: new Set(), usage: new Set(), links: new Map() }
+  function replace(citation: Citation): string {
     if (citation.kind === 'usage') {
-      for (const id of citation.ids) seen.usage.add(id)
+      for (const id of citation.ids) cited.usage.add(id)
       return strips ? '' : citation.text
     }
     const sources = options.sources()
     for (const id of citation.ids) {
-      seen.used.add(id)
-      if (!sources.has(id)) seen.unresolved.add(id)
+      cited.used.add(id)
+      if (!sources.has(id)) cited.unresolved.add(id)
     }
-    return replaces && (sources.size > 0 || !keepUnresolved) ? drawIds(citation, sources) : citation.text
+    return replaces && (sources.size > 0 || !keepUnresolved) ? formatCitation(citation, sources) : citation.text
   }
 
-  function drawIds(citation: Citation, sources: SourceMap): string {
+  function formatCitation(citation: Citation, sources: SourceMap): string {
     const known = citation.ids.filter((id) => sources.has(id))
     if (known.length === 0 && !keepUnresolved) return ''
-    const shown = known.length === 0 || (format === 'html' && keepUnresolved && !firstOnly) ? citation.ids : known
-    const ids = firstOnly ? shown.slice(0, 1) : shown
+    const candidates = known.length === 0 || (format === 'html' && keepUnresolved && !firstOnly) ? citation.ids : known
+    const ids = firstOnly ? candidates.slice(0, 1) : candidates
     if (format === 'html') return formatSuperscript(ids, sources)
-    return known.length === 0 ? citation.text : ids.map((id) => link(id, sources.get(id) as CitedSource)).join(' ')
-  }
-
-  /** Each source is drawn once, for as long as the pool gives the same one. */
-  function link(id: number, source: CitedSource): string {
-    const known = seen?.links.get(id)
-    if (known?.source === source) return known.text
-    const text = formatLink(id, source, embedImages)
-    seen?.links.set(id, { source, text })
-    return text
+    return known.length === 0 ? citation.text : ids.map((id) => formatLink(id, sources.get(id) as CitedSource, embedImages)).join(' ')
   }
 
   const scanner = createCitationScanner({
-    // Elsewhere a fence is only the wrapping that a model likes to put around everything.
-    fences: format === 'markdown' || format === 'text',
+    fences: format === 'markdown' || format === 'text', // models put a fence around HTML and JSON that is not code
     superscripts: format === 'html',
     changesCitations: replaces,
     changesUsage: strips,
-    replace: draw,
+    replace,
   })
 
-  return { push: scanner.push, flush: scanner.flush, held: scanner.held, seen: () => seen }
+  return { push: scanner.push, flush: scanner.flush, held: scanner.held, cited }
 }
 
 export interface BatchOptions extends Pick<CitationReplacerOptions, 'keepUnresolved' | 'firstOnly' | 'embedImages'> {
@@ -106,42 +117,15 @@ export interface BatchOptions extends Pick<CitationReplacerOptions, 'keepUnresol
   readonly stripUsage?: boolean
 }
 
-/** The same replacement on a text that is already whole. */
+/** Replaces the citations of a complete text. */
 export function replaceBatch(text: string, sources: SourceMap, options: BatchOptions = {}): string {
   const { mode = 'links', stripUsage = true, ...rest } = options
-  const replacer = createCitationReplacer({ ...rest, stripUsage, format: mode === 'links' ? 'markdown' : 'html', sources: () => sources })
+  const replacer = createCitationRewriter({ ...rest, stripUsage, format: mode === 'links' ? 'markdown' : 'html', sources: () => sources })
   return replacer.push(text) + replacer.flush()
 }
 
-const ascending = (ids: ReadonlySet<number> = new Set()): readonly number[] => [...ids].sort((a, b) => a - b)
-
-/** What a citation needs to know of a source. */
-export interface CitedSource {
-  readonly title?: string
-  readonly url?: string
-  readonly text?: string
-}
-
-export type SourceMap = ReadonlyMap<number, CitedSource>
-
-/** How the text around a citation is read: it decides how the citation is drawn. */
-export type CitationFormat = 'markdown' | 'text' | 'html' | 'verbatim'
-
-/** Replaces citations in text that arrives in pieces. Output does not depend on where the pieces were cut. */
-export interface CitationReplacer {
-  /** Everything that can no longer become part of a token; the rest is held. */
-  push(text: string): string
-  /** The held rest, verbatim unless it completes a token. */
-  flush(): string
-  /** Ids in recognised tokens, ascending, whether or not they resolve. */
-  readonly used: readonly number[]
-  readonly unresolved: readonly number[]
-  /** Ids named by `[[USAGE:…]]`. */
-  readonly usage: readonly number[]
-}
-
-/** `<sup class="cite" data-sids="1,3">` with a link where there is something to link to. */
-export function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
+/** `<sup class="cite" data-sids="1,3">`, with a link for each source that has a web address. */
+function formatSuperscript(ids: readonly number[], sources: SourceMap): string {
   const marks = ids.map((id) => {
     const url = webAddress(sources.get(id))
     if (url === undefined) return `[S:${id}]`
@@ -150,15 +134,15 @@ export function formatSuperscript(ids: readonly number[], sources: SourceMap): s
   return `<sup class="cite" data-sids="${ids.join(',')}">${marks.join(' ')}</sup>`
 }
 
-/** `[title](url)`, or the title when there is nothing to link to. */
-export function formatLink(id: number, source: CitedSource, embedImages: boolean): string {
+/** `[title](url)`, or the title of a source without a web address. */
+function formatLink(id: number, source: CitedSource, embedImages: boolean): string {
   const url = webAddress(source)
   const title = escapeTitle(source.title?.trim() || source.url?.trim() || `Source ${id}`)
   if (url === undefined) return title
   return `${embedImages && isImage(url) ? '!' : ''}[${title}](${escapeUrl(url)})`
 }
 
-/** Only what a browser fetches becomes a link: never `javascript:`, never `data:`. */
+/** Only http and https addresses become links: never `javascript:` or `data:`. */
 function webAddress(source: CitedSource | undefined): string | undefined {
   const url = source?.url?.trim()
   return url !== undefined && /^https?:\/\//i.test(url) ? url : undefined
@@ -166,14 +150,14 @@ function webAddress(source: CitedSource | undefined): string | undefined {
 
 const isImage = (url: string): boolean => /\.(?:png|jpe?g|gif|webp|svg|avif|bmp)$/i.test(url.replace(/[?#][\s\S]*$/, ''))
 
-/** Titles are written by strangers: what would end the link or the table cell, begin code, or be an HTML tag or `<javascript:…>`. */
+/** Titles come from the web: escapes characters that would end the link or the table cell, start code, or form an HTML tag or `<javascript:…>`. */
 const escapeTitle = (title: string): string =>
   title
     .replaceAll('"', "'")
     .replace(/[\\[\]|<`]/g, '\\$&')
     .replace(/[\r\n]/g, ' ')
 
-/** What would end the link early, or the line or the table cell it stands in. */
+/** Escapes characters that would end the link, its line or its table cell. */
 const escapeUrl = (url: string): string =>
   url.replace(/[\s()<>"\\|`\p{Cc}]/gu, (character) =>
     character === '(' ? '%28' : character === ')' ? '%29' : encodeURIComponent(character),

@@ -1,7 +1,7 @@
 import { advanceCode, createCodeContext, isFenced } from '../stream/code-fence.ts'
-import { mayOpenToken, opensToken, readSuperscript, readToken } from './token.ts'
+import { opensToken, readSuperscript, readToken } from './token.ts'
 
-/** A citation found in a text, with the characters it was written in. */
+/** A citation in a text, and the characters it was written with. */
 export interface Citation {
   readonly kind: 'cite' | 'usage' | 'superscript'
   readonly ids: readonly number[]
@@ -9,33 +9,35 @@ export interface Citation {
 }
 
 export interface CitationScannerOptions {
-  /** The text is markdown: what stands in a fenced block is code. */
+  /** Citations in fenced code blocks are ignored. */
   readonly fences: boolean
-  /** The text is HTML: `<sup class="cite">` is a citation too. */
+  /** `<sup class="cite">` is a citation, too. */
   readonly superscripts: boolean
-  /** Whether `draw` may change these. Only then is an unfinished one held back. */
+  /** True when `replace` may change citations. Only then is an unfinished one held back. */
   readonly changesCitations: boolean
+  /** True when `replace` may change `[[USAGE:…]]` tags. */
   readonly changesUsage: boolean
-  /** Called once for each citation that is not code, in order; its answer stands in the output. */
+  /** Called once for each citation outside of code, in order; returns the text for the output. */
   replace(citation: Citation): string
 }
 
 export interface CitationScanner {
+  /** Returns the text that is decided so far, with its citations replaced. */
   push(text: string): string
   flush(): string
-  /** How many characters were read and not handed on. */
+  /** How many of the pushed characters are not yet in any output. */
   held(): number
 }
 
 const backtick = 96
 const angle = 60
 
-/** The one reader of citations, for streams and for whole texts. */
+/** Finds citations in a text that arrives in chunks. Everything that reads citations uses this scanner, so that all agree. */
 export function createCitationScanner(options: CitationScannerOptions): CitationScanner {
   const context = createCodeContext()
-  /** Text whose meaning is open: an unfinished citation, or half of a surrogate pair. */
+  /** Undecided text: an unfinished citation, or half of a surrogate pair. */
   let pending = ''
-  /** How much of it was handed on all the same, because its meaning changes nothing in the output. */
+  /** How many characters of `pending` were output already, because the output is the same either way. */
   let sent = 0
   let previous = 0
   let ended = false
@@ -49,61 +51,61 @@ export function createCitationScanner(options: CitationScannerOptions): Citation
     let holds = true
     while (at < limit) {
       const start = findStart(text, at, limit)
-      pass(text, at, start)
+      advance(text, at, start)
       at = start
       if (at === limit) break
-      const found = isCode() ? undefined : readAt(text, at)
-      if (found?.kind === 'partial' && !ended) {
-        holds = found.holds
+      const match = isCode() ? undefined : readAt(text, at)
+      if (match?.kind === 'partial' && !ended) {
+        holds = match.holds
         break
       }
-      if (found === undefined || found.kind === 'partial') {
-        pass(text, at, at + 1)
+      if (match === undefined || match.kind === 'partial') {
+        advance(text, at, at + 1)
         at++
         continue
       }
-      if (!(previous === backtick && text.charCodeAt(found.end) === backtick)) {
-        const source = text.slice(at, found.end)
-        const drawn = options.replace({ kind: found.kind, ids: found.ids, text: source })
-        if (drawn !== source) {
-          out += text.slice(copied, at) + drawn
-          copied = found.end
+      if (!(previous === backtick && text.charCodeAt(match.end) === backtick)) {
+        const source = text.slice(at, match.end)
+        const replacement = options.replace({ kind: match.kind, ids: match.ids, text: source })
+        if (replacement !== source) {
+          out += text.slice(copied, at) + replacement
+          copied = match.end
         }
       }
-      pass(text, at, found.end)
-      at = found.end
+      advance(text, at, match.end)
+      at = match.end
     }
-    const given = holds ? at : text.length
-    out = copied === 0 && given === text.length ? text : out + text.slice(copied, given)
+    const end = holds ? at : text.length
+    out += text.slice(copied, end)
     pending = at === text.length ? '' : text.slice(at)
-    sent = Math.max(copied, given) - at
+    sent = Math.max(copied, end) - at
     return out
   }
 
-  /** The citation at `at`; a complete one between backticks waits for the character after it. */
+  /** The citation at `at`. One after a backtick is complete only with the next character: a second backtick makes it code. */
   function readAt(text: string, at: number) {
-    const found = text.charCodeAt(at) === angle ? readSuperscript(text, at) : readToken(text, at)
-    switch (found.kind) {
+    const match = text.charCodeAt(at) === angle ? readSuperscript(text, at) : readToken(text, at)
+    switch (match.kind) {
       case 'none':
         return undefined
       case 'partial':
-        return { kind: 'partial', holds: mayChange(found.cite, found.usage) } as const
+        return { kind: 'partial', holds: mayChange(match.cite, match.usage) } as const
       default:
-        if (previous === backtick && found.end === text.length && !ended)
-          return { kind: 'partial', holds: mayChange(found.kind !== 'usage', found.kind === 'usage') } as const
-        return found
+        if (previous === backtick && match.end === text.length && !ended)
+          return { kind: 'partial', holds: mayChange(match.kind !== 'usage', match.kind === 'usage') } as const
+        return match
     }
   }
 
   function findStart(text: string, from: number, limit: number): number {
     for (let at = from; at < limit; at++) {
       const code = text.charCodeAt(at)
-      if (opensToken(code) ? mayOpenToken(text, at) : code === angle && options.superscripts) return at
+      if (opensToken(code) || (code === angle && options.superscripts)) return at
     }
     return limit
   }
 
-  function pass(text: string, from: number, to: number): void {
+  function advance(text: string, from: number, to: number): void {
     if (from >= to) return
     if (options.fences) advanceCode(context, text, from, to)
     previous = text.charCodeAt(to - 1)

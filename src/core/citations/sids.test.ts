@@ -6,11 +6,11 @@ describe('the ids that a text cites', () => {
     expect(extractSids('b [[S:7,2]] <sup class="cite" data-sids="3,2">x</sup> [[S:4-5]]')).toEqual([2, 3, 4, 5, 7])
   })
 
-  it('are not looked for in code or in usage tags', () => {
+  it('are not read from code or usage tags', () => {
     expect(extractSids('`[[S:1]]`\n```\n[[S:2]]\n```\n[[USAGE:3]]')).toEqual([])
   })
 
-  it('are found in HTML that stands in a fence: there it is only wrapping', () => {
+  it('are found in fenced HTML, because models put fences around HTML', () => {
     expect(extractSids('```html\n<p>[[S:2]]</p>\n```', 'html')).toEqual([2])
   })
 })
@@ -23,29 +23,29 @@ describe('new numbers for cited sources', () => {
     [5, 5],
   ])
 
-  it('replace the old ones, and two that became one are named once', () => {
+  it('replace the old ones, and two ids that became one are listed once', () => {
     expect(rewriteSids('a [[S:1,2]] b [[ s : 1,3 ]] c [[USAGE:2]]', renumbered)).toBe('a [[S:11,12]] b [[S:11]] c [[USAGE:12]]')
   })
 
-  it('take out a citation of which nothing is left', () => {
+  it('remove a citation whose ids are gone', () => {
     expect(rewriteSids('a [[S:8]]b[[S:8,1]]', renumbered)).toBe('a b[[S:11]]')
   })
 
-  it('leave alone what keeps its number, and what is code', () => {
+  it('do not change citations that keep their number, or code', () => {
     expect(rewriteSids('a [[ S : 5 ]] `[[S:1]]`', renumbered)).toBe('a [[ S : 5 ]] `[[S:1]]`')
   })
 
-  it('reach superscripts too', () => {
+  it('are written into superscripts, too', () => {
     expect(rewriteSids("<sup class='cite' data-sids='1'>[[S:1]]</sup>", renumbered, 'html')).toBe(
       '<sup class="cite" data-sids="11">[[S:11]]</sup>',
     )
   })
 })
 
-describe('whether something is left to read', () => {
+describe('hasReadableText', () => {
   const readable = (text: string) => hasReadableText(text, (sid) => sid === 1)
 
-  it('without citations of which nothing is known, and without usage', () => {
+  it('ignores usage tags and citations of unknown sources', () => {
     expect(
       ['', ' \n', '[[S:9]]', ' [[S:8-9]]\n［［S：7］］', '[[USAGE:1]]', '<sup class="cite" data-sids="9">[[S:9]]</sup>'].filter(readable),
     ).toEqual([])

@@ -1,9 +1,9 @@
 import { type Citation, createCitationScanner } from './scan.ts'
 
-/** Markdown has code fences, HTML has none; `<sup class="cite">` is known in both. */
-export type CitedTextFormat = 'markdown' | 'html'
+/** In markdown, citations in fenced code do not count. `<sup class="cite">` counts in both formats. */
+type CitedTextFormat = 'markdown' | 'html'
 
-/** The ids that a text cites, ascending. What stands in code, or only in `[[USAGE:…]]`, does not count. */
+/** The source ids that a text cites, ascending. Citations in code and ids in `[[USAGE:…]]` do not count. */
 export function extractSids(text: string, format: CitedTextFormat = 'markdown'): readonly number[] {
   if (!mayCite(text)) return []
   const ids = new Set<number>()
@@ -14,7 +14,7 @@ export function extractSids(text: string, format: CitedTextFormat = 'markdown'):
   return [...ids].sort((a, b) => a - b)
 }
 
-/** Gives every cited id its new number. A citation of which nothing has a new number is taken out; one that keeps its numbers, its spelling. */
+/** Replaces cited ids by their new numbers. A citation whose ids have no new number is removed; one whose ids stay keeps its spelling. */
 export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number>, format: CitedTextFormat = 'markdown'): string {
   if (!mayCite(text)) return text
   return scanAll(text, format, (citation) => {
@@ -27,18 +27,19 @@ export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number
   })
 }
 
-/** Something of a text is left to read once usage, and citations of which nothing is known, are taken out. */
+/** True when text remains after usage tags, and citations of unknown sources only, are removed. */
 export function hasReadableText(text: string, isKnown: (sid: number) => boolean): boolean {
-  const begun = text.trimStart()
-  if (begun === '' || !mayCite(begun.charAt(0))) return begun !== '' // most texts begin with a word
-  return scanAll(begun, 'markdown', ({ kind, ids, text: cited }) => (kind !== 'usage' && ids.some(isKnown) ? cited : '')).trim() !== ''
+  if (!mayCite(text)) return text.trim() !== ''
+  return (
+    scanAll(text, 'markdown', (citation) => (citation.kind !== 'usage' && citation.ids.some(isKnown) ? citation.text : '')).trim() !== ''
+  )
 }
 
-/** Most texts hold no character that a citation begins with. */
+/** False for a text without any character that can start a citation: most texts need no scan. */
 const mayCite = (text: string): boolean => text.includes('[') || text.includes('<') || text.includes('\uff3b')
 
-function scanAll(text: string, format: CitedTextFormat, draw: (citation: Citation) => string): string {
+function scanAll(text: string, format: CitedTextFormat, replace: (citation: Citation) => string): string {
   const fences = format === 'markdown'
-  const scanner = createCitationScanner({ fences, superscripts: true, changesCitations: true, changesUsage: true, replace: draw })
+  const scanner = createCitationScanner({ fences, superscripts: true, changesCitations: true, changesUsage: true, replace })
   return scanner.push(text) + scanner.flush()
 }

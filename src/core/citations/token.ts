@@ -1,14 +1,14 @@
 /**
- * A citation as a model writes it, read from a text that may end in the middle of it:
+ * The result of reading a citation token in a text that may end inside of it:
  *
  *   '[[' space* ( 'S' | 'USAGE' ) space* ':' body ']]'        body: anything but brackets; 96 characters in all
  *
- * Full-width brackets, other colons and dashes count as the plain ones, and invisible characters do not count at all:
- * models and keyboards put them there. This is for matching only; text that is not a token is never changed.
+ * Full-width brackets, other colons and other dashes match like the ASCII ones, and invisible characters are ignored, because models
+ * write them. This concerns only the matching; text outside of tokens is never changed.
  */
 export type TokenMatch =
   | { readonly kind: 'none' }
-  /** The text ended. What it may still become. */
+  /** The text ends here. What it may still become. */
   | { readonly kind: 'partial'; readonly cite: boolean; readonly usage: boolean }
   | { readonly kind: 'cite' | 'usage'; readonly ids: readonly number[]; readonly end: number }
 
@@ -21,20 +21,10 @@ const either: TokenMatch = { kind: 'partial', cite: true, usage: true }
 const citeOnly: TokenMatch = { kind: 'partial', cite: true, usage: false }
 const usageOnly: TokenMatch = { kind: 'partial', cite: false, usage: true }
 
-/** Whether a token may begin with this character. */
+/** True for a character that a token can start with. */
 export const opensToken = (code: number): boolean => code === 91 || code === 0xff3b
 
-/** Most brackets are told by the two characters after them. */
-export function mayOpenToken(text: string, at: number): boolean {
-  if (at + 1 >= text.length) return true
-  const second = text.charCodeAt(at + 1)
-  if (second !== 91) return second > 127
-  if (at + 2 >= text.length) return true
-  const third = text.charCodeAt(at + 2)
-  return third > 127 || third <= 32 || (third | 32) === 115 || (third | 32) === 117
-}
-
-/** Reads the token that the bracket at `at` may begin. */
+/** Reads the token that may start with the bracket at `at`. */
 export function readToken(text: string, at: number): TokenMatch {
   const end = Math.min(text.length, at + maxTokenLength)
   const cut = text.length < at + maxTokenLength
@@ -72,12 +62,11 @@ export function readToken(text: string, at: number): TokenMatch {
 const usageLetters = [117, 115, 97, 103, 101]
 const citeLetters = [115]
 
-/** `1, 3, 5-7` as numbers: in the order written, ranges ascending, each once. Anything else in the list is passed over. */
-export function parseIds(list: string): readonly number[] {
-  if (/^[1-9]\d{0,8}$/.test(list)) return [Number(list)]
+/** The numbers of a list such as `1, 3, 5-7`: in the order of writing, ranges ascending, each once. Other items are skipped. */
+function parseIds(list: string): readonly number[] {
   const ids = new Set<number>()
-  for (const piece of list.split(',')) {
-    const match = /^\s*(\d+)\s*(?:-\s*(\d+)\s*)?$/.exec(piece)
+  for (const item of list.split(',')) {
+    const match = /^\s*(\d+)\s*(?:-\s*(\d+)\s*)?$/.exec(item)
     const [first, last] = [match?.[1], match?.[2] ?? match?.[1]]
     if (first === undefined || last === undefined || first.length > maxDigits || last.length > maxDigits) continue
     const low = Math.min(Number(first), Number(last))
@@ -88,20 +77,14 @@ export function parseIds(list: string): readonly number[] {
   return [...ids]
 }
 
-/** Invisible characters gone, look-alikes of colon, dash and brackets made plain. */
-export function normalizeBody(body: string): string {
-  if (isAscii(body)) return body
+/** Removes invisible characters, and replaces look-alikes of colon, dash and brackets by the ASCII ones. */
+function normalizeBody(body: string): string {
   return body
     .replace(/[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g, '')
     .replace(/[\u2013\u2014]/g, '-')
     .replace(/[\uff1a\ufe55\ufe30]/g, ':')
     .replace(/\uff3b/g, '[')
     .replace(/\uff3d/g, ']')
-}
-
-function isAscii(text: string): boolean {
-  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 127) return false
-  return true
 }
 
 function skipInvisible(text: string, from: number, end: number): number {
@@ -120,7 +103,7 @@ const closesToken = (code: number): boolean => code === 93 || code === 0xff3d
 const isBracket = (code: number): boolean => opensToken(code) || closesToken(code)
 const isColon = (code: number): boolean => code === 58 || code === 0xff1a || code === 0xfe55 || code === 0xfe30
 
-/** Zero-width and direction marks. */
+/** Zero-width characters and direction marks. */
 const isInvisible = (code: number): boolean =>
   code > 0x600 &&
   ((code >= 0x200b && code <= 0x200f) ||
@@ -145,12 +128,12 @@ const isSpace = (code: number): boolean =>
       code === 0x3000))
 
 /**
- * A citation as HTML carries it: `<sup class="cite" data-sids="1,3">…</sup>`, with either kind of quotes and whatever inside.
- * One unit of at most 600 characters, read from a text that may end in the middle of it.
+ * The result of reading a citation in HTML, `<sup class="cite" data-sids="1,3">…</sup>` with single or double quotes and at most 600
+ * characters, in a text that may end inside of it.
  */
 export type SuperscriptMatch =
   | { readonly kind: 'none' }
-  /** When it does not become a unit after all, what it holds is read on its own: a usage tag in it may still be taken out. */
+  /** If it turns out not to be a superscript, its content is read again, and a usage tag in it may be removed. */
   | { readonly kind: 'partial'; readonly cite: true; readonly usage: true }
   | { readonly kind: 'superscript'; readonly ids: readonly number[]; readonly end: number }
 
@@ -160,13 +143,12 @@ const partialSuperscript: SuperscriptMatch = { kind: 'partial', cite: true, usag
 
 const openTag = /<sup(?:\s[^<>]*)?>/iy
 const partialOpenTag = /<(?:s(?:u(?:p(?:\s[^<>]*)?)?)?)?$/iy
-/** A second `<sup` ends the hope: units do not nest. */
+/** Superscripts do not nest: a second `<sup` means that the first one is none. */
 const boundary = /<\/sup\s{0,8}>|<sup[\s>]/gi
 const innerToken = /\[\[?\s*s\s*:([^[\]]+)\]/gi
 
-/** Reads the unit that the `<` at `at` may begin. */
+/** Reads the superscript that may start with the `<` at `at`. */
 export function readSuperscript(text: string, at: number): SuperscriptMatch {
-  if (at + 1 < text.length && (text.charCodeAt(at + 1) | 32) !== 115) return noSuperscript // most angles end here
   const tag = matchAt(openTag, text, at)
   if (tag === undefined)
     return text.length - at < maxSuperscriptLength && matchAt(partialOpenTag, text, at) !== undefined ? partialSuperscript : noSuperscript
