@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import * as build from './build.ts'
 import { canonicalPath } from './logical.ts'
 
-const written = {
+const paths = {
   'ar:t1.user.prompt': build.promptPath('t1'),
   'ar:t1.assistant.completion': build.completionPath('t1'),
   'ar:t1.assistant.completion.2': build.completionPath('t1', 2),
@@ -31,12 +31,12 @@ const written = {
   'so:sources_pool[3, 5-6]': build.sourcesPath([5, 3, 6]),
 }
 
-it.each(Object.entries(written))('%s is built, and is canonical', (expected, built) => {
+it.each(Object.entries(paths))('%s is built, and is canonical', (expected, built) => {
   expect(built).toBe(expected)
   expect(canonicalPath(built)).toBe(built)
 })
 
-it('timeline C15: files and outputs are both places', () => {
+it('timeline C15: files and outputs are both areas of a turn', () => {
   expect(canonicalPath('fi:t1.outputs/a')).toBe('fi:t1.outputs/a')
   expect(canonicalPath('fi:t1.files/a')).toBe('fi:t1.files/a')
 })

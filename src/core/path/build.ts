@@ -1,12 +1,12 @@
 import { type Area, formatPath, type ToolRecord } from './logical.ts'
 
-/** The addresses that blocks are written at, in canonical form. Ids are the runtime's own: `[A-Za-z0-9_-]+`. */
+/* Builds the logical paths at which blocks are written, in canonical form. The ids are made by the runtime: `[A-Za-z0-9_-]+`. */
 
 const record = (turn: string, name: string) => `ar:${turn}.${name}`
 
 export const promptPath = (turn: string) => record(turn, 'user.prompt')
 
-/** Without a number it is always the turn's latest; earlier ones are numbered from 1. */
+/** Without a number it is the turn's latest completion; earlier ones are numbered from 1. */
 export const completionPath = (turn: string, n?: number) =>
   record(turn, n === undefined ? 'assistant.completion' : `assistant.completion.${n}`)
 
@@ -24,7 +24,7 @@ export const externalPath = (turn: string, kind: string, messageId: string) => r
 export const feedbackPath = (turn: string) => record(turn, 'feedback.latest')
 export const systemMessagePath = (turn: string, key: string) => record(turn, `system.message.${key}`)
 
-/** Computed when read, never stored. */
+/** The turn index is computed when it is read, never stored. */
 export const turnIndexPath = (turn: string) => record(turn, 'react.turn.index')
 
 export const summaryPath = (turn: string) => formatPath({ space: 'su', kind: 'record', turn, record: 'conv.range.summary' })
@@ -36,11 +36,9 @@ export const filePath = (turn: string, area: Area, rel: string) =>
 
 export const sourcesPath = (sids: Iterable<number>) => formatPath({ space: 'so', sids: [...sids] })
 
-/** An answer that was shown but was not the last word, and why it was not. */
+/** An answer that was shown to the user but not accepted as final; the outcome says why. */
 export const attemptPath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}`)
 export const attemptOutcomePath = (turn: string, n: number) => record(turn, `assistant.completion.attempt.${n}.outcome`)
 
-/** What a turn left in its workspace for later turns. */
 export const publishPath = (turn: string) => record(turn, 'react.workspace.publish')
-/** What it has checked out so far. */
 export const checkoutPath = (turn: string) => record(turn, 'react.workspace.checkout')

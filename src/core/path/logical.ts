@@ -3,15 +3,16 @@ import { formatSelector, parseSelector } from './selector.ts'
 import { formatSkill, parseSkill, type SkillPath } from './skill.ts'
 
 /**
- * The address of everything the agent can name:
+ * A logical path: the address of anything that the agent can name.
  *
- *   ar:<turn>.<record>                     what was said and done       fi:<turn>.files/<rel>             the turn's files
- *   ar:plan.latest:<plan id>               the newest plan snapshot     fi:<turn>.outputs/<rel>           what it produced
- *   tc:<turn>.<call>.call|result|…         a tool call's records        fi:<turn>.user.attachments/<name> what the user gave
+ *   ar:<turn>.<record>                     records of a turn            fi:<turn>.files/<rel>             the turn's files
+ *   ar:plan.latest:<plan id>               the newest plan snapshot     fi:<turn>.outputs/<rel>           its produced files
+ *   tc:<turn>.<call>.call|result|…         a tool call's records        fi:<turn>.user.attachments/<name> the user's files
  *   su:<turn>.<record>  ws:<turn>.<record> summaries                    so:sources_pool[1, 3-5]           source rows
  *   ks:<rel>                               knowledge                    sk:<namespace>.<id>               skills
  *
- * A body may begin with `conv_<id>.`: the same address in another conversation. A turn id therefore never begins with `conv_`.
+ * The part after the colon may begin with `conv_<id>.`: then it is the same address in another conversation. A turn id therefore
+ * never begins with `conv_`.
  */
 export type LogicalPath =
   | RecordPath
@@ -33,7 +34,7 @@ export interface RecordPath extends InConversation {
   readonly space: 'ar' | 'su' | 'ws'
   readonly kind: 'record'
   readonly turn: string
-  /** Dotted and whole: `user.prompt`, `react.plan.plan:turn_1:ab12`. Ids inside it may hold dots and colons. */
+  /** Everything after the turn: `user.prompt`, `react.plan.plan:turn_1:ab12`. Ids in it may contain dots and colons. */
   readonly record: string
 }
 
@@ -43,7 +44,7 @@ export interface LatestPlanPath extends InConversation {
   readonly planId: string
 }
 
-export const toolRecords = ['call', 'result', 'notice', 'code'] as const
+const toolRecords = ['call', 'result', 'notice', 'code'] as const
 export type ToolRecord = (typeof toolRecords)[number]
 
 export interface ToolPath extends InConversation {
@@ -60,12 +61,12 @@ export interface FilePath extends InConversation {
   readonly kind: 'file'
   readonly turn: string
   readonly area: Area
-  /** NFC, and safe by `unsafeReason`: parsing refuses anything else. */
+  /** In Unicode form NFC and safe by `unsafeReason`: `parsePath` rejects anything else. */
   readonly rel: string
 }
 
-/** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area: what may be pulled or checked out, never one artifact. */
-export interface FolderPath extends InConversation {
+/** `fi:<turn>.files/app/`, or `fi:<turn>.files` for the whole area. It can be pulled or checked out; it is never one artifact. */
+interface FolderPath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'folder'
   readonly turn: string
@@ -74,46 +75,46 @@ export interface FolderPath extends InConversation {
   readonly rel: string
 }
 
-/** The older spelling of a call's program, `fi:<turn>.code.<call>`. Read, never written: its canonical form is `tc:<turn>.<call>.code`. */
-export interface CodePath extends InConversation {
+/** The program of a call in its older form, `fi:<turn>.code.<call>`. It is parsed but never written: the canonical form is `tc:<turn>.<call>.code`. */
+interface CodePath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'code'
   readonly turn: string
   readonly call: string
 }
 
-export interface SourcesPath extends InConversation {
+interface SourcesPath extends InConversation {
   readonly space: 'so'
   readonly sids: readonly number[]
-  /** The selector asked for more rows than one selection may hold. */
+  /** The selector named more rows than a selection may hold. */
   readonly truncated?: true
 }
 
-export interface KnowledgePath {
+interface KnowledgePath {
   readonly space: 'ks'
   readonly rel: string
 }
 
-/** The longest selector that `parseSelector` reads whole, with room to spare. Nothing longer is a path. */
+/** Longer texts are not parsed. It leaves room for the longest selector that `parseSelector` reads completely. */
 export const maximumPathLength = 200_000
 
-/** Total: any text gives a path or undefined, in time linear in its length. Reads every alias; see `formatPath` for the one form written. */
+/** Undefined when the text is not a logical path. Accepts all aliases; takes time linear in the length of any text. */
 export function parsePath(text: string): LogicalPath | undefined {
   const path = parsePathUnchecked(text)
   return path !== undefined && isSafe(path) ? path : undefined
 }
 
-/** The same, but the relative part of a file may be anything: for whoever must say why a path is refused. */
+/** Like `parsePath`, but accepts unsafe relative paths: for callers that report why a path is unsafe. */
 export function parsePathUnchecked(text: string): LogicalPath | undefined {
   if (text.length > maximumPathLength) return undefined
   const plain = text.startsWith('conv:') ? text.slice('conv:'.length) : text
   if (plain.startsWith('skills.')) return parseSkill(plain.slice('skills.'.length))
   const colon = plain.indexOf(':')
-  const reader = parsers.get(plain.slice(0, Math.max(0, colon)))
-  return reader?.(plain.slice(colon + 1))
+  const parseBody = parsers.get(plain.slice(0, Math.max(0, colon)))
+  return parseBody?.(plain.slice(colon + 1))
 }
 
-/** The canonical short form. */
+/** The canonical form of a path: the only one that is written. */
 export function formatPath(path: LogicalPath): string {
   switch (path.space) {
     case 'ar':
@@ -136,7 +137,7 @@ export function formatPath(path: LogicalPath): string {
   }
 }
 
-/** One spelling per address: what an index is keyed by. Undefined when the text is no logical path. */
+/** The canonical form of any alias, as used for keys of an index. Undefined when the text is not a logical path. */
 export function canonicalPath(text: string): string | undefined {
   const path = parsePath(text)
   return path === undefined ? undefined : formatPath(path)
@@ -175,23 +176,24 @@ const parsers: ReadonlyMap<string, BodyParser> = new Map<string, BodyParser>([
   ['skill', parseSkill],
 ])
 
-function allowConversationPrefix(read: (body: string) => Exclude<LogicalPath, KnowledgePath | SkillPath> | undefined): BodyParser {
+/** A parser that also accepts `conv_<id>.` before the body. */
+function allowConversationPrefix(parse: (body: string) => Exclude<LogicalPath, KnowledgePath | SkillPath> | undefined): BodyParser {
   return (body) => {
-    if (!body.startsWith('conv_')) return read(body)
+    if (!body.startsWith('conv_')) return parse(body)
     const { id, rest } = splitId(body.slice('conv_'.length)) ?? {}
-    const path = rest === undefined ? undefined : read(rest)
+    const path = rest === undefined ? undefined : parse(rest)
     return id === undefined || path === undefined ? undefined : { ...path, conversation: id }
   }
 }
 
-/** The id before the first dot, and what follows it. */
+/** Splits at the first dot; undefined when no id stands before it. */
 function splitId(body: string): { readonly id: string; readonly rest: string } | undefined {
   const dot = body.indexOf('.')
   const id = body.slice(0, Math.max(0, dot))
   return isId(id) ? { id, rest: body.slice(dot + 1) } : undefined
 }
 
-// Anything visible: plan and message ids come from elsewhere. An address stands inside one line of the prompt, so no white space.
+// Any visible characters, because plan and message ids may come from outside; no white space, because a path stands in one line of the prompt.
 const recordShape = /^[^\s\p{Cc}\p{Cf}\p{Cs}]+$/u
 const isRecord = (text: string) => recordShape.test(text) && !text.startsWith('.') && !text.endsWith('.')
 
@@ -223,9 +225,9 @@ function parseTool(body: string): ToolPath | undefined {
 }
 
 function parseFile(body: string): FilePath | FolderPath | CodePath | undefined {
-  const taken = splitId(body)
-  if (taken === undefined) return undefined
-  const { id: turn, rest } = taken
+  const split = splitId(body)
+  if (split === undefined) return undefined
+  const { id: turn, rest } = split
   const call = rest.startsWith('code.') ? rest.slice('code.'.length) : ''
   if (isId(call)) return { space: 'fi', kind: 'code', turn, call }
   for (const [area, name] of areas) {

@@ -2,14 +2,14 @@ import { filePath } from './build.ts'
 import { type Area, formatPath, parsePath, parsePathUnchecked } from './logical.ts'
 import { isTurnFolder, unsafeReason, unwritableReason } from './safety.ts'
 
-/** `fi:T.files/R` is `T/files/R` under OUT_DIR. Undefined for every other path, and for files of another conversation. */
+/** The path below OUT_DIR of a logical file: `fi:T.files/R` is `T/files/R`. Undefined for other paths and for files of another conversation. */
 export function toPhysical(logical: string): string | undefined {
   const path = parsePath(logical)
   if (path?.space !== 'fi' || path.kind !== 'file' || path.conversation !== undefined) return undefined
   return `${path.turn}/${path.area}/${path.rel}`
 }
 
-/** The inverse of `toPhysical`. Undefined for anything that is not a turn's file. */
+/** The inverse of `toPhysical`. Undefined when the path is not a safe path of a turn's file. */
 export function toLogical(physical: string, knownTurns?: ReadonlySet<string>): string | undefined {
   const parts = splitPhysical(physical, knownTurns)
   if (parts === undefined || unsafeReason(physical) !== undefined) return undefined
@@ -18,45 +18,47 @@ export function toLogical(physical: string, knownTurns?: ReadonlySet<string>): s
 
 const physicalShape = /^([^/]+)\/(files|outputs|attachments)\/(.+)$/s
 
-/** The parts of `<turn>/<area>/<rel>`; what they hold is not checked. */
+/** The parts of `<turn>/<area>/<rel>`, without a safety check. */
 export function splitPhysical(physical: string, knownTurns?: ReadonlySet<string>) {
   const [, turn, area, rel] = physicalShape.exec(physical) ?? []
   if (turn === undefined || area === undefined || rel === undefined || !isTurnFolder(turn, knownTurns)) return undefined
   return { turn, area: area as Area, rel } // the expression names the areas
 }
 
-export type WritableArea = Exclude<Area, 'attachments'>
+type WritableArea = Exclude<Area, 'attachments'>
 
+/** The context in which a write target is resolved. */
 export interface TargetScope {
   readonly currentTurn: string
   readonly knownTurns?: ReadonlySet<string>
-  /** Where a bare name goes; `files` unless said. */
+  /** The area of a path that names none; by default `files`. */
   readonly defaultArea?: WritableArea
 }
 
+/** The resolved target of a write, or the reason why there is none. */
 export type Target =
   | {
       readonly ok: true
       readonly physical: string
       readonly logical: string
-      /** The path is not the one that was given. `notify`: the model asked for another place and must be told. */
+      /** Set when `physical` differs from the input. `notify`: turn or area changed, so that the model must be told. */
       readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
     }
   | { readonly ok: false; readonly code: TargetProblem; readonly message: string }
 
-export type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'unsafe_path'
+type TargetProblem = 'missing_path' | 'invalid_write_logical_path' | 'unsafe_path'
 
 interface Placement {
   readonly area: WritableArea
   readonly rel: string
-  /** The turn or the area is not the one that was asked for. */
+  /** Turn or area differ from the input. */
   readonly moved: boolean
 }
 
-// A path of 1,024 bytes, a prefix and a turn fit with room to spare; nothing longer is worth normalising.
+// Longer input can not be a valid path, which has at most 1,024 bytes after its prefix and turn.
 const maximumInput = 4096
 
-/** Where a write goes that the model aimed at `input`: always below the current turn's `files/` or `outputs/`, or an error. */
+/** Resolves the path of a write by the model to a path below `files/` or `outputs/` of the current turn, or to an error. */
 export function normalizeTarget(input: string, scope: TargetScope): Target {
   if (input.length > maximumInput) return reject('unsafe_path', 'The path is too long.')
   if (input.trim() === '') return reject('missing_path', 'A path is required.')
@@ -76,11 +78,11 @@ export function normalizeTarget(input: string, scope: TargetScope): Target {
 
 const reject = (code: TargetProblem, message: string): Target => ({ ok: false, code, message })
 
-/** A colon before the first separator names a space; `C:\` names a disk, which the safety rules refuse. */
+/** A colon before the first separator marks a logical path. `C:\` is a drive; `unwritableReason` rejects it. */
 const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
 const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 
-/** A logical file is written by its relative path. It is always news to the model: it named an old version, or the wrong kind of path. */
+/** A logical file path is resolved by its relative part. The model is always told: it named an earlier version or the wrong kind of path. */
 function placeLogical(path: string): Placement | undefined {
   const file = parsePathUnchecked(path)
   if (file?.space !== 'fi' || file.kind !== 'file') return undefined
@@ -89,10 +91,10 @@ function placeLogical(path: string): Placement | undefined {
 
 function placePhysical(path: string, { currentTurn, knownTurns, defaultArea = 'files' }: TargetScope): Placement | 'elsewhere' {
   const turns = new Set(knownTurns).add(currentTurn)
-  const whole = splitPhysical(path, turns)
-  if (whole !== undefined) {
-    const moved = whole.turn !== currentTurn || whole.area === 'attachments'
-    return { area: writableArea(whole.area), rel: whole.rel, moved }
+  const qualified = splitPhysical(path, turns)
+  if (qualified !== undefined) {
+    const moved = qualified.turn !== currentTurn || qualified.area === 'attachments'
+    return { area: writableArea(qualified.area), rel: qualified.rel, moved }
   }
   const slash = path.indexOf('/')
   const first = path.slice(0, Math.max(0, slash))

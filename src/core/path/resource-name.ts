@@ -1,7 +1,7 @@
 import type { Scope } from '../scope.ts'
 import { unsafeReason } from './safety.ts'
 
-/** What a hosted file is called, whole: whose it is, where it came up, and which file of OUT_DIR it is. */
+/** The full name of a hosted file: its owner, conversation and turn, and its path below OUT_DIR. */
 export interface ResourceName {
   readonly owner: Scope
   readonly conversation: string
@@ -13,7 +13,7 @@ export interface ResourceName {
 
 const roleOfStage = { file: 'artifact', attachment: 'user' } as const
 
-/** Longer than any name of ours: nobody's handle is worth reading further. */
+/** Longer texts are not parsed; every real name is shorter. */
 const maximumLength = 8192
 
 /** `ef:<tenant>:<project>:chatbot:<stage>:<user>:<conversation>:<turn>:<role>:<path>`, each percent-encoded. Throws on a lone surrogate. */
@@ -23,7 +23,7 @@ export function formatResourceName({ owner, conversation, turnId, stage, physica
   return `ef:${parts.map(percentEncode).join(':')}`
 }
 
-/** Undefined for everything that `formatResourceName` would not have written, letter by letter: a name has one spelling. */
+/** Undefined for every text that `formatResourceName` does not produce: a name has exactly one spelling. */
 export function parseResourceName(text: string): ResourceName | undefined {
   if (text.length > maximumLength || !text.startsWith('ef:')) return undefined
   const parts = text.slice(3).split(':').map(percentDecode)
@@ -35,7 +35,7 @@ export function parseResourceName(text: string): ResourceName | undefined {
   return formatResourceName(name) === text ? name : undefined
 }
 
-/** Letters, digits and `_ . - ~` stay; nothing that separates or could be decoded twice does. */
+/** Encodes everything but letters, digits and `_ . - ~`. */
 function percentEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 }
@@ -44,43 +44,44 @@ function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    return undefined // not a name of ours
+    return undefined // not percent-encoded text
   }
 }
 
-/*
- * Where the pointer of a hosted file is kept:
+/**
+ * The key under which the pointer of a hosted file is stored:
  *
  *   daybook/tenants/<tenant>/projects/<project>/<stage>s/<user>/<conversation>/<turn>/<path below OUT_DIR>
  *
- * Everything up to the path is written in small letters, digits, `_` and `-`; every other byte of it as `~` and two digits. So no name can
- * hold a separator, two names never share a spelling on a disk that ignores case, and no server finds something to decode in it.
+ * In the parts before the path, every byte but lower-case letters, digits, `_` and `-` is written as `~` and two hex digits. So no part
+ * contains a separator, two names have different keys on a disk that ignores case, and servers find nothing to decode.
  */
 export function storageKey({ physicalPath, turnId, ...name }: ResourceName): string {
   return `${conversationPrefix(name)}/${escapePart(turnId)}/${physicalPath}`
 }
 
-/** The tree that holds every file of a conversation, or of one of its turns, in one stage. */
+/** The common beginning of the keys of all files of a conversation in one stage. */
 export function conversationPrefix({ owner, stage, conversation }: Pick<ResourceName, 'owner' | 'stage' | 'conversation'>): string {
   const { tenant, project, user } = owner
   return `daybook/tenants/${escapePart(tenant)}/projects/${escapePart(project)}/${stage}s/${escapePart(user)}/${escapePart(conversation)}`
 }
 
+/** The common beginning of the keys of all files of a turn in one stage. */
 export const turnPrefix = (name: Omit<ResourceName, 'physicalPath'>): string => `${conversationPrefix(name)}/${escapePart(name.turnId)}`
 
 const stageOfArea = { files: 'file', attachments: 'attachment' } as const
 
-/** The inverse; undefined for everything that `storageKey` would not have written. */
+/** The inverse of `storageKey`; undefined for every text that it does not produce. */
 export function parseStorageKey(key: string): ResourceName | undefined {
-  const [root, tenants, tenant, projects, project, area, user, conversation, turnId, ...path] = key.split('/')
+  const segments = key.split('/')
+  const [root, tenants, , projects, , area] = segments
   if (root !== 'daybook' || tenants !== 'tenants' || projects !== 'projects' || (area !== 'files' && area !== 'attachments'))
     return undefined
-  const read = [tenant, project, user, conversation, turnId].map((part) => (part ? unescapePart(part) : undefined))
-  const [t, p, u, c, n] = read
-  if (!t || !p || !u || !c || !n) return undefined
-  const physicalPath = path.join('/')
+  const [tenant, project, user, conversation, turnId] = [2, 4, 6, 7, 8].map((at) => unescapePart(segments[at] ?? ''))
+  if (!tenant || !project || !user || !conversation || !turnId) return undefined
+  const physicalPath = segments.slice(9).join('/')
   if (unsafeReason(physicalPath) !== undefined) return undefined
-  const name = { owner: { tenant: t, project: p, user: u }, conversation: c, turnId: n, stage: stageOfArea[area], physicalPath }
+  const name = { owner: { tenant, project, user }, conversation, turnId, stage: stageOfArea[area], physicalPath }
   return storageKey(name) === key ? name : undefined
 }
 
@@ -100,6 +101,6 @@ function unescapePart(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('~', '%'))
   } catch {
-    return undefined // bytes that are no text
+    return undefined // the bytes are not UTF-8
   }
 }

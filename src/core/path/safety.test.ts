@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { unsafeReason, unwritableReason } from './safety.ts'
 
-describe('what a physical path may be', () => {
+describe('a safe physical path', () => {
   it.each([
     'turn_1/files/a.md',
     'a',
@@ -47,7 +47,7 @@ describe('what a physical path may be', () => {
     expect(unsafeReason(path)).toBe(reason)
   })
 
-  it('lets a write into the files and outputs of the current turn and nowhere else', () => {
+  it('allows writes only to files/ and outputs/ of the current turn', () => {
     const outside = "is outside the current turn's files/ and outputs/"
     expect(unwritableReason('turn_c/files/a', 'turn_c')).toBeUndefined()
     expect(unwritableReason('turn_c/outputs/a', 'turn_c')).toBeUndefined()

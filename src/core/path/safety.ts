@@ -1,19 +1,7 @@
-/** What a physical path may be (spec/tools.md §2.5), as far as it can be told without a disk. */
-
-const maximumBytes = 1024
-const maximumSegmentBytes = 255
-
-// Controls, bidi marks and zero-width characters, lone surrogates, line separators: nobody can see what such a name says.
-const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
-
-// URL parsers read `%2e%2e` as `..`, and some servers decode the rest: a name must not change its meaning on the way out.
-const encodedDots = /^(?:\.|%2e){1,2}$/i
-const encodedSeparator = /%(?:2f|5c|00)/i
-
-// Also as a case-insensitive disk, or one that drops trailing dots and spaces, would read it.
-const gitFolder = /^(?:\.git|git~1)[. ]*$/i
-
-/** Why this can not be a path under OUT_DIR; undefined when it can. Meant to follow the words "the path". */
+/**
+ * Why a text is not a safe path below OUT_DIR, worded to follow "The path"; undefined when it is safe.
+ * Checks the text only; links and other dangers on the disk are handled by the `Files` port.
+ */
 export function unsafeReason(physical: string): string | undefined {
   if (physical === '') return 'is empty'
   if (isLongerThan(maximumBytes, physical)) return `is longer than ${maximumBytes} bytes`
@@ -29,10 +17,10 @@ export function unsafeReason(physical: string): string | undefined {
   return undefined
 }
 
-/** The same, for a write: only the current turn's `files/` and `outputs/` may change; history and attachments are read-only. */
+/** Like `unsafeReason`, for a write: only `files/` and `outputs/` of the current turn may change; earlier turns and attachments are read-only. */
 export function unwritableReason(physical: string, currentTurn: string): string | undefined {
-  const inside = physical.startsWith(`${currentTurn}/files/`) || physical.startsWith(`${currentTurn}/outputs/`)
-  return unsafeReason(physical) ?? (inside ? undefined : "is outside the current turn's files/ and outputs/")
+  const isInside = physical.startsWith(`${currentTurn}/files/`) || physical.startsWith(`${currentTurn}/outputs/`)
+  return unsafeReason(physical) ?? (isInside ? undefined : "is outside the current turn's files/ and outputs/")
 }
 
 function unsafeSegment(segment: string): string | undefined {
@@ -44,20 +32,33 @@ function unsafeSegment(segment: string): string | undefined {
   return undefined
 }
 
+const maximumBytes = 1024
+const maximumSegmentBytes = 255
+
+// Control, bidi and zero-width characters, lone surrogates, line separators: a name with these looks different from what it is.
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+// URL parsers read `%2e%2e` as `..`, and some servers decode separators: a name must mean the same in a URL.
+const encodedDots = /^(?:\.|%2e){1,2}$/i
+const encodedSeparator = /%(?:2f|5c|00)/i
+
+// Includes the names that a case-insensitive disk, or one that drops trailing dots and spaces, takes for `.git`.
+const gitFolder = /^(?:\.git|git~1)[. ]*$/i
+
 const encoder = new TextEncoder()
 
-/** In bytes of UTF-8, which are one to three per code unit: most names need no count. */
+/** Compares bytes of UTF-8. A code unit takes at most three bytes, so that short texts need not be encoded. */
 function isLongerThan(bytes: number, text: string): boolean {
   if (text.length * 3 <= bytes) return false
   return text.length > bytes || encoder.encode(text).length > bytes
 }
 
-/** Turn, call and conversation ids: no dot and no slash, so that a path can be read from left to right without guessing. */
+/** Turn, call and conversation ids have no dot and no slash, so that a path can be parsed from left to right. */
 const idShape = /^[A-Za-z0-9_-]+$/
 
 export const isId = (text: string): boolean => idShape.test(text)
 
-/** A folder is a turn's only if it looks like one or is known to be one: `notes/files/a.md` is an ordinary relative path. */
+/** True for `turn_…` and for known turn ids. Otherwise `notes/files/a.md` is an ordinary relative path. */
 export function isTurnFolder(segment: string, knownTurns?: ReadonlySet<string>): boolean {
   return isId(segment) && !segment.startsWith('conv_') && (segment.startsWith('turn_') || knownTurns?.has(segment) === true)
 }

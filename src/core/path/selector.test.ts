@@ -23,29 +23,29 @@ describe('selectors', () => {
     expect(parseSelector(text)).toEqual({ sids, truncated: false })
   })
 
-  it('gives the lowest ids of a range without end, and says that there were more', () => {
+  it('returns the lowest ids of a huge range and marks it as truncated', () => {
     const { sids, truncated } = parseSelector('5,1-1000000000')
     expect([sids.length, sids[0], sids.at(-1), truncated]).toEqual([maximumSids, 1, maximumSids, true])
   })
 
-  it('holds exactly as many as it may without calling it cut', () => {
+  it('returns exactly the allowed number without marking it as truncated', () => {
     expect(parseSelector(`1-${maximumSids}`).truncated).toBe(false)
     expect(parseSelector(`1-${maximumSids + 1}`).truncated).toBe(true)
   })
 
-  it('reads no more tokens than it may, whatever the length', () => {
+  it('reads no more tokens than allowed, whatever the length', () => {
     expect(parseSelector('1-9999,'.repeat(1_500_000))).toMatchObject({ truncated: true, sids: { length: 9999 } })
     expect(parseSelector(' '.repeat(10_000_000))).toEqual({ sids: [], truncated: false })
   })
 
-  it('timeline 11.109, 11.110: writes ascending ranges', () => {
+  it('timeline 11.109, 11.110: formats ascending ranges', () => {
     expect(formatSelector([10, 11, 12, 13])).toBe('10-13')
     expect(formatSelector([3, 5, 6])).toBe('3, 5-6')
     expect(formatSelector([6, 3, 5, 3])).toBe('3, 5-6')
     expect(formatSelector([])).toBe('')
   })
 
-  it('reads back what it wrote', () => {
+  it('parses back what it formats', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 500 })), (sids) => {
         const ordered = [...new Set(sids)].sort((a, b) => a - b)

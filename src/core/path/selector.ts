@@ -1,10 +1,11 @@
-/** Neither more tokens than this are read, nor more ids than this are given: `1-1000000000` is one token. */
+/** The limit of a selection, both in tokens read and in ids returned: `1-1000000000` is one token. */
 export const maximumSids = 10_000
 
+/** The ids that a selector names. */
 export interface Selection {
   /** Ascending, unique. */
   readonly sids: readonly number[]
-  /** More was asked for than a selection may hold: these are the lowest ids of what was read. */
+  /** The selector named more than the limit; `sids` holds the lowest ids of the part that was read. */
   readonly truncated: boolean
 }
 
@@ -13,7 +14,7 @@ interface Range {
   readonly to: number
 }
 
-/** Reads `1, 3-5`; also `3:5` and `5-3`. Tokens that are neither an id nor a range are skipped. */
+/** Parses a list of source ids such as `1, 3-5`; also accepts `3:5` and `5-3`. Skips tokens that are neither an id nor a range. */
 export function parseSelector(text: string): Selection {
   const { ranges, cut } = parseRanges(text)
   const sids: number[] = []
@@ -28,7 +29,7 @@ export function parseSelector(text: string): Selection {
   return { sids, truncated: cut }
 }
 
-/** `[3, 5, 6]` is `3, 5-6`. Any order, duplicates and non-ids are tolerated. */
+/** Formats `[3, 5, 6]` as `3, 5-6`. The ids may be in any order; duplicates and invalid ids are left out. */
 export function formatSelector(sids: Iterable<number>): string {
   const ordered = [...new Set(sids)].filter((sid) => Number.isSafeInteger(sid) && sid > 0).sort((a, b) => a - b)
   const ranges: Range[] = []
@@ -54,7 +55,7 @@ function parseRanges(text: string): { readonly ranges: readonly Range[]; readonl
   return { ranges, cut: false }
 }
 
-// 15 digits stay exact as numbers. Longer tokens can be no id; 64 leaves room for spaces and is never copied from a hostile string.
+// 15 digits stay exact as a number. A token over 64 characters is skipped before it is copied; that leaves room for spaces.
 const tokenShape = /^\s*(\d{1,15})\s*(?:[-:]\s*(\d{1,15})\s*)?$/
 
 function parseRange(text: string, start: number, end: number): Range | undefined {

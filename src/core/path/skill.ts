@@ -1,6 +1,6 @@
 import { isId } from './safety.ts'
 
-/** A skill by its full id, by its number in the catalogue the agent was shown, or by the key that stands for one it may not see named. */
+/** Names a skill by its full id, by its number in the catalogue, or, if its name is hidden from the agent, by a key. */
 export type SkillPath =
   | { readonly space: 'sk'; readonly kind: 'named'; readonly namespace: string; readonly id: string }
   | { readonly space: 'sk'; readonly kind: 'listed'; readonly number: number }
@@ -9,7 +9,7 @@ export type SkillPath =
 const listed = /^(?:SK)?0*([1-9][0-9]{0,8})$/i
 const hidden = /^hidden-guidance-([0-9a-f]{10})$/
 
-/** Reads what follows `sk:`, `skill:` or `skills.`; a bare id is a public one. */
+/** Parses the part after `sk:`, `skill:` or `skills.`; an id without namespace is in `public`. */
 export function parseSkill(body: string): SkillPath | undefined {
   const number = listed.exec(body)?.[1]
   if (number !== undefined) return { space: 'sk', kind: 'listed', number: Number(number) }
