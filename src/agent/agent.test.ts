@@ -7,21 +7,21 @@ import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-m
 const conversation = 'c1'
 const stalled = { text: '<channel:thinking>Let me', stall: true } as const
 
-/** Closes the agent as soon as the event has happened, and gives the next one the same store. */
+/** Closes the agent at the first event that matches, and creates another on the same store. */
 async function closedAt(
   stage: Harness,
-  happened: (event: { readonly type: string; readonly status?: string }) => boolean,
+  matches: (event: { readonly type: string; readonly status?: string }) => boolean,
   replies: readonly Reply[],
 ) {
   const run = stage.agent.run({ conversation, input: 'Do it.' })
   let closing: Promise<void> | undefined
-  for await (const event of run) if (happened(event)) closing ??= stage.agent.close()
+  for await (const event of run) if (matches(event)) closing ??= stage.agent.close()
   await closing
   return { result: await run.result, next: createHarness({ store: stage.store, clock: stage.clock, tools: [slow(), weather()], replies }) }
 }
 
 describe('closing an agent', () => {
-  it('leaves the turn open in which the model was writing; the next agent asks again', async () => {
+  it('leaves the turn open when the model was writing; the next agent calls the model again', async () => {
     const stage = createHarness({ replies: [stalled] })
     const before = async () => (await stage.journal()).length
     const { result, next } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Done.')])
@@ -33,7 +33,7 @@ describe('closing an agent', () => {
     expect((await next.timeline()).openTurn).toBeUndefined()
   })
 
-  it('leaves a call without a result when its tool was stopped: whoever takes the turn up decides', async () => {
+  it('leaves a tool call without a result; the next agent records that its outcome is unknown', async () => {
     const stage = createHarness({ tools: [slow()], replies: [calls('slow.work')] })
     const { next } = await closedAt(stage, ({ status }) => status === 'tool.started', [answers('Then not.')])
     expect(await blockTypes(next)).not.toContain('react.tool.result')
@@ -41,7 +41,7 @@ describe('closing an agent', () => {
     expect(JSON.stringify(await next.journal())).toContain('outcome_unknown')
   })
 
-  it('does not wait for a title', async () => {
+  it('does not wait for the title', async () => {
     const stage = createHarness({ replies: [], model: scriptedModel([stalled], { title: null }) })
     const { next, result } = await closedAt(stage, ({ type }) => type === 'entry', [answers('Done.')])
     expect(result.exitReason).toBe('cancelled')
@@ -49,7 +49,7 @@ describe('closing an agent', () => {
     expect((await next.timeline()).title).toBe('A scripted conversation')
   })
 
-  it('refuses what comes after', async () => {
+  it('rejects every later message', async () => {
     const stage = createHarness({ replies: [] })
     await stage.agent.close()
     await expect(stage.agent.followUp(conversation, 'x')).rejects.toMatchObject({ code: 'store.closed' })
@@ -57,7 +57,7 @@ describe('closing an agent', () => {
     await stage.agent.close()
   })
 
-  it('keeps a followup that had been accepted: it is part of the turn that is taken up', async () => {
+  it('keeps an accepted followup for the turn when it is resumed', async () => {
     const stage = createHarness({ tools: [slow()], replies: [calls('slow.work')] })
     const run = stage.agent.run({ conversation, input: 'Do it.' })
     let second: Promise<unknown> | undefined
@@ -73,15 +73,15 @@ describe('closing an agent', () => {
   })
 })
 
-describe('recovering', () => {
-  it('is done by whoever speaks to the conversation next, too: what they say is part of the turn', async () => {
+describe('an unfinished turn', () => {
+  it('is resumed by the next message, which becomes a followup of it', async () => {
     const stage = createHarness({ replies: [stalled] })
     const { next, result } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Both.')])
     expect(await next.say('And that.')).toMatchObject({ turnId: result.turnId, answer: 'Both.' })
     expect(await blockTypes(next)).toContain('user.followup')
   })
 
-  it('is also done for feedback, which waits for the turn after', async () => {
+  it('is resumed by feedback, which waits for the turn after it', async () => {
     const stage = createHarness({ replies: [stalled] })
     const { next, result } = await closedAt(stage, ({ type }) => type === 'lane.delta', [answers('Done.'), answers('Thanks.')])
     await next.agent.feedback(conversation, { turnId: result.turnId, reaction: 'ok', text: 'Nice try.' })

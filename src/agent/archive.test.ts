@@ -5,22 +5,22 @@ import { answers } from '../testing/scripted-model.ts'
 
 const stageOf = () => createHarness({ replies: [answers('One.'), answers('Two.')] })
 
-it('makes a conversation once, and names it', async () => {
+it('creates a conversation with a title, and refuses to create it again', async () => {
   const { agent } = stageOf()
   expect(await agent.archive.create('new', 'A name')).toMatchObject({ conversationId: 'new', title: 'A name', openTurn: null })
   await expect(agent.archive.create('new')).rejects.toMatchObject({ code: 'conversation.exists' })
   await expect(agent.archive.head('nobody')).rejects.toMatchObject({ code: 'conversation.missing' })
 })
 
-it('renames a conversation at rest, and tells whoever follows it', async () => {
+it('renames a conversation that is not running, and its followers get the entry', async () => {
   const { agent, say } = stageOf()
   await say('first')
-  const heard: TurnEvent[] = []
-  const leave = new AbortController()
+  const events: TurnEvent[] = []
+  const stop = new AbortController()
   const following = (async () => {
-    for await (const event of agent.follow('c1', { signal: leave.signal })) {
-      heard.push(event)
-      if (event.type === 'entry' && event.change.type === 'title.set' && event.change.title === 'Renamed') leave.abort()
+    for await (const event of agent.follow('c1', { signal: stop.signal })) {
+      events.push(event)
+      if (event.type === 'entry' && event.change.type === 'title.set' && event.change.title === 'Renamed') stop.abort()
     }
   })()
   await agent.archive.rename('c1', 'Renamed')
@@ -28,7 +28,7 @@ it('renames a conversation at rest, and tells whoever follows it', async () => {
   expect((await agent.archive.head('c1')).title).toBe('Renamed')
 })
 
-it('renames a conversation in the middle of a turn, and the turn goes on', async () => {
+it('renames a conversation during a turn without disturbing the turn', async () => {
   const { agent } = stageOf()
   const turn = agent.run({ conversation: 'c1', input: 'go' })
   let renamed = false
@@ -41,7 +41,7 @@ it('renames a conversation in the middle of a turn, and the turn goes on', async
   expect((await agent.archive.head('c1')).title).toBe('Renamed')
 })
 
-it('lets a conversation go with everything in it', async () => {
+it('deletes a conversation', async () => {
   const { agent, say } = stageOf()
   await say('first')
   await agent.archive.delete('c1')
@@ -49,7 +49,7 @@ it('lets a conversation go with everything in it', async () => {
   await expect(agent.archive.delete('c1')).rejects.toMatchObject({ code: 'conversation.missing' })
 })
 
-it('says that something was accepted when it is in the journal, and knows it when it comes again', async () => {
+it('accepts a message once it is in the journal, and recognises it when it is sent again', async () => {
   const { agent, store } = stageOf()
   const accepted = await agent.submit('c1', 'hello', { eventId: 'e1' })
   expect(accepted).toMatchObject({ how: 'turn', eventId: 'e1' })

@@ -11,21 +11,20 @@ import { waitingFollowups } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { HostedFile, Hosting } from '../ports/hosting.ts'
-
-export type { ConversationInfo as ConversationHead } from '../ports/store.ts'
-
 import type { ConversationInfo, ConversationPage, ConversationStore, ListQuery, Owner } from '../ports/store.ts'
 import type { Workspaces } from '../ports/workspace.ts'
 import { type Bookkeeping, readUsageReport, type UsageReport } from './conversation/spending.ts'
 import type { ReplayParts } from './replay/setup.ts'
 
-/** What can be done with conversations besides taking turns in them. Keys are those of the store: whose they are is decided before. */
+export type { ConversationInfo }
+
+/** Everything about stored conversations except running turns. Keys are the store's own: the caller has checked who may use them. */
 export interface Archive {
   list(query: ListQuery): Promise<ConversationPage>
   head(key: string): Promise<ConversationInfo>
   create(key: string, title?: string): Promise<ConversationInfo>
   rename(key: string, title: string): Promise<ConversationInfo>
-  /** The conversation, its files and its workspace. */
+  /** Deletes the conversation, its files and its workspace. Fails as busy while another process runs it. */
   delete(key: string): Promise<void>
   fork(key: string, as: string, atTurn?: string): Promise<ConversationInfo>
   exportBundle(key: string): Promise<Bundle>
@@ -33,10 +32,11 @@ export interface Archive {
   timeline(key: string): Promise<TimelinePayload>
   turnLog(key: string, turnId: string): Promise<TurnLog>
   sources(key: string): Promise<readonly SourceRow[]>
-  /** What the model read in one round, with its cache marks. */
+  /** The prompt of one round, with its cache marks. */
   prompt(key: string, turnId: string, iteration: number): Promise<PromptView>
+  /** What the conversation has cost, and what the provider's cache saved. */
   usage(key: string): Promise<UsageReport>
-  /** A file that was handed over, if it is the viewer's. */
+  /** A file that the agent has hosted; undefined unless it belongs to the viewer. */
   file(handle: string, viewer: Scope): Promise<DownloadableFile | undefined>
 }
 
@@ -48,38 +48,27 @@ export interface ArchiveParts {
   readonly owner: Owner
   readonly hosting: Hosting | undefined
   readonly workspaces: Workspaces | undefined
-  /** What the agent is made of: prompts are made again with it. */
+  /** To rebuild prompts. */
   readonly agentParts: ReplayParts
   readonly bookkeeping: Bookkeeping
-  /** Tells whoever follows the conversation. */
   publishEntry(key: string, event: EntryEvent): void
-  /** Lets whoever follows the conversation go: it is gone. */
+  /** Ends the iterations of all followers. */
   announceDeleted(key: string): void
-  /** Enters a change through the turn that is running here. False when none is. */
+  /** Commits through the conversation that is running in this process. False when it is not running here. */
   commitToRunning(key: string, change: Change): Promise<boolean>
 }
 
 export function createArchive(parts: ArchiveParts): Archive {
-  const {
-    store,
-    clock,
-    owner,
-    hosting,
-    workspaces,
-    agentParts: made,
-    bookkeeping,
-    publishEntry: announce,
-    announceDeleted: dismiss,
-    commitToRunning: enterRunning,
-  } = parts
-  async function visible(key: string) {
+  const { store, clock, owner, hosting, workspaces, agentParts, bookkeeping, publishEntry, announceDeleted, commitToRunning } = parts
+
+  async function loadExisting(key: string) {
     const saved = await store.loadVisible(key)
     if (!saved) throw missing(key)
     return saved
   }
 
   async function head(key: string): Promise<ConversationInfo> {
-    const { timeline, lastSeq } = await visible(key)
+    const { timeline, lastSeq } = await loadExisting(key)
     return {
       conversationId: key,
       title: timeline.title ?? null,
@@ -91,70 +80,70 @@ export function createArchive(parts: ArchiveParts): Archive {
     }
   }
 
-  /** By a claim of its own; when someone else holds it, `conversation.busy`. */
-  async function enterAlone(key: string, changes: readonly Change[]): Promise<void> {
+  /** Claims the conversation for one commit. Throws `conversation.busy` when another process has claimed it. */
+  async function commitWithClaim(key: string, changes: readonly Change[]): Promise<void> {
     const claim = await store.claim(key, owner)
     try {
       if (changes.length === 0) return
-      for (const entry of await store.append(claim, changes)) announce(key, { type: 'entry', ...entry })
+      for (const entry of await store.append(claim, changes)) publishEntry(key, { type: 'entry', ...entry })
     } finally {
       await store.release(claim)
     }
   }
 
-  const titled = (title: string): Change => ({ type: 'title.set', ts: clock.now(), title })
+  const setTitle = (title: string): Change => ({ type: 'title.set', ts: clock.now(), title })
 
   return {
     list: (query) => store.list(query),
     head,
     async create(key, title) {
       if (await store.loadVisible(key)) throw new Failure('conversation.exists', `there is already a conversation ${nameOf(key)}`)
-      await enterAlone(key, title === undefined ? [] : [titled(title)])
+      await commitWithClaim(key, title === undefined ? [] : [setTitle(title)])
       return head(key)
     },
     async rename(key, title) {
-      await visible(key)
-      if (!(await enterRunning(key, titled(title)))) await enterAlone(key, [titled(title)])
+      await loadExisting(key)
+      if (!(await commitToRunning(key, setTitle(title)))) await commitWithClaim(key, [setTitle(title)])
       return head(key)
     },
     async delete(key) {
       const { scope, name } = parseConversationKey(key)
-      const { timeline } = await visible(key)
-      if (timeline.openTurn) await enterAlone(key, []) // busy while somebody is at work on it
+      const { timeline } = await loadExisting(key)
+      if (timeline.openTurn) await commitWithClaim(key, []) // fails as busy while another process runs the turn
       if (!(await store.delete(key))) throw missing(key)
-      dismiss(key)
+      announceDeleted(key)
       await hosting?.remove(scope, name)
       await workspaces?.remove(scope, name)
     },
     async fork(key, as, atTurn) {
-      await visible(key)
+      await loadExisting(key)
       await store.importBundle(forkBundle({ ...(await store.exportBundle(key)), conversation_id: nameOf(key) }, atTurn), { as })
       return head(as)
     },
     async exportBundle(key) {
-      await visible(key)
+      await loadExisting(key)
       return { ...(await store.exportBundle(key)), conversation_id: nameOf(key) }
     },
     async importBundle(value, as) {
       const { conversationId } = await store.importBundle(parseBundle(value), as === undefined ? {} : { as })
       return head(conversationId)
     },
-    timeline: async (key) => toPayload((await visible(key)).timeline),
+    timeline: async (key) => toPayload((await loadExisting(key)).timeline),
     async turnLog(key, turnId) {
-      await visible(key)
+      await loadExisting(key)
       const log = await store.readTurnLog(key, turnId)
       if (!log) throw new Failure('turn.missing', `there is no turn ${turnId} in ${nameOf(key)}`)
       return log
     },
-    sources: async (key) => (await visible(key)).timeline.sources.rows,
+    sources: async (key) => (await loadExisting(key)).timeline.sources.rows,
     async prompt(key, turnId, iteration) {
-      await visible(key)
-      const { promptView } = await import('./replay/prompt-view.ts') // for whoever looks, not for who only runs
-      return promptView(store, key, { turnId, iteration }, made)
+      await loadExisting(key)
+      const { promptView } = await import('./replay/prompt-view.ts') // loaded on demand: running agents do not need it
+      return promptView(store, key, { turnId, iteration }, agentParts)
     },
     async usage(key) {
-      await visible(key)
-      return readUsageReport(store, key, bookkeeping, made.tokens ?? roughTokens)
+      await loadExisting(key)
+      return readUsageReport(store, key, bookkeeping, agentParts.tokens ?? roughTokens)
     },
     async file(handle, viewer) {
       const file = await hosting?.resolve(handle, viewer)

@@ -17,26 +17,26 @@ const journalOf = async (options: Partial<HarnessOptions>) => {
   return { exitReason, answer, journal: await stage.journal() }
 }
 
-describe('whoever only looks on', () => {
-  it('and throws at every entry is reported, and changes nothing', async () => {
+describe('a callback of the application', () => {
+  it('that throws at every entry is reported and has no effect on the turn', async () => {
     const problems: Problem[] = []
-    const watched = await journalOf({ onEntry: breaks, onProblem: (problem) => problems.push(problem) })
-    expect(watched).toEqual(await journalOf({}))
-    expect(problems.length).toBe(watched.journal.length)
+    const result = await journalOf({ onEntry: breaks, onProblem: (problem) => problems.push(problem) })
+    expect(result).toEqual(await journalOf({}))
+    expect(problems.length).toBe(result.journal.length)
     expect(problems[0]).toMatchObject({ where: 'onEntry', error: { message: 'the counter broke' } })
   })
 
-  it('and cannot even be told of problems is warned of, and changes nothing', async () => {
+  it('causes a process warning when onProblem itself throws, and has no effect on the turn', async () => {
     const warnings: string[] = []
-    const hear = ({ message }: Error) => void warnings.push(message)
-    process.on('warning', hear)
-    onTestFinished(() => void process.off('warning', hear))
+    const record = ({ message }: Error) => void warnings.push(message)
+    process.on('warning', record)
+    onTestFinished(() => void process.off('warning', record))
     expect(await journalOf({ onEntry: breaks, onProblem: breaks })).toEqual(await journalOf({}))
     await new Promise(setImmediate)
     expect(warnings[0]).toContain('onProblem threw an error while reporting a problem in "onEntry"')
   })
 
-  it('and names prices that are none leaves the price unknown: the turn ends, and says why', async () => {
+  it('that returns an invalid price makes the price unknown: the turn ends and says why', async () => {
     for (const priceOf of [breaks, () => Number.NaN, () => -1]) {
       const { exitReason, answer } = await journalOf({ settings: { maxMoney: 1, priceOf } })
       expect(exitReason).toBe('budget')

@@ -1,37 +1,38 @@
 import { isId } from '../core/path/safety.ts'
 import type { Upload } from '../tools/attachments/upload.ts'
 
-/** What can be said to an agent, and what becomes of it at first. */
+/** A message to an agent. */
 export interface Submission {
   readonly conversation: string
   readonly input: string
-  /** All are taken or the message is refused, with `attachment.rejected`, and nothing of it is kept. */
+  /** When one of them is rejected, so is the message, with `attachment.rejected`, and nothing is stored. */
   readonly attachments?: readonly Upload[]
-  /** Stops the turn, as the user would; aborted before, nothing begins. To look away is enough to stop watching. */
+  /** Stops the turn, like `Agent.stop`. Not needed to stop reading events: ending the iteration is enough. */
   readonly signal?: AbortSignal
 }
 
-/** What was said will not be lost. */
+/** The message is in the journal and can not be lost. */
 export interface Accepted {
-  /** `known`: it was said before under the same name, and nothing happens again. */
+  /** `known`: a message with this event id was accepted before, and this one has no effect. */
   readonly how: 'turn' | 'followup' | 'known'
-  /** The turn that is at work on it; undefined when that is not known yet: a followup may become a turn of its own. */
+  /** The turn that reads the message; undefined while a followup waits between two turns. */
   readonly turnId: string | undefined
   readonly eventId: string
 }
 
 export interface Delivery {
-  /** The sender's own name for the event: sent again under it, nothing happens. Letters, digits, `_` and `-`. */
+  /** An id chosen by the sender: a second message with the same id has no effect. Letters, digits, `_` and `-`. */
   readonly eventId?: string
 }
 
 export interface Notification extends Delivery {
-  /** Who says it. */
+  /** Where the event comes from. */
   readonly source?: string
-  /** The agent should do something about it: an answer waits for it, and it earns the turn a round. It never starts a turn. */
+  /** The agent should react: a finished answer is deferred, and the turn gets an extra round. It does not start a turn. */
   readonly reactive?: boolean
 }
 
+/** An opinion about a past turn. */
 export interface Feedback extends Delivery {
   readonly turnId: string
   readonly text?: string
@@ -40,12 +41,12 @@ export interface Feedback extends Delivery {
   readonly confidence?: number
 }
 
-/** It becomes part of a path. */
+/** The id becomes part of a logical path. */
 export function checkEventId(eventId: string): void {
-  if (!isId(eventId)) throw new RangeError(`event id "${eventId}" must be made of letters, digits, "_" and "-"`)
+  if (!isId(eventId)) throw new RangeError(`event id "${eventId}" may contain only letters, digits, "_" and "-"`)
 }
 
-/** Not every caller has a compiler: what is no text would begin a turn about nothing. */
+/** For callers without a compiler. */
 export function checkText(what: string, text: unknown): void {
   if (typeof text !== 'string') throw new TypeError(`${what} must be a string, not ${text === null ? 'null' : `of type ${typeof text}`}`)
 }

@@ -3,42 +3,42 @@ import { defaultExpirySettings, type ExpirySettings } from '../core/expiry/expir
 import { type CachePolicy, defaultCachePolicy } from '../core/render/cache-points.ts'
 import { defaultEligibleMimes } from '../core/sources/source.ts'
 
-/** How an agent behaves when nobody says otherwise. */
+/** How an agent behaves. Every setting has a default. */
 export interface AgentSettings {
-  /** Decisions a turn may take; followups add to it. */
+  /** Decisions a turn may take. Followups add to it. */
   readonly maxRounds: number
-  /** Rounds that followups may add in all; as many as `maxRounds` when not said. */
+  /** Rounds that followups may add in total; `maxRounds` by default. */
   readonly creditCap: number | undefined
   readonly maxSeconds: number | undefined
-  /** In the currency of `priceOf`, without which there can be no limit. */
+  /** A limit for each turn, in the currency of `priceOf`, which must be set as well. */
   readonly maxMoney: number | undefined
   readonly priceOf: PriceOf | undefined
   readonly decision: ModelSettings
   readonly wrapUp: ModelSettings
   readonly gate: ModelSettings
-  /** Rounds left to a turn that was told to wrap up. */
+  /** Rounds that a turn may still take after the user has asked it to wrap up. */
   readonly wrapUpRounds: number
-  /** How long a finished answer waits for a late word of the user. */
+  /** How long a finished answer waits for a late followup before the turn is closed. */
   readonly exitGraceMs: number
-  /** How long a tool or a model may take to stop. */
+  /** How long a tool or a model may take to stop after it was aborted. Then the turn goes on without it. */
   readonly stopGraceMs: number
-  /** Pauses before a failed model call is tried again; as many tries as pauses. */
+  /** Pauses before the retries of a failed model call; one retry for each pause. */
   readonly retryDelaysMs: readonly number[]
-  /** Tokens of system text and prompt together, at most; never more than the model's window leaves. */
+  /** Maximum tokens of system text and prompt together. The model's context window may set a lower limit. */
   readonly contextTokens: number
   readonly keepRecentTurns: number
   readonly cache: CachePolicy
   readonly expiry: ExpirySettings
   readonly timezone: string
-  /** Keeps every prompt's text, not only its hash: replay then names the very byte that differs. Doubles what is stored. */
+  /** Journals the text of every prompt, not only its hashes: a replay can then name the byte that differs. Doubles the size of the journal. */
   readonly recordPrompts: boolean
   readonly sources: SourceSettings
-  /** Takes the action `clarify` for an `exit` whose answer asks. Not offered in the system text: say so in your instructions. */
+  /** Accepts the action `clarify` as an `exit` with questions. The system text does not mention it: explain it in your instructions. */
   readonly clarify: boolean
 }
 
 export interface SourceSettings {
-  /** Files of these types can be cited: types and `kind/*` patterns. Web pages always can. */
+  /** Types of files that can be cited, as MIME types or `kind/*` patterns. Web pages can always be cited. */
   readonly eligibleMimes: readonly string[]
 }
 
@@ -47,16 +47,17 @@ export interface ModelSettings {
   readonly temperature: number
 }
 
-/** With what the owner of the agent wants otherwise. A wish that cannot be kept is refused here, not in the middle of a turn. */
-export function agentSettings(wanted: Partial<AgentSettings> = {}): AgentSettings {
-  const settings = { ...defaultAgentSettings, ...wanted }
+/** The defaults with the given changes. Throws a RangeError for invalid limits. */
+export function agentSettings(changes: Partial<AgentSettings> = {}): AgentSettings {
+  const settings = { ...defaultAgentSettings, ...changes }
   for (const limit of ['creditCap', 'maxSeconds', 'maxMoney'] as const) {
-    const said = settings[limit]
-    if (said !== undefined && !(said >= 0))
-      throw new RangeError(`\`${limit}\` must be a number from 0 on, not ${said}: leave it out for no limit`)
+    const value = settings[limit]
+    if (value !== undefined && !(value >= 0)) {
+      throw new RangeError(`\`${limit}\` must be 0 or greater, not ${value}. Leave it out for no limit.`)
+    }
   }
   if (settings.maxMoney !== undefined && settings.priceOf === undefined) {
-    throw new RangeError('a limit of money needs prices: give `priceOf` beside `maxMoney`')
+    throw new RangeError('`maxMoney` needs `priceOf`: set both, or leave `maxMoney` out.')
   }
   return settings
 }

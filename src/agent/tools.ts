@@ -11,35 +11,35 @@ import { createSearchKnowledgeTool, type KnowledgeSearch } from '../tools/react/
 import { writeTool } from '../tools/react/write.ts'
 import type { Tool } from '../tools/tool.ts'
 
-/** The tools of an agent, by id. */
+/** The tools of an agent. */
 export interface Toolbox {
   readonly tools: readonly Tool[]
   find(id: string): Tool | undefined
-  /** As data, for checking a call. */
+  /** For checking a call before it runs. */
   readonly signatures: ToolSignatures
 }
 
-/** Names from elsewhere that mean one of ours. */
+/** Ids used by imported timelines. */
 const aliases: ReadonlyMap<string, string> = new Map([['react.memory_hide', 'react.hide']])
 
-/** Exist only inside programs that exec tools run. */
+/** Tools that exist only inside programs run by exec tools. They have a signature so that a direct call gets a helpful error. */
 const onlyInCode = ['ctx_tools.fetch_ctx', 'context_tools.fetch_ctx', 'io_tools.tool_call']
 
 export function createToolbox(tools: readonly Tool[]): Toolbox {
   const byId = new Map(tools.map((tool) => [tool.id, tool]))
   if (byId.size !== tools.length) {
-    const twice = tools.find((tool, index) => tools.findIndex(({ id }) => id === tool.id) !== index)
-    throw new RangeError(`two tools are called ${twice?.id}`)
+    const duplicate = tools.find((tool, index) => tools.findIndex(({ id }) => id === tool.id) !== index)
+    throw new RangeError(`two tools have the id ${duplicate?.id}: rename one of them`)
   }
   const signatures = new Map<string, ToolSignature>([
     ...tools.map((tool) => [tool.id, signatureOf(tool)] as const),
     ...onlyInCode.map((id) => [id, { id, parameters: [], order: 'soft', onlyInCode: true, strategy: 'neutral' } as const] as const),
   ])
-  const ours = (id: string) => aliases.get(id) ?? id
+  const canonical = (id: string) => aliases.get(id) ?? id
   return {
     tools,
-    find: (id) => byId.get(ours(id)),
-    signatures: { ids: [...byId.keys()], find: (id) => signatures.get(ours(id)) },
+    find: (id) => byId.get(canonical(id)),
+    signatures: { ids: [...byId.keys()], find: (id) => signatures.get(canonical(id)) },
   }
 }
 
@@ -47,11 +47,11 @@ function signatureOf({ id, parameters, order, exec, strategy }: Tool): ToolSigna
   return { id, parameters, order, strategy, ...(exec && { exec: true as const }) }
 }
 
-/** What some of them need; those that have nothing to work with do not exist. */
+/** What the built-in tools use. A tool whose backend is missing is left out. */
 export interface BuiltInOptions extends Pick<ReadOptions, 'knowledge' | 'skills' | 'documents'> {
   readonly memory?: MemorySearch
   readonly knowledgeSearch?: KnowledgeSearch
-  /** A read may fill a good part of it, and no more. */
+  /** Limits how much `react.read` returns at once. */
   readonly contextTokens?: number
 }
 

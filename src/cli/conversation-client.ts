@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Archive, ConversationHead } from '../agent/archive.ts'
+import type { Archive, ConversationInfo } from '../agent/archive.ts'
 import type { Client } from '../client/client.ts'
 import { RequestRefused } from '../client/request.ts'
 import type { ConversationList, ConversationSummary } from '../core/api/conversation.ts'
@@ -9,9 +9,9 @@ import type { Bundle } from '../core/timeline/bundle.ts'
 import type { TimelinePayload } from '../core/timeline/payload.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 
-/** The conversations there are, in a folder of this machine or at a server. */
+/** The stored conversations, of a local data folder or of a server. */
 export interface ConversationClient {
-  /** Most recently active first. `more` when there are others. */
+  /** Most recently active first. `more`: there are others beyond the limit. */
   list(query: { readonly limit: number; readonly search?: string }): Promise<{
     readonly conversations: readonly ConversationSummary[]
     readonly more: boolean
@@ -24,23 +24,12 @@ export interface ConversationClient {
   importBundle(bundle: Bundle, as?: string): Promise<ConversationSummary>
   timeline(id: string): Promise<TimelinePayload>
   turnLog(id: string, turnId: string): Promise<TurnLog>
-  /** What the model read in one round. */
+  /** The prompt of one round, as the model read it. */
   prompt(id: string, turnId: string, iteration: number): Promise<PromptView>
   close(): Promise<void>
 }
 
-export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`
-
-/** Undefined when the conversation is not made yet: that is done by saying something. */
-export async function timelineIfExists(shelf: ConversationClient, id: string): Promise<TimelinePayload | undefined> {
-  try {
-    return await shelf.timeline(id)
-  } catch (error) {
-    if ((error instanceof Failure || error instanceof RequestRefused) && error.code === 'conversation.missing') return undefined
-    throw error
-  }
-}
-
+/** Conversations of a data folder on this machine. */
 export function localConversationClient(archive: Archive, close: () => Promise<void>): ConversationClient {
   return {
     list: (query) =>
@@ -63,9 +52,9 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
   }
 }
 
+/** Conversations of a server. */
 export function remoteConversationClient(client: Client): ConversationClient {
   const { conversations } = client
-  const { import: takeIn } = conversations
   return {
     list: (query) => listPages(query, conversations.list),
     get: (id) => conversations.get(id),
@@ -76,11 +65,23 @@ export function remoteConversationClient(client: Client): ConversationClient {
     fork: (id, { as, atTurn }) =>
       conversations.fork(id, { ...(as !== undefined && { id: as }), ...(atTurn !== undefined && { at_turn: atTurn }) }),
     exportBundle: (id) => conversations.export(id),
-    importBundle: (bundle, as = bundle.conversation_id) => takeIn(bundle, as),
+    importBundle: (bundle, as = bundle.conversation_id) => conversations.import(bundle, as),
     timeline: (id) => client.timeline(id),
     turnLog: (id, turnId) => client.turnLog(id, turnId),
     prompt: (id, turnId, iteration) => client.prompt(id, turnId, iteration),
     close: async () => {},
+  }
+}
+
+export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`
+
+/** Undefined when the conversation does not exist yet: the first message creates it. */
+export async function timelineIfExists(client: ConversationClient, id: string): Promise<TimelinePayload | undefined> {
+  try {
+    return await client.timeline(id)
+  } catch (error) {
+    if ((error instanceof Failure || error instanceof RequestRefused) && error.code === 'conversation.missing') return undefined
+    throw error
   }
 }
 
@@ -107,7 +108,7 @@ async function listPages({ limit, search }: Omit<Page, 'cursor'>, read: (page: P
   return { conversations, more: cursor !== undefined }
 }
 
-const summaryOf = (head: ConversationHead): ConversationSummary => ({
+const summaryOf = (head: ConversationInfo): ConversationSummary => ({
   id: head.conversationId,
   title: head.title,
   started_at: head.startedAt,

@@ -6,11 +6,11 @@ import type { AttachmentPolicy } from '../../tools/attachments/policy.ts'
 import type { Upload } from '../../tools/attachments/upload.ts'
 import type { Problem } from '../agent-context.ts'
 
-/** The door that messages come in by. What they bring along is checked and kept before anything of them is entered. */
+/** Checks and stores the attachments of a message before the message is delivered. */
 export interface Admission {
   /**
-   * Messages to one conversation are delivered in the order in which they were sent, however long their files take to check. A message
-   * whose delivery fails leaves no bytes behind.
+   * Messages to one conversation are delivered in the order in which they were sent, however long their files take to check. When
+   * `deliver` fails, the blobs of the message are released.
    */
   admit<T>(
     conversation: string,
@@ -26,7 +26,7 @@ export interface IncomingMessage {
 
 export interface AdmissionResult<T> {
   readonly delivered: T
-  /** What nobody came to need after all goes. Safe at any time once the message was entered, or when it never will be. */
+  /** Releases blobs of the message that the journal does not refer to. To be called when the message is journaled or was rejected. */
   releaseBlobs(): Promise<void>
 }
 
@@ -38,38 +38,38 @@ interface AdmissionParts {
 }
 
 export function createAdmission({ store, documents, policy, onProblem }: AdmissionParts): Admission {
-  /** The last message of a conversation that is still at the door. */
-  const atDoor = new Map<string, Promise<unknown>>()
+  /** By conversation, the last message that is not delivered yet. */
+  const pending = new Map<string, Promise<unknown>>()
   const report = (where: string, error: unknown) => onProblem({ where, error })
-  const letGo = (blobs: readonly BlobRef[]) => store.releaseBlobs(blobs)
+  const releaseBlobs = (blobs: readonly BlobRef[]) => store.releaseBlobs(blobs)
 
-  async function pass<T>(
+  async function ingestAndDeliver<T>(
     { text, uploads }: IncomingMessage,
     deliver: (attachments: readonly Attachment[]) => Promise<T>,
   ): Promise<AdmissionResult<T>> {
     const { attachments, written } =
       uploads.length === 0
         ? noAttachments
-        : await ingest({ text, uploads }, { blobs: store.blobs, releaseBlobs: letGo, documents, policy, report })
-    const takeBack = async () => {
-      if (written.length > 0) await letGo(written).catch((error: unknown) => report('attachment clean-up', error))
+        : await ingest({ text, uploads }, { blobs: store.blobs, releaseBlobs, documents, policy, report })
+    const releaseWritten = async () => {
+      if (written.length > 0) await releaseBlobs(written).catch((error: unknown) => report('attachment clean-up', error))
     }
     try {
-      return { delivered: await deliver(attachments), releaseBlobs: takeBack }
+      return { delivered: await deliver(attachments), releaseBlobs: releaseWritten }
     } catch (error) {
-      await takeBack()
+      await releaseWritten()
       throw error
     }
   }
 
   return {
     async admit(conversation, message, deliver) {
-      const before = atDoor.get(conversation)
-      if (!before && message.uploads.length === 0) return pass(message, deliver)
-      const passing = (before ?? Promise.resolve()).then(() => pass(message, deliver))
-      const gone = passing.catch(() => {}).then(() => void (atDoor.get(conversation) === gone && atDoor.delete(conversation)))
-      atDoor.set(conversation, gone)
-      return passing
+      const before = pending.get(conversation)
+      if (!before && message.uploads.length === 0) return ingestAndDeliver(message, deliver)
+      const delivery = (before ?? Promise.resolve()).then(() => ingestAndDeliver(message, deliver))
+      const done = delivery.catch(() => {}).then(() => void (pending.get(conversation) === done && pending.delete(conversation)))
+      pending.set(conversation, done)
+      return delivery
     },
   }
 }

@@ -10,27 +10,27 @@ import { createSpending } from './spending.ts'
 
 const usage = { uncached: 1_000, output: 100 }
 const call = { text: calls('weather.today', { city: 'Rome' }), usage }
-/** A call above costs 2; what the script says by itself is free. */
+/** The call above costs 2; replies without usage are free. */
 const priceOf: PriceOf = ({ uncached }) => uncached / 500
 
 const stageOf = (replies: readonly Reply[], settings: HarnessOptions['settings']) =>
   createHarness({ replies, tools: [weather()], ...(settings && { settings }) })
 
-describe('money', () => {
-  it('ends a turn at its limit in a wrap-up', async () => {
+describe('a limit on money', () => {
+  it('ends the turn with a wrap-up call', async () => {
     const stage = stageOf([call, call, call, answers('That is all I could afford.')], { maxMoney: 6, priceOf })
     const { exitReason, answer, truncated } = await stage.say('Do it.')
     expect({ exitReason, answer, truncated }).toEqual({ exitReason: 'budget', answer: 'That is all I could afford.', truncated: true })
     expect(decisions(stage)).toBe(4)
   })
 
-  it('is not begun with a decision that would go beyond the limit', async () => {
+  it('is applied before a decision that would probably exceed it', async () => {
     const stage = stageOf([call, call, answers('That is all.')], { maxMoney: 5, priceOf })
     expect((await stage.say('Do it.')).exitReason).toBe('budget')
     expect(decisions(stage)).toBe(3)
   })
 
-  it('counts the title and the summaries too', async () => {
+  it('includes the price of the title', async () => {
     const title = { text: '<channel:thinking>x</channel:thinking><channel:output>{}</channel:output>', usage }
     const model = scriptedModel([title, call, answers('That is all.')], { title: null })
     const stage = createHarness({ replies: [], model, tools: [weather()], settings: { maxMoney: 4, priceOf } })
@@ -38,13 +38,13 @@ describe('money', () => {
     expect(decisions(stage)).toBe(2)
   })
 
-  it('begins anew with each turn', async () => {
+  it('applies to each turn separately', async () => {
     const stage = stageOf([call, answers('One.'), call, answers('Two.')], { maxMoney: 4, priceOf })
     expect((await stage.say('Do it.')).exitReason).toBe('complete')
     expect((await stage.say('Again.')).exitReason).toBe('complete')
   })
 
-  it('a price that is not known is not zero: the turn ends and says why', async () => {
+  it('ends the turn and says why when a price is unknown', async () => {
     const stage = stageOf([call, { text: calls('weather.today', { city: 'Oslo' }), usage }], { maxMoney: 6, priceOf: () => undefined })
     const { exitReason, answer } = await stage.say('Do it.')
     expect(exitReason).toBe('budget')
@@ -52,17 +52,17 @@ describe('money', () => {
     expect(decisions(stage)).toBe(0) // the title was enough to know
   })
 
-  it('a limit without prices is refused when the agent is made', () => {
+  it('needs prices when the agent is created', () => {
     expect(() => stageOf([], { maxMoney: 6 })).toThrow(/priceOf/)
   })
 
-  it('a call that was broken off has cost something: it is estimated, never free', async () => {
+  it('includes an estimate for a call that was cut off', async () => {
     const broken = { text: '<channel:thinking>Let me think', error: { kind: 'connection', retryable: true } } as const
     const stage = stageOf([broken, answers('That is all.')], { maxMoney: 0.1, priceOf })
     expect((await stage.say('Do it.')).exitReason).toBe('budget')
   })
 
-  it('a call that was asked again has cost what the provider billed, or what had come back; one that said and billed nothing is free', async () => {
+  it('includes retried calls: their billed usage, else an estimate of what was received, else nothing', async () => {
     const again = { kind: 'unknown', retryable: true } as const
     const unseen = '<channel:thinking></channel:thinking><channel:action>{"action'
     const replies = [{ usage, error: again }, { text: unseen, error: again }, answers('Here.')]
@@ -91,10 +91,10 @@ describe('money', () => {
     expect((await free.journal()).filter((change) => 'retried' in change)).toEqual([])
   })
 
-  it('what was asked in vain counts towards the limit', async () => {
-    const vain = { usage, error: { kind: 'unknown', retryable: true } } as const
+  it('includes calls that failed and were retried', async () => {
+    const failed = { usage, error: { kind: 'unknown', retryable: true } } as const
     const stage = createHarness({
-      replies: [vain, vain, call, answers('That is all.')],
+      replies: [failed, failed, call, answers('That is all.')],
       tools: [weather()],
       settings: { maxMoney: 5, priceOf, retryDelaysMs: [0, 0] },
     })
@@ -102,13 +102,13 @@ describe('money', () => {
     expect(decisions(stage)).toBe(4)
   })
 
-  it('a call that failed before it said anything is free', async () => {
+  it('does not include a call that failed before it wrote anything', async () => {
     const down = { error: { kind: 'overloaded', retryable: true } } as const
     const stage = stageOf([down, answers('Here.')], { maxMoney: 0.1, priceOf })
     expect((await stage.say('Do it.')).exitReason).toBe('complete')
   })
 
-  it('what a turn had spent before its process died counts when it is taken up', async () => {
+  it('includes what a resumed turn had spent before its process died', async () => {
     const first = stageOf([call, call, { text: '', stall: true }], { maxMoney: 6, priceOf })
     const turn = first.agent.run({ conversation: first.conversation, input: 'Do it.' })
     let deciding = 0
@@ -124,7 +124,7 @@ describe('money', () => {
     expect(await second.agent.recover()).toMatchObject([{ exitReason: 'budget', answer: 'That is all.' }])
   })
 
-  it('is recalled from the turn alone, however long the conversation', async () => {
+  it('is restored from the entries of the turn only, however long the conversation is', async () => {
     const long = 40
     const stage = stageOf([...Array.from({ length: long }, () => answers('Done.')), call, { text: '', stall: true }], {
       maxMoney: 6,
@@ -148,9 +148,9 @@ describe('money', () => {
     expect(Math.min(...from)).toBeGreaterThan(0)
   })
 
-  it('is not reckoned when nobody asks', () => {
-    const bill = createSpending(undefined)
-    bill.record({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })
-    expect(bill.of('t')).toEqual({ money: 0, unpriced: false, last: 0 })
+  it('costs nothing to track when there are no prices', () => {
+    const spending = createSpending(undefined)
+    spending.record({ type: 'response.received', turn_id: 't', ts: '', iteration: 0, call_id: 'c', raw: 'x', finish_reason: 'stop' })
+    expect(spending.of('t')).toEqual({ money: 0, unpriced: false, last: 0 })
   })
 })

@@ -7,7 +7,7 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import type { Change } from '../../core/timeline/change.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 
-/** What the turns of a conversation have cost, read off the responses as they are entered: titles and summaries included. */
+/** What each turn of a running conversation has cost, summed up as responses are committed, titles and summaries included. */
 export interface Spending {
   record(change: Change): void
   of(turnId: string): TurnSpending
@@ -15,15 +15,15 @@ export interface Spending {
 
 export interface TurnSpending {
   readonly money: number
-  /** Something was used whose price is not known: `money` is too little. */
+  /** The price of a call is unknown: `money` is too little. */
   readonly unpriced: boolean
-  /** The latest decision: what the next is likely to cost. */
+  /** The price of the latest decision, as an estimate for the next. */
   readonly last: number
 }
 
 const nothingSpent: TurnSpending = { money: 0, unpriced: false, last: 0 }
 
-/** Where nobody has named prices. */
+/** For agents without prices. */
 const noSpending: Spending = { record: () => {}, of: () => nothingSpent }
 
 export function createSpending(priceOf: PriceOf | undefined): Spending {
@@ -46,22 +46,22 @@ export function createSpending(priceOf: PriceOf | undefined): Spending {
   }
 }
 
-/** A price that cannot be told, or is none, is not known. */
+/** Undefined when the application's function throws or returns no valid price. A turn with a limit then ends, and says why. */
 function knownPrice(priceOf: PriceOf, ...used: Parameters<PriceOf>): number | undefined {
   try {
     const price = priceOf(...used)
     return price !== undefined && price >= 0 ? price : undefined
   } catch {
-    return undefined // a limit that cannot be kept ends the turn, which says so
+    return undefined
   }
 }
 
-/** What a turn that is taken up had spent before its process died, read off its own entries. */
-export function restoreSpending(bill: Spending, changes: readonly Change[], turnId: string): void {
-  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) bill.record(change)
+/** Adds what a resumed turn had spent before its process died. */
+export function restoreSpending(spending: Spending, changes: readonly Change[], turnId: string): void {
+  for (const change of changes) if (change.type === 'response.received' && change.turn_id === turnId) spending.record(change)
 }
 
-/** What providers charge and how they cache. Without it tokens are still counted. */
+/** Prices and cache rules of providers. Without them a report counts tokens only. */
 export interface Bookkeeping {
   readonly chargeOf: ChargeOf
   readonly rulesOf: RulesOf
@@ -75,6 +75,7 @@ export interface UsageReport {
   readonly cache: CacheReport
 }
 
+/** Reads the whole journal. */
 export async function readUsageReport(
   store: Pick<ConversationStore, 'readJournal'>,
   conversationId: string,

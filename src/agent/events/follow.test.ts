@@ -12,7 +12,7 @@ const conversation = 'c1'
 const never = new AbortController().signal
 
 /** Follows until the turn is closed. */
-async function followed({ agent }: Harness, after = 0, turns = 1): Promise<readonly TurnEvent[]> {
+async function followToClose({ agent }: Harness, after = 0, turns = 1): Promise<readonly TurnEvent[]> {
   const events: TurnEvent[] = []
   const stop = new AbortController()
   let left = turns
@@ -25,23 +25,23 @@ async function followed({ agent }: Harness, after = 0, turns = 1): Promise<reado
 
 const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it.'
 
-describe('whoever follows', () => {
-  it('from the end is told everything, once and in order', async () => {
+describe('a follower', () => {
+  it('gets every entry once and in order, from the given entry on', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
     await stage.say('First.')
     await stage.say('Second.')
     const count = (await stage.journal()).length
-    expect(seqs(await followed(stage, 0, 2))).toEqual(upTo(count))
-    expect(seqs(await followed(stage, 4))[0]).toBe(5)
+    expect(seqs(await followToClose(stage, 0, 2))).toEqual(upTo(count))
+    expect(seqs(await followToClose(stage, 4))[0]).toBe(5)
   })
 
-  it('in the middle of an answer is told its beginning and its end, and every entry once', async () => {
+  it('that joins in the middle of an answer gets all of it, and every entry once', async () => {
     const { reply, halfway, goOn } = slowly(story)
     const stage = createHarness({ replies: [reply] })
     const run = stage.agent.run({ conversation, input: 'Tell me.' })
     await halfway
-    const late = followed(stage)
-    const later = followed(stage, 2)
+    const late = followToClose(stage)
+    const later = followToClose(stage, 2)
     await new Promise((resolve) => setTimeout(resolve, 5))
     goOn()
     await run.result
@@ -56,20 +56,20 @@ describe('whoever follows', () => {
     expect(seqs(await later)).toEqual(upTo(count, 3))
   })
 
-  it('in the middle of an answer is told its beginning, even if something was entered since', async () => {
+  it('that joins in the middle of an answer gets its beginning, even if an event was journaled since', async () => {
     const { reply, halfway, goOn } = slowly(story)
     const stage = createHarness({ replies: [reply, answers('And that, too.')] })
     const run = stage.agent.run({ conversation, input: 'Tell me.' })
     await halfway
     await stage.agent.followUp(conversation, 'And the brothers?')
-    const later = followed(stage, (await stage.journal()).length)
+    const later = followToClose(stage, (await stage.journal()).length)
     await new Promise((resolve) => setTimeout(resolve, 5))
     goOn()
     await run.result
     expect(laneText(await later, 'answer')).toContain(story)
   })
 
-  it('between an answer and its entry is told the whole of it, once', async () => {
+  it('that joins between an answer and its entry gets the answer once', async () => {
     const [answered, entry] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const onBeforeCompletion = async () => {
       answered.resolve()
@@ -79,7 +79,7 @@ describe('whoever follows', () => {
     const stage = createHarness({ replies: [answers(story)], hooks: [{ onBeforeCompletion }] })
     const run = stage.agent.run({ conversation, input: 'Tell me.' })
     await answered.promise
-    const [late, later] = [followed(stage), followed(stage)]
+    const [late, later] = [followToClose(stage), followToClose(stage)]
     await new Promise((resolve) => setTimeout(resolve, 5))
     entry.resolve()
     await run.result
@@ -87,12 +87,12 @@ describe('whoever follows', () => {
     expect(laneText(await later, 'answer')).toBe(story)
   })
 
-  it('during a tool is told that it is running, and nothing of the answer that led there', async () => {
+  it('that joins during a tool call gets its status, but not the live output of the response that made the call', async () => {
     const work = paused()
     const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
     const run = stage.agent.run({ conversation, input: 'Do it.' })
     for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break
-    const late = followed(stage)
+    const late = followToClose(stage)
     await new Promise((resolve) => setTimeout(resolve, 5))
     work.finish()
     const events = await late
@@ -101,24 +101,32 @@ describe('whoever follows', () => {
     expect(laneText(events, 'answer')).toBe('Done.')
   })
 
-  it('is let go when the conversation is deleted', async () => {
+  it('ends when the conversation is deleted', async () => {
     const stage = createHarness({ replies: [answers('One.')] })
     await stage.say('First.')
     const count = (await stage.journal()).length
-    const told: TurnEvent[] = []
+    const events: TurnEvent[] = []
     const deleted = Promise.withResolvers<void>()
     for await (const event of stage.agent.follow(conversation)) {
-      told.push(event)
-      if (told.length === count) setTimeout(() => stage.agent.archive.delete(conversation).then(deleted.resolve, deleted.reject), 5)
+      events.push(event)
+      if (events.length === count) setTimeout(() => stage.agent.archive.delete(conversation).then(deleted.resolve, deleted.reject), 5)
     }
     await deleted.promise
-    expect(seqs(told)).toEqual(upTo(count))
+    expect(seqs(events)).toEqual(upTo(count))
   })
 
-  it('is told nothing twice when the journal is ahead of the news', async () => {
+  it('gets nothing twice when the journal is ahead of the published events', async () => {
     const hub = createEventHub(() => {})
-    const heard = { type: 'response.received', turn_id: 't1', ts: 't', iteration: 0, call_id: 'a', raw: '', finish_reason: 'stop' } as const
-    const entry = (seq: number): Entry => ({ seq, change: heard })
+    const decision = {
+      type: 'response.received',
+      turn_id: 't1',
+      ts: 't',
+      iteration: 0,
+      call_id: 'a',
+      raw: '',
+      finish_reason: 'stop',
+    } as const
+    const entry = (seq: number): Entry => ({ seq, change: decision })
     const live = (text: string) => ({ type: 'status' as const, turn_id: 't1', iteration: 0, status: 'deciding' as const, tool_id: text })
     hub.open('c1', 2)
     hub.publish('c1', live('before 3'))
@@ -127,14 +135,14 @@ describe('whoever follows', () => {
         if (after === 0) yield entry(1)
         if (after === 0) return yield entry(2)
         hub.publish('c1', live('still before 3'))
-        yield entry(3) // entered, but not announced yet
+        yield entry(3) // journaled, but not published yet
       },
     }
     const stop = new AbortController()
-    const told: unknown[] = []
+    const received: unknown[] = []
     const following = (async () => {
       for await (const event of follow('c1', { signal: stop.signal }, hub, store, never))
-        told.push(event.type === 'entry' ? event.seq : event)
+        received.push(event.type === 'entry' ? event.seq : event)
     })()
     await new Promise((resolve) => setTimeout(resolve, 5))
     hub.publish('c1', { type: 'entry', ...entry(3) })
@@ -143,10 +151,10 @@ describe('whoever follows', () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
     stop.abort()
     await following
-    expect(told).toEqual([1, 2, 3, live('after 3'), 4])
+    expect(received).toEqual([1, 2, 3, live('after 3'), 4])
   })
 
-  it('can stop at any time, and then nothing is kept for them', async () => {
+  it('can stop at any time, and the hub then keeps nothing for it', async () => {
     const hub = createEventHub(() => {})
     const empty: Pick<ConversationStore, 'readJournal'> = { async *readJournal() {} }
     const stop = new AbortController()
@@ -158,7 +166,7 @@ describe('whoever follows', () => {
     expect(hub.size).toBe(0)
   })
 
-  it('is let go when the agent closes, and is told everything before', async () => {
+  it('gets everything before it ends because the agent closes', async () => {
     const stage = createHarness({ replies: [answers('One.')] })
     const following = (async () => {
       const events: TurnEvent[] = []
@@ -170,13 +178,13 @@ describe('whoever follows', () => {
     expect(seqs(await following)).toEqual(upTo((await stage.journal()).length))
   })
 
-  it('hears of feedback that is left while nothing runs', async () => {
+  it('gets feedback that comes while the conversation is not running', async () => {
     const stage = createHarness({ replies: [answers('One.')] })
     const { turnId } = await stage.say('First.')
     const { length } = await stage.journal()
-    const news = stage.agent.follow(conversation, { after: length })[Symbol.asyncIterator]().next()
+    const next = stage.agent.follow(conversation, { after: length })[Symbol.asyncIterator]().next()
     await new Promise((resolve) => setTimeout(resolve, 5))
     await stage.agent.feedback(conversation, { turnId, reaction: 'ok' })
-    expect(await news).toMatchObject({ value: { type: 'entry', seq: length + 1, change: { type: 'event.accepted' } } })
+    expect(await next).toMatchObject({ value: { type: 'entry', seq: length + 1, change: { type: 'event.accepted' } } })
   })
 })

@@ -7,7 +7,7 @@ const end = { done: true, value: undefined }
 const item = (value: number) => ({ done: false, value })
 
 describe('a queue', () => {
-  test('gives what waits and what comes later, in order, and then ends', async () => {
+  test('yields items that were pushed before and during iteration, in order, and then ends', async () => {
     const queue = createQueue<number>()
     const read: number[] = []
     queue.push(1)
@@ -23,7 +23,7 @@ describe('a queue', () => {
     expect(read).toEqual([1, 2, 3, 4])
   })
 
-  test('keeps nothing that was read, though its reader never catches up', async () => {
+  test('does not keep items that were read, even if the queue is never empty', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const queue = createQueue<object>()
@@ -41,7 +41,7 @@ describe('a queue', () => {
     queue.push({})
   })
 
-  test('answers whoever asks ahead in the order of asking', async () => {
+  test('resolves concurrent reads in the order in which they were made', async () => {
     const queue = createQueue<number>()
     const reader = queue[Symbol.asyncIterator]()
     const asked = [reader.next(), reader.next()]
@@ -53,7 +53,7 @@ describe('a queue', () => {
     expect(await Promise.all(asked)).toEqual([item(1), item(2), item(3), end, end])
   })
 
-  test('tells of the error once everything was read, and once', async () => {
+  test('throws the error once, after everything is read', async () => {
     const queue = createQueue<number>()
     queue.push(1)
     queue.close(new Error('gone'))
@@ -63,14 +63,14 @@ describe('a queue', () => {
     expect(await reader.next()).toEqual(end)
   })
 
-  test('tells a reader that waits of the error', async () => {
+  test('rejects a waiting read with the error', async () => {
     const queue = createQueue<number>()
     const asked = queue[Symbol.asyncIterator]().next()
     queue.close(new Error('gone'))
     await expect(asked).rejects.toThrow('gone')
   })
 
-  test('says that its reader has left, and lets go of one that waits', async () => {
+  test('reports that its reader stopped, and ends a waiting read', async () => {
     const onAbandoned = vi.fn()
     const queue = createQueue<number>(onAbandoned)
     const reader = queue[Symbol.asyncIterator]()
@@ -81,7 +81,7 @@ describe('a queue', () => {
     expect(onAbandoned).toHaveBeenCalledOnce()
   })
 
-  test('lets the next reader go on where the last one stopped', async () => {
+  test('continues with the next reader where the last one stopped', async () => {
     const queue = createQueue<number>()
     for (const each of [1, 2, 3]) queue.push(each)
     for await (const each of queue) if (each === 1) break

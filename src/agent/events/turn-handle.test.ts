@@ -9,15 +9,15 @@ import { answers, calls } from '../../testing/scripted-model.ts'
 const conversation = 'c1'
 const story = 'Rome was founded, as legend has it, by two brothers, and one of them named it.'
 
-describe('whoever runs a turn', () => {
-  it('may look away: the turn goes on', async () => {
+describe('a turn handle', () => {
+  it('does not stop the turn when its iteration ends early', async () => {
     const stage = createHarness({ replies: [answers('Done.')] })
     const run = stage.agent.run({ conversation, input: 'Do it.' })
     for await (const _ of run) break
     expect(await run.result).toMatchObject({ answer: 'Done.', exitReason: 'complete' })
   })
 
-  it('may look only at the result, or read the events afterwards', async () => {
+  it('yields all entries when it is iterated after the result', async () => {
     const stage = createHarness({ replies: [answers('Done.')] })
     const run = stage.agent.run({ conversation, input: 'Do it.' })
     await run.result
@@ -26,7 +26,7 @@ describe('whoever runs a turn', () => {
     expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
   })
 
-  it('may begin to look in the middle of an answer, and is told its beginning', async () => {
+  it('yields the whole answer when it is first iterated in the middle of it', async () => {
     const { reply, halfway, goOn } = slowly(story)
     const stage = createHarness({ replies: [reply] })
     const run = stage.agent.run({ conversation, input: 'Tell me.' })
@@ -39,7 +39,7 @@ describe('whoever runs a turn', () => {
     expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
   })
 
-  it('can stop it with a signal; one that was aborted before begins nothing', async () => {
+  it('stops the turn when its signal aborts; an aborted signal starts none', async () => {
     const stage = createHarness({ replies: [{ text: '<channel:thinking>Let me', stall: true }, answers('never asked for')] })
     const stop = new AbortController()
     const run = stage.agent.run({ conversation, input: 'Do it.', signal: stop.signal })
@@ -50,7 +50,7 @@ describe('whoever runs a turn', () => {
     expect([stage.model.left, (await stage.journal()).length]).toEqual([1, length])
   })
 
-  it('can stop it in the moment in which it is about to become the next turn', async () => {
+  it('stops the turn when its signal aborts while the followup is about to become a turn', async () => {
     const stop = new AbortController()
     const said: Promise<unknown>[] = []
     const onEntry = (_: string, { change }: EntryEvent) => {
@@ -63,7 +63,7 @@ describe('whoever runs a turn', () => {
     expect(await said[0]).toMatchObject({ exitReason: 'steer' })
   })
 
-  it('is told when it could not be run, whether they watch or wait', async () => {
+  it('throws the error of a turn that could not start, both from the iteration and from the result', async () => {
     const stage = createHarness({ replies: [] })
     await stage.agent.close()
     const run = stage.agent.run({ conversation, input: 'Do it.' })
@@ -74,7 +74,7 @@ describe('whoever runs a turn', () => {
     await expect(run.result).rejects.toMatchObject({ code: 'store.closed' })
   })
 
-  it('and reads the events afterwards, is told of no earlier turn', async () => {
+  it('yields no entries of earlier turns', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
     await stage.say('First.')
     const { length } = await stage.journal()
@@ -86,7 +86,7 @@ describe('whoever runs a turn', () => {
     expect(events.flatMap((event) => (event.type === 'entry' ? [event.change] : []))).toEqual((await stage.journal()).slice(length))
   })
 
-  it('may leave while the past is read, and goes on where they stopped', async () => {
+  it('continues where the last iteration stopped, also among entries read from the journal', async () => {
     const stage = createHarness({ replies: [answers('Done.')] })
     const run = stage.agent.run({ conversation, input: 'Do it.' })
     await run.result
@@ -101,7 +101,7 @@ describe('whoever runs a turn', () => {
     expect(seqs(events)).toEqual(upTo((await stage.journal()).length))
   })
 
-  it('misses no entry and is told none twice, whenever they begin to look', async () => {
+  it('yields every entry exactly once, whenever it is first iterated', async () => {
     const replies = [
       calls('weather.today', { city: 'Rome' }),
       calls('weather.today', { city: 'Oslo' }),

@@ -7,8 +7,8 @@ import { lintAgent, type StandingParts } from './lint.ts'
 
 const rulesIn = async (construct: () => StandingParts) => (await lintAgent(construct)).map(({ rule, where }) => `${rule}: ${where}`)
 
-describe('the texts of an agent', () => {
-  it('that never change are not complained about, and ours do not', async () => {
+describe('the system text of an agent', () => {
+  it('has no findings by default, or with stable tools and instructions', async () => {
     expect(await rulesIn(() => ({}))).toEqual([])
     expect(await rulesIn(() => ({ tools: [weather(), library()], instructions: 'Answer in 3 lines; call 112 at 9.' }))).toEqual([])
   })
@@ -32,7 +32,7 @@ describe('the texts of an agent', () => {
     ['Session 3f2b8c9a-1d2e-4f5a-8b6c-7d8e9f0a1b2c', 'id in system text'],
     ['request 9f86d081884c7d65', 'id in system text'],
     ['You are in turn_1767225600000_ab12cd.', 'id in system text'],
-  ])('with "%s" are suspected', async (customisation, rule) => {
+  ])('has a finding for "%s"', async (customisation, rule) => {
     expect(await rulesIn(() => ({ customisation }))).toContain(`${rule}: customisation`)
   })
 
@@ -48,30 +48,30 @@ describe('the texts of an agent', () => {
     'Colours are #ff00aa; call +1 555 010 2000; see RFC 3339, section 5.6.1.',
     'Fields: user_id, session_key, request_count, conversation-history, org-chart.',
     'May I? You may in 2 of 3 cases. March on.',
-  ])('with "%s" are not', async (customisation) => {
+  ])('has no finding for "%s"', async (customisation) => {
     expect(await rulesIn(() => ({ customisation }))).toEqual([])
   })
 
-  it('that are long and strange are looked at in no time', async () => {
+  it('is checked quickly even when it is long and repetitive', async () => {
     const long = ['1:', '2026-', 'a1', 'user_1', '0', 'today ', '$'].map((piece) => piece.repeat(20_000)).join(' ')
     expect(await rulesIn(() => ({ customisation: long }))).toEqual(expect.any(Array))
   })
 
-  it('are looked at tool by tool', async () => {
+  it('has findings that name the tool', async () => {
     const dated = { ...weather(), description: 'The weather of 2026-11-15.' }
     expect(await rulesIn(() => ({ tools: [dated] }))).toEqual(['date in system text: tool weather.today'])
   })
 
-  it('are made twice: what is not the same then is found whatever it looks like', async () => {
+  it('is built twice, so that any text, tool order or tool that varies is found', async () => {
     let made = 0
     expect(await rulesIn(() => ({ customisation: `Visitor ${made++ === 0 ? 'one' : 'two'}.` }))).toEqual(['unstable text: customisation'])
-    const turned = () => (made++ % 2 === 0 ? [weather(), library()] : [library(), weather()])
-    expect(await rulesIn(() => ({ tools: turned() }))).toEqual(['unstable tool order: tool weather.today'])
+    const varyingOrder = () => (made++ % 2 === 0 ? [weather(), library()] : [library(), weather()])
+    expect(await rulesIn(() => ({ tools: varyingOrder() }))).toEqual(['unstable tool order: tool weather.today'])
     expect(await rulesIn(() => ({ tools: made++ % 2 === 0 ? [weather()] : [weather(), library()] }))).toEqual(['changing tools: tools'])
   })
 })
 
-describe('a recorded conversation', () => {
+describe('the cache report of a conversation', () => {
   const row = (iteration: number, more: Partial<CacheRow> = {}): CacheRow => ({
     seq: iteration,
     turnId: 't1',
@@ -84,31 +84,31 @@ describe('a recorded conversation', () => {
     billed: { read: 900, write: 50, uncached: 50 },
     ...more,
   })
-  const ledgerOf = (rows: readonly CacheRow[], hitRate = 0.9): CacheReport => ({
+  const reportOf = (rows: readonly CacheRow[], hitRate = 0.9): CacheReport => ({
     rows,
     hitRate,
     billed: { read: 0, write: 0, uncached: 0 },
     misses: rows.filter(({ miss }) => miss !== undefined),
   })
-  const rules = (ledger: CacheReport, budget?: Parameters<typeof lintCacheReport>[1]) =>
-    lintCacheReport(ledger, budget).map(({ rule }) => rule)
+  const rules = (report: CacheReport, budget?: Parameters<typeof lintCacheReport>[1]) =>
+    lintCacheReport(report, budget).map(({ rule }) => rule)
 
-  it('within its budget is not complained about: what had to be paid is no fault', () => {
-    const declared = (['hide', 'expiry', 'compaction', 'ttl gap'] as const).map((cause, n) => row(n, { miss: createMiss(cause, 100) }))
-    expect(rules(ledgerOf([...declared, row(9)]))).toEqual([])
+  it('has no findings for misses that hide, expiry, compaction or the TTL explain', () => {
+    const explained = (['hide', 'expiry', 'compaction', 'ttl gap'] as const).map((cause, n) => row(n, { miss: createMiss(cause, 100) }))
+    expect(rules(reportOf([...explained, row(9)]))).toEqual([])
   })
 
-  it('fails for what could have been avoided, beyond what is allowed', () => {
+  it('has a finding for avoidable misses beyond the budget', () => {
     const one = [row(1), row(2, { miss: createMiss('system text changed', 900) })]
-    expect(rules(ledgerOf(one))).toEqual(['avoidable miss'])
-    expect(rules(ledgerOf(one), { hitRate: 0, misses: 1, roundParts: 15 })).toEqual([])
+    expect(rules(reportOf(one))).toEqual(['avoidable miss'])
+    expect(rules(reportOf(one), { hitRate: 0, misses: 1, roundParts: 15 })).toEqual([])
   })
 
-  it('fails when its tools change from turn to turn, its rounds are too long, or too little is read', () => {
+  it('has a finding for changing tools, long rounds and a low hit rate', () => {
     const changing = [row(1, { miss: createMiss('tool text changed', 9) }), row(2, { miss: createMiss('tool text changed', 9) })]
-    expect(rules(ledgerOf(changing), { hitRate: 0, misses: 9, roundParts: 15 })).toEqual(['changing tools'])
-    expect(rules(ledgerOf([row(1), row(2, { reach: 16 })]))).toEqual(['long round'])
-    expect(rules(ledgerOf([row(1), row(2)], 0.3))).toEqual(['hit rate'])
-    expect(rules(ledgerOf([row(1)], 0))).toEqual([]) // one call can have read nothing
+    expect(rules(reportOf(changing), { hitRate: 0, misses: 9, roundParts: 15 })).toEqual(['changing tools'])
+    expect(rules(reportOf([row(1), row(2, { reach: 16 })]))).toEqual(['long round'])
+    expect(rules(reportOf([row(1), row(2)], 0.3))).toEqual(['hit rate'])
+    expect(rules(reportOf([row(1)], 0))).toEqual([]) // a single call can not have read from the cache
   })
 })

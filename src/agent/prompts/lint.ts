@@ -4,10 +4,10 @@ import type { AgentParts } from '../agent.ts'
 import { builtInTools } from '../tools.ts'
 import { defaultInstructions, protocolText } from './texts.ts'
 
-/** What of an agent stands in every prompt. */
+/** The parts of an agent that make up its system text. */
 export type StandingParts = Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation'>
 
-/** Makes the agent's texts twice and looks for what would cost the cache: dates, ids, clocks, tools in no order. */
+/** Builds the system text twice and reports what would defeat the prompt cache: dates, times, ids, and text or tool order that varies. */
 export async function lintAgent(construct: () => StandingParts | Promise<StandingParts>): Promise<readonly CacheFinding[]> {
   const texts = fixedTexts(await construct())
   return [...lintTexts(texts), ...lintStability(texts, fixedTexts(await construct()))]

@@ -5,12 +5,12 @@ import type { Tool } from '../../tools/tool.ts'
 
 export interface SystemText {
   readonly instructions?: string
-  /** From whoever runs the installation. Comes last and counts most, save for the protocol. */
+  /** From the operator of the installation. Comes last and overrides the instructions, but not the protocol. */
   readonly customisation?: string
   readonly tools: readonly Tool[]
 }
 
-/** One text for every round of every turn: what varies belongs into ANNOUNCE, or the cache is lost. */
+/** The system text: the same bytes in every round of every turn. What varies belongs in ANNOUNCE, or the prompt cache is lost. */
 export function systemText({ instructions = defaultInstructions, customisation, tools }: SystemText): string {
   const admin =
     customisation === undefined
@@ -19,12 +19,12 @@ export function systemText({ instructions = defaultInstructions, customisation, 
   return [protocolText, instructions, catalogText(tools), admin].filter((text) => text.trim() !== '').join('\n\n')
 }
 
-/** By which a change of the system text is noticed, and whether it was the tools that changed. */
+/** Tells whether the system text has changed, and whether its tools have. */
 export function systemFingerprint(system: string, tools: readonly Tool[]): SystemFingerprint {
   return { hash: hashText(system), tools: hashText(catalogText(tools)), size: system.length }
 }
 
-/** How to answer. Owned by the runtime: the parser depends on it, so nobody customises it. */
+/** How to answer. Not customisable: the parser depends on it. */
 export const protocolText = `[HOW YOU ANSWER]
 You work in rounds. In each round you read the timeline and answer once. Your answer is made of channels, in this order:
 
@@ -52,7 +52,7 @@ The action is one of two:
 
 When you break a rule, nothing runs and a notice tells you what to do instead. Correct it and go on; do not apologise to the user for it.`
 
-/** What an agent knows when its owner says nothing. `instructions` of `createAgent` replaces it. */
+/** The default instructions, replaced by `instructions` of `createAgent`. */
 export const defaultInstructions = `[HOW YOU WORK]
 You are an agent working for one user over one long conversation. Everything that happened is in the timeline below, oldest first: messages, your calls, their results, files, plans, notices.
 
@@ -80,7 +80,7 @@ Notes to yourself
 Events
 - A followup during the turn is part of the request. A steer changes what you do now: follow it.`
 
-/** For a new conversation only: a title, and nothing else. */
+/** The system text of the call that gives a new conversation its title. */
 export const titlePrompt = `You give a new conversation its title. Read the user's first message and answer in two channels:
 
 <channel:thinking>One short sentence.</channel:thinking>

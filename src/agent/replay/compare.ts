@@ -9,8 +9,8 @@ import { blockName, type Divergence, describeChange, firstTextDifference, type P
 import { type RecordedPrompt, withShownBlocks } from './recording.ts'
 
 /**
- * Whether a change is the one on record. Times are the record's own, and so are bills and the ids of questions that no block is
- * named after; the prompt is looked at by itself (prompt.ts).
+ * Compares a change with the recorded one. Times, token usage and the call ids of titles and summaries are not compared, because a replay
+ * takes them from the recording; prompts are compared by `comparePrompt`.
  */
 export function compareChange(present: Change | undefined, { seq, change: recorded }: Entry): Divergence | undefined {
   if (present?.type !== recorded.type)
@@ -52,23 +52,23 @@ function compareBlocks(present: readonly Block[], recorded: readonly Block[], se
     const field = isInput(then) ? undefined : firstDifference(comparableBlock(now), comparableBlock(then))
     if (field === undefined) continue
     const [was, is] = [valueAt(comparableBlock(then), field), valueAt(comparableBlock(now), field)]
-    const words =
+    const excerpts =
       typeof was === 'string' && typeof is === 'string' ? firstTextDifference(was, is) : { recorded: preview(was), present: preview(is) }
-    return { kind: 'block', seq, block: blockName(then), field, ...words }
+    return { kind: 'block', seq, block: blockName(then), field, ...excerpts }
   }
   return present.length > ours.length ? { kind: 'decision', seq, recorded: typesOf(recorded), present: typesOf(present) } : undefined
 }
 
-/** Ids follow from the order, times are the record's. */
+/** Without id and time: ids follow from the order of blocks, and times come from the recording. */
 function comparableBlock(block: Block): unknown {
   const { id: _id, ts: _ts, ...rest } = dropEmptyMeta(block)
   return rest
 }
 
-/** A file that somebody sent is taken as it stands: where it is kept is not for a replay to find out. */
+/** Attachments are input, and their hosting keys are not made again by a replay. */
 const isInput = ({ type }: Block) => type === 'user.attachment' || type === 'user.attachment.meta'
 
-/** Hooks are not asked again: what they had put beside the answer is passed over. */
+/** Hooks do not run in a replay: the blocks that they added are not compared. */
 function withoutHookBlocks(recorded: readonly Block[], count: number): readonly Block[] {
   const ours = recorded.filter(({ type }) => /^(react|assistant|stage|conv|user|turn|system|event)\./.test(type))
   return ours.length === count ? ours : recorded
@@ -77,7 +77,7 @@ function withoutHookBlocks(recorded: readonly Block[], count: number): readonly 
 const typesOf = (blocks: readonly Block[]) => blocks.map(({ type }) => type).join(', ') || 'no blocks'
 
 /** The path of the first field that is not the same, `a.b.0`; undefined when all are. */
-export function firstDifference(one: unknown, other: unknown, path = ''): string | undefined {
+function firstDifference(one: unknown, other: unknown, path = ''): string | undefined {
   if (Object.is(one, other)) return undefined
   if (Array.isArray(one) && Array.isArray(other)) return inKeys(one, other, path)
   if (isObject(one) && isObject(other)) return inKeys(one, other, path)
@@ -85,17 +85,17 @@ export function firstDifference(one: unknown, other: unknown, path = ''): string
 }
 
 function inKeys(one: object, other: object, path: string): string | undefined {
-  const left = one as Readonly<Record<string, unknown>> // lists and objects alike are looked at by key
+  const left = one as Readonly<Record<string, unknown>> // arrays, too, are compared by key
   const right = other as Readonly<Record<string, unknown>>
   for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
-    const found = firstDifference(left[key], right[key], path === '' ? key : `${path}.${key}`)
-    if (found !== undefined) return found
+    const difference = firstDifference(left[key], right[key], path === '' ? key : `${path}.${key}`)
+    if (difference !== undefined) return difference
   }
   return undefined
 }
 
 function valueAt(value: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((held, key) => (held as Readonly<Record<string, unknown>> | undefined)?.[key], value)
+  return path.split('.').reduce<unknown>((parent, key) => (parent as Readonly<Record<string, unknown>> | undefined)?.[key], value)
 }
 
 function preview(value: unknown): string {
@@ -103,19 +103,19 @@ function preview(value: unknown): string {
   return text.length <= 200 ? text : `${text.slice(0, 199)}…`
 }
 
-/** What the present code is about to send. */
+/** The prompt that the present code has built. */
 export interface PresentPrompt {
   readonly record: PromptRecord
-  readonly prints: Fingerprints
+  readonly fingerprints: Fingerprints
   readonly slice: Slice
 }
 
 export interface PromptCompareOptions {
-  /** The system text is not compared: whoever tries another one wants to know what else changes. */
+  /** Do not compare the system text, to see what else a new one changes. */
   readonly anySystem: boolean
 }
 
-/** From the first byte to the last: system text and tools, the blocks, how they are joined, where the marks stand, the tail. */
+/** Compares in the order of the prompt: tools and system text, blocks, cache marks, how blocks are joined into parts, tail. */
 export function comparePrompt(
   present: PresentPrompt,
   response: ResponseReceived,
@@ -124,50 +124,50 @@ export function comparePrompt(
   { anySystem }: PromptCompareOptions,
 ): PromptDivergence | undefined {
   const recorded = response.prompt
-  const at = { kind: 'prompt', seq, iteration: response.iteration } as const
-  if (!recorded?.shown) return undefined // entered by a version that wrote nothing down
+  const place = { kind: 'prompt', seq, iteration: response.iteration } as const
+  if (!recorded?.shown) return undefined // an older version did not record prompts
   const now = present.record
-  if (!anySystem && recorded.system && now.system?.tools !== recorded.system.tools) return { ...at, where: 'tools' }
-  if (!anySystem && recorded.system && now.system?.hash !== recorded.system.hash) return { ...at, where: 'system text' }
+  if (!anySystem && recorded.system && now.system?.tools !== recorded.system.tools) return { ...place, where: 'tools' }
+  if (!anySystem && recorded.system && now.system?.hash !== recorded.system.hash) return { ...place, where: 'system text' }
   const block = compareShownBlocks(present, recorded, before)
-  if (block) return { ...at, where: 'block', ...block }
+  if (block) return { ...place, where: 'block', ...block }
   const mark = firstUnequal(now.points, recorded.points)
-  if (mark >= 0) return { ...at, where: 'marks', ...blockAtPosition(present, recorded.points?.[mark] ?? now.points?.[mark]) }
+  if (mark >= 0) return { ...place, where: 'marks', ...blockAtPosition(present, recorded.points?.[mark] ?? now.points?.[mark]) }
   const joint = firstUnequal(now.segments, recorded.segments)
-  if (joint >= 0) return { ...at, where: 'joints', ...blockAtPosition(present, recorded.points?.[joint]) }
+  if (joint >= 0) return { ...place, where: 'joints', ...blockAtPosition(present, recorded.points?.[joint]) }
   const tail = compareTail(now, recorded)
-  return tail && { ...at, where: 'tail', ...tail }
+  return tail && { ...place, where: 'tail', ...tail }
 }
 
 type PromptDifference = Pick<PromptDivergence, 'block' | 'byte' | 'recorded' | 'present'>
 
 function compareShownBlocks(
-  { prints, slice }: PresentPrompt,
+  { fingerprints, slice }: PresentPrompt,
   { shown }: PromptRecord,
   before: RecordedPrompt,
 ): PromptDifference | undefined {
-  if (!shown || (shownCount(shown) === prints.count() && prints.chain(prints.count()) === shown.chain)) return undefined
+  if (!shown || (shownCount(shown) === fingerprints.count() && fingerprints.chain(fingerprints.count()) === shown.chain)) return undefined
   const then = withShownBlocks(before, shown)
-  const hashes = prints.blocks(0)
+  const hashes = fingerprints.blocks(0)
   const position = then.hashes.findIndex((hash, index) => hash !== undefined && hash !== hashes[index])
   const at = position < 0 ? then.hashes.length : position
   const block = slice.shown[at]?.block
   const text = then.texts[at]
   return {
     ...(block && { block: blockName(block) }),
-    ...(text !== undefined && firstTextDifference(text, prints.texts(at)[0] ?? '')),
+    ...(text !== undefined && firstTextDifference(text, fingerprints.texts(at)[0] ?? '')),
     ...(text === undefined && describeMissing(then.hashes[at], hashes, at)),
   }
 }
 
-/** Without the text, a block that only moved can still be told from one that changed. */
+/** Without the recorded text, hashes still tell whether the block is new, or one that was there has moved. */
 function describeMissing(recorded: number | undefined, present: readonly number[], at: number): Partial<PromptDifference> {
   if (recorded === undefined) return { recorded: 'the end', present: 'one block more' }
   const moved = present.indexOf(shortHash(recorded), at)
   return moved > at ? { recorded: 'not shown', present: 'shown' } : {}
 }
 
-/** Of the tail where it was kept; what it says of the workspace is the world's. */
+/** Compares the tail if its text was recorded, without the state of the workspace, which a replay does not have. */
 function compareTail({ tail: now }: PromptRecord, { tail: then }: PromptRecord): PromptDifference | undefined {
   if (then?.text === undefined || now?.text === undefined) return undefined
   const [was, is] = [withoutWorkspace(then.text), withoutWorkspace(now.text)]

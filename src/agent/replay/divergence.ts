@@ -1,38 +1,38 @@
 import type { Block } from '../../core/block/index.ts'
 import { blocksOfChange, type Change } from '../../core/timeline/change.ts'
 
-/** The first thing that the present code does otherwise than the record says. */
+/** The first difference between the present code and a recording. */
 export type Divergence = PromptDivergence | DecisionDivergence | BlockDivergence
 
 export interface DivergencePlace {
-  /** The entry of the journal that is contradicted. */
+  /** The recorded entry that differs. */
   readonly seq: number
   readonly iteration?: number
 }
 
-/** The model would be shown something else. */
+/** The present code builds another prompt. */
 export interface PromptDivergence extends DivergencePlace {
   readonly kind: 'prompt'
   readonly where: 'system text' | 'tools' | 'block' | 'joints' | 'marks' | 'tail'
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
-  /** Of the block as it is shown, or of the tail, in UTF-8; known where the prompt was recorded. */
+  /** Offset in the rendered block or the tail, in UTF-8; known when the text of the prompt was recorded. */
   readonly byte?: number
   readonly recorded?: string
   readonly present?: string
 }
 
-/** Something else would be done. */
+/** The present code takes another step. */
 export interface DecisionDivergence extends DivergencePlace {
   readonly kind: 'decision'
   readonly recorded: string
   readonly present: string
 }
 
-/** The same would be done, but something else written down. */
+/** The present code takes the same step, but writes another block. */
 export interface BlockDivergence extends DivergencePlace {
   readonly kind: 'block'
   readonly block: Pick<Block, 'id' | 'type' | 'path'>
-  /** What of it: `text`, `meta.mime`, … */
+  /** The path of the field: `text`, `meta.mime`, … */
   readonly field: string
   readonly byte?: number
   readonly recorded: string
@@ -45,7 +45,7 @@ export const blockName = ({ id, type, path }: Block): Pick<Block, 'id' | 'type' 
   ...(path !== undefined && { path }),
 })
 
-/** A change in a few words: enough to see what was done. */
+/** A change in a few words. */
 export function describeChange(change: Change | undefined): string {
   if (change === undefined) return 'nothing more'
   if (change.type === 'response.received') return `the model is asked (${change.role ?? 'decision'})`
@@ -54,14 +54,14 @@ export function describeChange(change: Change | undefined): string {
   return blocks.length === 0 ? change.type : `${change.type}: ${blocks.map(({ type }) => type).join(', ')}`
 }
 
-/** Where two texts part, in bytes of UTF-8, and a little of both from there on. */
+/** The UTF-8 offset of the first difference, and an excerpt of both texts from there on. */
 export function firstTextDifference(
   recorded: string,
   present: string,
 ): { readonly byte: number; readonly recorded: string; readonly present: string } {
   let unit = 0
   while (unit < recorded.length && unit < present.length && recorded[unit] === present[unit]) unit++
-  if (unit > 0 && /[\ud800-\udbff]/.test(recorded[unit - 1] ?? '')) unit-- // never in the middle of a character
+  if (unit > 0 && /[\ud800-\udbff]/.test(recorded[unit - 1] ?? '')) unit-- // not between the two halves of a surrogate pair
   const byte = new TextEncoder().encode(recorded.slice(0, unit)).length
   return { byte, recorded: excerpt(recorded, unit), present: excerpt(present, unit) }
 }
@@ -70,7 +70,7 @@ const EXCERPT = 40
 
 const excerpt = (text: string, from: number): string => text.slice(from, from + EXCERPT)
 
-/** One line for a person. */
+/** One line for a reader. */
 export function divergenceText(divergence: Divergence): string {
   const { seq, iteration } = divergence
   const at = iteration === undefined ? `entry ${seq}` : `round ${iteration}, entry ${seq}`

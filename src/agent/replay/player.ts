@@ -7,36 +7,36 @@ import { compareChange } from './compare.ts'
 import { type Divergence, describeChange } from './divergence.ts'
 
 /**
- * Holds the record and says, wherever the present code turns to the world, what the world did then. What came from outside comes
- * again where it came before:
+ * Plays the entries of a recorded turn to the present code, in place of store, models and tools. Inbox events arrive where they arrived
+ * in the recording:
  *
- *   during a tool            it is delivered while the tool runs
- *   during a model's answer  a steer that cut it short comes when the answer has come so far; anything else when it is over
- *   between two entries      it is there as soon as the first is
+ *   during a tool call    while the tool runs
+ *   during a model call   a steer that interrupted it when the recorded part is written; anything else when the call has ended
+ *   between two entries   together with the first
  */
 export interface Player {
-  /** Events that were there when the turn had just been opened. */
+  /** Events that were waiting when the turn was opened. */
   openingEvents(): readonly Entry[]
-  /** What a store would do: compares, and answers with what stands on record. Throws `Diverged`. */
+  /** Compares the changes with the recording and returns the recorded entries. Throws `DivergenceError`. */
   append(changes: readonly Change[]): readonly Entry[]
-  /** What the model had answered; undefined, and the end, when it was not asked. */
+  /** Undefined, and a divergence, when the recording has no such call here. */
   recordedResponse(role: ModelRole): ResponseReceived | 'too long' | undefined
-  /** What came of the call that is running; undefined when the record ends before it. */
+  /** The outcome of the tool call that is running; undefined when the recording ends before it. */
   recordedOutcome(): { readonly ok: boolean; readonly code?: string; readonly changes: readonly Change[] } | undefined
-  /** Events that come before the next entry. */
+  /** Events that arrive before the next entry. */
   dueEvents(): readonly InboxEvent[]
-  /** They came after a model had said all there is on record. */
+  /** Events that arrived after the model had written its whole response. */
   dueAfterResponse(): readonly InboxEvent[]
   now(): string
   callId(): string
   readonly divergence: Divergence | undefined
-  /** The turn is over; the record should be, too. */
+  /** The turn has ended: entries that are left are a divergence. */
   end(): void
 }
 
-/** Ends the turn on trial; what is to be told is in the conductor. */
+/** Ends the replayed turn. The difference itself is `Player.divergence`. */
 export class DivergenceError extends Error {
-  override readonly name = 'Diverged'
+  override readonly name = 'DivergenceError'
 }
 
 export function createPlayer(
@@ -57,23 +57,23 @@ export function createPlayer(
     divergence ??= found
     throw new DivergenceError()
   }
-  const take = (until: number) => {
-    const taken = entries.slice(cursor, until)
-    cursor = until
+  const takeUntil = (end: number) => {
+    const taken = entries.slice(cursor, end)
+    cursor = end
     return taken
   }
   const dueEvents = () =>
     entries.slice(cursor, nextIndex()).flatMap(({ change }) => (change.type === 'event.accepted' ? [change.event] : []))
 
-  /** Between two entries: nothing runs that they could come in during. */
-  function between(): readonly Entry[] {
+  /** Events that arrived while neither a model call nor a tool call was running. */
+  function takeIdleEvents(): readonly Entry[] {
     const following = next()?.change
     if (following === undefined || following.type === 'response.received') return []
     if (call !== undefined && !neverStarted(resultEntry(entries, cursor, call))) return []
-    return take(seenUpTo(entries, cursor, nextIndex()))
+    return takeUntil(seenUpTo(entries, cursor, nextIndex()))
   }
 
-  function compared(changes: readonly Change[]): readonly Entry[] {
+  function compareAll(changes: readonly Change[]): readonly Entry[] {
     const start = nextIndex()
     for (const [index, change] of changes.entries()) {
       const entry = entries[start + index]
@@ -84,13 +84,13 @@ export function createPlayer(
           recorded: describeChange(undefined),
           present: describeChange(change),
         })
-      const found = promptOf(change, entry) ?? compareChange(change, entry)
-      if (found) return diverge(found)
+      const difference = comparePromptOf(change, entry) ?? compareChange(change, entry)
+      if (difference) return diverge(difference)
     }
-    return take(start + changes.length)
+    return takeUntil(start + changes.length)
   }
 
-  function promptOf(change: Change, entry: Entry): Divergence | undefined {
+  function comparePromptOf(change: Change, entry: Entry): Divergence | undefined {
     const both = change.type === 'response.received' && entry.change.type === 'response.received'
     return both && change.role === undefined && entry.change.type === 'response.received' && entry.change.role === undefined
       ? checkPrompt(change, entry)
@@ -98,21 +98,21 @@ export function createPlayer(
   }
 
   return {
-    openingEvents: between,
+    openingEvents: takeIdleEvents,
     append(changes) {
       if (divergence) throw new DivergenceError()
       const [first] = changes
-      if (first?.type === 'event.accepted') return take(cursor + 1)
+      if (first?.type === 'event.accepted') return takeUntil(cursor + 1)
       if (call !== undefined) {
-        const end = resultEntry(entries, cursor, call)
-        if (end) {
+        const result = resultEntry(entries, cursor, call)
+        if (result) {
           call = undefined
-          return [...take(entries.indexOf(end) + 1), ...between()]
+          return [...takeUntil(entries.indexOf(result) + 1), ...takeIdleEvents()]
         }
       }
-      const taken = compared(changes)
-      call = pendingCall(taken) ?? call
-      return [...taken, ...between()]
+      const recorded = compareAll(changes)
+      call = pendingCall(recorded) ?? call
+      return [...recorded, ...takeIdleEvents()]
     },
     recordedResponse(role) {
       const entry = next()
@@ -129,7 +129,7 @@ export function createPlayer(
       const changes = entries.slice(nextIndex(), entries.indexOf(result)).map(({ change }) => change)
       return { ...outcomeIn(result, call), changes: changes.filter(({ type }) => type === 'blocks.hidden') }
     },
-    dueEvents: dueEvents,
+    dueEvents,
     dueAfterResponse() {
       const following = next()?.change
       return following?.type === 'response.received' && following.finish_reason !== 'interrupted' ? dueEvents() : []
@@ -154,9 +154,12 @@ export function createPlayer(
   }
 }
 
-/** Up to where events were there when the turn looked. What came while the fold waited to be entered came after the look. */
+/**
+ * The end of the events that the turn saw when it read its inbox. Events after it, but before the commit of the fold, arrived while that
+ * commit was waiting.
+ */
 function seenUpTo(entries: readonly Entry[], from: number, until: number): number {
-  const coming = entries.slice(until, until + LONGEST_FOLD).map(({ change }) => change)
+  const coming = entries.slice(until, until + MAX_FOLD_ENTRIES).map(({ change }) => change)
   const end = coming.findIndex(({ type }) => type !== 'blocks.appended' && type !== 'sources.merged')
   const fold = coming[end]
   if (fold?.type !== 'event.folded') return until
@@ -168,17 +171,17 @@ function seenUpTo(entries: readonly Entry[], from: number, until: number): numbe
   return from + seen + 1
 }
 
-/** Blocks, their sources, the events that are the turn's own, and those that are nobody's. */
-const LONGEST_FOLD = 4
+/** Blocks, their sources, the events of the turn, and expired steers. */
+const MAX_FOLD_ENTRIES = 4
 
 const blocksOf = ({ change }: Entry): readonly Block[] => (change.type === 'blocks.appended' ? change.blocks : [])
 
-function pendingCall(taken: readonly Entry[]): string | undefined {
-  const blocks = taken.flatMap(blocksOf)
+function pendingCall(recorded: readonly Entry[]): string | undefined {
+  const blocks = recorded.flatMap(blocksOf)
   return blocks.find(({ type }) => type === 'react.tool.call')?.call_id
 }
 
-/** The entry that ends a call: the last of its commit. */
+/** The entry with the result of a call: the last of its commit. */
 function resultEntry(entries: readonly Entry[], from: number, call: string): Entry | undefined {
   const belongs = (entry: Entry) => blocksOf(entry).some(({ call_id, meta }) => call_id === call || meta?.tool_call_id === call)
   return entries.slice(from).find(belongs)

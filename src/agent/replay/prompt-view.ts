@@ -1,5 +1,5 @@
 import type { PromptView } from '../../core/api/report.ts'
-import { partTokens } from '../../core/estimate/estimate.ts'
+import { binaryPartTokens } from '../../core/estimate/estimate.ts'
 import { roughTokens, type TokenCounter } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
 import type { ModelEvent } from '../../core/model-event.ts'
@@ -17,8 +17,8 @@ export interface RoundId {
 }
 
 /**
- * What the model read in one round, made again from the journal by going through the turn once more. Where the present code, or an agent
- * with other tools or texts, makes something else of it, that is said.
+ * The prompt of one round, rebuilt from the journal by replaying its turn. `differs` says where the present code, or an agent with other
+ * tools or texts, builds another prompt than the recorded one.
  */
 export async function promptView(
   store: RecordedStore,
@@ -28,15 +28,15 @@ export async function promptView(
 ): Promise<PromptView> {
   for await (const recording of recordingsIn(store.readJournal(conversationId, { after: 0 }))) {
     if (recording.turnId !== turnId) continue
-    if (recording.torn) throw missing(`what turn ${turnId} saw was let go`)
-    const { asked, divergence } = await replayCalls(store, conversationId, recording, { ...parts, anySystem: true })
-    const found = asked.find(({ response }) => response.iteration === iteration)
-    if (!found) {
-      const before = divergence ? ` that can be shown: before it, ${divergenceText(divergence)}` : ''
+    if (recording.torn) throw missing(`turn ${turnId} can not be shown: a retention policy has removed part of its journal`)
+    const { calls, divergence } = await replayCalls(store, conversationId, recording, { ...parts, anySystem: true })
+    const call = calls.find(({ response }) => response.iteration === iteration)
+    if (!call) {
+      const before = divergence ? ` that can be shown: the replay differs before it, at ${divergenceText(divergence)}` : ''
       throw missing(`turn ${turnId} has no round ${iteration}${before}`)
     }
     const isHere = divergence?.kind === 'prompt' && divergence.iteration === iteration
-    return { ...viewOf(found, parts.tokens ?? roughTokens), ...(isHere && { differs: divergenceText(divergence) }) }
+    return { ...viewOf(call, parts.tokens ?? roughTokens), ...(isHere && { differs: divergenceText(divergence) }) }
   }
   throw missing(`there is no turn ${turnId}`)
 }
@@ -46,26 +46,27 @@ interface RecordedCall {
   readonly response: ResponseReceived
 }
 
+/** The calls of the decision model, with the requests that the present code makes and the recorded responses. */
 async function replayCalls(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts) {
-  const stage = setUpReplay(store, conversationId, recording, parts)
+  const setup = setUpReplay(store, conversationId, recording, parts)
   const responses = recording.entries.flatMap(({ change }) =>
     change.type === 'response.received' && change.role === undefined ? [change] : [],
   )
-  const asked: RecordedCall[] = []
-  const { decision, ...others } = stage.turn.models
-  const listening: Model = {
+  const calls: RecordedCall[] = []
+  const { decision, ...others } = setup.turn.models
+  const observed: Model = {
     ...decision,
     async *stream(request, signal) {
-      const response = responses[asked.length]
-      if (response) asked.push({ request, response })
+      const response = responses[calls.length]
+      if (response) calls.push({ request, response })
       for await (const event of decision.stream(request, signal)) {
-        if (response && !response.error && isTooLong(event)) asked.pop() // nothing was written down of it: it is asked again, shorter
+        if (response && !response.error && isTooLong(event)) calls.pop() // an overflow is not journaled: the call is repeated with a shorter prompt
         yield event
       }
     },
   }
-  const divergence = await runReplay({ ...stage, turn: { ...stage.turn, models: { ...others, decision: listening } } }, recording)
-  return { asked, divergence }
+  const divergence = await runReplay({ ...setup, turn: { ...setup.turn, models: { ...others, decision: observed } } }, recording)
+  return { calls, divergence }
 }
 
 function viewOf({ request, response }: RecordedCall, count: TokenCounter): PromptView {
@@ -83,7 +84,7 @@ function viewOf({ request, response }: RecordedCall, count: TokenCounter): Promp
 function partOf(part: Part, count: TokenCounter): PromptView['parts'][number] {
   const marked = part.cache === true
   if (part.type === 'text') return { type: 'text', text: part.text, marked, tokens: count(part.text) }
-  return { type: part.type, media_type: part.media_type, size_bytes: part.blob.size, marked, tokens: partTokens(part) }
+  return { type: part.type, media_type: part.media_type, size_bytes: part.blob.size, marked, tokens: binaryPartTokens(part) }
 }
 
 const isTooLong = (event: ModelEvent) => event.type === 'error' && event.error.kind === 'context_overflow'

@@ -12,8 +12,8 @@ import type { Turn } from '../turn/turn.ts'
 import type { Player } from './player.ts'
 import type { Recording } from './recording.ts'
 
-/** The inbox, with what came in after an answer coming in again as soon as the answer is over. */
-export function recordedInbox(inbox: Inbox, conductor: Player): Inbox {
+/** An inbox in which events that came after a response arrive again as soon as the response has ended. */
+export function recordedInbox(inbox: Inbox, player: Player): Inbox {
   return {
     accept: inbox.accept,
     get waiting() {
@@ -35,34 +35,35 @@ export function recordedInbox(inbox: Inbox, conductor: Player): Inbox {
     close: inbox.close,
     waitForEvents: async () => {},
     beginActivity() {
-      const phase = inbox.beginActivity()
+      const activity = inbox.beginActivity()
       return {
-        signal: phase.signal,
-        abort: (reason) => phase.abort(reason),
-        onStop: (act) => phase.onStop(act),
+        signal: activity.signal,
+        abort: (reason) => activity.abort(reason),
+        onStop: (callback) => activity.onStop(callback),
         end() {
-          phase.end()
-          for (const event of conductor.dueAfterResponse()) inbox.accept(event).catch(() => {}) // the next commit fails by itself
+          activity.end()
+          for (const event of player.dueAfterResponse()) inbox.accept(event).catch(() => {}) // the turn's next commit fails with the same error
         },
       }
     },
   }
 }
 
-export function recordedModel(role: ModelRole, conductor: Player, inbox: Inbox, window: number | undefined, halt: () => void): Model {
+/** Answers with the recorded response; stops the turn with `halt` when the recording has none. */
+export function recordedModel(role: ModelRole, player: Player, inbox: Inbox, window: number | undefined, halt: () => void): Model {
   return {
     name: 'recorded',
     window: window ?? Number.MAX_SAFE_INTEGER,
     async *stream(_request, signal): AsyncGenerator<ModelEvent> {
-      const answer = conductor.recordedResponse(role)
-      if (answer === 'too long') return yield { type: 'error', error: tooLong }
-      if (answer === undefined) return halt()
-      if (answer.raw !== '') yield { type: 'text.delta', text: answer.raw }
-      if (answer.finish_reason === 'interrupted') {
-        for (const event of conductor.dueEvents()) await inbox.accept(event)
+      const response = player.recordedResponse(role)
+      if (response === 'too long') return yield { type: 'error', error: tooLong }
+      if (response === undefined) return halt()
+      if (response.raw !== '') yield { type: 'text.delta', text: response.raw }
+      if (response.finish_reason === 'interrupted') {
+        for (const event of player.dueEvents()) await inbox.accept(event)
         return signal.aborted ? undefined : halt()
       }
-      yield* endEvents(answer)
+      yield* endEvents(response)
     },
   }
 }
@@ -70,11 +71,11 @@ export function recordedModel(role: ModelRole, conductor: Player, inbox: Inbox, 
 function* endEvents({ finish_reason, usage, error, prompt }: ResponseReceived): Generator<ModelEvent> {
   if (error && isAdapterError(error)) throw new Error('The adapter of the model threw an error.')
   if (error || finish_reason === 'error') return yield { type: 'error', error: error ?? unknownError }
-  if (!usage) return // it was stopped for what it had said
+  if (!usage) return // the call was aborted because the response broke the protocol
   const { uncached, cache_read: cacheRead, cache_write: cacheWrite, output, reasoning = 0 } = usage
   yield {
     type: 'finish',
-    finishReason: finish_reason as FinishReason, // it was one when it was entered
+    finishReason: finish_reason as FinishReason, // journaled as one
     modelName: prompt?.model ?? '',
     usage: { uncached, cacheRead, cacheWrite, output, reasoning },
   }
@@ -92,34 +93,35 @@ const unknownError: ServiceError = {
 }
 const tooLong: ServiceError = { ...unknownError, kind: 'context_overflow', message: 'prompt is too long' }
 
-export function recordedTool(tool: Tool, conductor: Player, inbox: Inbox, halt: () => void): Tool {
+/** Returns the recorded outcome; stops the turn with `halt` when the recording has none. */
+export function recordedTool(tool: Tool, player: Player, inbox: Inbox, halt: () => void): Tool {
   return {
     ...tool,
-    timeoutMs: undefined, // whether it took too long is on record
+    timeoutMs: undefined, // a timeout is part of the recorded outcome
     async run() {
-      const outcome = conductor.recordedOutcome()
+      const outcome = player.recordedOutcome()
       if (!outcome) {
         halt()
         return { ok: false }
       }
-      for (const event of conductor.dueEvents()) await inbox.accept(event)
+      for (const event of player.dueEvents()) await inbox.accept(event)
       const { ok, code, changes } = outcome
       return { ok, changes, ...(code !== undefined && { error: { code, message: '' } }) }
     },
   }
 }
 
-/** The files of a turn, as far as the record knows of them: that they were published, and with what success. */
+/** A workspace that can only be published, with the recorded outcome. */
 export function recordedWorkspace({ entries }: Recording): Pick<Turn, 'workspaceHandle' | 'workspace'> {
   const block = entries.flatMap(({ change }) => blocksOfChange(change)).find(({ type }) => type === 'react.workspace.publish')
   const published = block && publishedIn(block)
-  const gone = async (): Promise<never> => {
+  const noFiles = async (): Promise<never> => {
     throw new Failure('workspace.missing', 'a replay has no files')
   }
-  const workspace: Pick<Workspace, 'publish' | 'describe'> = { publish: async () => published ?? gone(), describe: gone }
+  const workspace: Pick<Workspace, 'publish' | 'describe'> = { publish: async () => published ?? noFiles(), describe: noFiles }
   return {
     workspaceHandle: { isOpen: () => published !== undefined, implementation: published?.record.workspace_implementation },
-    workspace: async () => workspace as Workspace, // tools do not run, and the loop asks for nothing else
+    workspace: async () => workspace as Workspace, // tools do not run, and a turn itself uses nothing else
   }
 }
 
@@ -127,6 +129,10 @@ function publishedIn(block: Block): PublishOutcome | undefined {
   const record = parseJson(block.text)
   if (!isObject(record) || typeof record.status !== 'string') return undefined
   const { keeps } = block.meta ?? {}
-  const whole = record as unknown as PublishOutcome['record'] // it was one when it was entered
-  return { status: whole.status, record: whole, ...(Array.isArray(keeps) && { keeps: keeps as NonNullable<PublishOutcome['keeps']> }) }
+  const publishRecord = record as unknown as PublishOutcome['record'] // journaled as one
+  return {
+    status: publishRecord.status,
+    record: publishRecord,
+    ...(Array.isArray(keeps) && { keeps: keeps as NonNullable<PublishOutcome['keeps']> }),
+  }
 }

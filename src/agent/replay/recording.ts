@@ -4,12 +4,12 @@ import { emptyTimeline, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Entry } from '../../ports/store.ts'
 
 /**
- * One turn as it stands in the journal:
+ * One turn, read from the journal:
  *
- *   … turn.closed │ feedback put in its place │ turn.opened  event.folded  blocks.appended  sources.merged │ everything it did … turn.closed
- *                 ▲ before                                                                                 ▲ start
+ *   … turn.closed │ feedback inserted │ turn.opened  event.folded  blocks.appended  sources.merged │ everything it did … turn.closed
+ *                 ▲ before                                                                         ▲ start
  *
- * What the user said is taken as it stands; from `start` on, the present code is on trial.
+ * The user's input is taken from the journal; from `start` on, the present code is compared with it.
  */
 export interface Recording {
   readonly turnId: string
@@ -17,23 +17,24 @@ export interface Recording {
   readonly start: Timeline
   readonly startSeq: number
   readonly entries: readonly Entry[]
-  /** What the last prompt before this turn had shown. */
+  /** The blocks shown by the last prompt before this turn. */
   readonly shown: RecordedPrompt
-  /** Entries before or in it were let go by a retention policy: what it saw cannot be known. */
+  /** A retention policy has removed entries before or in the turn: the timeline that it saw is unknown. */
   readonly torn: boolean
 }
 
-/** The blocks of a prompt, put together from what was written down of it and of those before it. A gap is what nobody wrote down. */
+/** The blocks of a prompt, collected from the records of it and of earlier prompts. Undefined where no record has the block. */
 export interface RecordedPrompt {
   readonly hashes: readonly (number | undefined)[]
   readonly texts: readonly (string | undefined)[]
 }
 
-export const emptyPrompt: RecordedPrompt = { hashes: [], texts: [] }
+const emptyPrompt: RecordedPrompt = { hashes: [], texts: [] }
 
-export function withShownBlocks(before: RecordedPrompt, print: ShownFingerprints | undefined): RecordedPrompt {
-  if (!print) return before
-  const { from, hashes, texts = [] } = print
+/** The prompt that follows `before`: each record holds only the blocks from position `from` on. */
+export function withShownBlocks(before: RecordedPrompt, shown: ShownFingerprints | undefined): RecordedPrompt {
+  if (!shown) return before
+  const { from, hashes, texts = [] } = shown
   return { hashes: [...padTo(before.hashes, from), ...hashes], texts: [...padTo(before.texts, from), ...hashes.map((_, n) => texts[n])] }
 }
 
@@ -68,7 +69,7 @@ export async function* recordingsIn(journal: AsyncIterable<Entry>): AsyncGenerat
   if (open) yield recordingOf(open, torn)
 }
 
-/** What a turn does before it is opened: it puts feedback where it belongs. */
+/** Changes that a turn commits before it is opened: it inserts feedback into earlier turns. */
 const precedesTurn = ({ type }: Change) => type === 'blocks.inserted' || type === 'event.folded' || type === 'feedback.seen'
 
 interface OpenRecording extends Pick<Recording, 'turnId' | 'before' | 'shown'> {

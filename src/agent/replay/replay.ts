@@ -7,19 +7,20 @@ import { DivergenceError } from './player.ts'
 import { type Recording, recordingsIn } from './recording.ts'
 import { type RecordedStore, type ReplayParts, type ReplaySetup, setUpReplay } from './setup.ts'
 
+/** The outcome of replaying one turn. */
 export interface Replayed {
   readonly turnId: string
-  /** Decisions that were gone through. */
+  /** Decisions that were replayed. */
   readonly rounds: number
-  /** Undefined: the present code does what it did. */
+  /** Undefined when the present code does the same as the recording. */
   readonly divergence?: Divergence
-  /** It was not gone through: a retention policy has let go of what it saw. */
+  /** The turn can not be replayed: a retention policy has removed entries that it saw. */
   readonly torn?: true
 }
 
 /**
- * Runs the present code against what models answered and tools returned, turn by turn, and says where it first does something else.
- * No model is asked, no tool is run, nothing is written. With a turn id, that turn alone.
+ * Runs the present code against the recorded responses and tool results, turn by turn, and reports the first difference in each.
+ * No model is called, no tool runs, nothing is written. With `turnId`, only that turn.
  */
 export async function replay(
   store: RecordedStore,
@@ -37,22 +38,22 @@ export async function replay(
 
 async function replayTurn(store: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): Promise<Replayed> {
   if (recording.torn) return { turnId: recording.turnId, rounds: 0, torn: true }
-  const stage = setUpReplay(store, conversationId, recording, parts)
-  const divergence = await runReplay(stage, recording)
-  return { turnId: recording.turnId, rounds: stage.rounds(), ...(divergence && { divergence }) }
+  const setup = setUpReplay(store, conversationId, recording, parts)
+  const divergence = await runReplay(setup, recording)
+  return { turnId: recording.turnId, rounds: setup.rounds(), ...(divergence && { divergence }) }
 }
 
-/** Goes through a turn, up to its end or to the first difference. */
-export async function runReplay({ turn, player: conductor }: ReplaySetup, recording: Recording): Promise<Divergence | undefined> {
+/** Runs the turn to its end or to the first difference. */
+export async function runReplay({ turn, player }: ReplaySetup, recording: Recording): Promise<Divergence | undefined> {
   try {
-    const feedbacks = await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? conductor.now(), turn.settings)
+    const feedbacks = await collectFeedback(pastLedger(recording), recording.start.openTurn?.ts ?? player.now(), turn.settings)
     await runTurn({ ...turn, feedbacks }, { kind: 'unfinished' })
-    conductor.end()
+    player.end()
   } catch (error) {
     if (!(error instanceof DivergenceError)) throw error
   }
-  return conductor.divergence
+  return player.divergence
 }
 
-/** What it would commit was committed then, and is part of the start. */
+/** The timeline before the turn. Commits are dropped: they are part of `start`. */
 const pastLedger = ({ before }: Recording): Ledger => ({ timeline: before, lastSeq: 0, commit: async () => {} })

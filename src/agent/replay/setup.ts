@@ -1,7 +1,9 @@
 import { roughTokens } from '../../core/estimate/tokens.ts'
 import { Failure } from '../../core/failure.ts'
+import type { Fingerprints } from '../../core/render/fingerprints.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { applyChange } from '../../core/timeline/apply.ts'
+import type { Timeline } from '../../core/timeline/timeline.ts'
 import type { ModelRole } from '../../ports/model.ts'
 import type { ConversationStore } from '../../ports/store.ts'
 import type { AgentParts } from '../agent.ts'
@@ -20,42 +22,41 @@ import { createPlayer, type Player } from './player.ts'
 import { recordedInbox, recordedModel, recordedTool, recordedWorkspace } from './recorded-world.ts'
 import { type Recording, withShownBlocks } from './recording.ts'
 
-/** What an agent is made of, without what touches the world: that is on record. */
+/** The parts of an agent that a replay needs: all but those with effects, which the recording replaces. */
 export interface ReplayParts extends Pick<AgentParts, 'tools' | 'builtIn' | 'instructions' | 'customisation' | 'settings' | 'tokens'> {
-  /** Of the model that decided; no limit when not said. */
+  /** The context window of the model that decided; unlimited by default. */
   readonly window?: number
   /** Do not compare the system text. */
   readonly anySystem?: true
 }
 
-/** A turn as the agent would run it, in a world that is the record. */
+/** A turn whose store, models, tools and inbox are played from a recording. */
 export interface ReplaySetup {
   readonly turn: Omit<Turn, 'feedbacks'>
   readonly player: Player
   rounds(): number
 }
 
-/** What a replay may read: the journal, and what references in it stand for. */
+/** What a replay reads: the journal and the blobs that it refers to. */
 export type RecordedStore = Pick<ConversationStore, 'readJournal' | 'findByPath' | 'findByTurn' | 'findByCall' | 'readTurnLog' | 'blobs'>
 
 export function setUpReplay(recorded: RecordedStore, conversationId: string, recording: Recording, parts: ReplayParts): ReplaySetup {
   const { turnId, startSeq } = recording
-  const constitution = agentDefinition(parts)
-  const { settings, count, tools } = constitution
-  const bill = createSpending(settings.priceOf)
+  const definition = agentDefinition(parts)
+  const { settings, count, tools } = definition
+  const spending = createSpending(settings.priceOf)
   const stop = new AbortController()
-  const halt = () => stop.abort(new DOMException('The record ends here.', 'AbortError'))
-  const view = createRenderers(count)
-  const watch = watchPrompts(view, recording, parts, () => ledger.timeline)
-  const conductor = createPlayer(recording.entries, watch.check)
-  const timeline = conductor.openingEvents().reduce((value, { change }) => applyChange(value, change), recording.start)
+  const halt = () => stop.abort(new DOMException('The recording ends here.', 'AbortError'))
+  const prompts = comparePrompts(createRenderers(count), recording, parts, () => ledger.timeline)
+  const player = createPlayer(recording.entries, prompts.compare)
+  const timeline = player.openingEvents().reduce((value, { change }) => applyChange(value, change), recording.start)
   const claim = { conversationId, ownerId: 'replay', epoch: 0, expiresAt: '' }
-  const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => conductor.append(changes) }
-  const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => bill.record(change))
-  const inbox = recordedInbox(createInbox(ledger, turnId, stop.signal), conductor)
-  const model = (role: ModelRole) => recordedModel(role, conductor, inbox, parts.window, halt)
+  const store = { append: async (_claim: unknown, changes: Parameters<Player['append']>[0]) => player.append(changes) }
+  const ledger = openLedger({ timeline, lastSeq: startSeq }, claim, store, ({ change }) => spending.record(change))
+  const inbox = recordedInbox(createInbox(ledger, turnId, stop.signal), player)
+  const model = (role: ModelRole) => recordedModel(role, player, inbox, parts.window, halt)
   const turn: Omit<Turn, 'feedbacks'> = {
-    ...constitution,
+    ...definition,
     ...noOutsideWorld,
     ...recordedWorkspace(recording),
     records: recordsOf(recorded, conversationId),
@@ -71,55 +72,55 @@ export function setUpReplay(recorded: RecordedStore, conversationId: string, rec
     ledger,
     inbox,
     models: { decision: model('decision'), gate: model('gate'), compaction: model('compaction') },
-    toolbox: createToolbox(tools.map((tool) => recordedTool(tool, conductor, inbox, halt))),
-    renderers: watch.view,
-    spending: bill,
-    clock: { now: conductor.now, randomHex: (digits) => conductor.callId().slice(0, digits).padStart(digits, '0') },
+    toolbox: createToolbox(tools.map((tool) => recordedTool(tool, player, inbox, halt))),
+    renderers: prompts.renderers,
+    spending,
+    clock: { now: player.now, randomHex: (digits) => player.callId().slice(0, digits).padStart(digits, '0') },
     signal: stop.signal,
   }
-  return { turn, player: conductor, rounds: watch.rounds }
+  return { turn, player, rounds: prompts.rounds }
 }
 
 function agentDefinition({ tools: own = [], builtIn, tokens: count = roughTokens, instructions, customisation, ...parts }: ReplayParts) {
   const settings = agentSettings(parts.settings)
   const tools = [...builtInTools({ ...builtIn, contextTokens: settings.contextTokens }), ...own]
-  const said = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
-  const system = systemText({ tools, ...said })
+  const texts = { ...(instructions !== undefined && { instructions }), ...(customisation !== undefined && { customisation }) }
+  const system = systemText({ tools, ...texts })
   return {
     tools,
     count,
     system,
     systemTokens: () => count(system),
     systemFingerprint: systemFingerprint(system, tools),
-    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // what was waited for is on record
+    settings: { ...settings, retryDelaysMs: [], recordPrompts: true }, // failed calls are in the recording: no waiting before a retry
   }
 }
 
-/** Sees every prompt before it is sent, and compares it when its answer is entered. */
-function watchPrompts(view: Renderers, recording: Recording, { anySystem }: ReplayParts, timeline: () => Turn['ledger']['timeline']) {
-  type Prints = Parameters<Renderers['fingerprints']['record']>[0]
+/** Intercepts the fingerprints of every prompt, to compare the prompt when its response is committed. */
+function comparePrompts(renderers: Renderers, recording: Recording, { anySystem }: ReplayParts, timeline: () => Timeline) {
   let { shown } = recording
-  let prints: Prints | undefined
+  let fingerprints: Fingerprints | undefined
   let rounds = 0
-  const check: Parameters<typeof createPlayer>[1] = (now, { seq, change }) => {
-    if (change.type !== 'response.received' || !now.prompt || !prints) return undefined
+  const compare: Parameters<typeof createPlayer>[1] = (response, { seq, change }) => {
+    if (change.type !== 'response.received' || !response.prompt || !fingerprints) return undefined
     rounds++
-    const present = { record: now.prompt, prints, slice: view.renderer.slice(timeline(), recording.turnId) }
-    const found = comparePrompt(present, change, seq, shown, { anySystem: anySystem === true })
+    const present = { record: response.prompt, fingerprints, slice: renderers.renderer.slice(timeline(), recording.turnId) }
+    const divergence = comparePrompt(present, change, seq, shown, { anySystem: anySystem === true })
     shown = withShownBlocks(shown, change.prompt?.shown)
-    return found
+    return divergence
   }
-  const print: Renderers['fingerprints']['record'] = (looked, before, options) => {
-    prints = looked
-    return view.fingerprints.record(looked, before, options)
+  const record: Renderers['fingerprints']['record'] = (present, before, options) => {
+    fingerprints = present
+    return renderers.fingerprints.record(present, before, options)
   }
-  return { check, view: { ...view, printer: { record: print } }, rounds: () => rounds }
+  const intercepted: Renderers = { ...renderers, fingerprints: { record } }
+  return { compare, renderers: intercepted, rounds: () => rounds }
 }
 
-/** Nothing but the record is asked for anything. */
 const unavailable = (): never => {
-  throw new Failure('store.closed', 'a replay has no world outside its record')
+  throw new Failure('store.closed', 'a replay can not use anything outside its recording')
 }
+/** The parts of a turn that would have effects. */
 const noOutsideWorld = {
   watchers: { any: () => false, onJoin: () => {} },
   hooks: createHooks([], { timeoutMs: 0, onError: () => {} }),

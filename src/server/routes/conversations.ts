@@ -1,5 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi'
-import type { ConversationHead } from '../../agent/archive.ts'
+import type { ConversationInfo } from '../../agent/archive.ts'
 import {
   ConversationChange,
   ConversationId,
@@ -123,7 +123,7 @@ export function conversationRoutes({ agent: { archive }, newId }: ServerParts): 
     ) as App
 }
 
-function summary(head: ConversationHead): ConversationSummary {
+function summary(head: ConversationInfo): ConversationSummary {
   return {
     id: parseConversationKey(head.conversationId).name,
     title: head.title,
