@@ -15,7 +15,7 @@ const section = (text: string, heading: string) => text.split('\n\n').find((part
 const headings = (text: string) => [...text.matchAll(/^\[[A-Z (),]+\]$/gm)].map(([heading]) => heading)
 
 describe('the announcement', () => {
-  it('always tells the budget and the plans, and nothing else when there is nothing else', () => {
+  it('always has the budget and the plans, and no other section without content', () => {
     expect(compose()).toBe(
       [
         '╔═══════════════════════════════════╗',
@@ -68,32 +68,27 @@ describe('the announcement', () => {
     )
   })
 
-  it('rounds earned by live events are told in the title and the budget', () => {
+  it('rounds added by live events are in the title and the budget', () => {
     const text = compose({ budget: { iteration: 2, max: 17, bonus: 2, elapsedSeconds: 0 } })
     expect(text).toContain('Iteration 3/17 (15 + 2 reactive bonus)')
     expect(text).toContain('14 remaining  (base 15 + 2 bonus from live reactive events)')
   })
 
-  it('time is told in seconds, minutes, hours', () => {
+  it('elapsed time is written in seconds, minutes and hours', () => {
     const time = (elapsedSeconds: number) => /in_turn +(\S+)/.exec(compose({ budget: { ...budget, elapsedSeconds } }))?.[1]
     expect([0, 59.9, 60, 187, 3599, 3600, 7_505].map(time)).toEqual(['0s', '59s', '1m00s', '3m07s', '59m59s', '1h00m', '2h05m'])
   })
 
-  it('announces the newest four open plans, oldest first, and only one as current', () => {
+  it('announces the last four open plans, and only one as current', () => {
     const at = (minute: number) => `2026-01-01T00:0${minute}:00.000Z`
-    const open = [5, 1, 3, 2, 4].map((n) => plan(`p${n}`, { last_ts: at(n), current: n > 3 }))
-    const over = [
-      plan('closed', { closed_ts: at(9) }),
-      plan('superseded', { superseded_ts: at(9) }),
-      plan('complete', { status: { '1': 'done', '2': 'failed' }, current: true, last_ts: at(9) }),
-    ]
-    const text = section(compose({ plans: [...open, ...over] }), '[OPEN PLANS]') ?? ''
+    const open = [1, 2, 3, 4, 5].map((n) => plan(`p${n}`, { last_ts: at(n), current: n > 3 }))
+    const text = section(compose({ plans: open }), '[OPEN PLANS]') ?? ''
     expect(text).toContain('  - plans: 4 visible')
     expect([...text.matchAll(/plan_id=(.*)/g)].map(([, id]) => id)).toEqual(['p2', 'p3', 'p4', 'p5 (current)'])
   })
 
-  it('a plan is told with where it came from and its steps', () => {
-    const told = plan('p', {
+  it('a plan shows its origin and its steps', () => {
+    const open = plan('p', {
       current: true,
       origin_turn_id: 't1',
       created_ts: 'c',
@@ -101,7 +96,7 @@ describe('the announcement', () => {
       last_ts: 'l',
       status: { '1': 'done' },
     })
-    expect(section(compose({ plans: [told] }), '[OPEN PLANS]')).toBe(
+    expect(section(compose({ plans: [open] }), '[OPEN PLANS]')).toBe(
       [
         '[OPEN PLANS]',
         '  - plans: 1 visible',
@@ -117,7 +112,7 @@ describe('the announcement', () => {
     )
   })
 
-  it('the last four live events are shown; an empty steer is a stop', () => {
+  it('the last four live events are shown; an empty steer is a stop request', () => {
     const events = [1, 2, 3, 4, 5].map((n) => ({ kind: n === 5 ? 'steer' : 'followup', ts: 't', text: n === 5 ? ' ' : `say ${n}` }))
     expect(section(compose({ events }), '[LIVE TURN EVENTS]')?.split('\n').slice(1)).toEqual([
       '  - followup | ts=t | say 2',
@@ -127,7 +122,7 @@ describe('the announcement', () => {
     ])
   })
 
-  it('timeline 7.4: feedbacks are the users’ own unless a machine spoke too', () => {
+  it('timeline 7.4: the heading says user feedback unless some of it came from a machine', () => {
     const said = { turnId: 't1', turnTs: 'a', ts: 'b', reaction: 'not_ok', text: 'no' } as const
     const users = section(compose({ feedbacks: [{ ...said, origin: 'user' }] }), '[NEW USER FEEDBACKS]')
     expect(users).toBe('[NEW USER FEEDBACKS]\n  - turn t1 | turn_ts=a | feedback_ts=b | reaction=not_ok | text=no')
@@ -140,7 +135,7 @@ describe('the announcement', () => {
     expect(section(mixed, '[NEW FEEDBACKS]')).toContain('text=no  (incorporated into turn timeline)')
   })
 
-  it('tools 9.6: the workspace is told by its folders and counts, git by its state', () => {
+  it('tools 9.6: the workspace is shown by its folders and file counts, git by its state', () => {
     const text = section(
       compose({
         workspace: {

@@ -11,13 +11,14 @@ import {
   type LiveEvent,
   liveEventsSection,
   plansSection,
+  type Section,
   workspaceSection,
 } from './sections.ts'
 
-/** What is true this very round and must not be stored: the signal board at the end of every prompt. */
+/** Facts of the current round, at the end of every prompt. They change every round, so they are never stored and never cached. */
 export interface Announce {
   readonly budget: IterationBudget
-  /** The newest snapshot of each plan; only open ones are announced. */
+  /** The open plans, sorted by the time of their last change. */
   readonly plans: readonly Plan[]
   readonly now?: { readonly utc: string; readonly timezone: string }
   readonly contextCaps?: readonly string[]
@@ -26,13 +27,11 @@ export interface Announce {
   readonly workspace?: AnnouncedWorkspace | undefined
   readonly feedbacks?: readonly AnnouncedFeedback[]
   readonly constraints?: readonly string[] | undefined
-  /** Whatever else a host has to say, in its own words. */
+  /** Further sections of the host application, shown as they are. */
   readonly extra?: readonly string[]
 }
 
-/** A heading and its lines, in one text. Empty ones are left out, except the budget and the plans. */
-export type Section = string
-
+/** The announcement as text. Empty sections are left out, except the budget and the plans. */
 export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   const { contextCaps, runtimeLimits, now, events, workspace, feedbacks, constraints, extra } = value
   let text = `${box(iterationTitle(value.budget))}\n\n${budgetSection(value.budget)}`
@@ -44,21 +43,19 @@ export function composeAnnounce(value: Announce, limits: Caps = caps): string {
   if (workspace) text += `\n\n${workspaceSection(workspace, limits)}`
   if (feedbacks?.length) text += `\n\n${feedbackSection(feedbacks, limits)}`
   if (constraints?.length) text += `\n\n${listSection('[CONSTRAINTS]', constraints, limits)}`
-  for (const words of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clip(words, limits.announceExtra)}`
+  for (const section of extra?.slice(0, limits.announceExtras) ?? []) text += `\n\n${clip(section, limits.announceExtra)}`
   return text
 }
 
-const usualEdge = '═'.repeat(35)
-
 function box(title: string): string {
   const width = Math.max(35, title.length + 2)
-  const edge = width === 35 ? usualEdge : '═'.repeat(width)
+  const edge = '═'.repeat(width)
   return `╔${edge}╗\n║${` ${title}`.padEnd(width)}║\n╚${edge}╝`
 }
 
-function listSection(heading: string, said: readonly string[], limits: Caps): Section {
-  const more = said.length - limits.announceLines
-  const shown = said.slice(0, limits.announceLines).map((line) => `  - ${oneLine(line, limits.announceLine)}`)
+function listSection(heading: string, items: readonly string[], limits: Caps): Section {
+  const more = items.length - limits.announceLines
+  const shown = items.slice(0, limits.announceLines).map((line) => `  - ${oneLine(line, limits.announceLine)}`)
   return joinLines(heading, ...shown, more > 0 ? `  - … ${more} more` : undefined)
 }
 

@@ -4,17 +4,20 @@ import { latestPlanPath } from '../path/build.ts'
 import { stepMark } from '../render/blocks/plan.ts'
 import type { Caps } from '../render/caps.ts'
 import { joinLines, oneLine } from '../render/text.ts'
-import type { Section } from './announce.ts'
+/** The sections of the announcement: what each is given, and how it is written. */
+
+/** A heading and its lines. */
+export type Section = string
 
 export interface IterationBudget {
-  /** Zero-based decision of the turn. */
+  /** The current decision of the turn, from 0. */
   readonly iteration: number
-  /** Base and bonus together. */
+  /** Base and bonus rounds together. */
   readonly max: number
-  /** Above 0 when live events earned the turn more rounds. */
+  /** Rounds that live events added to the turn. */
   readonly bonus?: number
   readonly elapsedSeconds: number
-  /** The call after the last round: an answer, no tools. */
+  /** The call after the last round: the model may only answer, not call tools. */
   readonly wrapUp?: boolean | undefined
 }
 
@@ -35,8 +38,11 @@ export function budgetSection(budget: IterationBudget): Section {
 
 const shownIteration = ({ iteration, max }: IterationBudget) => Math.max(0, Math.min(iteration + 1, max))
 
-const bars = Array.from({ length: 11 }, (_, filled) => '█'.repeat(filled) + '░'.repeat(10 - filled))
-const bar = (used: number, max: number) => bars[max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)] as string // never more than all is used
+/** `used` is never more than `max`. */
+function bar(used: number, max: number): string {
+  const filled = max <= 0 ? 10 : Math.floor((10 * used) / max + 0.5)
+  return '█'.repeat(filled) + '░'.repeat(10 - filled)
+}
 
 /** `42s`, `3m07s`, `2h05m`. */
 function duration(seconds: number): string {
@@ -47,30 +53,14 @@ function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)}h${padded(Math.floor((whole % 3600) / 60))}m`
 }
 
-/** The newest open plans, oldest first. Only the current one can be acknowledged. */
-export function plansSection(plans: readonly Plan[], limits: Caps): Section {
-  if (plans.length === 0) return noPlans
-  const open = plans.filter(isOpen).sort(byAge).slice(-limits.openPlans)
-  if (open.length === 0) return noPlans
-  const current = open.filter((plan) => plan.current === true).at(-1)
-  const shown = open.flatMap((plan) => planLines(plan, plan === current, limits))
-  return joinLines('[OPEN PLANS]', `  - plans: ${open.length} visible`, ...shown)
+/** The last few of the open plans. Only the current one can be acknowledged. */
+export function plansSection(openPlans: readonly Plan[], limits: Caps): Section {
+  const plans = openPlans.slice(-limits.openPlans)
+  if (plans.length === 0) return '[OPEN PLANS]\n  - plans: none'
+  const current = plans.findLast((plan) => plan.current === true)
+  const shown = plans.flatMap((plan) => planLines(plan, plan === current, limits))
+  return joinLines('[OPEN PLANS]', `  - plans: ${plans.length} visible`, ...shown)
 }
-
-const noPlans: Section = '[OPEN PLANS]\n  - plans: none'
-
-/** Neither closed, nor replaced, nor through with all its steps. */
-function isOpen(plan: Plan): boolean {
-  const over = plan.closed_ts !== undefined || plan.superseded_ts !== undefined
-  const through = plan.steps.length > 0 && plan.steps.every((_, index) => ['done', 'failed'].includes(plan.status[String(index + 1)] ?? ''))
-  return !over && !through
-}
-
-function byAge(a: Plan, b: Plan): number {
-  return compareText(a.last_ts ?? '', b.last_ts ?? '') || compareText(a.plan_id, b.plan_id)
-}
-
-const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 function planLines(plan: Plan, current: boolean, limits: Caps): readonly string[] {
   const id = oneLine(plan.plan_id, limits.id)
@@ -91,7 +81,7 @@ function planLines(plan: Plan, current: boolean, limits: Caps): readonly string[
   ]
 }
 
-/** Something that reached the turn while it was running. */
+/** A followup, steer or external event that reached the turn while it was running. */
 export interface LiveEvent {
   readonly kind: string
   readonly ts: string
@@ -99,14 +89,13 @@ export interface LiveEvent {
   readonly path?: string
 }
 
-const eventText = 120
+const EVENT_CHARS = 120
 
-/** The last few, oldest first. */
 export function liveEventsSection(events: readonly LiveEvent[], limits: Caps): Section {
   const shown = events.slice(-limits.liveEvents).map(({ kind, ts, text, path }) => {
-    const words = text.trim() === '' ? (kind === 'steer' ? '(empty stop control)' : '(empty)') : oneLine(text, eventText)
-    const where = path === undefined ? '' : ` | ${oneLine(path, limits.id)}`
-    return `  - ${oneLine(kind, 40)} | ts=${oneLine(ts, 40)}${where} | ${words}`
+    const shownText = text.trim() === '' ? (kind === 'steer' ? '(empty stop control)' : '(empty)') : oneLine(text, EVENT_CHARS)
+    const location = path === undefined ? '' : ` | ${oneLine(path, limits.id)}`
+    return `  - ${oneLine(kind, 40)} | ts=${oneLine(ts, 40)}${location} | ${shownText}`
   })
   return joinLines('[LIVE TURN EVENTS]', ...shown)
 }
@@ -118,7 +107,7 @@ export interface AnnouncedFeedback {
   readonly origin: 'user' | 'machine'
   readonly reaction?: Reaction | undefined
   readonly text: string
-  /** It already stands in its turn: the cache was cold, so it could be put there. */
+  /** It was already inserted into its own turn, because the provider's cache had expired. */
   readonly incorporated?: boolean
 }
 
@@ -144,18 +133,18 @@ export interface WorkspaceScope {
   readonly files: number
 }
 
-/** Where the turn works, as the workspace sees it. Folders are relative to OUT_DIR; no hashes, no refs. */
+/** The files that the turn works on. Folders are relative to OUT_DIR. */
 export interface AnnouncedWorkspace {
   readonly implementation: 'custom' | 'git'
   readonly currentTurnRoot: string
-  /** Roots of turns that have files here, oldest first. */
+  /** Folders of the turns that have files here, oldest first. */
   readonly turnRoots?: readonly string[]
   readonly editable?: readonly WorkspaceScope[]
   readonly checkedOutFrom?: string
   readonly checkoutMode?: 'replace' | 'overlay'
   readonly git?: {
     readonly status: 'clean' | 'dirty' | 'uninitialized' | 'unavailable'
-    /** Top-level scopes of the lineage. */
+    /** Top-level folders of the newest published version. */
     readonly lineage?: readonly WorkspaceScope[]
     readonly currentTurnPublish?: string
     readonly lastPublishedTurn?: string
@@ -190,11 +179,11 @@ export function workspaceSection(workspace: AnnouncedWorkspace, limits: Caps): S
   )
 }
 
-function scopeLines(name: string, listed: readonly WorkspaceScope[] | undefined, limits: Caps): readonly string[] {
-  if (listed === undefined) return []
-  if (listed.length === 0) return [`  ${name}: (empty)`]
-  const more = listed.length - limits.workspaceScopes
-  const shown = listed
+function scopeLines(name: string, scopes: readonly WorkspaceScope[] | undefined, limits: Caps): readonly string[] {
+  if (scopes === undefined) return []
+  if (scopes.length === 0) return [`  ${name}: (empty)`]
+  const more = scopes.length - limits.workspaceScopes
+  const shown = scopes
     .slice(0, limits.workspaceScopes)
     .map(({ name: scope, files }) => `    - ${oneLine(scope, limits.id)} (${files} ${files === 1 ? 'file' : 'files'})`)
   return [`  ${name}:`, ...shown, ...(more > 0 ? [`    - … ${more} more`] : [])]

@@ -1,7 +1,6 @@
 import { type Block, isHidden } from '../block/block.ts'
-import type { Estimator } from '../estimate/estimate.ts'
+import { type Estimator, isImageOrPdf } from '../estimate/estimate.ts'
 import { roughTokens } from '../estimate/tokens.ts'
-import { isImageOrPdf } from '../expiry/expiry.ts'
 import type { Slice } from '../render/types.ts'
 import { blocksOf, type Timeline } from '../timeline/timeline.ts'
 import { turnIdsOf } from '../timeline/turns.ts'

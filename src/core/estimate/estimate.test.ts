@@ -3,11 +3,10 @@ import { sliceOf as renderedSlice } from '../../../test/support/prompts/shown-bl
 import { timelineOfBlocks } from '../../../test/support/prompts/timelines.ts'
 import { prompt, withIds } from '../../testing/blocks.ts'
 import type { Block } from '../block/index.ts'
-import { tokensOf } from '../hide/hide.ts'
 import type { ShownBlock, Slice } from '../render/types.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
-import { binaryTokens, calibrate, calibrationOf, createEstimator } from './estimate.ts'
+import { calibrationOf, createEstimator, partsTokens } from './estimate.ts'
 import { createMeter } from './meter.ts'
 import { roughTokens } from './tokens.ts'
 
@@ -26,17 +25,20 @@ const picture = (mime: string, size: number): Block => ({ ...(withIds([prompt(''
 
 describe('bytes', () => {
   it.each([
-    [{ media_type: 'image/png', size: 9, width: 1000, height: 750 }, 1000],
-    [{ media_type: 'image/png', size: 9, width: 1, height: 1 }, 1],
-    [{ media_type: 'image/png', size: 9, width: 9000, height: 9000 }, 1600],
-    [{ media_type: 'image/jpeg', size: 199_999 }, 150],
-    [{ media_type: 'image/jpeg', size: 200_000 }, 400],
-    [{ media_type: 'image/jpeg', size: 500_000 }, 1600],
-    [{ media_type: 'application/pdf', size: 10 }, 4100],
-    [{ media_type: 'application/pdf', size: 75_001 }, 8200],
-    [{ media_type: 'application/pdf', size: 10, pages: 3 }, 12_300],
-    [{ media_type: 'application/zip', size: 1_000_000 }, 0],
-  ])('of %o cost %i tokens', (known, tokens) => expect(binaryTokens(known)).toBe(tokens))
+    ['image/png', 9, { width: 1000, height: 750 }, 1000],
+    ['image/png', 9, { width: 1, height: 1 }, 1],
+    ['image/png', 9, { width: 9000, height: 9000 }, 1600],
+    ['image/jpeg', 199_999, {}, 150],
+    ['image/jpeg', 200_000, {}, 400],
+    ['image/jpeg', 500_000, {}, 1600],
+    ['application/pdf', 10, {}, 4100],
+    ['application/pdf', 75_001, {}, 8200],
+    ['application/pdf', 10, { page_count: 3 }, 12_300],
+    ['application/zip', 1_000_000, {}, 0],
+  ])('of type %s, %i in number, with %o cost %i tokens', (mime, size, meta, tokens) => {
+    const { estimator } = counting()
+    expect(estimator.content({ ...picture(mime, size), meta })).toBe(tokens)
+  })
 
   it('cost the same whether they are inline or a reference', () => {
     const { estimator } = counting()
@@ -45,16 +47,16 @@ describe('bytes', () => {
   })
 })
 
-describe('what is shown of bytes', () => {
+describe('shown images and documents', () => {
   it.each([
     ['application/pdf', { page_count: 40 }, 164_000],
     ['image/png', { width: 1000, height: 750 }, 1000],
     ['image/png', {}, 150],
-  ])('weighs by what the block says of it: %s with %o costs %i tokens', (mime, meta, tokens) => {
+  ])('cost what the block says about them: %s with %o costs %i tokens', (mime, meta, tokens) => {
     const block: Block = { ...picture(mime, 100_000), type: 'user.attachment', meta }
     const parts = renderedSlice(timelineOfBlocks([block])).shown.at(-1)?.parts ?? []
     const { estimator } = counting()
-    expect([estimator.content(block), estimator.parts(parts), tokensOf(parts, roughTokens)]).toEqual([tokens, tokens, tokens])
+    expect([estimator.content(block), estimator.parts(parts), partsTokens(parts, roughTokens)]).toEqual([tokens, tokens, tokens])
   })
 })
 
@@ -66,7 +68,7 @@ describe('texts', () => {
     expect(texts).toEqual(['twelve chars'])
   })
 
-  it('are not counted to learn that a short one is short', () => {
+  it('are not counted when their length alone is too short for the limit', () => {
     const { texts, estimator } = counting()
     expect(estimator.reaches('x'.repeat(900), 3000)).toBe(false)
     expect(texts).toEqual([])
@@ -75,24 +77,25 @@ describe('texts', () => {
 })
 
 describe('calibration', () => {
-  it('is the ratio of what was billed to what was estimated, within limits', () => {
-    expect([calibrate(120, 100), calibrate(10, 100), calibrate(900, 100), calibrate(5, 0), calibrate(0, 5)]).toEqual([1.2, 0.8, 1.5, 1, 1])
+  const respond = (estimated?: number): Timeline =>
+    applyChange(emptyTimeline(), {
+      type: 'response.received',
+      turn_id: 't1',
+      ts: '2026-01-01T00:00:00.000Z',
+      iteration: 0,
+      call_id: 'c1',
+      raw: '',
+      finish_reason: 'stop',
+      usage: { uncached: 10, cache_read: 80, cache_write: 40, output: 7 },
+      ...(estimated !== undefined && { prompt: { estimated_tokens: estimated } }),
+    })
+
+  it('is the ratio of the billed to the estimated tokens of the latest response, between 0.8 and 1.5', () => {
+    expect([100, 1_300, 13].map((estimated) => calibrationOf(respond(estimated)))).toEqual([1.3, 0.8, 1.5])
   })
 
-  it('comes from the latest response, and is 1 when that does not say', () => {
-    const respond = (estimated?: number): Timeline =>
-      applyChange(emptyTimeline(), {
-        type: 'response.received',
-        turn_id: 't1',
-        ts: '2026-01-01T00:00:00.000Z',
-        iteration: 0,
-        call_id: 'c1',
-        raw: '',
-        finish_reason: 'stop',
-        usage: { uncached: 10, cache_read: 80, cache_write: 40, output: 7 },
-        ...(estimated !== undefined && { prompt: { estimated_tokens: estimated } }),
-      })
-    expect([calibrationOf(emptyTimeline()), calibrationOf(respond()), calibrationOf(respond(100))]).toEqual([1, 1, 1.3])
+  it('is 1 without a response or without an estimate', () => {
+    expect([calibrationOf(emptyTimeline()), calibrationOf(respond()), calibrationOf(respond(0))]).toEqual([1, 1, 1])
   })
 })
 
@@ -122,7 +125,7 @@ describe('the meter', () => {
     expect(meter.tokens(timeline, sliceOf(timeline))).toBe(1150)
   })
 
-  it('starts again when the past was edited, and for an older value', () => {
+  it('counts again after an edit of the past, and for an older timeline', () => {
     const { estimator } = counting()
     const meter = createMeter(estimator)
     const before = append(append(emptyTimeline(), 'a'.repeat(400)), 'b'.repeat(400))

@@ -1,54 +1,58 @@
 import type { Part, ShownBlock, Slice } from '../render/types.ts'
 import type { BlockBuffer, Timeline } from '../timeline/timeline.ts'
-import { type Estimator, partTokens, tokenUpperBound } from './estimate.ts'
+import { binaryPartTokens, type Estimator, tokenUpperBound } from './estimate.ts'
 
 /**
- * How full the context is, at the cost of what is new: a timeline that extends the one before only has its new blocks looked at,
- * and nothing is counted while even a token per byte would fit.
+ * Measures how full the context is, at the cost of the new blocks only. Nothing is counted while even an upper bound fits:
  *
- *   most   │▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓        │ limit     an upper bound, by length alone: below the limit, nothing is counted
- *   exact  │▓▓▓▓▓▓▓│···             │           counted up to here; the rest when it matters
+ *   upper bound │▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓        │ limit     by length alone; below the limit, nothing is counted
+ *   exact       │▓▓▓▓▓▓▓│···             │           counted up to here; the rest is counted when the bound exceeds the limit
  */
 export interface Meter {
-  /** Whether what is shown has more tokens than that. */
+  /** Whether the shown blocks have more than `limit` tokens. */
   exceeds(timeline: Timeline, slice: Slice, limit: number): boolean
-  /** Tokens of everything shown, exactly. */
+  /** Tokens of all shown blocks. */
   tokens(timeline: Timeline, slice: Slice): number
-  /** The same, if it happens to be known already. */
+  /** Tokens of all shown blocks if they were counted already, otherwise undefined. */
   known(timeline: Timeline, slice: Slice): number | undefined
 }
 
 export function createMeter(estimator: Estimator): Meter {
-  let spine: BlockBuffer | undefined
+  let buffer: BlockBuffer | undefined
   let size = 0
-  let bounded = 0 // blocks that are in `most`
-  let most = 0
-  let counted = 0 // blocks that are in `exact`
+  let boundedBlocks = 0 // how many blocks are in `upperBound`
+  let upperBound = 0
+  let countedBlocks = 0 // how many blocks are in `exact`
   let exact = 0
 
-  /** Appending never changes what is shown already, so what was read of a spine still holds when it has grown. */
-  function turnTo(timeline: Timeline) {
-    if (timeline.buffer !== spine || timeline.size < size) bounded = most = counted = exact = 0
-    spine = timeline.buffer
+  /** Appending never changes how earlier blocks are shown, so the sums stay valid while the buffer only grows. */
+  function resetIfEdited(timeline: Timeline) {
+    if (timeline.buffer !== buffer || timeline.size < size) boundedBlocks = upperBound = countedBlocks = exact = 0
+    buffer = timeline.buffer
     size = timeline.size
   }
 
   function count(timeline: Timeline, { shown }: Slice): number {
-    turnTo(timeline)
-    for (; counted < shown.length; counted++) exact += estimator.parts((shown[counted] as ShownBlock).parts)
+    resetIfEdited(timeline)
+    for (; countedBlocks < shown.length; countedBlocks++) exact += estimator.parts((shown[countedBlocks] as ShownBlock).parts)
     return exact
   }
 
   return {
     exceeds(timeline, slice, limit) {
-      turnTo(timeline)
+      resetIfEdited(timeline)
       const { shown } = slice
-      for (; bounded < shown.length; bounded++) for (const part of (shown[bounded] as ShownBlock).parts) most += partUpperBound(part)
-      return most > limit && count(timeline, slice) > limit
+      for (; boundedBlocks < shown.length; boundedBlocks++) {
+        for (const part of (shown[boundedBlocks] as ShownBlock).parts) upperBound += partUpperBound(part)
+      }
+      return upperBound > limit && count(timeline, slice) > limit
     },
     tokens: count,
-    known: (timeline, { shown }) => (timeline.buffer === spine && timeline.size === size && counted === shown.length ? exact : undefined),
+    known: (timeline, { shown }) => {
+      const isCounted = timeline.buffer === buffer && timeline.size === size && countedBlocks === shown.length
+      return isCounted ? exact : undefined
+    },
   }
 }
 
-const partUpperBound = (part: Part) => (part.type === 'text' ? tokenUpperBound(part.text) : partTokens(part))
+const partUpperBound = (part: Part) => (part.type === 'text' ? tokenUpperBound(part.text) : binaryPartTokens(part))

@@ -67,7 +67,7 @@ const picture = (n: number, name: string, size = 1000) =>
 const hiddenBlocks = (timeline: Timeline) => blocksOf(timeline).filter(isHidden)
 const hiddenTurns = (timeline: Timeline) => [...new Set(hiddenBlocks(timeline).map(({ turn_id }) => turn_id))]
 
-describe('when', () => {
+describe('the time of expiry', () => {
   it('nothing expires without a ttl, before the first response, while the cache is warm, or without blocks', () => {
     const timeline = timelineOf(turns(8))
     expect(plan(timeline, 't8', { ttlSeconds: null }).status).toBe('disabled')
@@ -77,7 +77,7 @@ describe('when', () => {
     expect(plan(applyChange(emptyTimeline(), response('t1', 0)), 't1').status).toBe('empty')
   })
 
-  it('the buffer is taken off: at ttl - buffer the cache counts as cold, a moment before it does not', () => {
+  it('the cache counts as expired from ttl - buffer on', () => {
     const timeline = timelineOf(turns(8))
     const at = (seconds: number) => new Date(Date.parse(minute(0)) + seconds * 1000).toISOString()
     const status = (seconds: number) =>
@@ -93,8 +93,8 @@ describe('when', () => {
   })
 })
 
-describe('what', () => {
-  it('timeline 11.73: of 8 turns the first two are folded, the last is untouched, and in between only look-ups go', () => {
+describe('expired blocks', () => {
+  it('timeline 11.73: of 8 turns the first two are hidden, the last is untouched, and in between only search results are hidden', () => {
     const before = timelineOf(turns(8, { 1: written(1), 5: [...search(5), ...written(5)], 8: search(8) }))
     const planned = plan(before, 't8')
     const after = apply(before, planned)
@@ -114,37 +114,37 @@ describe('what', () => {
     ).toEqual(Array(5).fill('old_turn'))
   })
 
-  it('timeline 11.74: with fewer turns than are kept only the light part runs', () => {
+  it('timeline 11.74: with fewer turns than are kept only cheap content is hidden', () => {
     expect(plan(timelineOf(turns(3)), 't3').status).toBe('no_effect')
     expect(plan(timelineOf(turns(3, { 2: search(2) })), 't3').status).toBe('pruned_light')
   })
 
-  it('timeline 11.76: of three images in recent turns the oldest is folded', () => {
+  it('timeline 11.76: of three images in recent turns the oldest is hidden', () => {
     const before = timelineOf(turns(5, { 2: picture(2, 'a'), 3: picture(3, 'b'), 4: picture(4, 'c') }))
     const after = apply(before, plan(before, 't5'))
     expect(hiddenBlocks(after).map(({ path, type }) => [path, type])).toEqual([['fi:t2.user.attachments/a', 'user.attachment']])
   })
 
-  it('counts an image once, however often it was shown', () => {
+  it('an image is counted once, however often it was attached', () => {
     const large = picture(3, 'a', 400_000)
     const again = large.map((block): Draft => ({ ...block, turn_id: 't4' }))
     const before = timelineOf(turns(5, { 2: picture(2, 'b'), 3: large, 4: again }))
     expect(plan(before, 't5').status).toBe('no_effect')
   })
 
-  it('keeps the first image however large, and no further one beyond the sum', () => {
+  it('the newest image is kept whatever its size, a second one only within the total size', () => {
     const before = timelineOf(turns(4, { 2: picture(2, 'a', 10), 3: picture(3, 'b', 900_000) }))
     expect(hiddenBlocks(apply(before, plan(before, 't4'))).map(({ path }) => path)).toEqual(['fi:t2.user.attachments/a'])
   })
 
-  it('folds other large bytes and skill texts of recent turns', () => {
+  it('other large bytes and skill texts of recent turns are hidden', () => {
     const zip = { ...(picture(2, 'a', 9000)[1] as Draft), mime: 'application/zip' }
     const skill = { ...toolResultBlock(blockOrigin('r', 't2'), { mime: 'text/markdown', text: 'how to' }), path: 'sk:public.pdf' }
     const before = timelineOf(turns(4, { 2: [zip, call('r', 'react.read', 't2'), skill] }))
     expect(hiddenBlocks(apply(before, plan(before, 't4'))).map(({ path }) => path)).toEqual(['fi:t2.user.attachments/a', 'sk:public.pdf'])
   })
 
-  it('timeline 11.77: a file of an old turn that was read again in the current one stays in sight there', () => {
+  it('timeline 11.77: a file of an old turn that was read again in the current one stays visible there', () => {
     const copy = { ...result('r1', 'body', 't8'), path: 'fi:t1.files/a.md' }
     const before = timelineOf([...turns(7, { 1: written(1) }), header('t8'), prompt('again', 't8'), call('r1', 'react.read', 't8'), copy])
     const after = apply(before, plan(before, 't8'))
@@ -155,7 +155,7 @@ describe('what', () => {
     ])
   })
 
-  it('never folds what is memory itself: headers, notes, plans, feedback', () => {
+  it('headers, notes, plans and feedback are never hidden', () => {
     const lasting = [
       internalNoteBlock(blockOrigin('n', 't1'), 'fi:t1.files/n.md', '[P] short answers'),
       planBlock('t1', minute(1), { plan_id: 'p1', steps: ['a'], status: {} }),
@@ -168,7 +168,7 @@ describe('what', () => {
     expect(seen.map(({ type }) => type)).toEqual(['turn.header', 'react.note', 'react.plan', 'react.tool.call', 'turn.feedback'])
   })
 
-  it('never touches the current turn, wherever its blocks stand', () => {
+  it('the current turn is never changed, wherever its blocks are in the timeline', () => {
     fc.assert(
       fc.property(journals(), fc.constantFrom('t1', 't2', 't3'), (changes, current) => {
         const before = [...changes, response('t1', 0)].reduce(applyChange, emptyTimeline())
@@ -180,7 +180,7 @@ describe('what', () => {
     )
   })
 
-  it('timeline 11.79: a second pass changes nothing, and planning changes nothing at all', () => {
+  it('timeline 11.79: a second pass plans no changes, and planning does not change the timeline', () => {
     fc.assert(
       fc.property(journals(), fc.constantFrom('t1', 't2', 't4'), fc.integer({ min: 0, max: 3 }), (changes, current, keepRecentTurns) => {
         const before = [...changes, response('t1', 0)].reduce(applyChange, emptyTimeline())
@@ -192,14 +192,14 @@ describe('what', () => {
     )
   })
 
-  it('leaves an explicit hide as it is', () => {
+  it('a block that the agent hid keeps its replacement text', () => {
     const before = applyChange(timelineOf(turns(8)), { type: 'blocks.hidden', ids: ['b_2'], replacement_text: 'mine', reason: 'hide' })
     expect(blockById(apply(before, plan(before, 't8')), 'b_2')?.meta).toMatchObject({ replacement_text: 'mine', hidden_reason: 'hide' })
   })
 })
 
 describe('the notice', () => {
-  it('is one system.message in the current turn, numbered after everything, and says what to do', () => {
+  it('is one system.message in the current turn, with the next block id, and says what to do', () => {
     const before = timelineOf(turns(8))
     const notice = plan(before, 't8').changes.at(-1)
     expect(notice).toMatchObject({
@@ -212,7 +212,7 @@ describe('the notice', () => {
     expect(JSON.stringify(notice)).toMatch(/idle longer than 300s.*logical paths.*visible first.*react\.read\(\[path\]\)/)
   })
 
-  it('is not repeated in one turn, and an old one is folded with its turn', () => {
+  it('is not repeated in one turn, and an old one is hidden with its turn', () => {
     const once = timelineOf(turns(8))
     const pruned = apply(once, plan(once, 't8'))
     const more = applyChange(pruned, { type: 'blocks.appended', blocks: withIds(turn(9).slice(0, 2), pruned.nextBlock) })
@@ -226,7 +226,7 @@ describe('the notice', () => {
 })
 
 describe('replacement texts', () => {
-  const folding = (drafts: readonly Draft[], toolId?: string): ExpiryGroup => {
+  const group = (drafts: readonly Draft[], toolId?: string): ExpiryGroup => {
     const blocks = withIds(drafts)
     return { path: blocks.at(-1)?.path as string, blocks, toolId }
   }
@@ -235,7 +235,7 @@ describe('replacement texts', () => {
 
   it('timeline 11.80: a ref: stays whole, another string is cut at the field limit and the call says so', () => {
     const ref = `ref:fi:t1.files/${'x'.repeat(1500)}`
-    const text = draftReplacement(folding([callWith({ ref, long: 'y'.repeat(1500), short: 'z' })]), settings)
+    const text = draftReplacement(group([callWith({ ref, long: 'y'.repeat(1500), short: 'z' })]), settings)
     expect(JSON.parse(text)).toEqual({
       tool_id: 'x.y',
       tool_call_id: 'c1',
@@ -252,7 +252,7 @@ describe('replacement texts', () => {
     expect(shortenJson([1, 'ok'], { text: 9, items: 2, keys: 2 })).toEqual({ value: [1, 'ok'], truncated: false })
   })
 
-  it('survives JSON nested without end, and never cuts a character in two', () => {
+  it('accepts deeply nested JSON, and never splits a surrogate pair', () => {
     const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
     expect(JSON.stringify(shortenJson(deep, { text: 9, items: 2, keys: 2 }).value)).toContain('[truncated]')
     expect(cutText('ab😀c', 3)).toBe('ab...[truncated]')
@@ -262,16 +262,16 @@ describe('replacement texts', () => {
     const digest = (name: string) => ({ artifact_path: `fi:t1.files/${name}`, mime: 'text/csv' })
     const leaky = { ...result('c1', JSON.stringify({ ...digest('c'), hosted_uri: 's3://secret' })), mime: 'application/json' }
     const text = draftReplacement(
-      folding([artifactDigestBlock(blockOrigin('c1'), digest('a')), artifactDigestBlock(blockOrigin('c1'), digest('b')), leaky]),
+      group([artifactDigestBlock(blockOrigin('c1'), digest('a')), artifactDigestBlock(blockOrigin('c1'), digest('b')), leaky]),
       settings,
     )
     expect(text.split('\n').map((line) => JSON.parse(line).artifact_path)).toEqual(['fi:t1.files/a', 'fi:t1.files/b', 'fi:t1.files/c'])
     expect(text).not.toContain('secret')
   })
 
-  it('names the artifacts of a call whose report is folded with them', () => {
+  it('names the artifacts of a call whose report is hidden with them', () => {
     const text = draftReplacement(
-      folding(
+      group(
         [artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'fi:t1.outputs/a.csv' }), result('c1', 'exec report')],
         'exec_tools.execute_code_python',
       ),
@@ -285,36 +285,36 @@ describe('replacement texts', () => {
     })
   })
 
-  it('reduces found rows and remembered hits to what finds them again', () => {
+  it('reduces rows and search hits to the fields that are needed to find them again', () => {
     const rows = [{ sid: 1, url: 'u', title: 't', content: 'c'.repeat(500), favicon: 'f' }]
-    const row = JSON.parse(draftReplacement(folding([result('c1', JSON.stringify(rows))], 'web_tools.web_fetch'), settings)).result[0]
+    const row = JSON.parse(draftReplacement(group([result('c1', JSON.stringify(rows))], 'web_tools.web_fetch'), settings)).result[0]
     expect(row).toEqual({ sid: 1, url: 'u', title: 't', content_preview: `${'c'.repeat(320)}...[truncated]`, content_length: 500 })
     const hits = {
       hits: [{ turn_id: 't1', score: 1, secret: 1, snippets: [{ role: 'user', path: 'ar:t1.user.prompt', text: 'x', extra: 1 }] }],
     }
-    const hit = JSON.parse(draftReplacement(folding([result('c1', JSON.stringify(hits))], 'react.memsearch'), settings)).result
+    const hit = JSON.parse(draftReplacement(group([result('c1', JSON.stringify(hits))], 'react.memsearch'), settings)).result
     expect(hit).toEqual({ hits: [{ turn_id: 't1', score: 1, snippets: [{ role: 'user', path: 'ar:t1.user.prompt', text: 'x' }] }] })
   })
 
-  it('names a file by path, type, size and what it is about', () => {
+  it('names a file by path, type, size and summary', () => {
     const attached = attachmentBlocks('t1', minute(0), { name: 'm.pdf', mime: 'application/pdf', size_bytes: 42, summary: 'the\nmenu' })
-    expect(draftReplacement(folding(attached), settings)).toBe(
+    expect(draftReplacement(group(attached), settings)).toBe(
       '[TRUNCATED FILE] path=fi:t1.user.attachments/m.pdf mime=application/pdf size=42 summary=the menu',
     )
-    expect(draftReplacement(folding([prompt('hello')]), settings)).toBe('[TRUNCATED] hello')
-    expect(replacementText(folding([decisionNotesBlock(blockOrigin('c1'), 'I look')]), settings, tokens)).toBe('')
+    expect(draftReplacement(group([prompt('hello')]), settings)).toBe('[TRUNCATED] hello')
+    expect(replacementText(group([decisionNotesBlock(blockOrigin('c1'), 'I look')]), settings, tokens)).toBe('')
   })
 
-  it('are held to their bound: compact first, then key lines, then only the way back', () => {
+  it('fit their bound: first with long parts cut, then as a few lines, then as the path alone', () => {
     const fold = (params: object, max = 240) =>
-      replacementText(folding([callWith(params)]), { ...settings, replacementMaxTokens: max }, tokens)
+      replacementText(group([callWith(params)]), { ...settings, replacementMaxTokens: max }, tokens)
     expect(JSON.parse(fold({ long: 'y'.repeat(1500) })).params.long).toBe(`${'y'.repeat(320)}...[truncated]`)
     const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`k${i}`, 'v'.repeat(400)]))
     expect(fold(many).split('\n')[0]).toBe('tool_id: x.y')
     expect(fold(many, 1)).toBe('[TRUNCATED] path=tc:t1.c1.call')
   })
 
-  it('never outgrow the bound, whatever is folded', () => {
+  it('never exceed the bound, whatever is hidden', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.integer({ min: 0, max: 400 }), (value, max) => {
         const one: readonly Block[] = withIds([result('c1', JSON.stringify(value))])

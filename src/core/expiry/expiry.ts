@@ -1,119 +1,18 @@
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { readToolCall } from '../block/tool.ts'
 import { systemMessageBlock } from '../block/turn.ts'
-import { binaryContentOf, type Estimator } from '../estimate/estimate.ts'
+import { binaryContentOf, type Estimator, isImageOrPdf } from '../estimate/estimate.ts'
 import { systemMessagePath } from '../path/build.ts'
 import type { BlocksHidden, Change } from '../timeline/change.ts'
 import { assignIds, blocksOf, blocksOfCall, hasPath, type Timeline } from '../timeline/timeline.ts'
 import { turnIdsOf } from '../timeline/turns.ts'
 import { type ExpiryGroup, isLookupTool, replacementText } from './replacement.ts'
 
-export interface ExpiryOptions {
-  readonly now: string
-  readonly currentTurnId: string
-  readonly settings: ExpirySettings
-  readonly tokens: Estimator
-}
-
-export interface ExpiryPlan {
-  readonly status: 'disabled' | 'armed' | 'fresh' | 'empty' | 'no_effect' | 'pruned' | 'pruned_light'
-  /** One append: what is folded, path by path, and the message that says so. */
-  readonly changes: readonly Change[]
-}
-
-/**
- * What to fold when the provider's cache has gone cold anyway. Planned before each render; the clock runs from the last response
- * and for as long as that response's prompt was promised to be kept, so a changed setting counts from the next response on.
- */
-export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
-  const { cache } = timeline
-  if (!isTtl(settings.ttlSeconds)) return { status: 'disabled', changes: [] }
-  if (!cache) return { status: 'armed', changes: [] }
-  const ttl = isTtl(cache.ttl_seconds) ? cache.ttl_seconds : settings.ttlSeconds
-  const idle = cache.touched_at === now ? 0 : (Date.parse(now) - Date.parse(cache.touched_at)) / 1000
-  if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
-  if (timeline.size === 0) return { status: 'empty', changes: [] }
-
-  const hidden = planGroups(timeline, currentTurnId, settings).map(
-    ({ folding, scope }): BlocksHidden => ({
-      type: 'blocks.hidden',
-      ids: folding.blocks.map(({ id }) => id),
-      replacement_text: replacementText(folding, settings, tokens),
-      reason: scope === 'old_turn' ? 'cache_ttl' : 'cache_ttl_light',
-      scope,
-    }),
-  )
-  if (hidden.length === 0) return { status: 'no_effect', changes: [] }
-  const status = hidden.some(({ scope }) => scope === 'old_turn') ? 'pruned' : 'pruned_light'
-  return { status, changes: [...hidden, ...pruneNotice(timeline, currentTurnId, now, ttl)] }
-}
-
-const isTtl = (seconds: number | null): seconds is number => seconds !== null && seconds > 0
-
-interface ScopedGroup {
-  readonly folding: ExpiryGroup
-  readonly scope: 'old_turn' | 'recent'
-}
-
-/** By block, never by path alone: a copy that was read again in a newer turn stays in sight when its original goes. */
-function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
-  const blocks = blocksOf(timeline)
-  const ageOf = ageOfTurn(blocks, currentTurnId, settings)
-  const kept = picturesToKeep(
-    blocks.filter((block) => !isHidden(block) && ageOf(block.turn_id) !== 'old'),
-    settings,
-  )
-  const foldable = blocks.filter(mayExpire)
-  const old = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'old')
-  const recent = foldable.filter(({ turn_id }) => ageOf(turn_id) === 'recent')
-  const light = recent.filter((block) => isCheapToRecover(block, toolOf(timeline, block), kept, settings))
-  const plan = (scope: ScopedGroup['scope'], group: readonly Block[]): ScopedGroup => {
-    const newest = group.at(-1) as Block // groups are made of blocks
-    return { scope, folding: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // foldable blocks have a path
-  }
-  return [...groupsByPath(old).map((group) => plan('old_turn', group)), ...groupsByPath(light).map((group) => plan('recent', group))]
-}
-
-/** Large and easily found again: the results of look-ups, skill texts, pictures that are not kept, other bytes. */
-function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
-  if (isImageOrPdf(block)) return !kept.has(block.path as string) // foldable blocks have a path
-  if (base64Chars(block) > settings.maxBase64Chars) return true
-  return block.type === 'react.tool.result' && (isLookupTool(toolId) || block.path?.startsWith('sk:') === true)
-}
-
-function groupsByPath(blocks: readonly Block[]): readonly (readonly Block[])[] {
-  const groups = new Map<string | undefined, Block[]>()
-  for (const block of blocks) {
-    const group = groups.get(block.path)
-    if (group) group.push(block)
-    else groups.set(block.path, [block])
-  }
-  return [...groups.values()]
-}
-
-function toolOf(timeline: Timeline, block: Block): string | undefined {
-  const callId = callIdOf(block)
-  const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
-  return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
-}
-
-const NOTICE_KEY = 'cache_pruned'
-
-/** Once per turn: told again it would only be noise. */
-function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
-  if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
-  const text =
-    `Context was shortened because the session was idle longer than ${ttl}s. Artifacts and messages still exist under their logical paths. ` +
-    'Look at what is visible first; use react.read([path]) only for exact content that is missing.'
-  const drafts = [systemMessageBlock(turnId, now, { key: NOTICE_KEY, text, kind: 'cache_ttl_pruned', ttlSeconds: ttl })]
-  return [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }]
-}
-
-/** What idleness costs. Turns are counted by recency; sizes of base64 are in its characters, four for three bytes. */
+/** Times and sizes of expiry. Sizes of bytes are measured in base64 characters, four for three bytes. */
 export interface ExpirySettings {
   /** Null or not positive: nothing ever expires. */
   readonly ttlSeconds: number | null
-  /** Expire this much before the provider does: a prompt must not arrive a second too late. */
+  /** Expire this much earlier than the provider does, so that a prompt never arrives just too late for the cache. */
   readonly bufferSeconds: number
   readonly keepRecentTurns: number
   /** Counts the current turn. */
@@ -145,18 +44,81 @@ export const defaultExpirySettings: ExpirySettings = {
   replacementMaxTokens: 240,
 }
 
+export interface ExpiryOptions {
+  readonly now: string
+  readonly currentTurnId: string
+  readonly settings: ExpirySettings
+  readonly tokens: Estimator
+}
+
+export interface ExpiryPlan {
+  readonly status: 'disabled' | 'armed' | 'fresh' | 'empty' | 'no_effect' | 'pruned' | 'pruned_light'
+  /** To be appended together: one hide per path, and the message that tells the agent. */
+  readonly changes: readonly Change[]
+}
+
+/**
+ * Hides old content once the provider's cache has expired, when editing the past costs nothing extra. Planned before each render. The
+ * time to live is the one recorded with the last response, so a changed setting applies from the next response on.
+ */
+export function planExpiry(timeline: Timeline, { now, currentTurnId, settings, tokens }: ExpiryOptions): ExpiryPlan {
+  const { cache } = timeline
+  if (!isTtl(settings.ttlSeconds)) return { status: 'disabled', changes: [] }
+  if (!cache) return { status: 'armed', changes: [] }
+  const ttl = isTtl(cache.ttl_seconds) ? cache.ttl_seconds : settings.ttlSeconds
+  const idle = cache.touched_at === now ? 0 : (Date.parse(now) - Date.parse(cache.touched_at)) / 1000
+  if (idle < Math.max(0, ttl - settings.bufferSeconds)) return { status: 'fresh', changes: [] }
+  if (timeline.size === 0) return { status: 'empty', changes: [] }
+
+  const hidden = planGroups(timeline, currentTurnId, settings).map(
+    ({ group, scope }): BlocksHidden => ({
+      type: 'blocks.hidden',
+      ids: group.blocks.map(({ id }) => id),
+      replacement_text: replacementText(group, settings, tokens),
+      reason: scope === 'old_turn' ? 'cache_ttl' : 'cache_ttl_light',
+      scope,
+    }),
+  )
+  if (hidden.length === 0) return { status: 'no_effect', changes: [] }
+  const status = hidden.some(({ scope }) => scope === 'old_turn') ? 'pruned' : 'pruned_light'
+  return { status, changes: [...hidden, ...pruneNotice(timeline, currentTurnId, now, ttl)] }
+}
+
+const isTtl = (seconds: number | null): seconds is number => seconds !== null && seconds > 0
+
+interface ScopedGroup {
+  readonly group: ExpiryGroup
+  readonly scope: 'old_turn' | 'recent'
+}
+
+/**
+ * Old turns are hidden whole, recent turns lose what is cheap to recover. Blocks are chosen one by one, never by path alone: a copy
+ * that was read again in a newer turn stays visible when its original is hidden.
+ */
+function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
+  const blocks = blocksOf(timeline)
+  const ageOf = ageOfTurn(blocks, currentTurnId, settings)
+  const notOld = blocks.filter((block) => !isHidden(block) && ageOf(block.turn_id) !== 'old')
+  const kept = picturesToKeep(notOld, settings)
+  const expirable = blocks.filter(mayExpire)
+  const old = expirable.filter(({ turn_id }) => ageOf(turn_id) === 'old')
+  const recent = expirable.filter(({ turn_id }) => ageOf(turn_id) === 'recent')
+  const cheap = recent.filter((block) => isCheapToRecover(block, toolOf(timeline, block), kept, settings))
+  const scoped = (scope: ScopedGroup['scope'], group: readonly Block[]): ScopedGroup => {
+    const newest = group.at(-1) as Block // groups are never empty
+    return { scope, group: { path: newest.path as string, blocks: group, toolId: toolOf(timeline, newest) } } // expirable blocks have a path
+  }
+  return [...groupsByPath(old).map((group) => scoped('old_turn', group)), ...groupsByPath(cheap).map((group) => scoped('recent', group))]
+}
+
 /**
  *   t1 t2 │ t3 t4 t5 t6 t7 │ t8
- *   old   │ recent         │ intact       keep_recent_turns 6, keep_recent_intact_turns 1
+ *   old   │ recent         │ intact       keepRecentTurns 6, keepIntactTurns 1
  */
-export type TurnAge = 'old' | 'recent' | 'intact'
+type TurnAge = 'old' | 'recent' | 'intact'
 
-/** The current turn is the newest even before it has a block, and always intact. */
-export function ageOfTurn(
-  blocks: readonly Block[],
-  currentTurnId: string,
-  settings: Pick<ExpirySettings, 'keepRecentTurns' | 'keepIntactTurns'>,
-): (turnId: string) => TurnAge {
+/** The current turn is the newest even before it has a block, and it is always intact. */
+function ageOfTurn(blocks: readonly Block[], currentTurnId: string, settings: ExpirySettings): (turnId: string) => TurnAge {
   const newestFirst = [...turnIdsOf(blocks).filter((id) => id !== currentTurnId), currentTurnId].reverse()
   const ages = new Map(newestFirst.map((turnId, rank): [string, TurnAge] => [turnId, ageOf(turnId, rank)]))
   return (turnId) => ages.get(turnId) ?? 'intact'
@@ -185,32 +147,61 @@ const lastingTypes: ReadonlySet<string> = new Set([
   'event.external.preserved',
 ])
 
-/** What expiry may fold: everything addressable that is not memory itself. What is folded already is left as it is. */
-export function mayExpire(block: Block): boolean {
+/** Every visible block with a path may expire, except the agent's memory: notes, plans, summaries, and what the user said in between. */
+function mayExpire(block: Block): boolean {
   if (block.path === undefined || isHidden(block) || lastingTypes.has(block.type)) return false
   return readToolCall(block)?.tool_id !== 'react.plan'
 }
 
-export const isImageOrPdf = (block: Block): boolean =>
-  binaryContentOf(block) !== undefined && (block.mime === 'application/pdf' || block.mime?.startsWith('image/') === true)
-
-export const base64Chars = (block: Block): number => Math.ceil(((binaryContentOf(block)?.size ?? 0) * 4) / 3)
+/** Results of searches and fetches, skill texts, pictures that are not kept, and other large bytes. */
+function isCheapToRecover(block: Block, toolId: string | undefined, kept: ReadonlySet<string>, settings: ExpirySettings): boolean {
+  if (isImageOrPdf(block)) return !kept.has(block.path as string) // expirable blocks have a path
+  if (base64Chars(block) > settings.maxBase64Chars) return true
+  return block.type === 'react.tool.result' && (isLookupTool(toolId) || block.path?.startsWith('sk:') === true)
+}
 
 /**
- * Paths whose images and PDFs stay in sight: the newest, until there are enough or they are too large together. The first always stays.
- * `blocks` are those of turns that are not old, oldest first.
+ * Paths whose images and PDFs stay visible: the newest ones, up to a number and a total size. The newest always stays. `blocks` are
+ * those of turns that are not old, oldest first.
  */
-export function picturesToKeep(
-  blocks: readonly Block[],
-  settings: Pick<ExpirySettings, 'keepPictures' | 'maxPicturesBase64Chars'>,
-): ReadonlySet<string> {
+function picturesToKeep(blocks: readonly Block[], settings: ExpirySettings): ReadonlySet<string> {
   const kept = new Set<string>()
-  let sum = 0
+  let totalChars = 0
   for (const block of blocks.toReversed()) {
     if (!isImageOrPdf(block) || block.path === undefined || kept.has(block.path)) continue
-    sum += base64Chars(block)
-    if (kept.size >= settings.keepPictures || (kept.size > 0 && sum > settings.maxPicturesBase64Chars)) break
+    totalChars += base64Chars(block)
+    if (kept.size >= settings.keepPictures || (kept.size > 0 && totalChars > settings.maxPicturesBase64Chars)) break
     kept.add(block.path)
   }
   return kept
+}
+
+const base64Chars = (block: Block): number => Math.ceil(((binaryContentOf(block)?.size ?? 0) * 4) / 3)
+
+function groupsByPath(blocks: readonly Block[]): readonly (readonly Block[])[] {
+  const groups = new Map<string | undefined, Block[]>()
+  for (const block of blocks) {
+    const group = groups.get(block.path)
+    if (group) group.push(block)
+    else groups.set(block.path, [block])
+  }
+  return [...groups.values()]
+}
+
+function toolOf(timeline: Timeline, block: Block): string | undefined {
+  const callId = callIdOf(block)
+  const call = callId === undefined ? undefined : blocksOfCall(timeline, callId).find(readToolCall)
+  return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
+}
+
+const NOTICE_KEY = 'cache_pruned'
+
+/** At most once per turn. */
+function pruneNotice(timeline: Timeline, turnId: string, now: string, ttl: number): readonly Change[] {
+  if (hasPath(timeline, systemMessagePath(turnId, NOTICE_KEY))) return []
+  const text =
+    `Context was shortened because the session was idle longer than ${ttl}s. Artifacts and messages still exist under their logical paths. ` +
+    'Look at what is visible first; use react.read([path]) only for exact content that is missing.'
+  const drafts = [systemMessageBlock(turnId, now, { key: NOTICE_KEY, text, kind: 'cache_ttl_pruned', ttlSeconds: ttl })]
+  return [{ type: 'blocks.appended', blocks: assignIds(timeline, drafts) }]
 }

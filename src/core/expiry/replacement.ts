@@ -8,27 +8,27 @@ import { cutText, type ShortenLimits, shortenJson } from '../render/shorten.ts'
 import { oneLine } from '../render/text.ts'
 import type { ExpirySettings } from './expiry.ts'
 
-/** Blocks at one path that are folded together, oldest first, never empty; and the tool that made them. */
+/** Blocks at one path that are hidden together, oldest first, never empty; and the tool that made them. */
 export interface ExpiryGroup {
   readonly path: string
   readonly blocks: readonly Block[]
   readonly toolId: string | undefined
 }
 
-/** Folded without a word: they explain rounds that are themselves folded. */
+/** Hidden without a replacement text: they only comment on rounds that are hidden too. */
 const silentTypes: ReadonlySet<string> = new Set(['react.thinking', 'react.notes', 'react.notice', 'stage.suggested_followups'])
 
-/** What stands for the folded blocks: short enough to be worth it, and always enough to find them again. */
-export function replacementText(folding: ExpiryGroup, settings: ExpirySettings, tokens: Estimator): string {
-  const newest = folding.blocks.at(-1) as Block // a folding is never empty
+/** The text that replaces a group of hidden blocks: bounded in size, and always enough to find the content again. */
+export function replacementText(group: ExpiryGroup, settings: ExpirySettings, tokens: Estimator): string {
+  const newest = group.blocks.at(-1) as Block // groups are never empty
   if (silentTypes.has(newest.type)) return ''
-  const original = folding.blocks.reduce((sum, block) => sum + tokens.content(block), 0)
-  return fitReplacement(draftReplacement(folding, settings), folding.path, original, settings.replacementMaxTokens, tokens)
+  const originalTokens = group.blocks.reduce((sum, block) => sum + tokens.content(block), 0)
+  return fitReplacement(draftReplacement(group, settings), group.path, originalTokens, settings.replacementMaxTokens, tokens)
 }
 
-/** Before it is held to its bound. */
+/** The replacement text before it is cut to its bound. */
 export function draftReplacement({ path, blocks, toolId }: ExpiryGroup, settings: ExpirySettings): string {
-  const newest = blocks.at(-1) as Block // a folding is never empty
+  const newest = blocks.at(-1) as Block // groups are never empty
   if (newest.meta?.kind === 'cache_ttl_pruned') return 'An older notice that context was shortened.'
   if (newest.type === 'react.tool.call') return callText(newest, limitsOf(settings, settings.maxFieldChars))
   if (path.startsWith('sk:')) return 'The skill text was removed here; it may be visible elsewhere.'
@@ -42,20 +42,20 @@ const limitsOf = (settings: ExpirySettings, text: number): ShortenLimits => ({ t
 function callText(block: Block, limits: ShortenLimits): string {
   const call = readToolCall(block)
   if (!call) return `[TRUNCATED] ${cutText(block.text ?? '', limits.text)}`
-  const { value, truncated } = shortenJson(call.params as Json, limits) // it was JSON text
+  const { value, truncated } = shortenJson(call.params as Json, limits) // parsed from JSON
   return JSON.stringify({ tool_id: call.tool_id, tool_call_id: call.tool_call_id, params: value, ...(truncated && { truncated }) })
 }
 
 function resultText({ blocks, toolId }: ExpiryGroup, limits: ShortenLimits): string {
   const digests = blocks.flatMap((block) => readDigest(block) ?? [])
-  const said = blocks.findLast((block) => !readDigest(block))
-  if (!said) return digests.map((digest) => stripHostingHandles(digestText(digest))).join('\n')
-  const text = stripHostingHandles(said.text ?? '')
+  const report = blocks.findLast((block) => !readDigest(block))
+  if (!report) return digests.map((digest) => stripHostingHandles(digestText(digest))).join('\n')
+  const text = stripHostingHandles(report.text ?? '')
   const result = reduceResult(toolId, parseJson(text) ?? text)
   const { value, truncated } = shortenJson(result, limits)
   return JSON.stringify({
     tool_id: toolId,
-    tool_call_id: callIdOf(said),
+    tool_call_id: callIdOf(report),
     result: value,
     ...(digests.length > 0 && { artifacts: digests.map(({ artifact_path }) => artifact_path) }),
     ...(truncated && { truncated }),
@@ -63,18 +63,17 @@ function resultText({ blocks, toolId }: ExpiryGroup, limits: ShortenLimits): str
 }
 
 function fileText(path: string, blocks: readonly Block[]): string {
-  const about: Readonly<Record<string, string | number>> = Object.assign({}, ...blocks.map(aboutFile))
-  const fields = [`path=${path}`, ...['mime', 'size', 'summary'].flatMap((key) => (about[key] === undefined ? [] : `${key}=${about[key]}`))]
+  const facts: Readonly<Record<string, string | number>> = Object.assign({}, ...blocks.map(fileFacts))
+  const fields = [`path=${path}`, ...['mime', 'size', 'summary'].flatMap((key) => (facts[key] === undefined ? [] : `${key}=${facts[key]}`))]
   return `[TRUNCATED FILE] ${fields.join(' ')}`
 }
 
-function aboutFile(block: Block): { readonly [key: string]: string | number } {
-  const digest = readDigest(block) ?? {}
-  const meta = block.meta ?? {}
-  const said = { ...meta, ...(isObject(digest) ? digest : {}) }
-  const size = said.size_bytes ?? binaryContentOf(block)?.size ?? block.text?.length
-  const mime = readDigest(block)?.mime ?? block.mime
-  const summary = said.summary ?? said.description
+function fileFacts(block: Block): { readonly [key: string]: string | number } {
+  const digest = readDigest(block)
+  const fields: { readonly [key: string]: unknown } = { ...block.meta, ...digest }
+  const size = fields.size_bytes ?? binaryContentOf(block)?.size ?? block.text?.length
+  const mime = digest?.mime ?? block.mime
+  const summary = fields.summary ?? fields.description
   return {
     ...(mime !== undefined && { mime }),
     ...(typeof size === 'number' && { size }),
@@ -86,8 +85,8 @@ const compactLimits = { text: 320, items: 8, keys: 16 }
 const MIN_BOUND = 24
 const KEY_LINES = 12
 
-/** The first form that fits: as drafted, compact, key lines, and at last only the way back to the content. */
-export function fitReplacement(draft: string, path: string, originalTokens: number, maxTokens: number, tokens: Estimator): string {
+/** The first form that fits its bound: the draft, the draft with long parts cut, its first lines, the path alone. */
+function fitReplacement(draft: string, path: string, originalTokens: number, maxTokens: number, tokens: Estimator): string {
   const bound = Math.min(Math.max(MIN_BOUND, maxTokens), Math.max(originalTokens + 64, 2 * originalTokens))
   const fits = (text: string) => !tokens.reaches(text, bound + 1)
   if (fits(draft)) return draft
@@ -111,15 +110,15 @@ function keyLines(value: Json): string {
 const rowKeys = ['sid', 'url', 'title', 'path', 'mime', 'text', 'content_symbols', 'content_preview', 'content_length']
 const hitKeys = ['turn_id', 'score', 'scores', 'ts', 'text']
 const snippetKeys = ['role', 'path', 'ts', 'text']
-const PREVIEW = 320
+const PREVIEW_CHARS = 320
 
-/** Tools that look things up: what they found can be found again, so their results are the first to go. */
+/** Searches and fetches: they can be repeated, so their results expire first. */
 export function isLookupTool(toolId: string | undefined): boolean {
   return toolId !== undefined && /(?:^|[._])(?:memsearch|search|fetch)(?:$|[._])/.test(toolId)
 }
 
-/** Of what a look-up found, only what is needed to find it again. Other results as they are. */
-export function reduceResult(toolId: string | undefined, result: Json): Json {
+/** For search and fetch results, only the fields that are needed to find them again. Other results are unchanged. */
+function reduceResult(toolId: string | undefined, result: Json): Json {
   if (!isLookupTool(toolId)) return result
   return toolId === 'react.memsearch' ? reduceHits(result) : reduceRows(result)
 }
@@ -131,7 +130,7 @@ function reduceRows(result: Json): Json {
 
 function reduceRow(row: JsonObject): Json {
   const preview =
-    typeof row.content === 'string' ? { content_preview: cutText(row.content, PREVIEW), content_length: row.content.length } : {}
+    typeof row.content === 'string' ? { content_preview: cutText(row.content, PREVIEW_CHARS), content_length: row.content.length } : {}
   return pick({ ...preview, ...row }, rowKeys)
 }
 

@@ -1,38 +1,31 @@
 import { type Block, callIdOf, isHidden } from '../block/block.ts'
 import { oncePerBlock } from '../block/reader.ts'
 import { readToolCall } from '../block/tool.ts'
-import { partTokens } from '../estimate/estimate.ts'
+import { partsTokens } from '../estimate/estimate.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
 import { isObject, parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { rowSids } from '../render/blocks/payloads.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
-import type { Part, ShownBlock, Slice } from '../render/types.ts'
+import type { ShownBlock, Slice } from '../render/types.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
 import { blockAt, blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
 
-/**
- * Folding a path into one line, where that costs no more than the end of the prompt:
- *
- *   frozen: cached, never edited │ too many tokens to the end │ editable tail │ sources, announce
- *                                ▲ pre-tail or previous turn  ▲ tail limit
- *
- * The newest block of the path must lie in the editable tail; older ones of its group are hidden with it only if they do, too.
- */
+/** `react.hide`: replaces the visible blocks of a path by one line. */
 export interface HideRequest {
   readonly path: string
   readonly replacement_text: string
 }
 
-/** What the agent is told, as the result of its call. */
+/** The result of the call, as the agent reads it. */
 export interface HideReport {
   readonly path: string
   readonly status: 'ok' | 'not_found' | 'too_old'
   readonly before_cache?: true
   readonly blocks_hidden: number
   readonly tokens_hidden: number
-  /** From the newest block of the path to the end; not counted for what is not there or frozen. */
+  /** Tokens from the newest block of the path to the end of the prompt; undefined when the path is not visible or frozen. */
   readonly tail_tokens?: number
   readonly tail_limit: number
 }
@@ -48,30 +41,38 @@ export type HidePlan =
 
 export interface HideLimits {
   readonly tokens: TokenCounter
-  /** How far from the end of the prompt an edit may reach. */
+  /** The most tokens that may lie between an edit and the end of the prompt. */
   readonly tailTokens: number
 }
 
 export const defaultTailTokens = 2_000
-export const maxReplacementChars = 400
+const maxReplacementChars = 400
 const defaultReplacement = 'content removed'
 
+/**
+ * Hides a path only where the edit invalidates little of the provider's cache:
+ *
+ *   frozen: cached, never edited │ too many tokens to the end │ editable tail │ sources, announce
+ *                                ▲ pre-tail or previous turn  ▲ tail limit
+ *
+ * The newest block of the path must lie in the editable tail. Older blocks of the path are hidden with it only if they lie there too.
+ */
 export function planHide(slice: Slice, points: CachePoints, request: HideRequest, { tokens, tailTokens }: HideLimits): HidePlan {
   const path = canonicalAddress(request.path)
-  const nothing = { path, blocks_hidden: 0, tokens_hidden: 0, tail_limit: tailTokens }
+  const base = { path, blocks_hidden: 0, tokens_hidden: 0, tail_limit: tailTokens }
   const positions = positionsAt(slice, path)
   const newest = positions.at(-1)
-  if (newest === undefined) return { ok: false, status: 'not_found', report: { ...nothing, status: 'not_found' } }
+  if (newest === undefined) return { ok: false, status: 'not_found', report: { ...base, status: 'not_found' } }
 
   const frozen = frozenUntil(points)
   if (newest <= frozen) {
-    const report: HideReport = { ...nothing, status: 'too_old', before_cache: true }
+    const report: HideReport = { ...base, status: 'too_old', before_cache: true }
     return { ok: false, status: 'too_old', notice: 'hide_before_cache', report }
   }
   const tail = measureTail(slice, frozen, tokens)
-  const found = { ...nothing, tail_tokens: tail.tokensFrom(newest) }
-  if (found.tail_tokens > tailTokens) {
-    return { ok: false, status: 'too_old', notice: 'hide_too_old', report: { ...found, status: 'too_old' } }
+  const measured = { ...base, tail_tokens: tail.tokensFrom(newest) }
+  if (measured.tail_tokens > tailTokens) {
+    return { ok: false, status: 'too_old', notice: 'hide_too_old', report: { ...measured, status: 'too_old' } }
   }
 
   const editable = tail.editableFrom(tailTokens)
@@ -80,16 +81,16 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
   return {
     ok: true,
     change: { type: 'blocks.hidden', ids: group.map(({ block }) => block.id), replacement_text: text, reason: 'hide' },
-    report: { ...found, status: 'ok', ...hiddenCounts(group, hiddenLine(text, path), tokens) },
+    report: { ...measured, status: 'ok', ...hiddenCounts(group, hiddenLine(text, path), tokens) },
   }
 }
 
-/** Whether the turn has folded something, read again since or not: what `cachePoints` wants to know, also after a restart. */
+/** Whether a hide has succeeded in the turn, even if the content was revealed again. Read from the blocks, so it survives a restart. */
 export function turnHasHidden(timeline: Timeline, turnId: string): boolean {
   const blocks = blocksOfTurn(timeline, turnId)
-  const asked = new Set(blocks.map(readToolCall).flatMap((call) => (call && hideTools.has(call.tool_id) ? [call.tool_call_id] : [])))
+  const hideCalls = new Set(blocks.map(readToolCall).flatMap((call) => (call && hideTools.has(call.tool_id) ? [call.tool_call_id] : [])))
   return blocks.some(
-    (block) => (isHidden(block) && block.meta?.hidden_reason === 'hide') || (asked.has(callIdOf(block) ?? '') && reportsOk(block)),
+    (block) => (isHidden(block) && block.meta?.hidden_reason === 'hide') || (hideCalls.has(callIdOf(block) ?? '') && reportsOk(block)),
   )
 }
 
@@ -100,19 +101,19 @@ function reportsOk(block: Block): boolean {
   return isObject(report) && report.status === 'ok'
 }
 
-/** Blocks that were hidden before only get the new text; they hide nothing more. */
+/** Blocks that were hidden before only get the new replacement text and do not count. */
 function hiddenCounts(
   group: readonly ShownBlock[],
   line: string,
   tokens: TokenCounter,
 ): Pick<HideReport, 'blocks_hidden' | 'tokens_hidden'> {
-  const fresh = group.filter(({ block }) => !isHidden(block))
-  if (fresh.length === 0) return { blocks_hidden: 0, tokens_hidden: 0 }
-  const before = group.reduce((sum, { parts }) => sum + tokensOf(parts, tokens), 0)
-  return { blocks_hidden: fresh.length, tokens_hidden: before - tokens(line) }
+  const newlyHidden = group.filter(({ block }) => !isHidden(block))
+  if (newlyHidden.length === 0) return { blocks_hidden: 0, tokens_hidden: 0 }
+  const before = group.reduce((sum, { parts }) => sum + partsTokens(parts, tokens), 0)
+  return { blocks_hidden: newlyHidden.length, tokens_hidden: before - tokens(line) }
 }
 
-/** By code points, so that no character is cut in half. */
+/** Cut by code points, so that no surrogate pair is split. */
 function replacementText(given: string): string {
   if (given.trim() === '') return defaultReplacement
   return given.length <= maxReplacementChars ? given : [...given].slice(0, maxReplacementChars).join('')
@@ -120,12 +121,12 @@ function replacementText(given: string): string {
 
 const hiddenLine = (text: string, path: string) => `HIDDEN — ${text.trim().replace(/\.$/, '')}. Retrieve with react.read(${path})`
 
-/** One spelling for what an agent names and what a block carries: either may use an older form. */
+/** The current spelling of a path: the agent and imported blocks may use an older one. */
 export const canonicalAddress = (path: string): string => canonicalPath(path.trim()) ?? path.trim()
 
 const ownAddress = oncePerBlock((block: Block) => (block.path === undefined ? undefined : canonicalAddress(block.path)))
 
-/** Rows of a search lie at their call's path, but the model is shown the selector of their sids: it may use either. */
+/** Rows of a search are stored at their call's path but shown by the selector of their sids. The agent may use either. */
 const selectorOf = oncePerBlock((block: Block) => {
   const sids = block.type === 'react.tool.result' ? rowSids(parseJson(block.text)) : []
   return sids.length === 0 ? undefined : canonicalAddress(sourcesPath(sids))
@@ -134,12 +135,12 @@ const selectorOf = oncePerBlock((block: Block) => {
 const isAt = (block: Block, address: string): boolean =>
   ownAddress(block) === address || (address.startsWith('so:') && selectorOf(block) === address)
 
-/** Positions in the slice of what is shown for a path, oldest first: its blocks, or the line that stands for hidden ones. */
+/** Positions of the path's blocks in the slice, oldest first; a hidden block counts when its replacement line is shown. */
 export function positionsAt({ shown }: Slice, address: string): readonly number[] {
   return shown.flatMap(({ block }, position) => (isAt(block, address) ? [position] : []))
 }
 
-/** Every block at a path, shown or not, with its position in the timeline. */
+/** All blocks of a path, visible or not, with their positions in the timeline. */
 export function blocksAt(timeline: Timeline, address: string): readonly { readonly block: Block; readonly position: number }[] {
   const group: { block: Block; position: number }[] = []
   for (let position = 0; position < timeline.size; position++) {
@@ -149,24 +150,20 @@ export function blocksAt(timeline: Timeline, address: string): readonly { readon
   return group
 }
 
-export function tokensOf(parts: readonly Part[], count: TokenCounter): number {
-  return parts.reduce((sum, part) => sum + (part.type === 'text' ? count(part.text) : partTokens(part)), 0)
-}
-
-/** What lies after the frozen part, seen from the end. */
-export interface TailTokens {
-  /** Tokens from this position to the end of the slice. Positions at or before the frozen part are not asked for. */
+/** Sizes of the blocks after the frozen part. */
+interface TailTokens {
+  /** Tokens from this position to the end of the slice. Only for positions after the frozen part. */
   readonly tokensFrom: (position: number) => number
-  /** The first position that may be edited: it and all after it fit into `limit` tokens. The slice's length when none may. */
+  /** The first position from which everything to the end fits into `limit` tokens; the slice's length when there is none. */
   readonly editableFrom: (limit: number) => number
 }
 
-export function measureTail(slice: Slice, frozen: number, count: TokenCounter): TailTokens {
+function measureTail(slice: Slice, frozen: number, count: TokenCounter): TailTokens {
   const first = frozen + 1
   const sums: number[] = []
   let sum = 0
   for (let position = slice.shown.length - 1; position >= first; position--) {
-    sum += tokensOf(slice.shown[position]?.parts ?? [], count)
+    sum += partsTokens(slice.shown[position]?.parts ?? [], count)
     sums[position - first] = sum
   }
   return {
