@@ -5,33 +5,36 @@ import { snippet, violation } from '../../core/decision/violations.ts'
 import { failed } from '../outcome.ts'
 import type { Outcome } from '../tool.ts'
 
+/** The outcome of a call whose contract is invalid. */
 export function contractRefusal(toolId: string, problems: readonly ContractProblem[]): Outcome {
   const code = 'exec_contract_invalid'
   const error = problems[0]?.error ?? 'invalid_artifacts'
-  const said = violation(code, {
-    problem: `The contract of "${toolId}" cannot be kept. ${problems.map(({ message: what }) => `${snippet(what, 240)}.`).join(' ')}`,
+  const notice = violation(code, {
+    problem: `The contract of "${toolId}" cannot be kept. ${problems.map(({ message }) => `${snippet(message, 240)}.`).join(' ')}`,
     next: 'Send the call again, with its program, and with a contract such as [{"filename": "files/report.csv", "description": "…"}]: each file once, in files/ or outputs/ of this turn.',
     extra: { error, tool_id: toolId },
   })
-  return failed(code, said.message, { notices: [said], details: { error } })
+  return failed(code, notice.message, { notices: [notice], details: { error } })
 }
 
-/** The others inform: the tool may still have refused its parameters, so they do not say that it ran. */
+/** The notices below do not say that the tool ran, because it may still refuse its parameters. */
 const callContinued = 'This did not stop the call.'
 
 const maxListed = 20
 
+/** Tells the model that files of the contract were moved into the current turn. */
 export function contractMovedNotice(toolId: string, moved: readonly PathRewrite[]): Notice {
-  const [first, ...others] = moved.map(({ original, normalized }) => ({ original: snippet(original), fromHere: belowTurn(normalized) }))
+  const [first, ...others] = moved.map(({ original, normalized }) => ({ original: snippet(original), relative: belowTurn(normalized) }))
   const more = others.length === 0 ? '' : `, and ${others.length} more in the same way`
   return violation('exec_contract_rewritten', {
-    problem: `The contract says ${first?.original}, which was taken for ${first?.fromHere}${more}.`,
+    problem: `The contract says ${first?.original}, which was taken for ${first?.relative}${more}.`,
     effect: callContinued,
-    next: `A file that the program writes anywhere else is not found: write ${first?.fromHere}, and declare it by that name.`,
+    next: `A file that the program writes anywhere else is not found: write ${first?.relative}, and declare it by that name.`,
     extra: { ...listed(moved), tool_id: toolId },
   })
 }
 
+/** Tells the model that the program was renamed into the current turn. */
 export const programNameNotice = (toolId: string, { original, normalized }: PathRewrite): Notice =>
   violation('exec_path_rewritten', {
     problem: `prog_name is ${snippet(original)}, where nothing is written in this turn; the program is called ${normalized}.`,
@@ -40,7 +43,7 @@ export const programNameNotice = (toolId: string, { original, normalized }: Path
     extra: { original, normalized, tool_id: toolId },
   })
 
-/** A program is never rewritten: what looks like a path in it may be data. */
+/** Tells the model where relative paths of its program lead. The program is never rewritten: a path in it may be data. */
 export function programPathsNotice(toolId: string, mentioned: readonly PathRewrite[]): Notice {
   const [first] = mentioned
   return violation('exec_code_rewritten', {
@@ -52,8 +55,8 @@ export function programPathsNotice(toolId: string, mentioned: readonly PathRewri
 }
 
 function listed(moved: readonly PathRewrite[]) {
-  const told = moved.slice(0, maxListed)
-  return { original: told.map(({ original }) => original), normalized: told.map(({ normalized }) => normalized) }
+  const first = moved.slice(0, maxListed)
+  return { original: first.map(({ original }) => original), normalized: first.map(({ normalized }) => normalized) }
 }
 
 const belowTurn = (physical: string) => physical.slice(physical.indexOf('/') + 1)

@@ -12,56 +12,53 @@ import { contractMovedNotice, contractRefusal, programNameNotice, programPathsNo
 type Params = Parameters<Tool['run']>[0]
 
 /**
- * The same tool, which runs only with a program and a contract that can be kept, and is given the contract as a list of physical paths.
- * What was changed or may surprise is said with its outcome, and stops nothing.
+ * An exec tool that runs only with a program and a valid contract, and gets the contract as a list of files with physical paths. Rewritten
+ * paths are reported as notices of the outcome and do not stop the call.
  */
 export function withContract(tool: Tool): Tool {
   return {
     ...tool,
     run(params, call) {
-      const noProgram = programProblem(call.code)
-      if (noProgram) return noProgram
+      const refusal = programProblem(call.code)
+      if (refusal) return refusal
       const scope = { currentTurn: call.origin.turnId, knownTurns: knownTurns(call.timeline) }
       const contract = resolveContract(ownParam(params, 'contract'), scope)
       if (!contract.ok) return contractRefusal(tool.id, contract.problems)
       const name = movedProgramName(ownParam(params, 'prog_name'), scope)
-      const foreign = undeclaredPaths(call, contract.files)
+      const undeclared = undeclaredPaths(call, contract.files)
       const notices = [
         ...(contract.rewrites.length > 0 ? [contractMovedNotice(tool.id, contract.rewrites)] : []),
         ...(name ? [programNameNotice(tool.id, name)] : []),
-        ...(foreign.length > 0 ? [programPathsNotice(tool.id, foreign)] : []),
+        ...(undeclared.length > 0 ? [programPathsNotice(tool.id, undeclared)] : []),
       ]
-      const ready = { ...params, contract: contract.files, ...(name && { prog_name: name.normalized }) }
-      return notices.length === 0 ? tool.run(ready, call) : runWithNotices(notices, tool, ready, call)
+      const prepared = { ...params, contract: contract.files, ...(name && { prog_name: name.normalized }) }
+      return notices.length === 0 ? tool.run(prepared, call) : runWithNotices(notices, tool, prepared, call)
     },
   }
 }
 
 const ownParam = (params: Params, name: string): unknown => (Object.hasOwn(params, name) ? params[name] : undefined)
 
-/** Also when it breaks: what was said of the call may be why. */
+/** Adds the notices to the outcome, also when the tool throws: a rewritten path may be the cause. */
 function runWithNotices(notices: readonly Notice[], tool: Tool, params: Params, call: Call): Outcome | Promise<Outcome> {
-  const said = (outcome: Outcome): Outcome => ({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
-  const broken = (error: unknown) => failed('tool_call_error', messageForModel(error), { notices })
+  const withNotices = (outcome: Outcome): Outcome => ({ ...outcome, notices: [...notices, ...(outcome.notices ?? [])] })
+  const failedCall = (error: unknown) => failed('tool_call_error', messageForModel(error), { notices })
   try {
     const running = tool.run(params, call)
-    return isThenable(running) ? Promise.resolve(running).then(said, broken) : said(running)
+    return isThenable(running) ? Promise.resolve(running).then(withNotices, failedCall) : withNotices(running)
   } catch (error) {
-    return broken(error)
+    return failedCall(error)
   }
 }
 
-/**
- * The other parameter of an exec call that may be a path: what the program is to be called. Mostly it is only a name, so nothing is
- * asked of it; but what points into another turn, where nothing is written, is moved into this one.
- */
+/** `prog_name` is usually a plain name. A path into another turn, where nothing may be written, is moved into the current turn. */
 function movedProgramName(name: unknown, scope: TargetScope): PathRewrite | undefined {
   if (typeof name !== 'string') return undefined
   const target = normalizeTarget(name, scope)
   return target.ok && target.rewrite?.notify ? target.rewrite : undefined
 }
 
-/** Of files that a program declared, and of the folders they are in, it knows where they are; others it may take for an earlier turn's. */
+/** Relative paths in the program that are neither declared files nor their folders. The model may mean files of an earlier turn by them. */
 function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonly ContractedFile[]): readonly PathRewrite[] {
   const isDeclared = (path: string) => files.some(({ filename }) => `${filename}/`.startsWith(`${path}/`))
   return mentionedPaths(code)
@@ -69,11 +66,11 @@ function undeclaredPaths({ code = '', origin: { turnId } }: Call, files: readonl
     .filter(({ normalized }) => !isDeclared(normalized))
 }
 
-/** Tags of the protocol, and how a block of code begins in markdown: none of it belongs to a program. */
+/** Protocol tags, or a markdown fence at the beginning. */
 const protocolMarkup = /<\/?(?:channel:|thinking>)|^\s*`/i
 
-/** What keeps an exec tool from running: it runs the program in the code channel, all of it and nothing else. */
-export function programProblem(code: string | undefined): Outcome | undefined {
+/** The refusal of a call whose code channel is empty or contains more than a program. */
+function programProblem(code: string | undefined): Outcome | undefined {
   if (code === undefined || code.trim() === '')
     return programRefusal(
       'exec_missing_code',
@@ -89,21 +86,20 @@ export function programProblem(code: string | undefined): Outcome | undefined {
 const programRefusal = (code: string, message: string): Outcome =>
   failed(code, message, { notices: [{ code: `protocol_violation.${code}`, message }] })
 
-/** A path below the turn's folder. Not the rest of a longer one (`turn_1/files/a`), nor what is joined onto one (`root / "files/a"`). */
+/** A path below the turn's folder. Not the end of a longer path (`turn_1/files/a`), nor a part that is joined to one (`root / "files/a"`). */
 const relativePath = /(?<![\w./\\~-])(?<!\/\s{0,8}["'`])(?:files|outputs|attachments)\/[^\s"'`\\<>|*?,;:()[\]{}$]*/g
 
 const maxPathLength = 255
 
-/** A program that lists more is a table of files: the first are enough to be told of. */
 const maxPaths = 1_000
 
-/** The files and folders of its turn that a program speaks of, each once and in order, as it would read them in the turn's folder. */
+/** The relative paths of files and folders that a program contains, each once and in order; exported for its test. */
 export function mentionedPaths(program: string): readonly string[] {
-  const found = new Set<string>()
+  const paths = new Set<string>()
   for (const [token] of program.matchAll(relativePath)) {
     const path = token.replace(/\/$/, '')
-    if (!found.has(path) && path.length <= maxPathLength && unsafeReason(path) === undefined) found.add(path)
-    if (found.size === maxPaths) break
+    if (!paths.has(path) && path.length <= maxPathLength && unsafeReason(path) === undefined) paths.add(path)
+    if (paths.size === maxPaths) break
   }
-  return [...found]
+  return [...paths]
 }

@@ -25,6 +25,7 @@ const params = z.object({
 type Mode = 'replace' | 'overlay'
 type Params = z.infer<typeof params>
 
+/** react.checkout: fills files/ of the current turn with files of earlier turns. */
 export const checkoutTool = defineTool({
   id: 'react.checkout',
   description:
@@ -37,13 +38,13 @@ export const checkoutTool = defineTool({
     'a scope that you write to or check out is saved as you leave it: check out the whole scope, fi:<turn>.files/<scope>',
     'outputs and attachments are not touched; to look at older files without changing anything use react.pull',
   ],
-  async run(given, call) {
+  async run(params, call) {
     const { turnId } = call.origin
-    const asked = parseRequest(given, turnId)
-    if (!asked.ok) return refusalOutcome(asked.violation)
+    const request = parseRequest(params, turnId)
+    if (!request.ok) return refusalOutcome(request.violation)
     const workspace = await call.workspace()
-    const { mode, sources } = asked
-    const outcome = await workspace.checkout(turnId, { mode, sources, ...(given.force && { force: true }) }, historyOf(call))
+    const { mode, sources } = request
+    const outcome = await workspace.checkout(turnId, { mode, sources, ...(params.force && { force: true }) }, historyOf(call))
     if (!outcome.ok) return refusalOutcome(problemNotice(outcome, mode))
     const checkedOutFrom = outcome.checkedOutFrom.map(logicalOf)
     return succeeded({
@@ -74,18 +75,18 @@ function parseRequest({ mode = 'replace', paths, version }: Params, currentTurn:
       `"${mode.slice(0, 100)}" is no mode. ${retryHint('mode "replace" or "overlay"')}`,
     )
   }
-  const given = version === undefined ? (typeof paths === 'string' ? [paths] : (paths ?? [])) : [versionPath(version)]
-  if (given.length === 0) {
+  const requested = version === undefined ? (typeof paths === 'string' ? [paths] : (paths ?? [])) : [versionPath(version)]
+  if (requested.length === 0) {
     return refuse('protocol_violation.checkout_missing_paths', `react.checkout needs paths. ${retryHint(`paths: ${pathsHint}`)}`)
   }
-  const distinct = [...new Set(given.toReversed())].toReversed() // what is named twice lies where it was named last
+  const distinct = [...new Set(requested.toReversed())].toReversed() // the last mention of a path counts, because later sources win
   if (distinct.length > MAX_PATHS) {
     const message = `At most ${MAX_PATHS} paths can be checked out at once, not ${distinct.length}. ${retryHint('their folders')}`
     return refuse('protocol_violation.checkout_invalid_paths', message)
   }
-  const read = distinct.map((path) => parseSource(path, currentTurn))
-  const invalid = read.filter((each) => 'reason' in each)
-  const sources = read.filter((each) => 'turnId' in each)
+  const parsed = distinct.map((path) => parseSource(path, currentTurn))
+  const invalid = parsed.filter((each) => 'reason' in each)
+  const sources = parsed.filter((each) => 'turnId' in each)
   if (invalid.length === 0) return { ok: true, mode: version === undefined ? mode : 'replace', sources }
   const message = `These can not be checked out: ${invalid.map(({ path, reason }) => `${path} (${reason})`).join(', ')}. ${retryHint(pathsHint)}`
   return refuse('protocol_violation.checkout_invalid_paths', message, { paths: invalid.map(({ path, reason }) => ({ path, reason })) })
@@ -132,17 +133,17 @@ function checkoutResult(
 
 function problemNotice({ code, problems }: CheckoutOutcome & { ok: false }, mode: Mode): Notice {
   if (code === 'nonempty') {
-    const made = problems.map(({ message }) => message).join('; ')
-    const message = `files/ holds work of this turn that a replace would undo: ${made}. Nothing changed. Use mode "overlay", or force:true to throw it away.`
+    const changes = problems.map(({ message }) => message).join('; ')
+    const message = `files/ holds work of this turn that a replace would undo: ${changes}. Nothing changed. Use mode "overlay", or force:true to throw it away.`
     return { code: 'react.checkout.nonempty', message, mode }
   }
-  const named = problems.map(({ source, message }) => ({ ...(source && { path: logicalOf(source) }), message }))
-  const said = named.map(({ path, message }) => (path === undefined ? message : `${path}: ${message}`)).join('; ')
-  const kind = code === 'missing' ? { missing: named } : { errors: named }
-  return { code: 'react.checkout.failed', message: `Nothing was checked out and nothing changed. ${said}.`, ...kind }
+  const details = problems.map(({ source, message }) => ({ ...(source && { path: logicalOf(source) }), message }))
+  const text = details.map(({ path, message }) => (path === undefined ? message : `${path}: ${message}`)).join('; ')
+  const kind = code === 'missing' ? { missing: details } : { errors: details }
+  return { code: 'react.checkout.failed', message: `Nothing was checked out and nothing changed. ${text}.`, ...kind }
 }
 
-function refusalOutcome(said: Notice): Outcome {
-  const { code, message, ...details } = said
-  return failed(code, message, { notices: [said], ...(Object.keys(details).length > 0 && { details: details as JsonObject }) })
+function refusalOutcome(notice: Notice): Outcome {
+  const { code, message, ...details } = notice
+  return failed(code, message, { notices: [notice], ...(Object.keys(details).length > 0 && { details: details as JsonObject }) })
 }

@@ -10,6 +10,7 @@ const params = z.object({
   replacement: z.string().optional().describe('the same under its older name'),
 })
 
+/** react.hide: replaces a visible block by one line. */
 export const hideTool = defineTool({
   id: 'react.hide',
   description: 'Fold a large block into one line. The content stays; react.read(path) brings it back.',
@@ -18,10 +19,13 @@ export const hideTool = defineTool({
   repeatable: true,
   returns: 'how many blocks and tokens are out of sight',
   constraints: ['only the newest content can be hidden: what lies before the cache point stays as it is'],
-  run({ path, replacement_text, replacement }, { visiblePrompt: sight }) {
+  run({ path, replacement_text, replacement }, { visiblePrompt }) {
     if (path.trim() === '') return failed('missing_path', 'Say which path to fold away.')
     const request = { path, replacement_text: replacement_text ?? replacement ?? '' }
-    const plan = planHide(sight.slice(), sight.points(), request, { tokens: sight.tokens, tailTokens: defaultTailTokens })
+    const plan = planHide(visiblePrompt.slice(), visiblePrompt.points(), request, {
+      tokens: visiblePrompt.tokens,
+      tailTokens: defaultTailTokens,
+    })
     if (plan.ok) return succeeded({ changes: [plan.change], output: plan.report as unknown as Json })
     const message =
       plan.status === 'not_found' ? `Nothing visible has the path ${path}.` : `${path} is too old to hide: it is already cached.`

@@ -9,13 +9,14 @@ import type { Call, Tool } from '../tool.ts'
 export const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
 export type MemoryTarget = (typeof memoryTargets)[number]
 
-/** Finds what was said before. It never looks beyond the scope of the call. */
+/** Searches earlier messages. Supplied by the application; must not search beyond the scope of the call. */
 export interface MemorySearch {
   search(query: MemoryQuery, call: Pick<Call, 'conversationId' | 'scope' | 'origin' | 'signal'>): Promise<MemoryFindings>
 }
 
+/** A search, after the limits of the tool are applied. */
 export interface MemoryQuery {
-  /** Undefined: an overview of what there is. */
+  /** Undefined: an overview of the most important content. */
   readonly query: string | undefined
   readonly targets: readonly MemoryTarget[]
   readonly topK: number
@@ -26,16 +27,18 @@ export interface MemoryQuery {
   readonly to?: string
 }
 
+/** One match. */
 export interface MemoryHit {
   readonly turn_id: string
   readonly ts: string
   readonly score: number
   readonly role: MemoryTarget
-  /** Can be read as it is. */
+  /** A logical path that react.read accepts. */
   readonly path: string
   readonly text: string
 }
 
+/** The matches of a search. */
 export interface MemoryFindings {
   /** Best first. */
   readonly hits: readonly MemoryHit[]
@@ -44,9 +47,9 @@ export interface MemoryFindings {
 
 const maxQueryLength = 512
 const maxSnippetLength = 500
-const [mostHits, mostDays] = [50, 3_650]
+const [maxHits, maxDays] = [50, 3_650]
 
-const documented = z.object({
+const shownParams = z.object({
   query: z.string().optional().describe('what to look for; without it, an overview'),
   targets: z.array(z.enum(memoryTargets)).optional().describe('whose words: assistant, user and attachment when not said'),
   top_k: z.number().int().default(5).describe('how many hits, at most 50'),
@@ -55,26 +58,28 @@ const documented = z.object({
   from: z.string().optional().describe('not before this time (ISO 8601)'),
   to: z.string().optional().describe('before this time (ISO 8601)'),
 })
-const accepted = documented.extend({ targets: z.array(z.string()).optional() })
 
-/** Exists only where there is something to search with. */
+/** Any target is accepted, so that an unknown one gets an error that lists the known ones. */
+const acceptedParams = shownParams.extend({ targets: z.array(z.string()).optional() })
+
+/** react.memsearch: searches earlier turns. The agent has it only when the application supplies a search. */
 export function createMemsearchTool(memory: MemorySearch): Tool {
   return defineTool({
     id: 'react.memsearch',
     description: 'Search what was said in earlier turns. Hits name paths; react.read brings them into view.',
-    params: accepted,
-    parameters: parametersOf(documented) ?? [],
+    params: acceptedParams,
+    parameters: parametersOf(shownParams) ?? [],
     strategy: 'exploration',
     repeatable: true,
     returns: 'hits with turn, time, score, role, path and a snippet',
-    async run(given, call) {
-      const targets = given.targets ?? ['assistant', 'user', 'attachment']
+    async run(params, call) {
+      const targets = params.targets ?? ['assistant', 'user', 'attachment']
       const unknown = targets.filter((target) => !memoryTargets.some((known) => known === target))
       if (unknown.length > 0 || targets.length === 0)
         return failed('bad_targets', `Targets are ${memoryTargets.join(', ')}; not ${unknown.join(', ') || 'none'}.`)
-      if (!isTimeWindow(given.from, given.to))
+      if (!isTimeWindow(params.from, params.to))
         return failed('bad_time_window', '`from` and `to` must be times in ISO 8601, `from` the earlier.')
-      const query = queryOf(given, targets as readonly MemoryTarget[])
+      const query = queryOf(params, targets as readonly MemoryTarget[])
       try {
         return succeeded({ output: formatHits(await memory.search(query, call), query, call) })
       } catch (error) {
@@ -84,20 +89,20 @@ export function createMemsearchTool(memory: MemorySearch): Tool {
   })
 }
 
-function queryOf(given: z.infer<typeof accepted>, targets: readonly MemoryTarget[]): MemoryQuery {
-  const query = truncateText((given.query ?? '').trim(), maxQueryLength)
+function queryOf(params: z.infer<typeof acceptedParams>, targets: readonly MemoryTarget[]): MemoryQuery {
+  const query = truncateText((params.query ?? '').trim(), maxQueryLength)
   return {
     query: query === '' ? undefined : query,
     targets: [...new Set(targets)],
-    topK: clamp(given.top_k, mostHits),
-    days: clamp(given.days, mostDays),
-    scope: given.scope,
-    ...(given.from !== undefined && { from: given.from }),
-    ...(given.to !== undefined && { to: given.to }),
+    topK: clamp(params.top_k, maxHits),
+    days: clamp(params.days, maxDays),
+    scope: params.scope,
+    ...(params.from !== undefined && { from: params.from }),
+    ...(params.to !== undefined && { to: params.to }),
   }
 }
 
-const clamp = (value: number, most: number) => Math.min(most, Math.max(1, value))
+const clamp = (value: number, max: number) => Math.min(max, Math.max(1, value))
 
 function isTimeWindow(from: string | undefined, to: string | undefined): boolean {
   const times = [from, to].map((time) => (time === undefined ? undefined : Date.parse(time)))
@@ -105,13 +110,13 @@ function isTimeWindow(from: string | undefined, to: string | undefined): boolean
   return times[0] === undefined || times[1] === undefined || times[0] < times[1]
 }
 
-/** One hit per snippet, those of one turn side by side; nothing else comes into view. */
-function formatHits({ hits, warnings = [] }: MemoryFindings, { query, topK }: MemoryQuery, { visiblePrompt: sight }: Call): Json {
-  const kept = hits
+/** The best hits, grouped by turn. */
+function formatHits({ hits, warnings = [] }: MemoryFindings, { query, topK }: MemoryQuery, { visiblePrompt }: Call): Json {
+  const best = hits
     .slice(0, topK)
     .map(({ turn_id, ts, score, role, path, text }) => ({ turn_id, ts, score, role, path, text: truncateText(text, maxSnippetLength) }))
-  const turns = [...new Set(kept.map(({ turn_id }) => turn_id))]
-  const grouped = turns.flatMap((turn) => kept.filter(({ turn_id }) => turn_id === turn))
-  const tokens = grouped.reduce((sum, { text }) => sum + sight.tokens(text), 0)
+  const turns = [...new Set(best.map(({ turn_id }) => turn_id))]
+  const grouped = turns.flatMap((turn) => best.filter(({ turn_id }) => turn_id === turn))
+  const tokens = grouped.reduce((sum, { text }) => sum + visiblePrompt.tokens(text), 0)
   return { mode: query === undefined ? 'overview' : 'search', hits: grouped, tokens, ...(warnings.length > 0 && { warnings }) }
 }

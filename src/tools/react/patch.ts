@@ -14,7 +14,7 @@ import { syntaxProblem } from '../artifacts/syntax.ts'
 import { defineTool, parametersOf } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
-import { channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
+import { type Audience, channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
 
 const shownParams = z.object({
   path: z
@@ -25,11 +25,10 @@ const shownParams = z.object({
   kind: z.enum(kinds).default('display').describe('display: shown in place; file: the patched file is handed over'),
 })
 
-/** What is wrong with a channel or a kind is said in words of our own. */
+/** Accepts any channel and kind, so that a wrong one gets an error that lists the allowed values. */
 const acceptedParams = shownParams.extend({ channel: z.string().default('canvas'), kind: z.string().default('display') })
 
-type Audience = Pick<z.infer<typeof shownParams>, 'channel' | 'kind'>
-
+/** react.patch: applies a unified diff to a text file, completely or not at all. */
 export const patchTool = defineTool({
   id: 'react.patch',
   description: 'Change an existing text file of this turn by a unified diff, or replace all of its text.',
@@ -45,35 +44,35 @@ export const patchTool = defineTool({
     if (patch.trim() === '') return failed('missing_patch', 'react.patch needs a patch: a unified diff, or the whole new text.')
     const target = await openTarget(path, call)
     if (!('physical' in target)) return target
-    const given = patch.toWellFormed().replace(/^\ufeff/, '')
-    if (hasPreviewNumbers(given, target.text)) return copiedLineNumbers
-    const edit = isDiff(given) ? applyDiff(given, target) : { ok: true as const, text: given, shown: given, placed: [] }
+    const edits = patch.toWellFormed().replace(/^\ufeff/, '')
+    if (hasPreviewNumbers(edits, target.text)) return copiedLineNumbers
+    const edit = isDiff(edits) ? applyDiff(edits, target) : { ok: true as const, text: edits, shown: edits, placements: [] }
     if (!edit.ok) return notAppliedFailure(edit, target)
     const bytes = encodeTarget(target, edit.text)
-    const unwritten = await writeTarget(target.physical, bytes, call)
-    if (unwritten) return unwritten
+    const problem = await writeTarget(target.physical, bytes, call)
+    if (problem) return problem
     const artifact = artifactOf(target, edit, audience, bytes, call)
     const notices = [
       ...rewriteNotice(target.rewrite, 'react.patch', 'what became of it is in'),
       ...(await syntaxNotice(target.physical, edit.text)),
     ]
-    return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocatedHunks(edit.placed) } })
+    return succeeded({ artifacts: [artifact], notices, output: { path: target.physical, ok: true, ...relocatedHunks(edit.placements) } })
   },
 })
 
-/** A new text, and what is shown of the way to it. */
+/** The new text, and the diff or text that the timeline shows. */
 interface Edit {
   readonly ok: true
   readonly text: string
   readonly shown: string
-  readonly placed: readonly HunkPlacement[]
+  readonly placements: readonly HunkPlacement[]
 }
 
 function applyDiff(patch: string, { physical, text }: PatchTarget): Edit | ApplyError {
   const parsed = parsePatch(patch)
   if (!parsed.ok) return parsed
   const applied = applyPatch(parsed.hunks, text)
-  return applied.ok ? { ok: true, text: applied.text, shown: formatPatch(physical, applied), placed: applied.placements } : applied
+  return applied.ok ? { ok: true, text: applied.text, shown: formatPatch(physical, applied), placements: applied.placements } : applied
 }
 
 const copiedLineNumbers = failed(
@@ -98,31 +97,28 @@ async function writeTarget(physical: string, bytes: Uint8Array, call: Call): Pro
   }
 }
 
-/** The digest is the patch's own, hence internal unless the file is handed over; the artifact stays as visible as it was. */
+/** The digest describes the patch: it is internal unless the file is hosted. The artifact keeps its visibility. */
 function artifactOf(
   { logical, physical, from }: PatchTarget,
   { text, shown }: Edit,
-  given: Audience,
+  { channel, kind }: Audience,
   bytes: Uint8Array,
   call: Call,
 ): MadeArtifact {
-  const { channel, kind } = given
   const mime = textMimeOf(physical)
-  const handedOver = kind === 'file' && channel !== 'internal'
+  const isHosted = kind === 'file' && channel !== 'internal'
   const digest = {
     artifact_path: logical,
     physical_path: physical,
     mime,
     kind,
-    visibility: handedOver ? ('external' as const) : ('internal' as const),
+    visibility: isHosted ? ('external' as const) : ('internal' as const),
     channel,
     edited: true,
     size_bytes: bytes.length,
     ...textFacts(text, mime, call),
   }
-  const visibility = handedOver
-    ? 'external'
-    : (visibilityBefore([logical, from], call) ?? (channel === 'internal' ? 'internal' : 'external'))
+  const visibility = isHosted ? 'external' : (visibilityBefore([logical, from], call) ?? (channel === 'internal' ? 'internal' : 'external'))
   return { digest, mime: 'text/markdown', text: shown, bytes, isPatch: true, visibility }
 }
 
@@ -136,42 +132,41 @@ async function syntaxNotice(path: string, text: string): Promise<readonly Notice
   return [{ code: 'post_patch_check_failed', message: `The patch was applied, but ${path} is not sound now: ${problem}.`, path }]
 }
 
-/** Told only where the model was wrong about line numbers. */
-function relocatedHunks(placed: readonly HunkPlacement[]) {
-  const moved = placed.flatMap(({ hunk, index, moved: elsewhere }, number) =>
-    elsewhere ? [{ hunk: number + 1, requested_line: hunk.start, applied_line: index + 1 }] : [],
+/** The hunks that were applied at another line than the model gave. */
+function relocatedHunks(placements: readonly HunkPlacement[]) {
+  const relocated = placements.flatMap(({ hunk, index, moved }, number) =>
+    moved ? [{ hunk: number + 1, requested_line: hunk.start, applied_line: index + 1 }] : [],
   )
-  return moved.length === 0 ? {} : { relocated: moved.slice(0, 20) }
+  return relocated.length === 0 ? {} : { relocated: relocated.slice(0, 20) }
 }
 
-/** The file that a patch is for, and the text it has now. */
-export interface PatchTarget {
+/** The file to patch, and its current text. */
+interface PatchTarget {
   readonly ok: true
   readonly physical: string
   readonly logical: string
   readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
-  /** Where the text was taken from: another turn's file when this turn has none of that name. */
+  /** The path that the text was read from: a file of an earlier turn when the current turn has none of that name. */
   readonly from: string
   readonly text: string
   /** The file begins with a byte order mark, which is not part of its first line. */
   readonly hasByteOrderMark: boolean
 }
 
-/** More is not patched. */
 const maxTargetBytes = 10 * 1024 * 1024
 
-/** Finds what is to be patched. Files of earlier turns are read and never changed: what becomes of them is written into this turn. */
-export async function openTarget(path: string, call: Call): Promise<PatchTarget | Outcome> {
+/** Finds the file to patch. A file of an earlier turn is not changed: the patched text is written into the current turn. */
+async function openTarget(path: string, call: Call): Promise<PatchTarget | Outcome> {
   const turns = new Set(knownTurns(call.timeline)).add(call.origin.turnId)
   const named = parseTargetPath(path.normalize('NFC'), turns)
   if (named?.area === 'attachments')
     return failed('patch_unsupported_namespace', 'Attachments cannot be changed. Write a new file, and name the attachment in it.')
-  if (named?.elsewhere) return failed('invalid_write_logical_path', 'A file of another conversation cannot be patched.')
+  if (named?.inOtherConversation) return failed('invalid_write_logical_path', 'A file of another conversation cannot be patched.')
   const target = normalizeTarget(path, { currentTurn: call.origin.turnId, knownTurns: turns })
   if (!target.ok) return failed(target.code, target.message)
-  const past = named?.turn === undefined || named.turn === call.origin.turnId ? undefined : { ...named, turn: named.turn }
+  const earlier = named?.turn === undefined || named.turn === call.origin.turnId ? undefined : { ...named, turn: named.turn }
   try {
-    return await readTarget(target, past, call)
+    return await readTarget(target, earlier, call)
   } catch (error) {
     return readFailure(target.physical, error)
   }
@@ -181,33 +176,33 @@ interface NamedFile {
   readonly turn?: string
   readonly area: Area
   readonly rel: string
-  readonly elsewhere?: boolean
+  readonly inOtherConversation?: boolean
 }
 
-/** The turn and the area that a path names, if it names them. */
+/** The turn and area in a path, if it has them. */
 function parseTargetPath(path: string, turns: ReadonlySet<string>): NamedFile | undefined {
   const logical = parsePathUnchecked(path)
-  if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, elsewhere: logical.conversation !== undefined }
+  if (logical?.space === 'fi' && logical.kind === 'file') return { ...logical, inOtherConversation: logical.conversation !== undefined }
   if (path.startsWith('attachments/')) return { area: 'attachments', rel: path.slice('attachments/'.length) }
   return splitPhysical(path, turns)
 }
 
 async function readTarget(
   target: Target & { ok: true },
-  past: (NamedFile & { turn: string }) | undefined,
+  earlier: (NamedFile & { turn: string }) | undefined,
   call: Call,
 ): Promise<PatchTarget | Outcome> {
   const { files } = await call.workspace()
-  const here = await files.read(target.physical, { maxBytes: maxTargetBytes })
-  if (here !== undefined) return decodeTarget(target, target.logical, here)
-  if (!past)
+  const current = await files.read(target.physical, { maxBytes: maxTargetBytes })
+  if (current !== undefined) return decodeTarget(target, target.logical, current)
+  if (!earlier)
     return failed(
       'patch_target_missing',
       `${target.physical} does not exist in this turn. Write it with react.write, or name the turn that has it, such as fi:<turn>.files/…`,
     )
-  const from = filePath(past.turn, past.area, past.rel)
-  const there = await files.read(`${past.turn}/${past.area}/${past.rel}`, { maxBytes: maxTargetBytes })
-  if (there !== undefined) return decodeTarget(target, from, there)
+  const from = filePath(earlier.turn, earlier.area, earlier.rel)
+  const old = await files.read(`${earlier.turn}/${earlier.area}/${earlier.rel}`, { maxBytes: maxTargetBytes })
+  if (old !== undefined) return decodeTarget(target, from, old)
   return failed('patch_requires_pull', `${from} is not on this machine. Pull it first, then send the patch again.`, {
     details: { pull_hint: { tool_id: 'react.pull', params: { paths: [from] } } },
   })
@@ -219,14 +214,13 @@ const byteOrderMark = '\ufeff'
 function decodeTarget(target: Target & { ok: true }, from: string, bytes: Uint8Array): PatchTarget | Outcome {
   try {
     const text = strictUtf8.decode(bytes)
-    const marked = text.startsWith(byteOrderMark)
-    return { ...target, from, text: marked ? text.slice(1) : text, hasByteOrderMark: marked }
+    const hasByteOrderMark = text.startsWith(byteOrderMark)
+    return { ...target, from, text: hasByteOrderMark ? text.slice(1) : text, hasByteOrderMark }
   } catch {
     return failed('patch_target_unreadable', `${from} is not text in UTF-8. Make a new file instead.`)
   }
 }
 
-/** A tool that could not: the agent reads why, and the turn goes on. */
 function readFailure(physical: string, error: unknown): Outcome {
   if (!(error instanceof Failure)) return failed('patch_target_unreadable', `${physical} could not be read. Try again.`)
   if (error.code === 'workspace.missing')
@@ -237,6 +231,6 @@ function readFailure(physical: string, error: unknown): Outcome {
   return failed('unsafe_path', `${physical} cannot be patched (${reason}). Use another path.`, { details: { reason } })
 }
 
-/** The text as the file holds it. */
-export const encodeTarget = ({ hasByteOrderMark: marked }: Pick<PatchTarget, 'hasByteOrderMark'>, text: string): Uint8Array =>
-  Buffer.from(marked ? `${byteOrderMark}${text}` : text)
+/** Restores the byte order mark. */
+const encodeTarget = ({ hasByteOrderMark }: PatchTarget, text: string): Uint8Array =>
+  Buffer.from(hasByteOrderMark ? `${byteOrderMark}${text}` : text)

@@ -15,6 +15,7 @@ const params = z.object({
   steps: z.array(z.string()).optional().describe('what will be done, one line each: for new and replace'),
 })
 
+/** react.plan: makes, activates, replaces or closes a plan. */
 export const planTool = defineTool({
   id: 'react.plan',
   description: 'Make or change a plan of several steps. Progress is marked in notes, not here.',
@@ -22,9 +23,9 @@ export const planTool = defineTool({
   strategy: 'neutral',
   repeatable: true,
   returns: 'the plan that now stands and where its newest snapshot is',
-  run(given, call) {
+  run(params, call) {
     const { turnId, ts, callId, iteration } = call.origin
-    const change = changePlan(call.timeline, given as JsonObject, { turnId, ts, newId: makePlanId(turnId, callId.slice(-8)) })
+    const change = changePlan(call.timeline, params as JsonObject, { turnId, ts, newId: makePlanId(turnId, callId.slice(-8)) })
     if (!change.ok) return failed(change.violation.code, change.violation.message, { notices: [change.violation] })
     const { mode, planId, targetPlanId, snapshots } = change
     return succeeded({

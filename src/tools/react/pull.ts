@@ -17,8 +17,9 @@ const params = z.object({
     .describe('fi:<turn>.files/<file or folder>, fi:<turn>.outputs/<file>, fi:<turn>.user.attachments/<name>'),
 })
 
-/** What was asked for, in the words of the model, and what it means. */
+/** One requested path. */
 interface PullRequest {
+  /** The path as the model wrote it. */
   readonly given: string
   readonly turnId: string
   readonly ref: HydrationRef
@@ -29,6 +30,7 @@ interface InvalidPath {
   readonly reason: string
 }
 
+/** react.pull: copies files of earlier turns into the workspace, read-only. */
 export const pullTool = defineTool({
   id: 'react.pull',
   description:
@@ -44,15 +46,15 @@ export const pullTool = defineTool({
   async run({ paths }, call) {
     const requested = [...new Set(typeof paths === 'string' ? [paths] : paths)]
     const given = requested.slice(0, MAX_PATHS)
-    const read = given.map(parseRef)
-    const beyond = requested.slice(MAX_PATHS, MAX_PATHS + MAX_REPORTED).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
-    const invalid: InvalidPath[] = [...read.filter((each) => 'reason' in each), ...beyond]
-    const wanted = withoutDuplicates(read.filter((each) => 'ref' in each))
-    const workspace = wanted.length > 0 ? await call.workspace() : undefined
+    const parsed = given.map(parseRef)
+    const overLimit = requested.slice(MAX_PATHS, MAX_PATHS + MAX_REPORTED).map((path) => ({ path, reason: 'too_many_paths_in_one_call' }))
+    const invalid: InvalidPath[] = [...parsed.filter((each) => 'reason' in each), ...overLimit]
+    const requests = withoutDuplicates(parsed.filter((each) => 'ref' in each))
+    const workspace = requests.length > 0 ? await call.workspace() : undefined
     const history = historyOf(call)
     const pulled: JsonObject[] = []
     const [missing, errors]: [string[], JsonObject[]] = [[], []]
-    for (const [turnId, group] of byTurn(wanted)) {
+    for (const [turnId, group] of Map.groupBy(requests, (request) => request.turnId)) {
       const hydration = await (workspace as Workspace).hydrate(
         turnId,
         group.map(({ ref }) => ref),
@@ -88,7 +90,7 @@ function parseRef(given: string): PullRequest | InvalidPath {
   return { given, turnId, ref: { area, rel } }
 }
 
-/** Written without its slash: only what lies below it says that it is one. */
+/** A folder may be written without its slash; then only the files below it show that it is a folder. */
 async function isFolder(turnId: string, { area, rel }: HydrationRef, history: RecordedFiles): Promise<boolean> {
   return area !== 'files' && (await history.paths(turnId)).some((path) => path.startsWith(`${filePath(turnId, area, rel)}/`))
 }
@@ -99,12 +101,10 @@ const exactFileReasons = {
   attachments: 'attachment_pulls_require_exact_file_ref',
 } as const
 
-/** Two spellings of one path are one. */
-function withoutDuplicates(wanted: readonly PullRequest[]): readonly PullRequest[] {
-  return [...new Map(wanted.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
+/** Two spellings of one path are one request. */
+function withoutDuplicates(requests: readonly PullRequest[]): readonly PullRequest[] {
+  return [...new Map(requests.map((each) => [`${each.turnId}/${each.ref.area}/${each.ref.rel}`, each])).values()]
 }
-
-const byTurn = (wanted: readonly PullRequest[]) => Map.groupBy(wanted, ({ turnId }) => turnId)
 
 const requestedPath = (group: readonly PullRequest[], ref: HydrationRef) => group.find((each) => each.ref === ref)?.given ?? ''
 
@@ -125,7 +125,7 @@ function pulledRow(turnId: string, { ref, files }: Hydration['present'][number])
   }
 }
 
-/** Files of a folder as a result shows them: so many, and how many more. */
+/** The files of a folder in a result: the first ones, and the number of the others. */
 export function fileTree(rels: readonly string[]) {
   const shown = rels.slice(0, MAX_TREE_FILES)
   return { tree: [...shown], tree_truncated: rels.length > MAX_TREE_FILES, omitted_files: rels.length - shown.length }

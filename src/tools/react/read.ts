@@ -40,18 +40,19 @@ const params = z.object({
   stats_only: z.boolean().optional().describe('only sizes and types; nothing comes into view'),
 })
 
+/** What `react.read` can read besides the conversation, and its limits. */
 export interface ReadOptions {
-  /** Without it, `ks:` paths lead nowhere. */
+  /** Without it `ks:` paths are missing. */
   readonly knowledge?: Knowledge
   readonly skills?: Skills
-  /** Reads PDF for a model that can not be shown any. */
+  /** Extracts the text of PDFs for a model that can not read PDF. */
   readonly documents?: DocumentReader
   readonly limits?: Partial<ReadLimits>
 }
 
-/** Brings anything that has a logical path into view, each thing once. What is visible already is only pointed at. */
-export function createReadTool({ limits: wanted = {}, ...givers }: ReadOptions = {}): Tool {
-  const limits = { ...readLimits, ...wanted }
+/** react.read: shows the content of logical paths to the model. Content that is visible already is not shown again, only its path. */
+export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOptions = {}): Tool {
+  const limits = { ...readLimits, ...ownLimits }
   return defineTool({
     id: 'react.read',
     description:
@@ -62,40 +63,40 @@ export function createReadTool({ limits: wanted = {}, ...givers }: ReadOptions =
     returns: 'a status per path, then the content',
     async run(given, call) {
       const statsOnly = given.stats_only === true
-      const reader = createReader(call, limits, statsOnly, givers)
+      const reader = createReader(call, limits, statsOnly, resolvers)
       for (const request of requestsOf(given)) await reader.read(request)
-      const { rows, changes, entered, sources } = reader
+      const { rows, changes, results, sources } = reader
       return succeeded({
         changes,
         sources,
         output: readStatus(rows, limits, statsOnly),
-        after: entered.flatMap(({ drafts }) => drafts),
+        after: results.flatMap(({ drafts }) => drafts),
         notices: missingNotice(rows),
       })
     },
   })
 }
 
-/** One call: what it has found so far. */
+/** Reads the paths of one call and collects rows, blocks and changes. */
 function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { knowledge, skills, documents }: Omit<ReadOptions, 'limits'>) {
   const rows: StatusRow[] = []
   const changes: Change[] = []
-  const entered: ReadResult[] = []
+  const results: ReadResult[] = []
   const sources: IncomingSource[] = []
-  const done = new Set<string>()
+  const readPaths = new Set<string>()
 
   async function read(request: ReadRequest): Promise<void> {
     const parsed = request.path === undefined ? undefined : parsePath(request.path)
-    if (request.path === undefined || parsed === undefined) return take(missingContent(request.given, 'not_a_logical_path'), request)
-    if (!statsOnly && !request.range && reveals(request.path)) return
+    if (request.path === undefined || parsed === undefined) return show(missingContent(request.given, 'not_a_logical_path'), request)
+    if (!statsOnly && !request.range && revealHidden(request.path)) return
     if (parsed.space === 'so' && parsed.conversation === undefined) return readSources(request.path, parsed.sids, request)
-    await bring(await find(parsed, request.path), request, parsed)
+    await showFile(await find(parsed, request.path), request, parsed)
   }
 
   async function readSources(path: string, sids: readonly number[], request: ReadRequest): Promise<void> {
-    const { files, found } = findSources(path, sids, call, request.maxSymbols)
-    for (const file of files) await bring(await findFile(file, call), request, file)
-    for (const each of found) take(each, request)
+    const { files, contents } = findSources(path, sids, call, request.maxSymbols)
+    for (const file of files) await showFile(await findFile(file, call), request, file)
+    for (const content of contents) show(content, request)
   }
 
   async function find(parsed: LogicalPath, path: string): Promise<PathContent> {
@@ -107,8 +108,8 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     return findRecord(path, 'turn' in parsed ? parsed.turn : undefined, call)
   }
 
-  /** What only a flag keeps out of sight gets the flag taken off, where that costs nothing that is cached. */
-  function reveals(path: string): boolean {
+  /** Removes the hidden flag of blocks, unless that would change the cached part of the prompt. */
+  function revealHidden(path: string): boolean {
     const hidden = blocksAtPath(call.timeline, path).filter(isHidden)
     if (hidden.length === 0 || (documents && hidden.some(({ blob, mime }) => blob && isDocument(mime)))) return false
     const plan = planReveal(call.timeline, call.visiblePrompt.slice(), call.visiblePrompt.points(), path)
@@ -118,46 +119,48 @@ function createReader(call: Call, limits: ReadLimits, statsOnly: boolean, { know
     return true
   }
 
-  /** A file of an earlier turn that comes into view also comes into the workspace. */
-  async function bring(found: PathContent, request: ReadRequest, parsed: LogicalPath): Promise<void> {
-    const before = entered.length
-    take(documents && !statsOnly ? await extractDocumentText(found, documents, limits, call) : found, request)
-    if (entered.length > before && parsed.space === 'fi' && parsed.kind === 'file') await materialize(parsed, call)
+  /** Shows content, and copies a shown file of an earlier turn into the workspace. */
+  async function showFile(content: PathContent, request: ReadRequest, parsed: LogicalPath): Promise<void> {
+    const before = results.length
+    show(documents && !statsOnly ? await extractDocumentText(content, documents, limits, call) : content, request)
+    if (results.length > before && parsed.space === 'fi' && parsed.kind === 'file') await materialize(parsed, call)
   }
 
-  function take(found: PathContent, request: ReadRequest): void {
-    if (found.kind === 'missing') {
-      rows.push({ path: found.path, status: found.status, missing: true })
+  function show(content: PathContent, request: ReadRequest): void {
+    if (content.kind === 'missing') {
+      rows.push({ path: content.path, status: content.status, missing: true })
       return
     }
-    const key = request.range ? undefined : found.path
-    if (key !== undefined && done.has(key)) return // asked for by several names
-    if (key !== undefined) done.add(key)
+    if (!request.range) {
+      if (readPaths.has(content.path)) return // requested by several aliases
+      readPaths.add(content.path)
+    }
     if (statsOnly) {
-      rows.push(statsOf(found, call))
+      rows.push(statsOf(content, call))
       return
     }
-    const twin = request.range || isNumbered(request) ? undefined : findVisibleCopy(call.timeline, found)
-    if (twin) {
-      rows.push({ path: found.path, status: 'exists_in_visible_context', visibleAt: visiblePathOf(twin) })
+    const copy = request.range || isNumbered(request) ? undefined : findVisibleCopy(call.timeline, content)
+    if (copy) {
+      rows.push({ path: content.path, status: 'exists_in_visible_context', visibleAt: visiblePathOf(copy) })
       return
     }
-    const shown = revealContent(found, request, limits, call)
-    rows.push(shown.row)
-    entered.push(shown)
-    if (found.kind === 'text' && found.sources) sources.push(...found.sources)
+    const result = revealContent(content, request, limits, call)
+    rows.push(result.row)
+    results.push(result)
+    if (content.kind === 'text' && content.sources) sources.push(...content.sources)
   }
 
-  return { rows, changes, entered, sources, read }
+  return { rows, changes, results, sources, read }
 }
 
-/** Asked for with numbers, it is not what stands there already. */
+/** Text with line numbers differs from the text that is visible already. */
 const isNumbered = ({ numbering }: ReadRequest) => numbering === 'lines' || numbering === 'sparsed'
 
-function statsOf(found: Exclude<PathContent, { kind: 'missing' }>, { visiblePrompt: sight }: Call): StatusRow {
-  const { path, mime } = found
-  if (found.kind !== 'text') return { path, status: 'stats_only', mime, bytes: found.kind === 'binary' ? found.blob.size : found.size }
-  const { text } = found
+function statsOf(content: Exclude<PathContent, { kind: 'missing' }>, { visiblePrompt }: Call): StatusRow {
+  const { path, mime } = content
+  if (content.kind !== 'text')
+    return { path, status: 'stats_only', mime, bytes: content.kind === 'binary' ? content.blob.size : content.size }
+  const { text } = content
   return {
     path,
     status: 'stats_only',
@@ -165,6 +168,6 @@ function statsOf(found: Exclude<PathContent, { kind: 'missing' }>, { visibleProm
     bytes: Buffer.byteLength(text),
     text_symbols: text.length,
     line_count: text.split('\n').length,
-    tokens: sight.tokens(text),
+    tokens: visiblePrompt.tokens(text),
   }
 }

@@ -1,50 +1,56 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 
-/** Tries a model's regular expressions where they can be stopped: some of them would run for years. */
+/** Runs regular expressions of the model in a worker thread, where they can be stopped: some of them would run for years. */
 export interface RegexMatcher {
+  /** Tests each path against `name_regex`. */
   names(paths: readonly string[]): Promise<readonly boolean[]>
-  lines(text: string, most: number, of: string): Promise<LineMatches>
+  /** Finds at most `max` lines that match `pattern`; `file` is named in errors. */
+  lines(text: string, max: number, file: string): Promise<LineMatches>
   close(): void
 }
 
+/** The matching lines of a text. */
 export interface LineMatches {
+  /** Lines of the whole text. */
   readonly lines: number
   readonly matches: readonly { readonly line: number; readonly preview: string }[]
+  /** There are more matches than requested. */
   readonly more: boolean
 }
 
-/** Threw nothing and found nothing: it took too long. */
+/** A regular expression needs too much time or memory. */
 export class RegexLimitError extends Error {
-  override readonly name = 'TooSlow'
+  override readonly name = 'RegexLimitError'
 }
 
-/** For one file; a thread that is busy elsewhere must not be taken for one that is lost. */
+/** For one file. Generous, because a thread may also be slow on a busy machine. */
 const BUDGET_MS = 1_000
 const MAX_LINE_LENGTH = 10_000
 const MAX_PREVIEW_LENGTH = 400
 
-// Runs in a thread of its own. A string, so that it runs the same from sources and from the built package.
+// A string instead of a file, so that it runs the same from sources and from the built package.
 const program = `
 const { parentPort, workerData } = require('node:worker_threads')
-const { nameRegex, pattern, contextLines, longestLine, longestPreview } = workerData
+const { nameRegex, pattern, contextLines, maxLineLength, maxPreviewLength } = workerData
 const name = nameRegex === undefined ? undefined : new RegExp(nameRegex)
 const content = pattern === undefined ? undefined : new RegExp(pattern)
 const names = (paths) => paths.map((path) => name === undefined || name.test(path))
-function lines(text, most) {
+function lines(text, max) {
   const all = text.split(/\\r\\n|\\n/)
   const matches = []
   for (let at = 0; at < all.length; at++) {
-    if (!content.test(all[at].slice(0, longestLine))) continue
-    if (matches.length >= most) return { lines: all.length, matches, more: true }
+    if (!content.test(all[at].slice(0, maxLineLength))) continue
+    if (matches.length >= max) return { lines: all.length, matches, more: true }
     const around = all.slice(Math.max(0, at - contextLines), at + contextLines + 1).join('\\n')
-    matches.push({ line: at + 1, preview: around.slice(0, longestPreview) })
+    matches.push({ line: at + 1, preview: around.slice(0, maxPreviewLength) })
   }
   return { lines: all.length, matches, more: false }
 }
-parentPort.on('message', ({ paths, text, most }) => parentPort.postMessage(paths ? names(paths) : lines(text, most)))
+parentPort.on('message', ({ paths, text, max }) => parentPort.postMessage(paths ? names(paths) : lines(text, max)))
 `
 
+/** Starts its worker with the first question; `close` stops it. */
 export function createRegexMatcher(options: {
   readonly name_regex?: string | undefined
   readonly pattern?: string | undefined
@@ -54,34 +60,34 @@ export function createRegexMatcher(options: {
   let running: Promise<Worker> | undefined
 
   async function start(): Promise<Worker> {
-    const workerData = { nameRegex, pattern, contextLines, longestLine: MAX_LINE_LENGTH, longestPreview: MAX_PREVIEW_LENGTH }
-    const started = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
-    started.on('error', () => {}) // out of memory while nobody waits for it: whoever asks next is not answered in time
-    await once(started, 'online') // how long that takes says nothing of the pattern
-    return started
+    const workerData = { nameRegex, pattern, contextLines, maxLineLength: MAX_LINE_LENGTH, maxPreviewLength: MAX_PREVIEW_LENGTH }
+    const worker = new Worker(program, { eval: true, workerData, env: {}, resourceLimits: { maxOldGenerationSizeMb: 256 } })
+    worker.on('error', () => {}) // the worker may run out of memory between two questions; the next one then times out
+    await once(worker, 'online') // the start does not count for the time limit
+    return worker
   }
 
-  async function ask<T>(question: object, of: string): Promise<T> {
+  async function ask<T>(question: object, subject: string): Promise<T> {
     running ??= start()
-    const asked = await running
-    const answered = Promise.withResolvers<T>()
-    const timer = setTimeout(() => answered.reject(new RegexLimitError(`it takes too long on ${of}`)), BUDGET_MS)
-    const failed = () => answered.reject(new RegexLimitError(`it needs too much memory on ${of}`))
-    asked.once('message', answered.resolve)
-    asked.once('error', failed)
-    asked.postMessage(question)
+    const worker = await running
+    const answer = Promise.withResolvers<T>()
+    const timer = setTimeout(() => answer.reject(new RegexLimitError(`it takes too long on ${subject}`)), BUDGET_MS)
+    const fail = () => answer.reject(new RegexLimitError(`it needs too much memory on ${subject}`))
+    worker.once('message', answer.resolve)
+    worker.once('error', fail)
+    worker.postMessage(question)
     try {
-      return await answered.promise
+      return await answer.promise
     } finally {
       clearTimeout(timer)
-      asked.off('message', answered.resolve)
-      asked.off('error', failed)
+      worker.off('message', answer.resolve)
+      worker.off('error', fail)
     }
   }
 
   return {
     names: async (paths) => (nameRegex === undefined ? paths.map(() => true) : ask({ paths }, 'the names')),
-    lines: (text, most, of) => ask({ text, most }, of),
-    close: () => void running?.then((worker) => worker.terminate()).catch(() => {}), // one that never started need not end
+    lines: (text, max, file) => ask({ text, max }, file),
+    close: () => void running?.then((worker) => worker.terminate()).catch(() => {}), // a worker that failed to start needs no end
   }
 }

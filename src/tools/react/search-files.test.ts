@@ -43,7 +43,7 @@ async function stage(files: Record<string, string>, scratch: Record<string, stri
 
 it('stops when its time is over, and says so', async () => {
   const { run } = await stage({ 'turn_c/files/a': 'two', 'turn_c/files/b': 'two' })
-  const { output } = await run(createSearchFilesTool({ mostMs: -1 }), { pattern: 'two' })
+  const { output } = await run(createSearchFilesTool({ timeLimitMs: -1 }), { pattern: 'two' })
   expect(output).toMatchObject({ hits: [], scan_truncated: true, time_limit_reached: true })
 })
 

@@ -16,7 +16,7 @@ const MAX_SCANNED = 2_000
 const MAX_RESULTS = 200
 const MAX_BYTES = 1024 * 1024
 
-const count = (most: number, fallback: number) => z.number().int().min(0).max(most).default(fallback)
+const count = (max: number, fallback: number) => z.number().int().min(0).max(max).default(fallback)
 
 const params = z.object({
   root: z.string().optional().describe('outdir (default), workdir, a folder of either, files/…, <turn>/…, or fi:<turn>.files/…'),
@@ -30,16 +30,17 @@ const params = z.object({
 
 type Params = z.infer<typeof params>
 
-/** Where to look: a folder of OUT_DIR or of the scratch. */
+/** The folder to search: below OUT_DIR or in the scratch space. */
 interface Root {
-  readonly place: 'outdir' | 'workdir'
+  readonly area: 'outdir' | 'workdir'
   readonly folder: string
 }
 
-/** For all files together: however many there are, the turn goes on. */
+/** For all files together. */
 const TIME_LIMIT_MS = 20_000
 
-export const createSearchFilesTool = ({ mostMs = TIME_LIMIT_MS }: { readonly mostMs?: number } = {}) =>
+/** react.search_files: finds files of the workspace by name or content. */
+export const createSearchFilesTool = ({ timeLimitMs = TIME_LIMIT_MS }: { readonly timeLimitMs?: number } = {}) =>
   defineTool({
     id: 'react.search_files',
     description:
@@ -49,20 +50,20 @@ export const createSearchFilesTool = ({ mostMs = TIME_LIMIT_MS }: { readonly mos
     repeatable: true,
     returns: 'paths, sizes, logical paths, matching lines',
     constraints: ['only what is here: files of earlier turns must be pulled or checked out first'],
-    async run(given, call) {
-      const root = parseRoot(given.root, call)
-      if (!root) return invalidRoot(given.root ?? '')
-      const problem = [given.name_regex, given.pattern].map(regexProblem).find((each) => each !== undefined)
+    async run(params, call) {
+      const root = parseRoot(params.root, call)
+      if (!root) return invalidRoot(params.root ?? '')
+      const problem = [params.name_regex, params.pattern].map(regexProblem).find((each) => each !== undefined)
       if (problem !== undefined) return invalidRegex(problem)
       const workspace = await call.workspace()
-      const files = root.place === 'outdir' ? workspace.files : workspace.scratch
-      const matcher = createRegexMatcher(given)
+      const files = root.area === 'outdir' ? workspace.files : workspace.scratch
+      const matcher = createRegexMatcher(params)
       try {
         const listing = await files.list(root.folder, { limit: MAX_SCANNED })
-        return succeeded({ output: await search(files, root, listing, given, matcher, call, performance.now() + mostMs) })
+        return succeeded({ output: await search(files, root, listing, params, matcher, call, performance.now() + timeLimitMs) })
       } catch (error) {
         if (error instanceof RegexLimitError) return invalidRegex(error.message)
-        if (error instanceof Failure && error.code === 'file.unsafe') return invalidRoot(given.root ?? '')
+        if (error instanceof Failure && error.code === 'file.unsafe') return invalidRoot(params.root ?? '')
         throw error
       } finally {
         matcher.close()
@@ -76,10 +77,10 @@ async function search(
   files: Files,
   root: Root,
   listing: { readonly files: readonly FileInfo[]; readonly truncated: boolean },
-  given: Params,
+  params: Params,
   matcher: RegexMatcher,
   call: Call,
-  until: number,
+  deadline: number,
 ): Promise<Json> {
   const relative = (path: string) => (root.folder === '' ? path : path.slice(root.folder.length + 1))
   const named = await matcher.names(listing.files.map(({ path }) => relative(path)))
@@ -89,36 +90,36 @@ async function search(
   let [matches, filesTruncated, matchesTruncated, late] = [0, false, false, false]
   for (const info of listing.files.filter((_, index) => named[index])) {
     call.signal.throwIfAborted()
-    if (given.pattern !== undefined && performance.now() > until) {
+    if (params.pattern !== undefined && performance.now() > deadline) {
       late = true
       break
     }
-    if (hits.length >= given.max_files) {
+    if (hits.length >= params.max_files) {
       filesTruncated = true
       break
     }
-    const logical = root.place === 'outdir' ? toLogical(info.path, turns) : undefined
-    const about = { path: relative(info.path), size_bytes: info.size, ...(logical !== undefined && { logical_path: logical }) }
-    if (given.pattern === undefined) hits.push(about)
+    const logical = root.area === 'outdir' ? toLogical(info.path, turns) : undefined
+    const hit = { path: relative(info.path), size_bytes: info.size, ...(logical !== undefined && { logical_path: logical }) }
+    if (params.pattern === undefined) hits.push(hit)
     else {
-      const text = await readText(files, info, given.max_bytes)
-      const room = given.max_matches - matches
-      const found = text === undefined ? undefined : await matcher.lines(text, room, info.path)
+      const text = await readText(files, info, params.max_bytes)
+      const remaining = params.max_matches - matches
+      const found = text === undefined ? undefined : await matcher.lines(text, remaining, info.path)
       if (text === undefined || found === undefined || found.matches.length === 0) continue
       matches += found.matches.length
       matchesTruncated ||= found.more
       const rows = found.matches.map(({ line, preview }) => ({ line, preview, ...readItem(logical, line) }))
       readItems.push(...rows.flatMap(({ read_item }) => (read_item === undefined ? [] : [read_item])))
-      hits.push({ ...about, line_count: found.lines, text_symbols: text.length, matches: rows })
+      hits.push({ ...hit, line_count: found.lines, text_symbols: text.length, matches: rows })
       if (matchesTruncated) break
     }
   }
   return {
-    root: root.folder === '' ? root.place : `${root.place}/${root.folder}`,
+    root: root.folder === '' ? root.area : `${root.area}/${root.folder}`,
     hits,
     hit_count: hits.length,
     scanned_files: listing.files.length,
-    ...(given.pattern !== undefined && { match_count: matches, read_items: readItems }),
+    ...(params.pattern !== undefined && { match_count: matches, read_items: readItems }),
     ...(listing.truncated && { scan_truncated: true, max_scanned_reached: true }),
     ...(matchesTruncated && { matches_truncated: true }),
     ...(filesTruncated && { files_truncated: true }),
@@ -130,7 +131,7 @@ function readItem(logical: string | undefined, line: number): { readonly read_it
   return logical === undefined ? {} : { read_item: { path: logical, line_start: Math.max(1, line - 4), line_count: 9 } }
 }
 
-/** The beginning of a large file; undefined for what is no text, and for what became a link or a pipe meanwhile. */
+/** The beginning of a large file. Undefined for binary files, and for a path that is a link or a pipe. */
 async function readText(files: Files, { path, size }: FileInfo, maxBytes: number): Promise<string | undefined> {
   try {
     const bytes = size > 16 * MAX_BYTES ? undefined : await files.read(path)
@@ -144,15 +145,15 @@ async function readText(files: Files, { path, size }: FileInfo, maxBytes: number
   }
 }
 
-/** Undefined for everything that does not lie below OUT_DIR or the scratch. */
-function parseRoot(given: string | undefined, { origin: place, timeline }: Call): Root | undefined {
-  const text = (given ?? 'outdir').trim().replace(/\/+$/, '')
-  if (text === '' || text === '.' || text === 'outdir') return { place: 'outdir', folder: '' }
-  if (text === 'workdir') return { place: 'workdir', folder: '' }
+/** Undefined for a folder that is neither below OUT_DIR nor in the scratch space. */
+function parseRoot(root: string | undefined, { origin, timeline }: Call): Root | undefined {
+  const text = (root ?? 'outdir').trim().replace(/\/+$/, '')
+  if (text === '' || text === '.' || text === 'outdir') return { area: 'outdir', folder: '' }
+  if (text === 'workdir') return { area: 'workdir', folder: '' }
   const [, named, below] = /^(outdir|workdir)\/(.+)$/s.exec(text) ?? []
-  const folder = named === undefined ? parseFolder(text, place.turnId, knownTurns(timeline)) : below
+  const folder = named === undefined ? parseFolder(text, origin.turnId, knownTurns(timeline)) : below
   if (folder === undefined || unsafeReason(folder) !== undefined) return undefined
-  return { place: named === 'workdir' ? 'workdir' : 'outdir', folder }
+  return { area: named === 'workdir' ? 'workdir' : 'outdir', folder }
 }
 
 function parseFolder(text: string, currentTurn: string, turns: ReadonlySet<string>): string | undefined {

@@ -6,11 +6,13 @@ import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
+/** Searches the knowledge space. Supplied by the application. */
 export interface KnowledgeSearch {
   /** Best first. */
   search(query: KnowledgeQuery, call: Pick<Call, 'scope' | 'signal'>): Promise<readonly KnowledgeHit[]>
 }
 
+/** A search, after the limits of the tool are applied. */
 export interface KnowledgeQuery {
   readonly query: string
   /** Only below this `ks:` path. */
@@ -19,6 +21,7 @@ export interface KnowledgeQuery {
   readonly keywords: readonly string[]
 }
 
+/** One match. */
 export interface KnowledgeHit {
   readonly path: string
   readonly title: string
@@ -37,7 +40,7 @@ const params = z.object({
   keywords: z.array(z.string()).optional().describe('words that must count more'),
 })
 
-/** Exists only where there is something to search with. */
+/** react.search_knowledge. The agent has it only when the application supplies a search. */
 export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
   return defineTool({
     id: 'react.search_knowledge',
@@ -54,7 +57,7 @@ export function createSearchKnowledgeTool(knowledge: KnowledgeSearch): Tool {
       try {
         const hits = await knowledge.search({ query: query.trim(), root, maxHits, keywords }, call)
         const below = hits.filter(({ path }) => path.startsWith(root)).slice(0, maxHits)
-        return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // plain fields
+        return succeeded({ output: below.map((hit) => hit as unknown as Json) }) // the fields are plain JSON
       } catch (error) {
         return failed('search_knowledge_failed', `The search did not work: ${messageForModel(error)} Go on without it, or try once more.`)
       }

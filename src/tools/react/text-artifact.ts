@@ -7,16 +7,21 @@ import { mimeOf } from '../mime.ts'
 import { failed } from '../outcome.ts'
 import type { Call, Outcome } from '../tool.ts'
 
-/** What writing a text and patching one have in common: for whom it is, and what is known of it afterwards. */
+/** The parts that react.write and react.patch share: audience, digest fields and notices of a text artifact. */
 
+/** Where the user sees the text while it is written. */
 export const channels = ['canvas', 'timeline_text', 'internal'] as const
+/** Shown in place, or hosted as a file. */
 export const kinds = ['display', 'file'] as const
 
-type Channel = (typeof channels)[number]
-type Kind = (typeof kinds)[number]
+/** Who sees a text artifact, and how. */
+export interface Audience {
+  readonly channel: (typeof channels)[number]
+  readonly kind: (typeof kinds)[number]
+}
 
-/** The channel and the kind, or what is wrong with them, in words of our own. */
-export function parseAudience(channel: string, kind: string): { readonly channel: Channel; readonly kind: Kind } | Outcome {
+/** Validates channel and kind; the error lists the allowed values. */
+export function parseAudience(channel: string, kind: string): Audience | Outcome {
   if (!isOneOf(channel, channels)) return failed('bad_channel', `There is no channel "${channel}". Use ${channels.join(', ')}.`)
   if (!isOneOf(kind, kinds)) return failed('bad_kind', `There is no kind "${kind}". Use ${kinds.join(' or ')}.`)
   return { channel, kind }
@@ -24,32 +29,32 @@ export function parseAudience(channel: string, kind: string): { readonly channel
 
 const isOneOf = <T extends string>(value: string, allowed: readonly T[]): value is T => allowed.some((each) => each === value)
 
-/** What a file's name does not tell is taken for markdown: it is text, and the agent wrote it. */
+/** The type by the file's name; text with an unknown extension is taken for markdown. */
 export const textMimeOf = (physical: string): string =>
   mimeOf(physical) === 'application/octet-stream' ? 'text/markdown' : mimeOf(physical)
 
-/** The part of a digest that is read off the text. */
-export function textFacts(text: string, mime: string, { visiblePrompt: sight }: Pick<Call, 'visiblePrompt'>) {
+/** The fields of a digest that are computed from the text. */
+export function textFacts(text: string, mime: string, { visiblePrompt }: Pick<Call, 'visiblePrompt'>) {
   const sids = citedSids(text, mime)
   return {
     text_symbols: text.length,
     line_count: text === '' ? 0 : text.split('\n').length,
-    tokens: sight.tokens(text),
+    tokens: visiblePrompt.tokens(text),
     ...(sids.length > 0 && { sources_used: [...sids] }),
   }
 }
 
 type Rewrite = NonNullable<(Target & { readonly ok: true })['rewrite']>
 
-/** `became` says what is now at the path that was meant. */
-export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, became: string): readonly Notice[] {
+/** Tells the model that its path was rewritten. `consequence` is the part of the sentence before the new path. */
+export function rewriteNotice(rewrite: Rewrite | undefined, toolId: string, consequence: string): readonly Notice[] {
   if (!rewrite?.notify) return []
   const { original, normalized } = rewrite
-  const message = `${original} is not in this turn's writable space; ${became} ${normalized}.`
+  const message = `${original} is not in this turn's writable space; ${consequence} ${normalized}.`
   return [{ code: 'protocol_violation.path_rewritten', message, original, normalized, tool_id: toolId }]
 }
 
-/** The sources that a written text cites, ascending: by its citations, or by the list that data carries. */
+/** The numbers of the sources that a text cites, ascending: from citations in text, from the list `citations` in JSON and YAML. */
 export function citedSids(text: string, mime: string): readonly number[] {
   if (mime === 'application/json') return jsonCitations(parseJson(text))
   if (mime === 'application/yaml') return yamlCitations(text)
@@ -61,7 +66,7 @@ function jsonCitations(value: unknown): readonly number[] {
   return sortedSids(citations.flatMap((citation) => (isObject(citation) && Array.isArray(citation.sids) ? citation.sids : [])))
 }
 
-/** Only as it is usually written: `citations:` at the left edge, and `sids: [1, 2]` or a list of dashes below. Line by line: it may be long. */
+/** Reads only the usual form: `citations:` at the left edge, and below it `sids: [1, 2]` or a list with dashes. Linear in the text's length. */
 function yamlCitations(text: string): readonly number[] {
   const sids: number[] = []
   let [inside, listing] = [false, false]

@@ -6,7 +6,7 @@ import { knownTurns } from '../../core/timeline/turns.ts'
 import { defineTool, parametersOf } from '../define.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, MadeArtifact, Outcome } from '../tool.ts'
-import { channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
+import { type Audience, channels, kinds, parseAudience, rewriteNotice, textFacts, textMimeOf } from './text-artifact.ts'
 
 const shownParams = z.object({
   path: z.string().describe('where: files/<scope>/<name> for what lasts, outputs/<scope>/<name> for what is only produced'),
@@ -15,18 +15,18 @@ const shownParams = z.object({
   kind: z.enum(kinds).default('display').describe('shown in place, or handed over as a file'),
 })
 
-/** What is wrong with a channel or a kind is said in words of our own. */
+/** Accepts any channel and kind, so that a wrong one gets an error that lists the allowed values. */
 const acceptedParams = shownParams.extend({
   content: z.unknown().optional(),
   channel: z.string().default('canvas'),
   kind: z.string().default('display'),
 })
 
-type Audience = Pick<z.infer<typeof shownParams>, 'channel' | 'kind'>
 type ValidTarget = Target & { readonly ok: true }
 
 const canvasFormats = /\.(md|markdown|html?|mermaid|mmd|json|ya?ml|txt|xml)$/i
 
+/** react.write: writes a text file of the current turn. */
 export const writeTool = defineTool({
   id: 'react.write',
   description: 'Write a text artifact of this turn, or an internal note.',
@@ -58,7 +58,7 @@ function textOf(content: unknown): string | undefined {
   return content === null || content instanceof Uint8Array ? undefined : JSON.stringify(content, null, 2)
 }
 
-/** Replaces what was there, as a whole or not at all; then it must be there. */
+/** Replaces the file atomically, and verifies its size. */
 async function writeFile({ physical }: ValidTarget, text: string, call: Call): Promise<Outcome | undefined> {
   const bytes = Buffer.from(text)
   try {
@@ -73,7 +73,6 @@ async function writeFile({ physical }: ValidTarget, text: string, call: Call): P
   }
 }
 
-/** A tool that could not: the agent reads why, and the turn goes on. */
 function writeFailure(physical: string, error: unknown): Outcome {
   if (!(error instanceof Failure)) return failed('write_failed', `${physical} could not be written. Try again, or use another path.`)
   const { code, details } = error

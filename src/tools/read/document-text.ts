@@ -9,34 +9,36 @@ import type { ReadLimits } from './window.ts'
 type BinaryContent = Extract<PathContent, { kind: 'binary' }>
 
 /**
- * A PDF as text, page by page, for a model that can not be shown one; or why it has none. Anything else stays what it is, and so does a
- * PDF beyond what may be shown.
+ * Replaces a PDF by its text, page by page, for a model that can not read PDF; or by the reason why there is no text. Other content and PDFs
+ * beyond the limits are returned unchanged.
  */
 export async function extractDocumentText(
-  found: PathContent,
+  content: PathContent,
   documents: DocumentReader,
   limits: ReadLimits,
   { blobs }: Call,
 ): Promise<PathContent> {
-  if (found.kind !== 'binary' || !isDocument(found.mime) || found.blob.size > Math.min(limits.bytes, caps.documentBytes)) return found
-  const bytes = await fetchBlob(found.blob.sha256, blobs)
-  if (!bytes) return found
-  const { path, mime, digest, blob } = found
-  const text = await documentText(bytes, documents, found)
+  if (content.kind !== 'binary' || !isDocument(content.mime) || content.blob.size > Math.min(limits.bytes, caps.documentBytes))
+    return content
+  const bytes = await fetchBlob(content.blob.sha256, blobs)
+  if (!bytes) return content
+  const { path, mime, digest, blob } = content
+  const text = await documentText(bytes, documents, content)
   return { kind: 'text', path, mime, ...(digest !== undefined && { digest }), label: 'extracted_text', text, capped: true, from: blob }
 }
 
+/** True for types that a model may need as extracted text. */
 export const isDocument = (mime: string | undefined): boolean => mime === 'application/pdf'
 
-async function documentText(bytes: Uint8Array, documents: DocumentReader, found: BinaryContent): Promise<string> {
+async function documentText(bytes: Uint8Array, documents: DocumentReader, content: BinaryContent): Promise<string> {
   try {
-    const read = await documents.pdf(bytes)
-    return read.text.every((page) => page.trim() === '')
-      ? noTextNotice('its pages hold no text, perhaps pictures of it', found)
-      : formatPages(read, found)
+    const extracted = await documents.pdf(bytes)
+    return extracted.text.every((page) => page.trim() === '')
+      ? noTextNotice('its pages hold no text, perhaps pictures of it', content)
+      : formatPages(extracted, content)
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== 'document.unreadable') throw error
-    return noTextNotice(reasons[String(error.details.reason)] ?? 'it can not be read', found)
+    return noTextNotice(reasons[String(error.details.reason)] ?? 'it can not be read', content)
   }
 }
 
@@ -48,13 +50,13 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 function formatPages({ pages, text }: PdfText, { path, mime, blob }: BinaryContent): string {
-  const said = text.map((page, index) => `[page ${index + 1}]\n${printable(page) || '(no text)'}`)
+  const body = text.map((page, index) => `[page ${index + 1}]\n${printable(page) || '(no text)'}`)
   return [
     `[EXTRACTED TEXT] ${mime}, ${pages === 1 ? '1 page' : `${pages} pages`}, ${blob.size} bytes`,
     `path: ${path}`,
     'These are the words of the file. Pictures, drawings and the layout of tables are not in them.',
     '',
-    said.join('\n\n'),
+    body.join('\n\n'),
     ...(text.length < pages ? ['', `[pages ${text.length + 1}-${pages} were not read]`] : []),
   ].join('\n')
 }
@@ -66,7 +68,7 @@ const noTextNotice = (reason: string, { path, mime, blob }: BinaryContent) =>
     `This model is not shown such files, and the text of this one can not be had: ${reason}. Say so if the user asks about it.`,
   ].join('\n')
 
-/** What is in a file is anybody's: half letters and control characters are no words. */
+/** Replaces lone surrogates and control characters, which extracted text may contain. */
 const printable = (page: string) =>
   page
     .toWellFormed()

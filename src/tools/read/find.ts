@@ -10,30 +10,33 @@ import { hasWholeContent } from '../../core/timeline/artifacts.ts'
 import { type Resolution, resolvePath } from '../../core/timeline/resolve.ts'
 import type { Call } from '../tool.ts'
 
-/** What a path holds, before anything is decided about how much of it is shown. */
+/** The content that a logical path leads to, before it is decided how much of it the model is shown. */
 export type PathContent =
   | (ContentInfo & {
       readonly kind: 'text'
       readonly text: string
+      /** The read limits apply. */
       readonly capped: boolean
+      /** Sources that the text cites; they are added to the pool. */
       readonly sources?: readonly IncomingSource[]
-      /** What the path holds: the text was taken out of it. */
+      /** The file that the text was extracted from. */
       readonly from?: BlobRef
     })
   | (ContentInfo & { readonly kind: 'binary'; readonly blob: BlobRef })
   /** Bytes that no model can be shown. */
-  | (ContentInfo & { readonly kind: 'anchor'; readonly size: number; readonly blob?: BlobRef })
+  | (ContentInfo & { readonly kind: 'opaque'; readonly size: number; readonly blob?: BlobRef })
   | { readonly kind: 'missing'; readonly path: string; readonly status: MissingStatus }
 
 interface ContentInfo {
   readonly path: string
   readonly mime: string
-  /** The digest of an artifact, word for word as it was entered. */
+  /** The digest of an artifact, exactly as it was stored. */
   readonly digest?: string
-  /** Of rows in the status. */
+  /** Becomes `kind` in the status. */
   readonly label?: string
 }
 
+/** Why there is no content. The model reads these codes. */
 export type MissingStatus =
   | 'missing'
   | 'not_a_logical_path'
@@ -47,18 +50,19 @@ export type MissingStatus =
   | 'skill_missing'
   | 'sources_pool_rows_missing'
 
+/** The content of a path that leads nowhere. */
 export const missingContent = (path: string, status: MissingStatus = 'missing'): PathContent => ({ kind: 'missing', path, status })
 
-/** What was said and done: `ar:`, `tc:`, `su:`, in the timeline or in the log of its turn. */
+/** Messages, tool calls, results and summaries (`ar:`, `tc:`, `su:`), from the timeline or the log of their turn. */
 export async function findRecord(path: string, turn: string | undefined, call: Call): Promise<PathContent> {
-  const resolved = await resolveInHistory(path, call)
-  if (resolved.status === 'view') return { kind: 'text', path, mime: 'text/markdown', text: resolved.text, capped: true }
-  if (resolved.status === 'blocks') return recordContent(path, resolved, call)
+  const resolution = await resolveInHistory(path, call)
+  if (resolution.status === 'view') return { kind: 'text', path, mime: 'text/markdown', text: resolution.text, capped: true }
+  if (resolution.status === 'blocks') return recordContent(path, resolution, call)
   if (turn === undefined || (await call.records.byTurn(turn)).length > 0) return missingContent(path)
   return missingContent(path, 'turn_log_missing')
 }
 
-/** The real payload, not what is told about it; several notices of one call are read together. */
+/** The newest complete content, not a digest. Several notices of one call become one text. */
 async function recordContent(path: string, { blocks }: Extract<Resolution, { status: 'blocks' }>, call: Call): Promise<PathContent> {
   const notices = blocks.filter(({ type }) => type === 'react.notice')
   if (notices.length > 1) return textContent(path, notices.at(-1), notices.map(({ text = '' }) => text).join('\n\n'))
@@ -80,7 +84,7 @@ const textContent = (path: string, block: Block | undefined, text: string): Path
 
 const shortenedParams = /"full_value_ref":|\.\.\. \[see |"\.\.\.":"\d+ more keys"|"\.\.\. \(\d+ more\)"/
 
-/** The block shows large parameters by their beginnings; the model's own words are in its response. */
+/** A call block may hold shortened parameters; the complete ones are in the model's response. */
 async function fullCallText(block: Block, call: Call): Promise<string> {
   const shown = readToolCall(block)
   if (!shown || !shortenedParams.test(block.text ?? '')) return block.text ?? ''
@@ -92,11 +96,11 @@ async function fullCallText(block: Block, call: Call): Promise<string> {
   return JSON.stringify({ tool_id: shown.tool_id, tool_call_id: shown.tool_call_id, params: reading.decision.params, ts: shown.ts })
 }
 
-/** Where a block can be seen, for whoever is told that it is visible already. */
+/** The path that the model can find a visible block at. */
 export const visiblePathOf = (block: Block): string =>
   block.call_id === undefined ? (block.path ?? block.turn_id) : toolPath(block.turn_id, block.call_id, 'call')
 
-/** What an address leads to, in the timeline or in all history; the journal is asked only for what the timeline does not hold. */
+/** Resolves a path in the timeline, and in the journal for blocks that the timeline no longer holds. */
 export async function resolveInHistory(
   path: string,
   call: Pick<Call, 'timeline' | 'records'>,
@@ -105,10 +109,10 @@ export async function resolveInHistory(
   const turns = new Map<string, readonly Block[]>()
   const history = { atPath: (at: string) => paths.get(at), ofTurn: (turnId: string) => turns.get(turnId) }
   for (;;) {
-    const resolved = resolvePath(call.timeline, path, history)
-    if (resolved.status !== 'look') return resolved
-    if ('path' in resolved.at) paths.set(resolved.at.path, await call.records.byPath(resolved.at.path))
-    else turns.set(resolved.at.turn, await blocksOfTurn(resolved.at.turn, call))
+    const resolution = resolvePath(call.timeline, path, history)
+    if (resolution.status !== 'look') return resolution
+    if ('path' in resolution.at) paths.set(resolution.at.path, await call.records.byPath(resolution.at.path))
+    else turns.set(resolution.at.turn, await blocksOfTurn(resolution.at.turn, call))
   }
 }
 
@@ -116,22 +120,23 @@ async function blocksOfTurn(turnId: string, { records }: Pick<Call, 'records'>):
   return (await records.turnLog(turnId))?.blocks ?? (await records.byTurn(turnId))
 }
 
+/** The content of rows of the source pool. */
 export interface SourceContents {
-  /** Rows that are files: they are read as such. */
+  /** Rows that stand for files, which are read as files. */
   readonly files: readonly FilePath[]
-  readonly found: readonly PathContent[]
+  readonly contents: readonly PathContent[]
 }
 
-/** Rows that name a file are that file; the rest is one text. No row is ever dropped: only what it says may be cut. */
+/** Rows without a file become one text. Their bodies may be cut, but no row is left out. */
 export function findSources(path: string, sids: readonly number[], { timeline }: Call, maxSymbols?: number): SourceContents {
   const { rows, missing: unknown } = selectSources(timeline.sources, sids)
   const files = rows.flatMap((row) => sourceFile(row) ?? [])
   const pages = rows.filter((row) => sourceFile(row) === undefined)
-  const each = maxSymbols === undefined || pages.length === 0 ? undefined : Math.max(1, Math.floor(maxSymbols / pages.length))
+  const maxRowSymbols = maxSymbols === undefined || pages.length === 0 ? undefined : Math.max(1, Math.floor(maxSymbols / pages.length))
   return {
     files,
-    found: [
-      ...(pages.length === 0 ? [] : [sourcesText(path, pages, each)]),
+    contents: [
+      ...(pages.length === 0 ? [] : [sourcesText(path, pages, maxRowSymbols)]),
       ...(unknown.length === 0 ? [] : [missingContent(rows.length === 0 ? path : sourcesPath(unknown), 'sources_pool_rows_missing')]),
     ],
   }
@@ -144,21 +149,21 @@ function sourceFile({ artifact_path, physical_path, turn_id }: SourceRow): FileP
   return parsed?.space === 'fi' && parsed.kind === 'file' && parsed.conversation === undefined ? parsed : undefined
 }
 
-const sourcesText = (path: string, rows: readonly SourceRow[], each: number | undefined): PathContent => ({
+const sourcesText = (path: string, rows: readonly SourceRow[], maxRowSymbols: number | undefined): PathContent => ({
   kind: 'text',
   path,
   mime: 'text/markdown',
-  text: rows.map((row) => sourceRowText(row, each)).join('\n\n'),
+  text: rows.map((row) => sourceRowText(row, maxRowSymbols)).join('\n\n'),
   capped: true,
 })
 
-function sourceRowText({ sid, title = '', mime, url, domain, content, text }: SourceRow, each: number | undefined): string {
+function sourceRowText({ sid, title = '', mime, url, domain, content, text }: SourceRow, maxSymbols: number | undefined): string {
   const body = content ?? text ?? ''
-  const place = [url, domain].filter((part) => part !== undefined && part !== '').join(' | ')
+  const location = [url, domain].filter((part) => part !== undefined && part !== '').join(' | ')
   return [
     `[S:${sid}] ${title}`,
     ...(mime ? [`mime: ${mime}`] : []),
-    ...(place ? [place] : []),
-    ...(body ? [each === undefined ? body : body.slice(0, each)] : []),
+    ...(location ? [location] : []),
+    ...(body ? [maxSymbols === undefined ? body : body.slice(0, maxSymbols)] : []),
   ].join('\n')
 }

@@ -5,44 +5,35 @@ import type { IncomingSource } from '../../core/sources/source.ts'
 import type { Call } from '../tool.ts'
 import { missingContent, type PathContent } from './find.ts'
 
-/** Where `ks:` paths lead: whoever owns the knowledge resolves them, and nothing else does. */
+/** Resolves `ks:` paths. Supplied by the application. */
 export interface Knowledge {
   read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<KnowledgeItem | undefined>
 }
 
+/** Text or bytes of one `ks:` path. */
 export interface KnowledgeItem {
   readonly mime?: string
   readonly text?: string
   readonly bytes?: Uint8Array
-  /** The place where it is kept is not there at all. */
+  /** The storage behind the path does not exist. */
   readonly storageMissing?: true
 }
 
-/** Where `sk:` paths lead. */
+/** Resolves `sk:` paths. Supplied by the application. */
 export interface Skills {
   read(path: string, call: Pick<Call, 'scope' | 'signal'>): Promise<Skill | undefined>
 }
 
+/** One skill: instructions for the agent. */
 export interface Skill {
-  /** The one address of the skill, however it was asked for. */
+  /** The canonical path of the skill, whichever alias was read. */
   readonly path: string
   readonly text: string
-  /** What it cites, under numbers of its own. */
+  /** The sources that the text cites, with the numbers that it uses. */
   readonly sources?: readonly (IncomingSource & { readonly sid: number })[]
 }
 
-const readFailed = Symbol('failed')
-
-/** What went wrong is between it and its owner; the model reads that it did, and the other paths are read. */
-async function tryRead<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof readFailed> {
-  try {
-    return await read()
-  } catch (error) {
-    call.onProblem?.({ where, error })
-    return readFailed
-  }
-}
-
+/** The content of a `ks:` path. */
 export async function findKnowledge(path: string, knowledge: Knowledge | undefined, call: Call): Promise<PathContent> {
   if (!knowledge) return missingContent(path, 'knowledge_resolver_missing')
   const item = await tryRead('knowledge', () => knowledge.read(path, call), call)
@@ -52,13 +43,13 @@ export async function findKnowledge(path: string, knowledge: Knowledge | undefin
   const { text, bytes, mime = text === undefined ? 'application/octet-stream' : 'text/markdown' } = item
   const size = bytes?.length ?? Buffer.byteLength(text ?? '')
   const digest = digestText({ artifact_path: path, mime, kind: 'file', visibility: 'internal', size_bytes: size, space: 'knowledge.space' })
-  const about = { path, mime, digest, label: 'knowledge.space' }
-  if (text !== undefined) return { ...about, kind: 'text', text, capped: false }
+  const info = { path, mime, digest, label: 'knowledge.space' }
+  if (text !== undefined) return { ...info, kind: 'text', text, capped: false }
   if (bytes === undefined) return missingContent(path, 'knowledge_unreadable')
-  return { ...about, kind: 'binary', blob: await call.blobs.put(bytes) }
+  return { ...info, kind: 'binary', blob: await call.blobs.put(bytes) }
 }
 
-/** A skill's citations are renumbered to the pool's: its sources enter it with the read. */
+/** The content of an `sk:` path. Its citations are renumbered, because its sources are added to the conversation's pool. */
 export async function findSkill(path: string, skills: Skills | undefined, call: Call): Promise<PathContent> {
   const skill = await tryRead('skills', async () => skills?.read(path, call), call)
   if (!skill || skill === readFailed) return missingContent(path, 'skill_missing')
@@ -72,5 +63,17 @@ export async function findSkill(path: string, skills: Skills | undefined, call: 
     capped: false,
     label: 'skill',
     ...(sources.length > 0 && { sources }),
+  }
+}
+
+const readFailed = Symbol('failed')
+
+/** Reports an exception to the operator. The model reads only that the read failed, and the other paths are still read. */
+async function tryRead<T>(where: string, read: () => Promise<T>, call: Call): Promise<T | typeof readFailed> {
+  try {
+    return await read()
+  } catch (error) {
+    call.onProblem?.({ where, error })
+    return readFailed
   }
 }

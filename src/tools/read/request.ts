@@ -1,14 +1,14 @@
 import { canonicalPath } from '../../core/path/logical.ts'
 
-/** One thing to be read, and how. */
+/** One path to read, and which part of it. */
 export interface ReadRequest {
-  /** As the model wrote it. */
+  /** The path as the model wrote it. */
   readonly given: string
-  /** Undefined when that is no logical path. */
+  /** The canonical path; undefined when `given` is not a logical path. */
   readonly path: string | undefined
   readonly range?: Range
   readonly numbering: Numbering
-  /** A smaller cap than ours, in characters. */
+  /** A lower limit than the tool's, in characters. */
   readonly maxSymbols?: number
 }
 
@@ -16,9 +16,10 @@ export type Range =
   | { readonly unit: 'lines'; readonly start: number; readonly count?: number }
   | { readonly unit: 'symbols'; readonly start: number; readonly count?: number }
 
-/** `default`: numbered where only a part is shown. */
+/** `default`: lines are numbered only when a part of the text is shown. */
 export type Numbering = 'default' | 'disabled' | 'lines' | 'sparsed'
 
+/** A range of a path, as the model writes it. */
 export interface ReadItem {
   readonly path: string
   readonly line_start?: number | undefined
@@ -30,6 +31,7 @@ export interface ReadItem {
 
 export type LineNumbers = 'disabled' | 'lines' | 'sparsed' | boolean
 
+/** The parameters of react.read that select content. */
 export interface ReadParams {
   readonly paths: readonly string[]
   readonly items?: readonly ReadItem[] | undefined
@@ -37,15 +39,15 @@ export interface ReadParams {
   readonly max_text_symbols?: number | undefined
 }
 
-/** A path that also has items is read by them; the same thing twice is read once. */
+/** The requests of a call, without duplicates. A path that also has items is read only by its items. */
 export function requestsOf({ paths, items = [], line_numbers, max_text_symbols }: ReadParams): readonly ReadRequest[] {
   const ranged = new Set(items.map(({ path }) => addressOf(path)))
   const plain = paths.filter((path) => !ranged.has(addressOf(path))).map((path) => requestOf({ path, line_numbers, max_text_symbols }))
-  const asked = items.map((item) =>
+  const itemRequests = items.map((item) =>
     requestOf({ ...item, line_numbers: item.line_numbers ?? line_numbers, max_text_symbols: item.max_text_symbols ?? max_text_symbols }),
   )
   const distinct = new Map(
-    [...plain, ...asked].map((request) => [JSON.stringify({ ...request, given: request.path ?? request.given }), request]),
+    [...plain, ...itemRequests].map((request) => [JSON.stringify({ ...request, given: request.path ?? request.given }), request]),
   )
   return [...distinct.values()]
 }
@@ -72,7 +74,7 @@ function rangeOf(lineStart?: number, lineCount?: number, offset?: number, symbol
   return { unit: 'symbols', start: Math.max(0, offset), ...(symbols !== undefined && { count: Math.max(1, symbols) }) }
 }
 
-function numberingOf(wanted: LineNumbers | undefined): Numbering {
-  if (wanted === undefined) return 'default'
-  return typeof wanted === 'string' ? wanted : wanted ? 'lines' : 'disabled'
+function numberingOf(lineNumbers: LineNumbers | undefined): Numbering {
+  if (lineNumbers === undefined) return 'default'
+  return typeof lineNumbers === 'string' ? lineNumbers : lineNumbers ? 'lines' : 'disabled'
 }

@@ -19,7 +19,7 @@ import type { MissingStatus, PathContent } from './find.ts'
 import type { ReadRequest } from './request.ts'
 import { type ReadLimits, showText } from './window.ts'
 
-/** What comes into view of one path, and what the status says of it. */
+/** The blocks that show the content of one path, and its row in the status. */
 export interface ReadResult {
   readonly row: StatusRow
   readonly drafts: readonly Draft[]
@@ -27,70 +27,73 @@ export interface ReadResult {
 
 type PresentContent = Exclude<PathContent, { kind: 'missing' }>
 
+/** Shows content to the model in new blocks, as much as the limits allow. */
 export function revealContent(
-  found: PresentContent,
+  content: PresentContent,
   request: ReadRequest,
   limits: ReadLimits,
-  { origin: place, visiblePrompt: sight }: Call,
+  { origin, visiblePrompt }: Call,
 ): ReadResult {
-  if (found.kind === 'text') return revealText(found, request, limits, place, sight.tokens)
-  const about = digestDraft(found, place)
-  if (found.kind === 'anchor') {
-    const kept: Meta = found.blob ? { keeps: [found.blob] } : {}
-    return { row: { path: found.path, mime: found.mime, bytes: found.size }, drafts: [...about, contentDraft(found, place, {}, kept)] }
+  if (content.kind === 'text') return revealText(content, request, limits, origin, visiblePrompt.tokens)
+  const digest = digestDraft(content, origin)
+  if (content.kind === 'opaque') {
+    const meta: Meta = content.blob ? { keeps: [content.blob] } : {}
+    return {
+      row: { path: content.path, mime: content.mime, bytes: content.size },
+      drafts: [...digest, contentDraft(content, origin, {}, meta)],
+    }
   }
-  const row = { path: found.path, mime: found.mime, bytes: found.blob.size }
-  if (found.blob.size <= maxShownBytes(found.mime, limits))
-    return { row, drafts: [...about, contentDraft(found, place, { blob: found.blob })] }
-  const text = `[TOO LARGE TO SHOW] ${found.mime}, ${found.blob.size} bytes\npath: ${found.path}\nWork on it in code, by its physical path.`
-  const marker = contentDraft({ ...found, mime: 'text/plain' }, place, { text }, { partial: true, keeps: [found.blob] })
-  return { row: { ...row, status: 'too_large_for_visible_context_bytes' }, drafts: [...about, marker] }
+  const row = { path: content.path, mime: content.mime, bytes: content.blob.size }
+  if (content.blob.size <= maxShownBytes(content.mime, limits))
+    return { row, drafts: [...digest, contentDraft(content, origin, { blob: content.blob })] }
+  const text = `[TOO LARGE TO SHOW] ${content.mime}, ${content.blob.size} bytes\npath: ${content.path}\nWork on it in code, by its physical path.`
+  const marker = contentDraft({ ...content, mime: 'text/plain' }, origin, { text }, { partial: true, keeps: [content.blob] })
+  return { row: { ...row, status: 'too_large_for_visible_context_bytes' }, drafts: [...digest, marker] }
 }
 
-/** An image beyond this would not be sent to a model, whoever read it. */
+/** Larger files would not be sent to a model. */
 const maxShownBytes = (mime: string, { bytes }: ReadLimits) =>
   Math.min(bytes, mime.startsWith('image/') ? caps.imageBytes : caps.documentBytes)
 
 function revealText(
-  found: Extract<PathContent, { kind: 'text' }>,
+  content: Extract<PathContent, { kind: 'text' }>,
   request: ReadRequest,
   limits: ReadLimits,
-  place: BlockOrigin,
+  origin: BlockOrigin,
   tokens: (text: string) => number,
 ): ReadResult {
-  const own = found.capped ? limits : { ...limits, symbols: Number.MAX_SAFE_INTEGER, tokens: Number.MAX_SAFE_INTEGER }
-  const shown = showText(found.text, { ...request, path: found.path }, own, tokens)
-  const partial = shown.partial || found.from !== undefined // of a file, its text is a part
+  const textLimits = content.capped ? limits : { ...limits, symbols: Number.MAX_SAFE_INTEGER, tokens: Number.MAX_SAFE_INTEGER }
+  const shown = showText(content.text, { ...request, path: content.path }, textLimits, tokens)
+  const partial = shown.partial || content.from !== undefined // extracted text is only a part of its file
   const meta: Meta = {
     ...(partial && { partial: true }),
     ...(request.range && shown.range && { read_range: shown.range }),
-    ...(found.from && { keeps: [found.from] }),
+    ...(content.from && { keeps: [content.from] }),
   }
-  const mime = partial ? 'text/plain' : found.mime
+  const mime = partial ? 'text/plain' : content.mime
   return {
     row: {
-      path: found.path,
+      path: content.path,
       tokens: tokens(shown.text),
-      mime: found.mime,
+      mime: content.mime,
       ...(shown.truncated && { status: 'truncated_for_visible_context' as const }),
       ...(shown.partial && shown.range && { read_range: shown.range }),
-      ...(found.label !== undefined && { kind: found.label }),
+      ...(content.label !== undefined && { kind: content.label }),
     },
-    drafts: [...digestDraft(found, place), contentDraft({ ...found, mime }, place, { text: shown.text }, meta)],
+    drafts: [...digestDraft(content, origin), contentDraft({ ...content, mime }, origin, { text: shown.text }, meta)],
   }
 }
 
-/** Word for word as it was entered. */
-const digestDraft = ({ digest }: PresentContent, place: BlockOrigin): readonly Draft[] =>
-  digest === undefined ? [] : [toolResultBlock(place, { mime: 'application/json', text: digest })]
+const digestDraft = ({ digest }: PresentContent, origin: BlockOrigin): readonly Draft[] =>
+  digest === undefined ? [] : [toolResultBlock(origin, { mime: 'application/json', text: digest })]
 
 function contentDraft(
   { path, mime, digest }: Pick<PresentContent, 'path' | 'mime' | 'digest'>,
-  place: BlockOrigin,
+  origin: BlockOrigin,
   content: { text?: string; blob?: BlobRef },
   meta: Meta = {},
 ): Draft {
-  const { text: _result, ...result } = toolResultBlock(place, {
+  const { text: _result, ...result } = toolResultBlock(origin, {
     mime,
     text: '',
     meta: { ...physicalPathMeta(path), ...meta, ...(digest !== undefined && { digest }) },
@@ -103,27 +106,27 @@ function physicalPathMeta(path: string): Meta {
   return physical === undefined ? {} : { physical_path: physical }
 }
 
-/** The block that already shows all of this to the model, if one does. Skills are known by their path alone. */
-export function findVisibleCopy(timeline: Timeline, found: PathContent): Block | undefined {
-  if (found.kind === 'missing') return undefined
-  return blocksAtPath(timeline, found.path).findLast(
-    (block) => !isHidden(block) && (found.kind === 'text' && found.label === 'skill' ? true : isSameContent(block, found, timeline)),
+/** The block that already shows the complete content, if there is one. A skill is compared by its path only. */
+export function findVisibleCopy(timeline: Timeline, content: PathContent): Block | undefined {
+  if (content.kind === 'missing') return undefined
+  return blocksAtPath(timeline, content.path).findLast(
+    (block) => !isHidden(block) && (content.kind === 'text' && content.label === 'skill' ? true : isSameContent(block, content, timeline)),
   )
 }
 
-function isSameContent(block: Block, found: Exclude<PathContent, { kind: 'missing' }>, timeline: Timeline): boolean {
-  if (found.kind === 'text' && found.from)
-    return block.text === found.text && block.meta?.keeps?.[0]?.sha256 === found.from.sha256 && isFromRead(block, timeline)
-  if (found.kind === 'text') return block.text === found.text && block.meta?.partial !== true && isShownWhole(block, timeline)
-  if (found.kind === 'binary') return block.blob?.sha256 === found.blob.sha256 && isAttached(block, timeline)
+function isSameContent(block: Block, content: Exclude<PathContent, { kind: 'missing' }>, timeline: Timeline): boolean {
+  if (content.kind === 'text' && content.from)
+    return block.text === content.text && block.meta?.keeps?.[0]?.sha256 === content.from.sha256 && isFromRead(block, timeline)
+  if (content.kind === 'text') return block.text === content.text && block.meta?.partial !== true && isShownWhole(block, timeline)
+  if (content.kind === 'binary') return block.blob?.sha256 === content.blob.sha256 && isAttached(block, timeline)
   return block.text === undefined && isFromRead(block, timeline)
 }
 
-/** Longer results are shown by their beginning, unless somebody asked to read them. */
+/** Only the beginning of a long result is shown, unless it was read with react.read. */
 const isShownWhole = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' || (block.text?.length ?? 0) <= caps.toolResult || isFromRead(block, timeline)
 
-/** A PDF that a tool made is shown only when it is read. */
+/** A PDF that a tool made is not sent to the model until it is read. */
 const isAttached = (block: Block, timeline: Timeline) =>
   block.type !== 'react.tool.result' || block.mime?.startsWith('image/') === true || isFromRead(block, timeline)
 
@@ -133,7 +136,7 @@ function isFromRead(block: Block, timeline: Timeline): boolean {
   return call !== undefined && readToolCall(call)?.tool_id === 'react.read'
 }
 
-/** What the status says of one path. No status: it follows, whole. */
+/** One path in the status of a read. Without `status` the complete content follows. */
 export interface StatusRow {
   readonly path: string
   readonly status?:
@@ -152,11 +155,11 @@ export interface StatusRow {
   readonly line_count?: number
   readonly text_symbols?: number
   readonly read_range?: { readonly [key: string]: number }
-  /** Where it can be seen already. */
+  /** The path of the block that shows the content already. Listed separately in the status. */
   readonly visibleAt?: string
 }
 
-/** The first block of every read. */
+/** The output of react.read, which precedes the content. */
 export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, statsOnly: boolean): Json {
   const paths = (status: StatusRow['status']) => rows.filter((row) => row.status === status).map(({ path }) => path)
   const { files, skills } = missingPaths(rows)
@@ -164,13 +167,13 @@ export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, stats
   const large = paths('too_large_for_visible_context_bytes')
   const truncated = paths('truncated_for_visible_context')
   return {
-    paths: rows.map(({ visibleAt: _elsewhere, ...row }) => row as unknown as Json), // plain fields
+    paths: rows.map(({ visibleAt: _, ...row }) => row as unknown as Json), // the fields are plain JSON
     total_tokens: rows.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
     ...(files.length > 0 && { missing: files }),
     ...(skills.length > 0 && { missing_skills: skills }),
     ...(visible.length > 0 && { exists_in_visible_context: visible.map(({ path }) => path) }),
     ...(visible.length > 0 && {
-      visible_context_refs: Object.fromEntries(visible.map(({ path, visibleAt: seenAt }) => [path, seenAt ?? path])),
+      visible_context_refs: Object.fromEntries(visible.map(({ path, visibleAt }) => [path, visibleAt ?? path])),
     }),
     ...(large.length > 0 && { large_paths: large }),
     ...(truncated.length > 0 && { truncated_paths: truncated }),
@@ -182,11 +185,12 @@ export function readStatus(rows: readonly StatusRow[], limits: ReadLimits, stats
 }
 
 function missingPaths(rows: readonly StatusRow[]): { readonly files: readonly string[]; readonly skills: readonly string[] } {
-  const gone = rows.filter((row) => row.missing)
-  const [skills, files] = [gone.filter(({ status }) => status === 'skill_missing'), gone.filter(({ status }) => status !== 'skill_missing')]
-  return { files: files.map(({ path }) => path), skills: skills.map(({ path }) => path) }
+  const missing = rows.filter((row) => row.missing)
+  const paths = (isSkill: boolean) => missing.filter(({ status }) => (status === 'skill_missing') === isSkill).map(({ path }) => path)
+  return { files: paths(false), skills: paths(true) }
 }
 
+/** A notice for the paths that were not found; empty when all were. */
 export function missingNotice(rows: readonly StatusRow[]): readonly Notice[] {
   const { files, skills } = missingPaths(rows)
   const all = [...files, ...skills]

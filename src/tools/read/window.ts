@@ -2,26 +2,30 @@ import type { TokenCounter } from '../../core/estimate/tokens.ts'
 import { truncateText } from '../artifacts/payload.ts'
 import type { Numbering, Range, ReadRequest } from './request.ts'
 
-/** How much of one path may come into view. Not shared: each path has its own. */
+/** How much of one path the model is shown. The limits apply to each path separately. */
 export interface ReadLimits {
   readonly symbols: number
   readonly tokens: number
   readonly bytes: number
 }
 
+/** The default limits. */
 export const readLimits: ReadLimits = { symbols: 48_000, tokens: 12_000, bytes: 10 * 1024 * 1024 }
 
-/** Text as it comes into view: whole, or a window on it that says where it stands and how to go on. */
+/** The text that the model is shown: complete, or a window with its position and the call that reads on. */
 export interface TextView {
   readonly text: string
-  /** Less than what was asked for. */
+  /** Shorter than requested. */
   readonly truncated: boolean
+  /** Not exactly the complete text: a window, or with line numbers. */
   readonly partial: boolean
   readonly range?: { readonly [key: string]: number }
 }
 
-const labelLength = 700 // header and footer, addresses apart
+/** Space for header and footer of a window, without the two copies of the path. */
+const labelLength = 700
 
+/** Applies the requested range and the limits to a text. */
 export function showText(
   text: string,
   request: ReadRequest & { readonly path: string },
@@ -69,7 +73,7 @@ interface WindowBody {
   readonly partialLine: boolean
 }
 
-/** Whole lines; of a first line that alone is too long, its beginning. */
+/** As many complete lines as fit; when the first line alone is too long, its beginning. */
 function fitLines(lines: readonly string[], room: number): WindowBody {
   let [size, count] = [0, 0]
   for (const line of lines) {
