@@ -150,6 +150,7 @@ describe('the prefix', () => {
   })
 
   it('is kept up to the frozen part by every hide and every read of what was hidden', () => {
+    const counts = { hides: 0, reveals: 0 }
     fc.assert(
       fc.property(continuation, fc.array(fc.nat(), { maxLength: 4 }), fc.nat(), (steps, hides, chosen) => {
         const happened = conversation(steps)
@@ -162,23 +163,34 @@ describe('the prefix', () => {
           const only = createRenderer().render(timeline, { currentTurnId: turnId, points: () => [frozen] })
           return upTo(prompt, only.marks[0] ?? -1)
         }
+        let lastHidden: string | undefined
         for (const position of hides) {
           const path = blockAt(timeline, position % timeline.size)?.path ?? 'ar:t1.user.prompt'
           const before = frozenParts()
           const slice = createRenderer().slice(timeline, turnId)
           const points = cachePoints(slice, defaultCachePolicy)
           const plan = planHide(slice, points, { path, replacement_text: 'x' }, { tokens: roughTokens, tailTokens: 2_000 })
-          if (plan.ok) timeline = applyChange(timeline, plan.change)
+          if (plan.ok) {
+            counts.hides++
+            lastHidden = path
+            timeline = applyChange(timeline, plan.change)
+          }
           expect(frozenParts()).toEqual(before)
         }
-        const path = blockAt(timeline, chosen % timeline.size)?.path ?? 'ar:t1.user.prompt'
+        const anyPath = blockAt(timeline, chosen % timeline.size)?.path ?? 'ar:t1.user.prompt'
+        const path = chosen % 4 === 0 ? anyPath : (lastHidden ?? anyPath)
         const before = frozenParts()
         const plan = planReveal(timeline, createRenderer().slice(timeline, turnId), pointsOf(timeline, turnId), path)
-        if (plan.kind === 'reveal') timeline = applyChange(timeline, plan.change)
+        if (plan.kind === 'reveal') {
+          counts.reveals++
+          timeline = applyChange(timeline, plan.change)
+        }
         expect(frozenParts()).toEqual(before)
       }),
       { numRuns: 60 },
     )
+    expect(counts.hides).toBeGreaterThan(15)
+    expect(counts.reveals).toBeGreaterThan(5)
   })
 })
 

@@ -221,6 +221,8 @@ describe('any text', () => {
   const expected = (step: Step) => (step.ids?.some((id) => sources.has(id)) || step.usage ? replaceStep(step) : step.text)
 
   it('gives the same result as the reference scanner, however the text was cut', () => {
+    const numRuns = 400
+    let withoutHtml = 0
     fc.assert(
       fc.property(hostileText(), cuts, (text, places) => {
         const steps = referenceScan(text)
@@ -228,10 +230,13 @@ describe('any text', () => {
         const result = run(cutAt(text, places))
         expect(result.text).toBe(steps.map(expected).join(''))
         expect(result.used).toEqual(cited)
-        if (!text.includes('<sup')) expect(extractSids(text)).toEqual(cited)
+        if (text.includes('<sup')) return
+        withoutHtml++
+        expect(extractSids(text)).toEqual(cited)
       }),
-      { numRuns: 400 },
+      { numRuns },
     )
+    expect(withoutHtml).toBeGreaterThan(numRuns / 4)
   })
 
   it('gives the same HTML and unchanged verbatim text, however the text was cut', () => {

@@ -42,6 +42,8 @@ describe('the trigger', () => {
 })
 
 it('what remains fits, with system text, tails and the provider’s way of counting', () => {
+  const numRuns = 100
+  let compactions = 0
   fc.assert(
     fc.property(
       fc.record({ systemTokens: fc.nat(1000), tails: fc.nat(1500), calibration: fc.constantFrom(0.8, 1, 1.5), keepRecentTurns: fc.nat(8) }),
@@ -54,12 +56,15 @@ it('what remains fits, with system text, tails and the provider’s way of count
         const planned = plan(before, { limit, systemTokens, calibration, keepRecentTurns, renderedTokens: tails + shownTokens(before) })
         expect(planned !== undefined).toBe(total(before) > limit)
         if (!planned) return
+        compactions++
         const finished = finish(before, planned)
         if (finished.status === 'skipped') throw new Error(finished.reason)
         expect(total(finished.changes.reduce(applyChange, before))).toBeLessThanOrEqual(limit)
       },
     ),
+    { numRuns },
   )
+  expect(compactions).toBeGreaterThan(numRuns / 5)
 })
 
 describe('the cut', () => {
@@ -101,32 +106,43 @@ describe('the cut', () => {
   })
 
   it('never separates a call from its results, nor puts the current turn behind a summary, whatever the timeline', () => {
+    const numRuns = 80
+    const counts = { planned: 0, finished: 0 }
+    const imported = journals().map((changes) => changes.reduce(applyChange, emptyTimeline()))
+    const ordinary = fc
+      .array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 8 })
+      .map((sizes) => timelineOf([...sizes.flatMap((rounds, i) => turn(i + 1, rounds)), ...open(sizes.length + 1, 6)]))
     fc.assert(
       fc.property(
-        journals(),
+        fc.oneof(imported, ordinary),
         fc.integer({ min: 10, max: 3000 }),
         fc.boolean(),
         fc.constantFrom(1 as const, 2 as const, 3 as const),
-        (changes, limit, force, attempt) => {
-          const timeline = changes.reduce(applyChange, emptyTimeline())
+        (timeline, limit, force, attempt) => {
           const before = structuredClone(blocksOf(timeline))
           const planned = plan(timeline, { limit, attempt, ...(force && { force: true }) })
           expect(blocksOf(timeline)).toEqual(before)
           if (!planned) return
+          counts.planned++
           const leaving = planned.history?.leaving.blocks ?? []
           expect(leaving.filter(({ turn_id, meta }) => turn_id === planned.currentTurnId && !meta?.preserved_by_compaction)).toEqual([])
           const finished = finish(timeline, planned)
           expect(blocksOf(timeline)).toEqual(before)
           if (finished.status === 'skipped') return
+          counts.finished++
           const after = finished.changes.reduce(applyChange, timeline)
           expect(shownTokens(after)).toBeLessThan(shownTokens(timeline))
         },
       ),
-      { numRuns: 80 },
+      { numRuns },
     )
+    expect(counts.planned).toBeGreaterThan(numRuns / 5)
+    expect(counts.finished).toBeGreaterThan(numRuns / 10)
   })
 
   it('keeps every call with its results in real histories', () => {
+    const numRuns = 100
+    let compactions = 0
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 8 }),
@@ -135,6 +151,7 @@ describe('the cut', () => {
           const timeline = timelineOf([...sizes.flatMap((rounds, i) => turn(i + 1, rounds)), ...open(sizes.length + 1, 6)])
           const planned = plan(timeline, { limit, force: true })
           if (!planned) return
+          compactions++
           const folded = new Set(planned.prefix?.ids ?? [])
           const gone = new Set(planned.history?.leaving.blocks.map(({ id }) => id))
           const groups = new Map<string, Set<string>>()
@@ -147,6 +164,8 @@ describe('the cut', () => {
           for (const [callId, places] of groups) expect([callId, places.size]).toEqual([callId, 1])
         },
       ),
+      { numRuns },
     )
+    expect(compactions).toBeGreaterThan(numRuns / 2)
   })
 })

@@ -184,6 +184,7 @@ function draftsOf(happened: readonly Step[], turnId: string): readonly Draft[] {
 
 describe('whatever happens', () => {
   it('there are at most 3 marks, ascending, each on a block that is shown', () => {
+    const counts = { tails: 0, frozen: 0 }
     fc.assert(
       fc.property(steps, steps, policies, fc.boolean(), (before, now, policy, hidHappened) => {
         const drafts = [...rounds(0), ...draftsOf(before, 't1'), ...rounds(0, 't2'), ...draftsOf(now, 't2')]
@@ -193,11 +194,18 @@ describe('whatever happens', () => {
         expect(points.marks).toEqual([...new Set(points.marks)].sort((a, b) => a - b))
         expect(points.marks.every((mark) => mark >= 0 && mark < slice.shown.length)).toBe(true)
         expect(points.marks).toContain(points.userInput ?? points.tail)
-        if (points.tail !== undefined && points.tail > (points.prevTurn ?? -1)) expect(points.marks).toContain(points.tail)
-        if (frozenUntil(points) !== -1) expect(points.marks).toContain(frozenUntil(points))
+        if (points.tail !== undefined && points.tail > (points.prevTurn ?? -1)) {
+          counts.tails++
+          expect(points.marks).toContain(points.tail)
+        }
+        if (frozenUntil(points) !== -1) {
+          counts.frozen++
+          expect(points.marks).toContain(frozenUntil(points))
+        }
         expect(frozenUntil(points)).toBeLessThanOrEqual(points.marks.at(-1) ?? -1)
       }),
     )
+    expect(Math.min(counts.tails, counts.frozen)).toBeGreaterThan(20)
   })
 
   it('no point moves backwards while a turn grows', () => {
