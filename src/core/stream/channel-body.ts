@@ -3,38 +3,39 @@ import type { ChannelNames, TagNames } from './channel-tag.ts'
 import { advanceCode, type CodeContext, createCodeContext } from './code-fence.ts'
 
 /**
- * How a channel's body decides what is a tag and what is text about tags:
+ * How a tag in the body of a channel is told from text that mentions tags:
  *
- *   raw    only its own close tag, or an open tag that begins a line after the first
- *   json   text when inside a string and between backticks
- *   text   text when in a fence or between backticks; also the words outside all channels
+ *   raw    only the own close tag counts, and open tags at the start of a line other than the first
+ *   json   tags between backticks inside a string are text
+ *   text   tags in a fence or between backticks are text; also used for the text outside of all channels
  */
 export type BodyKind = 'raw' | 'json' | 'text'
 
-/** The tags that may count in a body, by where in it they stand. */
+/** The tags that can count in a body, depending on the position in it. */
 export interface BodyTags {
   readonly all: TagNames
   readonly ownClose: TagNames
   readonly openOrOwnClose: TagNames
 }
 
-/** Where a text that arrives in pieces stands in a body. */
+/** The position in a body, while its text arrives in chunks. */
 export interface ChannelBody {
   readonly kind: BodyKind
   readonly tags: BodyTags
-  /** Of text only. */
+  /** For text only. */
   readonly code: CodeContext | undefined
-  /** Of JSON only. */
+  /** For JSON only: inside a string, after a backslash in it, and the number of backticks in it. */
   inString: boolean
   escaped: boolean
   backticks: number
-  /** Of a raw body only. Its first line does not count: nothing was written yet. */
+  /** For raw bodies only: nothing but blanks since the last line break. False in the first line. */
   atLineStart: boolean
 }
 
+/** The kind of quotation that a position is in. */
 export type Quotation = 'none' | 'fenced' | 'backtick'
 
-/** `more`: nothing yet, go on at `at` when there is more text. */
+/** `more`: undecided; continue at `at` when there is more text. */
 export type BacktickSearch = { readonly kind: 'found' } | { readonly kind: 'absent' } | { readonly kind: 'more'; readonly at: number }
 
 const found: BacktickSearch = { kind: 'found' }
@@ -53,7 +54,7 @@ export function bodyKind(channel: Channel): BodyKind {
   return channel.format === 'json' ? 'json' : 'text'
 }
 
-/** `own`: the names whose close tags end the body. */
+/** `own`: the names of the channel itself. */
 export function bodyTags(all: ChannelNames, own: ChannelNames): BodyTags {
   return { all: { open: all, close: all }, ownClose: { open: noNames, close: own }, openOrOwnClose: { open: all, close: own } }
 }
@@ -63,28 +64,28 @@ export function createBody(kind: BodyKind, tags: BodyTags): ChannelBody {
   return { kind, tags, code, inString: false, escaped: false, backticks: 0, atLineStart: false }
 }
 
-/** Text of the body goes by. */
+/** Moves the position over some text of the body. */
 export function advanceBody(body: ChannelBody, text: string, from: number, to: number): void {
   if (body.code) advanceCode(body.code, text, from, to)
   else if (body.kind === 'json') advanceJson(body, text, from, to)
   else advanceRaw(body, text, from, to)
 }
 
-/** Tags that may count at this place. */
+/** The tags that can count at this position. */
 export function expectedTags(body: ChannelBody): TagNames {
   if (body.code) return isInFence(body.code) ? body.tags.ownClose : body.tags.all
   if (body.kind === 'json') return body.inString ? body.tags.openOrOwnClose : body.tags.all
   return body.atLineStart ? body.tags.openOrOwnClose : body.tags.ownClose
 }
 
-/** Why a wanted tag at this place may still be text. */
+/** The quotation that would make a tag at this position text. */
 export function quotationAt(body: ChannelBody): Quotation {
   if (body.code && isInFence(body.code)) return 'fenced'
   const backticks = body.code ? body.code.backticks : body.inString ? body.backticks : 0
   return backticks % 2 === 1 ? 'backtick' : 'none'
 }
 
-/** Looks for the backtick that would make a quotation of the tag before it. */
+/** Searches for the backtick that closes the quotation around a tag; the line or the JSON string limits it. */
 export function findBacktick(body: ChannelBody, text: string, from: number, limit: number): BacktickSearch {
   const end = Math.min(limit, text.length)
   let at = from
@@ -93,7 +94,7 @@ export function findBacktick(body: ChannelBody, text: string, from: number, limi
     if (code === backtick) return found
     if (code === (body.code ? newline : quote)) return absent
     if (code === backslash && !body.code) {
-      if (at + 1 === end) break // what it escapes has not arrived, or is out of sight
+      if (at + 1 === end) break // the escaped character has not arrived, or is beyond the limit
       if (text.charCodeAt(at + 1) !== backtick) at++
     }
     at++
@@ -101,18 +102,18 @@ export function findBacktick(body: ChannelBody, text: string, from: number, limi
   return end === limit ? absent : { kind: 'more', at }
 }
 
-/** A line that ends the fence ends it for a tag on that line too: "```</channel:answer>" is what models write. */
+/** On the line that closes a fence, a tag is already outside of it: models write "```</channel:answer>". */
 const isInFence = (code: CodeContext): boolean => code.fence !== 0 && !code.closing
 
 function advanceJson(body: ChannelBody, text: string, from: number, to: number): void {
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    if (body.escaped || code === backslash || code === quote || code === backtick) readJson(body, code)
+    if (body.escaped || code === backslash || code === quote || code === backtick) advanceJsonBy(body, code)
   }
 }
 
-function readJson(body: ChannelBody, code: number): void {
-  if (code === backtick) body.backticks++ // escaped or not: JSON has no such escape, but models write it
+function advanceJsonBy(body: ChannelBody, code: number): void {
+  if (code === backtick) body.backticks++ // also an escaped one: JSON has no such escape, but models write it
   if (body.escaped) body.escaped = false
   else if (code === backslash) body.escaped = body.inString
   else if (code === quote) {

@@ -11,30 +11,30 @@ import {
   noNames,
   quotationAt,
 } from './channel-body.ts'
-import { channelNames, findTag, maxTagLength, namesOfChannel, readTag } from './channel-tag.ts'
+import { channelNames, maxTagLength, namesOfChannel, readTag } from './channel-tag.ts'
 
-/** Cuts a model's output into channels while it is written. Total: any text is read, and where it was cut does not matter. */
+/** Splits a model's output into channels while it streams. Accepts any text, and the result does not depend on where chunks were cut. */
 export interface ChannelParser {
   push(chunk: string): readonly ChannelEvent[]
-  /** The stream is over: what was held is decided, what is open is closed. */
+  /** Ends the input: decides about held text and closes an open channel. */
   end(): readonly ChannelEvent[]
-  /** What was written before the first tag. */
+  /** The text before the first tag. */
   readonly preamble: string
-  /** That was more than blanks. Known piece by piece: whoever watches need not look at all of it each time. */
+  /** True when the preamble is more than white space. */
   readonly hasPreamble: boolean
-  /** Close tags that closed nothing; they are in no channel's text. The first 256 of them. */
+  /** The first 256 close tags that closed nothing. They are not part of any channel's text. */
   readonly strayTags: readonly string[]
-  /** Names in tags that nobody declared; such tags are text. The first 64 of them. */
+  /** The first 64 names of tags that are not declared. Such tags are text. */
   readonly unknownChannels: readonly string[]
 }
 
-/** How far a quoted tag may be from the backtick that ends the quotation, and a close tag from the open tag that proves it. */
+/** In characters: how far after a tag to look for the closing backtick of a quotation, and for the open tag that confirms a close tag. */
 const lookahead = 256
 const maxStrayTags = 256
 const maxUnknownChannels = 64
 const unknownTag = /<[ \t]{0,4}(?:\/[ \t]{0,4})?channel:([a-z0-9_-]{1,64})[ \t]{0,4}(?:(>)|$)/iy
 
-/** The names of a list of channels, looked at once: the same list serves every response. */
+/** Prepared once per list of channels: the same list is used for every response. */
 const grammarOf = oncePerBlock((channels: readonly Channel[]) => {
   const names = channelNames(channels)
   return {
@@ -51,6 +51,7 @@ interface CompleteTag {
   readonly end: number
 }
 
+/** The parser for a list of channels. Text outside of all channels is dropped, except for the preamble. */
 export function createChannelParser(channels: readonly Channel[]): ChannelParser {
   const { names, openTags, outside, bodies } = grammarOf(channels)
   const instances = channels.map(() => 0)
@@ -59,29 +60,23 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
   let ended = false
   let open = -1
   let body: ChannelBody = createBody('text', outside)
-  /** Text in doubt. It begins with the `<` of a possible tag, or is half of a surrogate pair. */
+  /** Undecided text: it starts with the `<` of a possible tag, or is half of a surrogate pair. */
   let held = ''
-  /** How far behind the beginning of the held tag the search has come, so that no character is searched twice. */
+  /** How many characters after the start of the held tag were searched already. */
   let searched = 0
-  /** A tag with an undeclared name that the chunk ended in; its text has already been handed on. */
-  let watched = ''
-  let events: readonly ChannelEvent[] = noEvents
-
-  /** Most chunks hold one event or none: a list made for it is cheaper than a list that grows. */
-  function tell(event: ChannelEvent): void {
-    if (events === noEvents) events = [event]
-    else (events as ChannelEvent[]).push(event)
-  }
+  /** An incomplete tag with an undeclared name at the end of the last chunk. Its text was output already. */
+  let unknownStart = ''
+  let events: ChannelEvent[] = []
 
   function read(chunk: string): readonly ChannelEvent[] {
-    events = noEvents
-    if (watched !== '') continueWatch(chunk)
+    events = []
+    if (unknownStart !== '' && chunk !== '') noteUnknown(unknownStart + chunk.slice(0, maxTagLength - unknownStart.length))
     const text = held === '' ? chunk : held + chunk
     const limit = ended || !endsInHighSurrogate(text) ? text.length : text.length - 1
     let from = 0
     let at = 0
     while (at < limit) {
-      const tagAt = findTag(text, at)
+      const tagAt = text.indexOf('<', at)
       const plainTo = tagAt < 0 ? limit : tagAt
       if (plainTo > at) advanceBody(body, text, at, plainTo)
       at = plainTo
@@ -89,7 +84,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
       const tag = readTag(text, at, expectedTags(body))
       if (tag.kind === 'partial' && !ended) break
       if (tag.kind !== 'open' && tag.kind !== 'close') {
-        if (tag.kind === 'foreign' && quotationAt(body) === 'none') watch(text.slice(at, at + maxTagLength))
+        if (tag.kind === 'unknown' && quotationAt(body) === 'none') noteUnknown(text.slice(at, at + maxTagLength))
         advanceBody(body, text, at, at + 1)
         at++
         continue
@@ -100,7 +95,7 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
       if (verdict === 'text') {
         advanceBody(body, text, at, tag.end)
       } else {
-        handOn(text, from, at)
+        emitText(text, from, at)
         tagged = true
         if (tag.kind === 'open') startChannel(tag.channel)
         else if (tag.channel === open) endChannel('tag')
@@ -109,19 +104,20 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
       }
       at = tag.end
     }
-    handOn(text, from, at)
+    emitText(text, from, at)
     held = at === text.length ? '' : text.slice(at)
     return events
   }
 
+  /** Decides whether a complete tag is a tag or quoted text. */
   function decide(text: string, at: number, tag: CompleteTag): 'tag' | 'text' | 'wait' {
-    const doubt = quotationAt(body)
-    if (doubt === 'none') return 'tag'
+    const quotation = quotationAt(body)
+    if (quotation === 'none') return 'tag'
     if (tag.kind === 'close' && tag.channel === open) {
-      const strong = isStrong(text, tag.end)
-      if (strong !== 'no') return strong === 'yes' ? 'tag' : 'wait'
+      const confirmed = isConfirmed(text, tag.end)
+      if (confirmed !== 'no') return confirmed === 'yes' ? 'tag' : 'wait'
     }
-    if (doubt === 'fenced') return 'text'
+    if (quotation === 'fenced') return 'text'
     const search = findBacktick(body, text, Math.max(at + searched, tag.end), tag.end + lookahead)
     if (search.kind === 'found') return 'text'
     if (search.kind === 'absent' || ended) return 'tag'
@@ -129,8 +125,8 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     return 'wait'
   }
 
-  /** A close tag is beyond doubt when an open tag, or the end of everything, comes next. */
-  function isStrong(text: string, from: number): 'yes' | 'no' | 'wait' {
+  /** A close tag certainly counts when an open tag, or the end of the response, comes next. */
+  function isConfirmed(text: string, from: number): 'yes' | 'no' | 'wait' {
     let at = from
     while (at < text.length && at - from < lookahead && isWhitespace(text.charCodeAt(at))) at++
     if (at === text.length) return ended ? 'yes' : 'wait'
@@ -145,49 +141,45 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
     open = channel
     const { kind, tags } = bodies[channel] as (typeof bodies)[number]
     body = createBody(kind, tags)
-    tell({ type: 'channel.start', channel: nameOf(channel), instance: instanceOf(channel) })
+    events.push({ type: 'channel.start', channel: nameOf(channel), instance: instanceOf(channel) })
   }
 
   function endChannel(closed: 'tag' | 'implied' | 'cut'): void {
-    tell({ type: 'channel.end', channel: nameOf(open), instance: instanceOf(open), closed })
+    events.push({ type: 'channel.end', channel: nameOf(open), instance: instanceOf(open), closed })
     instances[open] = instanceOf(open) + 1
     open = -1
     body = createBody('text', outside)
   }
 
-  function handOn(text: string, from: number, to: number): void {
+  function emitText(text: string, from: number, to: number): void {
     if (from >= to) return
     const piece = from === 0 && to === text.length ? text : text.slice(from, to)
-    if (open >= 0) tell({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
+    if (open >= 0) events.push({ type: 'channel.delta', channel: nameOf(open), instance: instanceOf(open), text: piece })
     else if (!tagged) {
       self.preamble += piece
       self.hasPreamble ||= piece.trim() !== ''
     }
   }
 
-  /** Undeclared tags are text and are not held for their name's sake; this follows one over the end of a chunk. */
-  function watch(tag: string): void {
+  /** Records the name of an undeclared tag. Such tags are text and are not held back, so one may continue in the next chunk. */
+  function noteUnknown(tag: string): void {
     unknownTag.lastIndex = 0
     const match = unknownTag.exec(tag)
-    watched = match !== null && match[2] === undefined && tag.length < maxTagLength ? tag : ''
+    unknownStart = match !== null && match[2] === undefined && tag.length < maxTagLength ? tag : ''
     const name = match?.[2] === undefined ? undefined : match[1]
     if (name === undefined || names.has(name.toLowerCase()) || self.unknownChannels.length >= maxUnknownChannels) return
     if (!self.unknownChannels.includes(name)) self.unknownChannels.push(name)
-  }
-
-  function continueWatch(chunk: string): void {
-    if (chunk !== '') watch(watched + chunk.slice(0, maxTagLength - watched.length))
   }
 
   const nameOf = (channel: number) => (channels[channel] as Channel).name
   const instanceOf = (channel: number) => instances[channel] as number
 
   function push(chunk: string): readonly ChannelEvent[] {
-    return ended || chunk === '' ? noEvents : read(chunk)
+    return ended || chunk === '' ? [] : read(chunk)
   }
 
   function end(): readonly ChannelEvent[] {
-    if (ended) return noEvents
+    if (ended) return []
     ended = true
     read('')
     if (open >= 0) endChannel('cut')
@@ -196,8 +188,6 @@ export function createChannelParser(channels: readonly Channel[]): ChannelParser
 
   return self
 }
-
-const noEvents: readonly ChannelEvent[] = []
 
 function endsInHighSurrogate(text: string): boolean {
   const code = text.charCodeAt(text.length - 1)

@@ -1,39 +1,38 @@
 import type { Channel } from './channel.ts'
 
 /**
- * One tag, read from a text that may end in the middle of it:
+ * The result of reading a channel tag in a text that may end inside of it:
  *
  *   '<' gap  [ '/' gap ]  'channel:' NAME gap '>'        gap = at most 4 spaces or tabs
  */
 export type TagMatch =
   | { readonly kind: 'none' }
-  /** The text ended, and what is there may still become a tag that counts. */
+  /** The text ends here and may still become a tag that counts. */
   | { readonly kind: 'partial' }
-  /** A tag, or the beginning of one, with a name that does not count here. */
-  | { readonly kind: 'foreign' }
+  /** A tag, or the start of one, with a name that does not count here. */
+  | { readonly kind: 'unknown' }
   | { readonly kind: 'open' | 'close'; readonly channel: number; readonly end: number }
 
-/** Names that count, folded to lower case, each with the index of its channel. */
+/** Lower-case names and aliases, each with the index of its channel. */
 export type ChannelNames = ReadonlyMap<string, number>
 
-/** What may be a tag at a place: the names that count in open tags and in close tags. */
+/** The names that count in open tags and in close tags. */
 export interface TagNames {
   readonly open: ChannelNames
   readonly close: ChannelNames
 }
 
-/** No tag is longer: names and gaps have limits. */
+/** The greatest length of a tag: names and gaps have limits. */
 export const maxTagLength = 87
 
 const none: TagMatch = { kind: 'none' }
 const partial: TagMatch = { kind: 'partial' }
-const foreign: TagMatch = { kind: 'foreign' }
+const unknown: TagMatch = { kind: 'unknown' }
 const keyword = 'channel:'
 const maxGap = 4
-const angle = 60
 const maxNameLength = 64
 
-/** The first declaration of a name wins. */
+/** All names of the channels. If two channels share a name, it means the first. */
 export function channelNames(channels: readonly Channel[]): ChannelNames {
   const names = new Map<string, number>()
   channels.forEach((channel, index) => {
@@ -45,22 +44,12 @@ export function channelNames(channels: readonly Channel[]): ChannelNames {
   return names
 }
 
+/** The names of one channel. */
 export function namesOfChannel(names: ChannelNames, channel: number): ChannelNames {
   return new Map([...names].filter(([, index]) => index === channel))
 }
 
-/** The next place where a tag may begin; -1 when there is none. */
-export function findTag(text: string, from: number): number {
-  let at = text.indexOf('<', from)
-  while (at >= 0 && at + 1 < text.length) {
-    const next = text.charCodeAt(at + 1)
-    if (mayFollowAngle(next)) return at
-    at = next === angle ? at + 1 : text.indexOf('<', at + 2)
-  }
-  return at
-}
-
-/** Reads the tag that the `<` at `at` may begin. */
+/** Reads the tag that may start with the `<` at `at`. */
 export function readTag(text: string, at: number, wanted: TagNames): TagMatch {
   const length = text.length
   let index = skipGap(text, at + 1)
@@ -79,16 +68,13 @@ export function readTag(text: string, at: number, wanted: TagNames): TagMatch {
   const nameStart = index
   while (index < length && index - nameStart < maxNameLength && isNameCharacter(text.charCodeAt(index))) index++
   const name = text.slice(nameStart, index).toLowerCase()
-  if (index === length && index - nameStart < maxNameLength) return isPrefixOfName(names, name) ? partial : foreign
+  if (index === length && index - nameStart < maxNameLength) return isPrefixOfName(names, name) ? partial : unknown
   const channel = names.get(name)
-  if (channel === undefined) return foreign
+  if (channel === undefined) return unknown
   index = skipGap(text, index)
   if (index === length) return partial
   return text.charCodeAt(index) === 62 ? { kind: closes ? 'close' : 'open', channel, end: index + 1 } : none
 }
-
-/** Most angles are told by their next character. */
-const mayFollowAngle = (code: number): boolean => code === 99 || code === 47 || code === 67 || code === 32 || code === 9
 
 function skipGap(text: string, from: number): number {
   let index = from
@@ -101,7 +87,7 @@ function isPrefixOfName(names: ChannelNames, beginning: string): boolean {
   return false
 }
 
-/** ASCII only: no other letter may pass for one of ours. */
+/** Lower-cases ASCII only: `toLowerCase` would also turn the Kelvin sign into a `k`. */
 const foldCase = (code: number): number => (code >= 65 && code <= 90 ? code + 32 : code)
 
 const isNameCharacter = (code: number): boolean =>

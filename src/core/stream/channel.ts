@@ -1,17 +1,17 @@
-/** How a channel's body is read: by people, by programs, or not at all. */
+/** The format of a channel's body. Markdown, text and HTML are for people and may have citations; the others are for programs. */
 export type ChannelFormat = 'markdown' | 'text' | 'html' | 'json' | 'yaml' | 'xml' | 'mermaid'
 
 /** One logical output of a model call, written by the model as `<channel:NAME>…</channel:NAME>`. */
 export interface Channel {
   readonly name: string
-  /** Other names that the model may use for it; folded to `name`. */
+  /** Other names that the model may use; events always have `name`. */
   readonly aliases?: readonly string[]
   readonly format: ChannelFormat
-  /** Tags inside are text: only its own close tag, or a declared open tag at the start of a line, ends it. */
+  /** Tags inside are text: only its own close tag, or an open tag at the start of a line, ends the channel. Default: true for `code`. */
   readonly raw?: boolean
 }
 
-/** What the parser saw. `text` is the model's text, code point for code point; citations are not its business. */
+/** An event of the channel parser. `text` is exactly what the model wrote, with its citations; `instance` counts openings from 0. */
 export type ChannelEvent =
   | { readonly type: 'channel.start'; readonly channel: string; readonly instance: number }
   | { readonly type: 'channel.delta'; readonly channel: string; readonly instance: number; readonly text: string }

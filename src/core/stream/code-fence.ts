@@ -1,25 +1,25 @@
 /**
- * Where in markdown a text that arrives in pieces stands: inside a fenced block or not, and how many backticks the line has.
- * Decided strictly from left to right, so the answer at a position never depends on what comes later:
+ * The position in a markdown text that arrives in chunks: inside a fenced block or not, and how many backticks the line has. It is
+ * decided strictly from left to right, so that it never depends on later text:
  *
- *   ```py          a run of three or more at the start of a line opens a fence at once …
- *   ``` x ```      … and a further backtick on that line takes it back: that was inline code
- *   ```            in a fence, a run at least as long ends it, provisionally …
- *   ```py          … and any other text on that line takes that back
+ *   ```py          three or more at the start of a line open a fence at once …
+ *   ``` x ```      … but another backtick on that line makes it inline code
+ *   ```            in a fence, a run of at least the same length closes it …
+ *   ```py          … unless other text follows on that line
  */
 export interface CodeContext {
-  /** Backticks seen on this line outside fences. */
+  /** Number of backticks on this line, outside of fences. */
   backticks: number
-  /** The fence's character, 0 outside. */
+  /** The character of the open fence; 0 outside of fences. */
   fence: number
   fenceLength: number
-  /** The fence was opened on this very line. */
-  fresh: boolean
-  /** This line ends the fence unless other text follows on it. */
+  /** The fence was opened on the current line. */
+  opening: boolean
+  /** The current line closes the fence unless other text follows on it. */
   closing: boolean
-  /** Spaces since the line began; -1 once anything else was seen or they are too many. */
+  /** Number of spaces at the start of the line; -1 after any other character or more than three spaces. */
   indent: number
-  /** Length of the run of fence characters that the line begins with, while it lasts. */
+  /** Length of the run of fence characters at the start of the line; 0 after its end. */
   run: number
   runCharacter: number
 }
@@ -30,22 +30,24 @@ const backtick = 96
 const tilde = 126
 
 export function createCodeContext(): CodeContext {
-  return { backticks: 0, fence: 0, fenceLength: 0, fresh: false, closing: false, indent: 0, run: 0, runCharacter: 0 }
+  return { backticks: 0, fence: 0, fenceLength: 0, opening: false, closing: false, indent: 0, run: 0, runCharacter: 0 }
 }
 
-/** Inside a fence; its last line counts as inside until the line is over. */
+/** True inside a fence; its closing line counts as inside until it ends. */
 export const isFenced = (context: CodeContext): boolean => context.fence !== 0
 
-/** Reads `text` from `from` up to `to`. */
+/** Moves the position over the text from `from` up to `to`. */
 export function advanceCode(context: CodeContext, text: string, from: number, to: number): void {
-  let quiet = context.indent < 0 && context.run === 0 && !context.closing
+  let midLine = isMidLine(context)
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    if (quiet && code !== newline && code !== backtick) continue
+    if (midLine && code !== newline && code !== backtick) continue // nothing else matters in the middle of a line
     readCharacter(context, code)
-    quiet = context.indent < 0 && context.run === 0 && !context.closing
+    midLine = isMidLine(context)
   }
 }
+
+const isMidLine = (context: CodeContext): boolean => context.indent < 0 && context.run === 0 && !context.closing
 
 function readCharacter(context: CodeContext, code: number): void {
   if (code === newline) startLine(context)
@@ -58,7 +60,7 @@ function readCharacter(context: CodeContext, code: number): void {
 function startLine(context: CodeContext): void {
   if (context.closing) context.fence = 0
   context.backticks = 0
-  context.fresh = false
+  context.opening = false
   context.closing = false
   context.indent = 0
   context.run = 0
@@ -73,12 +75,12 @@ function startRun(context: CodeContext, code: number): void {
 
 function growRun(context: CodeContext): void {
   context.run++
-  if (context.fence === 0 || context.fresh) {
+  if (context.fence === 0 || context.opening) {
     if (context.runCharacter === backtick) context.backticks++
     if (context.run < 3) return
     context.fence = context.runCharacter
     context.fenceLength = context.run
-    context.fresh = true
+    context.opening = true
   } else if (context.runCharacter === context.fence && context.run >= context.fenceLength) context.closing = true
 }
 
@@ -87,25 +89,25 @@ function readInline(context: CodeContext, code: number): void {
   context.run = 0
   if (context.closing) {
     if (!isBlank(code)) context.closing = false
-  } else if (code === backtick && (context.fence === 0 || context.fresh)) {
+  } else if (code === backtick && (context.fence === 0 || context.opening)) {
     context.backticks++
     if (context.fence === backtick) {
       context.fence = 0
-      context.fresh = false
+      context.opening = false
     }
   }
 }
 
 const isBlank = (code: number): boolean => code === space || code === 9 || code === 13
 
-/** A text without the fence that models like to put around it. */
-export interface FenceContent {
+/** The content of a text without the fence around it. */
+interface FenceContent {
   readonly body: string
-  /** There is more text behind the fence; it is not in the body. */
+  /** There is more text after the fence; it is not in the body. */
   readonly textAfter: boolean
 }
 
-/** One fence off, on one line or on many. Its end is the last one: the body may hold fences of its own. */
+/** Removes the fence that models like to put around JSON, on one line or several. The last fence closes it, because the body may contain others. */
 export function stripFence(text: string): FenceContent {
   const trimmed = text.trim()
   const opening = trimmed.startsWith('```') ? /^`{3,}[A-Za-z0-9]*/.exec(trimmed)?.[0] : undefined

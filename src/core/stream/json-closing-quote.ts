@@ -1,14 +1,27 @@
-import { isSpace, isTokenCharacter, isTypographicQuote, parseScalar } from './json-event.ts'
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  isSpace,
+  isTokenCharacter,
+  isTypographicQuote,
+  openBrace,
+  openBracket,
+  parseScalar,
+  quote,
+} from './json-event.ts'
 
 /**
- * Does this quote end the string, or did the model forget to escape it? What follows decides:
+ * Decides whether a quote ends a string, or is a part of it that the model forgot to escape. The text after the quote decides. It ends:
  *
  *   a key               "…" :
  *   a value in {…}      "…" }      "…" , "next key" :      "…" , }
  *   a value in […]      "…" ]      "…" , [ { or "          "…" , 12 , or ]      "…" , ]
  *
- * Anything else, and the quote is text. In valid JSON every closing quote passes and no inner quote is bare, so the rule never
- * changes the meaning of valid JSON. The live lanes and the parser of the whole text both read through it: they can not disagree.
+ * Otherwise the quote is text. In valid JSON every closing quote is followed by one of these and inner quotes are escaped, so the rule
+ * does not change the meaning of valid JSON. Lanes and the parser of complete texts use the same rule, so they always agree.
  */
 export interface ClosingQuoteRule {
   inside: 'key' | 'object' | 'array'
@@ -28,7 +41,7 @@ export function startClosingQuote(rule: ClosingQuoteRule, inside: ClosingQuoteRu
   rule.phase = 'quote'
 }
 
-/** Takes the characters after the quote, one by one, until it can tell. */
+/** Takes the characters after the quote, one at a time, until the decision is made. */
 export function stepClosingQuote(rule: ClosingQuoteRule, code: number): Verdict {
   switch (rule.phase) {
     case 'quote':
@@ -41,7 +54,7 @@ export function stepClosingQuote(rule: ClosingQuoteRule, code: number): Verdict 
       rule.phase = 'key'
       return code < 0x20 ? 'inside' : 'undecided'
     case 'key-end':
-      return isSpace(code) ? 'undecided' : code === 0x3a ? 'closes' : 'inside'
+      return isSpace(code) ? 'undecided' : code === colon ? 'closes' : 'inside'
     case 'token':
     case 'token-end':
       return inToken(rule, code)
@@ -52,9 +65,9 @@ export function stepClosingQuote(rule: ClosingQuoteRule, code: number): Verdict 
 
 function afterQuote(rule: ClosingQuoteRule, code: number): Verdict {
   if (isSpace(code)) return 'undecided'
-  if (rule.inside === 'key') return code === 0x3a ? 'closes' : 'inside'
-  if (code === (rule.inside === 'object' ? 0x7d : 0x5d)) return 'closes'
-  if (code !== 0x2c) return 'inside'
+  if (rule.inside === 'key') return code === colon ? 'closes' : 'inside'
+  if (code === (rule.inside === 'object' ? closeBrace : closeBracket)) return 'closes'
+  if (code !== comma) return 'inside'
   rule.phase = 'comma'
   return 'undecided'
 }
@@ -62,30 +75,30 @@ function afterQuote(rule: ClosingQuoteRule, code: number): Verdict {
 function afterComma(rule: ClosingQuoteRule, code: number): Verdict {
   if (isSpace(code)) return 'undecided'
   if (rule.inside === 'array') {
-    if (code === 0x5d || code === 0x22 || code === 0x7b || code === 0x5b || isTypographicQuote(code)) return 'closes'
+    if (code === closeBracket || code === quote || code === openBrace || code === openBracket || isTypographicQuote(code)) return 'closes'
     if (!isTokenCharacter(code)) return 'inside'
     rule.phase = 'token'
     rule.token = String.fromCharCode(code)
     return 'undecided'
   }
-  if (code === 0x7d) return 'closes'
-  if (code !== 0x22 && !isTypographicQuote(code)) return 'inside'
+  if (code === closeBrace) return 'closes'
+  if (code !== quote && !isTypographicQuote(code)) return 'inside'
   rule.phase = 'key'
-  rule.straightKey = code === 0x22
+  rule.straightKey = code === quote
   return 'undecided'
 }
 
 function inKey(rule: ClosingQuoteRule, code: number): Verdict {
-  // A line break ends the hope for a key at once, so that prose is not held back for more than its line.
+  // No key spans a line break, so prose is held back for one line at most.
   if (code < 0x20) return 'inside'
-  if (code === 0x5c) rule.phase = 'escape'
-  else if (code === 0x22 || (!rule.straightKey && isTypographicQuote(code))) rule.phase = 'key-end'
+  if (code === backslash) rule.phase = 'escape'
+  else if (code === quote || (!rule.straightKey && isTypographicQuote(code))) rule.phase = 'key-end'
   return 'undecided'
 }
 
 function inToken(rule: ClosingQuoteRule, code: number): Verdict {
   if (rule.phase === 'token' && isTokenCharacter(code)) rule.token += String.fromCharCode(code)
   else if (isSpace(code)) rule.phase = 'token-end'
-  else return (code === 0x2c || code === 0x5d) && parseScalar(rule.token) !== undefined ? 'closes' : 'inside'
+  else return (code === comma || code === closeBracket) && parseScalar(rule.token) !== undefined ? 'closes' : 'inside'
   return 'undecided'
 }

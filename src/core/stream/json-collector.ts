@@ -1,9 +1,8 @@
 import type { JsonEvent, JsonPath, JsonValue } from './json-event.ts'
-import { createJsonReader } from './json-reader.ts'
 
-/** Puts values together again from what the reader saw of them. */
+/** Builds values from the events of a JSON reader. */
 export interface JsonCollector {
-  /** The value that this event completed, broken ones included; undefined while it is still open. */
+  /** Returns the value that this event completes, also an aborted one; undefined for any other event. */
   push(event: JsonEvent): JsonValue | undefined
 }
 
@@ -55,24 +54,8 @@ export function createJsonCollector(): JsonCollector {
   }
 }
 
-/** Like JSON.parse: the last of two equal keys wins, and `__proto__` is a key like any other. */
+/** Like JSON.parse: the last of two equal keys wins, and `__proto__` is an ordinary key. */
 function setKey(fields: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
   if (key === '__proto__') Object.defineProperty(fields, key, { value, writable: true, enumerable: true, configurable: true })
   else fields[key] = value
-}
-
-/**
- * The keys of the object at `path` in the order in which the model wrote them, repeated ones included. A parsed object can not
- * tell: it forgets repetitions and sorts keys that look like numbers.
- */
-export function writtenKeys(text: string, path: JsonPath): readonly string[] {
-  const reader = createJsonReader()
-  const keys: string[] = []
-  for (const event of [...reader.push(text), ...reader.end()]) {
-    const starts = event.type === 'scalar' || event.type.endsWith('.start')
-    const key = event.path.at(-1)
-    if (starts && typeof key === 'string' && event.path.length === path.length + 1 && path.every((step, i) => step === event.path[i]))
-      keys.push(key)
-  }
-  return keys
 }

@@ -1,11 +1,11 @@
-/** Where a value sits: the keys and indices from the root to it. The root itself is the empty path. */
+/** The keys and indices from the root to a value. The root itself has the empty path. */
 export type JsonPath = readonly (string | number)[]
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
 /**
- * What the reader saw. Every start has its end; `aborted` says that the text stopped or broke before the value was whole.
- * Joined, the deltas of a string are its decoded text, free of lone surrogates.
+ * An event of the JSON reader. Every start has an end; `aborted` means that the text stopped or became invalid before the value was
+ * complete. The deltas of a string are its decoded text, without lone surrogates.
  */
 export type JsonEvent =
   | { readonly type: 'object.start' | 'array.start'; readonly path: JsonPath }
@@ -15,7 +15,7 @@ export type JsonEvent =
   | { readonly type: 'string.end'; readonly path: JsonPath; readonly aborted: boolean }
   | { readonly type: 'scalar'; readonly path: JsonPath; readonly value: number | boolean | null }
 
-/** What had to be forgiven to read the text. A fence around it is how models write JSON, and needs no forgiveness. */
+/** A mistake in the JSON that the reader corrected. A fence around the JSON is no mistake. */
 export type JsonRepair =
   | 'surrounding_text'
   | 'trailing_comma'
@@ -24,8 +24,19 @@ export type JsonRepair =
   | 'inner_quote'
   | 'unknown_escape'
 
-/** Deeper than any honest action, shallow enough that everyone after us may recurse. */
+/** Deeper than any real action, and shallow enough for recursive functions. */
 export const maxJsonDepth = 128
+
+/** Character codes. */
+export const quote = 0x22
+export const comma = 0x2c
+export const colon = 0x3a
+export const openBracket = 0x5b
+export const backslash = 0x5c
+export const closeBracket = 0x5d
+export const backtick = 0x60
+export const openBrace = 0x7b
+export const closeBrace = 0x7d
 
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
@@ -52,7 +63,7 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** “ ” „ ‟: what word processors make of a double quote. */
+/** “ ” „ ‟: typographic double quotes. */
 export function isTypographicQuote(code: number): boolean {
   return code >= 0x201c && code <= 0x201f
 }

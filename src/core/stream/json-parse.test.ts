@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createJsonCollector, writtenKeys } from './json-collector.ts'
+import { createJsonCollector } from './json-collector.ts'
 import { parseModelJson } from './json-parse.ts'
 import { createJsonReader } from './json-reader.ts'
 
@@ -9,8 +9,8 @@ const value = (text: string) => {
   return parsed.ok ? { value: parsed.value, repairs: parsed.repairs } : parsed.error.code
 }
 
-describe('JSON as it should be', () => {
-  it('means what JSON.parse says, without repairs', () => {
+describe('valid JSON', () => {
+  it('gives the value of JSON.parse, without repairs', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 2 }), fc.constantFrom('', ' ', '\t'), (json, indent) => {
         const text = JSON.stringify(json, null, indent)
@@ -21,7 +21,7 @@ describe('JSON as it should be', () => {
     )
   })
 
-  it('keeps odd keys and lets the last of two win', () => {
+  it('keeps __proto__ as a key and the last of two equal keys', () => {
     expect(JSON.stringify(value('{"__proto__":{"x":1},"a":1,"a":2,}'))).toBe(
       '{"value":{"__proto__":{"x":1},"a":2},"repairs":["trailing_comma"]}',
     )
@@ -35,7 +35,7 @@ describe('JSON as it should be', () => {
     expect(value('```{"action":"complete","final_answer":"A"}```')).toEqual(expected)
   })
 
-  it('may hold fences of its own, closed by the last one or by none', () => {
+  it('may contain fences, and may be closed by the last fence or by none', () => {
     const body = JSON.stringify({ a: 'use ```js\ncode``` here' })
     expect(value(`\`\`\`json\n${body}\n\`\`\``)).toEqual({ value: { a: 'use ```js\ncode``` here' }, repairs: [] })
     expect(value(`\`\`\`json\n${body}`)).toMatchObject({ value: { a: 'use ```js\ncode``` here' } })
@@ -70,7 +70,7 @@ describe('JSON that needs a repair', () => {
     expect(value(text)).toEqual({ value: expected, repairs })
   })
 
-  it('leaves no half character in the value, however it was written', () => {
+  it('has no lone surrogate in its value, however it was written', () => {
     expect(value('{"a":"\\ud83d x","b":"\\ud83d\\ude00","c":"\ud83d"}')).toEqual({
       value: { a: '\uFFFD x', b: '😀', c: '\uFFFD' },
       repairs: [],
@@ -78,13 +78,13 @@ describe('JSON that needs a repair', () => {
   })
 })
 
-describe('JSON that can not be read', () => {
+describe('invalid JSON', () => {
   it.each([
     ['', 'json.missing'],
     ['no braces', 'json.missing'],
     ['{"a":1', 'json.unfinished'],
     ['{"a":"x', 'json.unfinished'],
-    ['{"a" 1}', 'json.unfinished'], // the quote is followed by no colon, so the key goes on
+    ['{"a" 1}', 'json.unfinished'], // no colon follows the quote, so the key continues
     ['{"a":nope}', 'json.unexpected'],
     ['{"a":1 "b":2}', 'json.unexpected'],
     ['{"a":1}\n{"b":2}', 'json.multiple'],
@@ -97,7 +97,7 @@ describe('JSON that can not be read', () => {
     expect(parseModelJson('{"a":1} then {"b":2}, {} and {"c":{}}')).toMatchObject({ error: { code: 'json.multiple', count: 3 } })
   })
 
-  it('says what is wrong, where, and in which value, within its limits', () => {
+  it('is reported with the problem, the offset and the path, within the length limits', () => {
     const text = `{"tool_call":{"params":{"content":"${'x'.repeat(3000)}","n":?${'y'.repeat(3000)}}}}`
     const parsed = parseModelJson(text)
     const error = parsed.ok ? undefined : parsed.error
@@ -107,14 +107,14 @@ describe('JSON that can not be read', () => {
     expect(error?.excerpt).toContain('"n":?yyy')
   })
 
-  it('bounds depth with a typed error, even where JSON.parse would not mind', () => {
+  it('is too deep beyond 128 levels, even if JSON.parse accepts it', () => {
     expect(value('['.repeat(1_000_000))).toBe('json.too_deep')
     expect(value('['.repeat(200_000) + ']'.repeat(200_000))).toBe('json.too_deep')
     expect(value(`${'{"a":'.repeat(129)}1${'}'.repeat(129)}`)).toBe('json.too_deep')
     expect(value(`${'{"a":'.repeat(128)}1${'}'.repeat(128)}`)).toMatchObject({ repairs: [] })
   })
 
-  it('ends on a megabyte of anything', () => {
+  it('is handled for a megabyte of hostile text', () => {
     for (const piece of ['`', '{}', '"', '{"a":"']) {
       expect(typeof parseModelJson(piece.repeat(1_000_000 / piece.length)).ok).toBe('boolean')
       expect(typeof parseModelJson(`\`\`\`json x${piece.repeat(1_000_000 / piece.length)}x\`\`\``).ok).toBe('boolean')
@@ -146,7 +146,7 @@ describe('the parser and the reader', () => {
     '{"a":"',
   )
 
-  it('agree on every string, on any text that either of them accepts', () => {
+  it('agree on every value, for any text that the reader accepts', () => {
     let accepted = 0
     fc.assert(
       fc.property(
@@ -161,7 +161,7 @@ describe('the parser and the reader', () => {
           const parsed = parseModelJson(text)
           if (reader.problem === undefined && (parsed.ok || parsed.error.code !== 'json.multiple')) {
             accepted++
-            // an array that needs repair may be given up for the one object in it: no lane shows anything of either
+            // the parser may take the one object in an array that needs repair; lanes show neither
             if (!Array.isArray(shown)) expect(parsed).toMatchObject({ ok: true, value: shown })
           }
         },
@@ -170,10 +170,4 @@ describe('the parser and the reader', () => {
     )
     expect(accepted).toBeGreaterThan(200)
   })
-})
-
-it('knows the order in which keys were written, repeated and number-like ones included', () => {
-  const text = '{"tool_call":{"params":{"path":"x","10":1,"2":{"deep":1},"path":"y",}}}'
-  expect(writtenKeys(text, ['tool_call', 'params'])).toEqual(['path', '10', '2', 'path'])
-  expect(writtenKeys(text, [])).toEqual(['tool_call'])
 })

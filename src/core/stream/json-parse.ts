@@ -3,17 +3,18 @@ import { createJsonCollector } from './json-collector.ts'
 import { type JsonPath, type JsonRepair, type JsonValue, maxJsonDepth } from './json-event.ts'
 import { createJsonReader, type ReaderProblem } from './json-reader.ts'
 
+/** Why a text could not be parsed. */
 export interface JsonProblem {
-  /** `json.multiple`: the text holds more than one object, and nobody can say which one was meant. */
+  /** `json.multiple`: the text has more than one object, so it is unclear which one is meant. */
   readonly code: ReaderProblem['code'] | 'json.multiple'
   /** For the model to read: at most 500 characters. */
   readonly message: string
-  /** The text around the failing place: at most 1800 characters. */
+  /** The text around the offset, at most 1800 characters. */
   readonly excerpt: string
   readonly offset: number
   /** The value that was being read. */
   readonly path: JsonPath
-  /** How many objects there are, when there are several. */
+  /** The number of objects, for `json.multiple`. */
   readonly count?: number
 }
 
@@ -22,22 +23,22 @@ export type ParsedJson =
   | { readonly ok: false; readonly error: JsonProblem }
 
 /**
- * JSON as models write it: as it stands, then without its fence, then without the text around it, and at last with the eyes of the
- * reader that feeds the live lanes. Valid JSON means what it means everywhere; what a lane has shown is what this returns.
+ * Parses JSON as models write it. Tries JSON.parse without the fence, then from the first to the last brace, and at last the tolerant
+ * reader. Valid JSON gives the same value as JSON.parse; a string in the result is always the one that a lane has shown.
  */
 export function parseModelJson(text: string): ParsedJson {
-  const { body, textAfter: outside } = stripFence(text)
+  const { body, textAfter } = stripFence(text)
   const whole = parse(body)
-  if (isContainer(whole)) return accept(text, whole, outside ? ['surrounding_text'] : [])
+  if (isContainer(whole)) return accept(text, whole, textAfter ? ['surrounding_text'] : [])
   const inner = parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
   if (isContainer(inner)) return accept(text, inner, ['surrounding_text'])
   const read = readLeniently(text)
   return !read.ok && whole !== undefined ? accept(text, whole, []) : read
 }
 
-/** JSON.parse knows no depth and lets half characters pass; the reader does not, and it must not matter who read the text. */
+/** Applies the limits of the reader to a value of JSON.parse: no deep nesting and no lone surrogates. */
 function accept(text: string, value: JsonValue, repairs: readonly JsonRepair[]): ParsedJson {
-  if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text) // every level takes two brackets
+  if (text.length > 2 * maxJsonDepth && isDeeperThan(value, maxJsonDepth)) return readLeniently(text) // a level has at least two brackets
   return { ok: true, value: mayHoldLoneSurrogates(text) ? wellFormed(value) : value, repairs }
 }
 
@@ -56,7 +57,7 @@ function readLeniently(text: string): ParsedJson {
   return { ok: true, value: value as JsonValue, repairs: alone ? [...reader.repairs] : ['surrounding_text', ...reader.repairs] }
 }
 
-/** Whole objects after the first one, up to a hundred. An empty pair of braces is more likely prose than an action. */
+/** The number of further objects, at most a hundred. `{}` does not count: it is more likely prose than an action. */
 function countObjects(text: string, after: number): number {
   let count = 0
   let start = text.indexOf('{', after)
@@ -72,12 +73,12 @@ function countObjects(text: string, after: number): number {
   return count
 }
 
-/** No JSON is undefined. */
+/** Undefined for invalid JSON. */
 function parse(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text) as JsonValue
   } catch {
-    return undefined // what is wrong is said by the reader, which knows the path
+    return undefined // the tolerant reader reports the problem, with its path
   }
 }
 
@@ -115,7 +116,7 @@ function isDeeperThan(value: JsonValue, levels: number): boolean {
 const anySurrogate = /[\ud800-\udfff]/
 const loneSurrogate = /\\u[dD][89a-fA-F]|\p{Surrogate}/u
 
-/** Most texts hold no halves at all, which is soon seen. */
+/** The first two tests are cheap and false for most texts. */
 function mayHoldLoneSurrogates(text: string): boolean {
   return (text.includes('\\u') || anySurrogate.test(text)) && loneSurrogate.test(text)
 }

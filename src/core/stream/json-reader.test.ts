@@ -10,7 +10,7 @@ function read(pieces: readonly string[]) {
   return { events: joined(events), problem: reader.problem, repairs: [...reader.repairs], span: reader.span, raw: events }
 }
 
-/** Deltas depend on where the text was cut; what they spell does not. */
+/** Joins adjacent deltas, whose sizes depend on the chunks. */
 function joined(events: readonly JsonEvent[]): readonly JsonEvent[] {
   const out: JsonEvent[] = []
   for (const event of events) {
@@ -90,8 +90,8 @@ const corpus: readonly string[] = [
   '',
 ]
 
-describe('what the reader sees', () => {
-  it('does not depend on where the text was cut: every two-way cut, single characters, 500 random segmentations', () => {
+describe('events of the reader', () => {
+  it('do not depend on where the text was cut: every two-way cut, single characters, 500 random segmentations', () => {
     for (const text of corpus) {
       const { raw: _, ...whole } = read([text])
       for (const pieces of cuts(text, 500)) {
@@ -101,7 +101,7 @@ describe('what the reader sees', () => {
     }
   })
 
-  it('tells every value with its exact path, and strings in arrays from keys', () => {
+  it('have the exact path of every value', () => {
     expect(read(['{"action":"x","p":{"action":["action",7]}}']).events).toEqual([
       { type: 'object.start', path: [] },
       { type: 'string.start', path: ['action'] },
@@ -119,7 +119,7 @@ describe('what the reader sees', () => {
     ])
   })
 
-  it('rebuilds what JSON.parse gives, for any value, layout, escaping and segmentation', () => {
+  it('give the value of JSON.parse, for any value, layout, escaping and segmentation', () => {
     const text = fc
       .record({
         value: fc.oneof(
@@ -146,7 +146,7 @@ describe('what the reader sees', () => {
     )
   })
 
-  it('rebuilds strings made of quotes, commas, braces, backslashes and halves of characters', () => {
+  it('give the value of JSON.parse for strings of quotes, commas, braces, backslashes and lone surrogates', () => {
     const piece = fc.constantFrom('"', ',', ':', '}', ']', '{', '[', '\\', ' ', '\n', 'a', '“', '”', '😀', '\ud83d', '\ude00', '`', 'u')
     const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
     fc.assert(
@@ -162,7 +162,7 @@ describe('what the reader sees', () => {
     )
   })
 
-  it('says after each character everything that is certain: a string is not held for its end', () => {
+  it('come with each character: a string is not held back until its end', () => {
     const reader = createJsonReader()
     const shown = [...'{"a":"He said '].flatMap((character) => reader.push(character))
     expect(stringAt(shown, 'a')).toBe('He said ')
@@ -173,7 +173,7 @@ describe('what the reader sees', () => {
     ])
   })
 
-  it('cuts deltas at 256 decoded characters, never inside a character', () => {
+  it('have deltas of at most 256 characters that never split a surrogate pair', () => {
     const reader = createJsonReader()
     const body = `${'a'.repeat(255)}😀${'b'.repeat(600)}`
     const deltas = reader.push(`{"a":"${body}"}`).filter((event) => event.type === 'string.delta')
@@ -183,13 +183,13 @@ describe('what the reader sees', () => {
 })
 
 describe('a quote that was not escaped', () => {
-  it('loop 17.50: ends the string only when an end or a next key follows', () => {
+  it('loop 17.50: ends the string only if a closing brace or the next key follows', () => {
     const { events, repairs } = read(['{"action":"complete","final_answer":"He said "hi", then left."}'])
     expect(stringAt(events, 'final_answer')).toBe('He said "hi", then left.')
     expect(repairs).toEqual(['inner_quote'])
   })
 
-  it('ends it exactly where a search through the whole text says, for any text and segmentation', () => {
+  it('ends the string where a search in the complete text says, for any text and segmentation', () => {
     const piece = fc.constantFrom('"', '"', ',', ':', '}', ']', ' ', '\n', 'key', '\\"', '\\n', 'word', '", "', '":', '",}')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 14 }), fc.array(fc.nat(), { maxLength: 10 }), (pieces, marks) => {
@@ -207,14 +207,14 @@ describe('a quote that was not escaped', () => {
     )
   })
 
-  it('may stand in a key, and between the items of an array', () => {
+  it('may be in a key or in an item of an array', () => {
     expect(rebuild(read(['{"ke"y":["p "q" r","s", 12,"x"]}']).events)).toEqual({ 'ke"y': ['p "q" r', 's', 12, 'x'] })
     expect(rebuild(read(['["say "a", truely", "b", true]']).events)).toEqual(['say "a", truely', 'b', true])
   })
 })
 
 describe('text that stops or breaks', () => {
-  it('ends a string as aborted when the text ends inside it, and everything around it', () => {
+  it('ends the open string and all values around it as aborted', () => {
     expect(read(['{"a":{"b":"half \\ud83d']).events.slice(2)).toEqual([
       { type: 'string.start', path: ['a', 'b'] },
       { type: 'string.delta', path: ['a', 'b'], text: 'half \uFFFD' },
@@ -225,17 +225,17 @@ describe('text that stops or breaks', () => {
     expect(read(['{"a":{"b":"half']).problem).toEqual({ code: 'json.unfinished', offset: 15, path: ['a', 'b'] })
   })
 
-  it('takes a quote at the very end for the end of the string', () => {
+  it('takes a quote at the end of the input as the end of the string', () => {
     expect(read(['{"a":"whole", "b']).events.at(-2)).toEqual({ type: 'string.end', path: ['a'], aborted: false })
     expect(rebuild(read(['{"a":"whole", "}']).events)).toEqual({ a: 'whole", ' })
   })
 
-  it('stops at the first thing that JSON does not know, says where, and reads no further', () => {
+  it('stops the reader at the first invalid character, with its offset', () => {
     expect(read(['{"a":[1, ?], "b":"never"}'])).toMatchObject({ problem: { code: 'json.unexpected', offset: 9 } })
     expect(stringAt(read(['{"a":[1, ?], "b":"never"}']).events, 'b')).toBe(undefined)
   })
 
-  it('closes everything it has opened, whatever the text', () => {
+  it('has an end event for every start event, whatever the text', () => {
     const piece = fc.constantFrom('{', '}', '[', ']', '"', ':', ',', '\\', 'true', '1', ' ', '{"a":', '```', '\ud83d', 'x')
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
@@ -251,7 +251,7 @@ describe('text that stops or breaks', () => {
     )
   })
 
-  it('bounds what a hostile text can cost: a megabyte of anything ends in a result', () => {
+  it('is handled for a megabyte of hostile text', () => {
     const mega = (piece: string) => piece.repeat(Math.ceil(1_000_000 / piece.length))
     for (const text of [
       mega('['),

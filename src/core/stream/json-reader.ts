@@ -1,5 +1,9 @@
 import { createClosingQuoteRule, startClosingQuote, stepClosingQuote } from './json-closing-quote.ts'
 import {
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
   isSpace,
   isTokenCharacter,
   isTypographicQuote,
@@ -7,12 +11,15 @@ import {
   type JsonPath,
   type JsonRepair,
   maxJsonDepth,
+  openBrace,
+  openBracket,
   parseScalar,
+  quote,
 } from './json-event.ts'
 import { createRootFinder, isOpening, stepRoot } from './json-root.ts'
 import { createStringDecoder } from './json-string.ts'
 
-/** Why the reader gave up, and where. Offsets count UTF-16 units from the first character pushed. */
+/** Why and where the reader stopped. Offsets count UTF-16 units from the first pushed character. */
 export interface ReaderProblem {
   readonly code: 'json.missing' | 'json.unexpected' | 'json.unfinished' | 'json.too_deep'
   readonly offset: number
@@ -20,17 +27,17 @@ export interface ReaderProblem {
 }
 
 /**
- * Reads one JSON value while it is being written: the first object in the text, or an array if the text starts with one.
- * Total on any text, linear in it, and its events do not depend on where the text was cut (but for how deltas are cut).
+ * Reads one JSON value while the model writes it: the first object in the text, or an array if the text starts with one. Accepts any
+ * text and takes linear time. The events do not depend on where chunks were cut, except for the sizes of string deltas.
  */
 export interface JsonReader {
   push(chunk: string): readonly JsonEvent[]
-  /** Closes what is open as aborted. */
+  /** Ends the input: open values end as aborted. */
   end(): readonly JsonEvent[]
   readonly problem: ReaderProblem | undefined
-  /** In the order in which they were first needed. */
+  /** In the order of their first occurrence. */
   readonly repairs: ReadonlySet<JsonRepair>
-  /** Where the value began and where the text after it begins, as far as that is known. */
+  /** The start of the value and of the text after it, as far as they are known. */
   readonly span: { readonly from: number | undefined; readonly to: number | undefined }
 }
 
@@ -43,10 +50,9 @@ interface Frame {
 
 type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 'string' | 'quote' | 'over'
 
-/** At the end of the text, after a quote: what looked like the next key is the real end of the string. */
+/** Text after a quote at the end of the input, when the apparent next key is really the end of the string. */
 const closesLater = /^\s*,\s*["\u201c-\u201f]\s*\}/
 
-const noEvents: readonly JsonEvent[] = []
 const starts = { object: 'object.start', array: 'array.start' } as const
 const ends = { object: 'object.end', array: 'array.end' } as const
 
@@ -57,10 +63,10 @@ export function createJsonReader(): JsonReader {
   const note = (repair: JsonRepair) => void repairs.add(repair)
   const decoder = createStringDecoder((text) => {
     if (inKey) key += text
-    else tell({ type: 'string.delta', path, text })
+    else events.push({ type: 'string.delta', path, text })
   }, note)
 
-  let events: readonly JsonEvent[] = noEvents
+  let events: JsonEvent[] = []
   let mode: Mode = 'lead'
   let offset = 0 // of the first character of the text being read
   const span = { from: undefined as number | undefined, to: undefined as number | undefined }
@@ -69,14 +75,8 @@ export function createJsonReader(): JsonReader {
   let key = ''
   let inKey = false
   let token = ''
-  let quote = 0
-  let held = '' // what came after a quote of which it is not yet known whether it ends the string
-
-  /** Most chunks hold one event: a list made for it is cheaper than a list that grows. */
-  function tell(event: JsonEvent) {
-    if (events === noEvents) events = [event]
-    else (events as JsonEvent[]).push(event)
-  }
+  let lastQuote = 0
+  let held = '' // the text after a quote, while it is undecided whether the quote ends the string
 
   function valuePath(): JsonPath {
     if (frame === undefined) return []
@@ -88,7 +88,7 @@ export function createJsonReader(): JsonReader {
     const within = mode === 'value' || mode === 'token' || mode === 'colon' || (mode === 'string' && !inKey)
     self.problem = { code, offset: at, path: within ? valuePath() : (frame?.path ?? []) }
     mode = 'over'
-    for (; frame !== undefined; frame = frame.outer) tell({ type: ends[frame.kind], path: frame.path, aborted: true })
+    for (; frame !== undefined; frame = frame.outer) events.push({ type: ends[frame.kind], path: frame.path, aborted: true })
   }
 
   function open(kind: Frame['kind'], at: number) {
@@ -96,13 +96,13 @@ export function createJsonReader(): JsonReader {
     if (path.length === maxJsonDepth) return fail('json.too_deep', at)
     frame = { kind, path, outer: frame, index: 0 }
     mode = 'first'
-    tell({ type: starts[kind], path })
+    events.push({ type: starts[kind], path })
   }
 
   function close(at: number) {
     if (mode === 'next') note('trailing_comma')
     const { kind, path, outer } = frame as Frame
-    tell({ type: ends[kind], path, aborted: false })
+    events.push({ type: ends[kind], path, aborted: false })
     frame = outer
     mode = frame === undefined ? 'over' : 'after'
     if (frame === undefined) span.to = at + 1
@@ -110,50 +110,50 @@ export function createJsonReader(): JsonReader {
 
   function openString(code: number) {
     inKey = frame?.kind === 'object' && mode !== 'value'
-    if (code !== 0x22) note('typographic_quote')
-    decoder.begin(code === 0x22 ? 'straight' : 'typographic')
+    if (code !== quote) note('typographic_quote')
+    decoder.begin(code === quote ? 'straight' : 'typographic')
     mode = 'string'
     if (inKey) key = ''
     else {
       path = valuePath()
-      tell({ type: 'string.start', path })
+      events.push({ type: 'string.start', path })
     }
   }
 
   function closeString(aborted: boolean) {
     decoder.finish()
-    if (!inKey) tell({ type: 'string.end', path, aborted })
+    if (!inKey) events.push({ type: 'string.end', path, aborted })
     mode = inKey ? 'colon' : 'after'
   }
 
   function startValue(code: number, at: number) {
-    if (code === 0x22 || isTypographicQuote(code)) openString(code)
-    else if (code === 0x7b) open('object', at)
-    else if (code === 0x5b) open('array', at)
+    if (code === quote || isTypographicQuote(code)) openString(code)
+    else if (code === openBrace) open('object', at)
+    else if (code === openBracket) open('array', at)
     else if (isTokenCharacter(code)) {
       mode = 'token'
       token = String.fromCharCode(code)
     } else fail('json.unexpected', at)
   }
 
-  /** One character between strings; false when it has to be looked at again in the new mode. */
-  function structure(code: number, at: number): boolean {
+  /** Reads one character outside of strings; false when the character has to be read again in the new mode. */
+  function readStructure(code: number, at: number): boolean {
     if (mode === 'token') return continueToken(code, at)
     if (isSpace(code)) return true
     const { kind } = frame as Frame
-    const closer = kind === 'object' ? 0x7d : 0x5d
+    const closer = kind === 'object' ? closeBrace : closeBracket
     if (mode === 'after') {
       if (code === closer) close(at)
-      else if (code === 0x2c) {
+      else if (code === comma) {
         mode = 'next'
         ;(frame as Frame).index++
       } else fail('json.unexpected', at)
     } else if (mode === 'colon') {
-      if (code === 0x3a) mode = 'value'
+      if (code === colon) mode = 'value'
       else fail('json.unexpected', at)
     } else if (mode !== 'value' && code === closer) close(at)
     else if (mode === 'value' || kind === 'array') startValue(code, at)
-    else if (code === 0x22 || isTypographicQuote(code)) openString(code)
+    else if (code === quote || isTypographicQuote(code)) openString(code)
     else fail('json.unexpected', at)
     return true
   }
@@ -166,31 +166,32 @@ export function createJsonReader(): JsonReader {
     const value = parseScalar(token)
     if (value === undefined) fail('json.unexpected', at - token.length)
     else {
-      tell({ type: 'scalar', path: valuePath(), value })
+      events.push({ type: 'scalar', path: valuePath(), value })
       mode = 'after'
     }
     return false
   }
 
-  function lead(code: number, at: number): boolean {
-    const began = stepRoot(root, code)
-    if (began === undefined) {
+  /** Reads one character before the start of the value. */
+  function readLead(code: number, at: number): boolean {
+    const started = stepRoot(root, code)
+    if (started === undefined) {
       if (isOpening(root) && !isSpace(code)) span.from = at
       return true
     }
-    open(began, at)
+    open(started, at)
     return false
   }
 
   function settleQuote(verdict: 'closes' | 'inside') {
     if (verdict === 'closes') return closeString(false)
     note('inner_quote')
-    decoder.keep(quote)
+    decoder.keep(lastQuote)
     mode = 'string'
   }
 
-  /** Reads from a possible closing quote up to the character that tells; without one, everything after the quote is held. */
-  function weigh(text: string, start: number): boolean {
+  /** Reads the text after a quote until it is decided whether the quote ends the string; until then, the text is held. */
+  function decideQuote(text: string, start: number): boolean {
     for (let index = start; index < text.length; index++) {
       const verdict = stepClosingQuote(closing, text.charCodeAt(index))
       if (verdict === 'undecided') continue
@@ -207,14 +208,14 @@ export function createJsonReader(): JsonReader {
       if (mode === 'string') {
         index = decoder.read(text, index)
         if (index === text.length) break
-        quote = text.charCodeAt(index)
+        lastQuote = text.charCodeAt(index)
         startClosingQuote(closing, inKey ? 'key' : (frame as Frame).kind)
         mode = 'quote'
         index++
-        if (!weigh(text, index)) break
+        if (!decideQuote(text, index)) break
       } else {
         const code = text.charCodeAt(index)
-        if (mode === 'lead' ? lead(code, offset + index) : structure(code, offset + index)) index++
+        if (mode === 'lead' ? readLead(code, offset + index) : readStructure(code, offset + index)) index++
       }
     }
     if (mode === 'quote') {
@@ -226,8 +227,8 @@ export function createJsonReader(): JsonReader {
     }
   }
 
-  /** Goes back to what was held. Each stretch of text is weighed once and read once, so this stays linear. */
-  function reread() {
+  /** Reads the held text. Every character is held and read at most once, so this stays linear. */
+  function readHeld() {
     const text = held
     held = ''
     read(text)
@@ -235,7 +236,7 @@ export function createJsonReader(): JsonReader {
 
   function take(): readonly JsonEvent[] {
     const taken = events
-    events = noEvents
+    events = []
     return taken
   }
 
@@ -244,25 +245,25 @@ export function createJsonReader(): JsonReader {
     repairs,
     span,
     push(chunk: string) {
-      if (mode === 'over' || chunk === '') return noEvents
+      if (mode === 'over' || chunk === '') return []
       if (mode !== 'quote') read(chunk)
-      else if (weigh(chunk, 0)) {
+      else if (decideQuote(chunk, 0)) {
         held += chunk
-        reread()
+        readHeld()
       }
       return take()
     },
     end() {
-      if (mode === 'over') return noEvents
+      if (mode === 'over') return []
       while (mode === 'quote' && closesLater.test(held)) {
         settleQuote('inside')
-        reread()
+        readHeld()
       }
       const at = offset + held.length
       held = ''
       const inside = mode
       if (inside === 'quote')
-        closeString(false) // a quote was written; nothing speaks against it
+        closeString(false) // no later text contradicts the quote
       else if (inside === 'string') closeString(true)
       mode = inside
       fail(inside === 'lead' ? 'json.missing' : 'json.unfinished', at)

@@ -1,12 +1,12 @@
-import { isSpace, isTypographicQuote } from './json-event.ts'
+import { backtick, closeBrace, closeBracket, isSpace, isTypographicQuote, openBrace, openBracket, quote } from './json-event.ts'
 
 /**
- * Where does the JSON begin? Models put a fence around it, or talk first:
+ * Finds the start of the JSON in a response. Models put a fence or an introduction around it:
  *
  *   {"action":…        ```json {"action":…        Here you are: {"action":…        [{"action":…
  *
- * A brace is a beginning when a key or its own end follows, so `{braces}` in prose are prose. A bracket is one only as the very
- * first thing: otherwise prose like `see [1]` would hide the object behind it.
+ * A brace starts an object when a key or a closing brace follows, so `{braces}` in prose are skipped. A bracket starts an array only at
+ * the very beginning: otherwise `see [1]` in prose would hide the object after it.
  */
 export interface RootFinder {
   phase: 'start' | 'ticks' | 'word' | 'fenced' | 'prose' | 'brace' | 'bracket'
@@ -17,53 +17,55 @@ export function createRootFinder(): RootFinder {
   return { phase: 'start', ticks: 0 }
 }
 
-/** The next character would tell: a brace or a bracket has just been seen. */
+/** True after a brace or bracket that may be the start; the next character decides. */
 export const isOpening = ({ phase }: RootFinder): boolean => phase === 'brace' || phase === 'bracket'
 
-/** Says what began just before this character, once something has. */
+/** Takes the next character. Returns what the brace or bracket before it started, once that is decided. */
 export function stepRoot(finder: RootFinder, code: number): 'object' | 'array' | undefined {
   if (finder.phase === 'brace') {
     if (isSpace(code)) return undefined
-    if (code === 0x22 || code === 0x7d || isTypographicQuote(code)) return 'object'
-    look(finder, code, false)
+    if (code === quote || code === closeBrace || isTypographicQuote(code)) return 'object'
+    lookForStart(finder, code, false)
   } else if (finder.phase === 'bracket') {
     if (isSpace(code)) return undefined
-    if (startsValue(code) || code === 0x5d) return 'array'
-    look(finder, code, false)
-  } else if (finder.phase === 'prose') look(finder, code, false)
-  else fence(finder, code)
+    if (startsValue(code) || code === closeBracket) return 'array'
+    lookForStart(finder, code, false)
+  } else if (finder.phase === 'prose') lookForStart(finder, code, false)
+  else readFence(finder, code)
   return undefined
 }
 
-function look(finder: RootFinder, code: number, first: boolean): void {
-  if (code === 0x7b) finder.phase = 'brace'
-  else if (first && code === 0x5b) finder.phase = 'bracket'
+/** Checks whether the character can start the value. `first`: nothing but blanks and a fence came before it. */
+function lookForStart(finder: RootFinder, code: number, first: boolean): void {
+  if (code === openBrace) finder.phase = 'brace'
+  else if (first && code === openBracket) finder.phase = 'bracket'
   else if (!first || !isBlank(code)) finder.phase = 'prose'
 }
 
-function fence(finder: RootFinder, code: number): void {
+/** Reads the fence before the value, if there is one. */
+function readFence(finder: RootFinder, code: number): void {
   const { phase, ticks } = finder
-  if (phase === 'start' && code === 0x60) {
+  if (phase === 'start' && code === backtick) {
     finder.phase = 'ticks'
     finder.ticks = 1
-  } else if (phase === 'ticks' && code === 0x60) finder.ticks++
-  else if (phase !== 'start' && ticks < 3) look(finder, code, false)
+  } else if (phase === 'ticks' && code === backtick) finder.ticks++
+  else if (phase !== 'start' && ticks < 3) lookForStart(finder, code, false)
   else if ((phase === 'ticks' || phase === 'word') && isAlphanumeric(code)) finder.phase = 'word'
   else {
     if (phase !== 'start') finder.phase = 'fenced'
-    look(finder, code, true)
+    lookForStart(finder, code, true)
   }
 }
 
 function startsValue(code: number): boolean {
   const digit = code >= 0x30 && code <= 0x39
   const literal = code === 0x74 || code === 0x66 || code === 0x6e
-  return digit || literal || code === 0x2d || code === 0x22 || code === 0x7b || code === 0x5b || isTypographicQuote(code)
+  return digit || literal || code === 0x2d || code === quote || code === openBrace || code === openBracket || isTypographicQuote(code)
 }
 
-/** What `trim` removes: the parser of the whole text trims, and both must find the same beginning. */
+/** The same characters that `trim` removes, because the parser of complete texts trims and has to find the same start. */
 function isBlank(code: number): boolean {
-  return isSpace(code) || (code !== 0x60 && String.fromCharCode(code).trim() === '')
+  return isSpace(code) || (code !== backtick && String.fromCharCode(code).trim() === '')
 }
 
 function isAlphanumeric(code: number): boolean {

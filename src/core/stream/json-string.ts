@@ -1,26 +1,26 @@
-import { isTypographicQuote, type JsonRepair } from './json-event.ts'
+import { backslash, isTypographicQuote, type JsonRepair, quote } from './json-event.ts'
 
-/** A delta of a string is at most this long, so that no lane waits for a large chunk. */
+/** Limits the size of events when a provider sends large chunks. */
 const maxDeltaLength = 256
 
-/** Decodes the inside of a JSON string that arrives in pieces. */
+/** Decodes the content of a JSON string that arrives in chunks. */
 export interface StringDecoder {
-  /** A string opened by a straight quote is closed by one; a typographic quote in it is text. */
+  /** Starts a string. If a straight quote opened it, typographic quotes in it are text. */
   begin(opened: 'straight' | 'typographic'): void
-  /** Reads on, and stops at a quote that may end the string (its index) or at the end of the chunk (its length). */
+  /** Decodes up to a quote that may end the string, or to the end of the chunk, and returns the index. */
   read(chunk: string, from: number): number
-  /** The quote it stopped at was text. */
+  /** Adds the quote that `read` stopped at to the text. */
   keep(quote: number): void
-  /** Hands over everything that is decoded for certain. */
+  /** Emits all text that is decoded. */
   flush(): void
-  /** No more text: half a surrogate pair becomes U+FFFD, half an escape is dropped. */
+  /** Ends the string: an unpaired surrogate becomes U+FFFD, an incomplete escape is dropped. */
   finish(): void
 }
 
 export function createStringDecoder(emit: (text: string) => void, note: (repair: JsonRepair) => void): StringDecoder {
   let typographic = false
   let decoded = ''
-  let pending = '' // an escape that is not yet whole
+  let pending = '' // an incomplete escape
   let high = 0
 
   function append(text: string) {
@@ -40,7 +40,7 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
     decoded += chunk.slice(start, to)
   }
 
-  /** One decoded UTF-16 unit. Pairs are joined here, whether written raw, escaped or half and half. */
+  /** Adds one decoded UTF-16 unit. Joins surrogate pairs, also if only one of the two was escaped. */
   function unit(code: number) {
     if (high !== 0 && code >= 0xdc00 && code <= 0xdfff) {
       const pair = String.fromCharCode(high, code)
@@ -58,7 +58,7 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
     append('\uFFFD')
   }
 
-  /** Consumes the character at `index`, or leaves it to be read as text when no escape goes on with it. */
+  /** Continues an escape with the character at `index`. If the escape is invalid, it becomes text and the character is read again. */
   function continueEscape(chunk: string, index: number): number {
     const character = chunk[index] as string
     if (pending === '\\' && character === 'u') {
@@ -116,13 +116,13 @@ export function createStringDecoder(emit: (text: string) => void, note: (repair:
         let code = 0
         while (index < length) {
           code = chunk.charCodeAt(index)
-          if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0x201c && isSpecial(code, typographic))) break
+          if (code < 0x20 || code === quote || code === backslash || (code >= 0x201c && isSpecial(code, typographic))) break
           index++
         }
         if (index > start) plain(chunk, start, index)
         if (index === length) break
-        if (code === 0x22 || isTypographicQuote(code)) return index
-        if (code === 0x5c) pending = '\\'
+        if (code === quote || isTypographicQuote(code)) return index
+        if (code === backslash) pending = '\\'
         else unit(code)
         if (code < 0x20) note('control_character')
         index++
