@@ -14,19 +14,12 @@ import {
   type Timeline,
 } from './timeline.ts'
 
-/** Pure and total: an id that is not there (compacted away, or never was) is not an error, it is simply not changed. */
+/** Applies a change. Never fails: a change of a block that is not visible (any more) has no effect. */
 export function applyChange(timeline: Timeline, change: Change): Timeline {
   const changed = transition(timeline, change)
   const ts = changeTime(change)
-  if (ts === undefined) return changed
-  const stamped: MutableTimeline = changed === timeline ? { ...timeline } : changed
-  stamped.lastTs = ts
-  stamped.startedAt ??= ts
-  return stamped
+  return ts === undefined ? changed : { ...changed, lastTs: ts, startedAt: changed.startedAt ?? ts }
 }
-
-/** A value that was just made and that nobody else holds yet. */
-type MutableTimeline = { -readonly [Field in keyof Timeline]: Timeline[Field] }
 
 function transition(timeline: Timeline, change: Change): Timeline {
   switch (change.type) {
@@ -67,17 +60,17 @@ function transition(timeline: Timeline, change: Change): Timeline {
   }
 }
 
-/** Costs what is new, not what is there. */
+/** Takes time in proportion to the new blocks, however long the timeline is. */
 function appendBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
   if (blocks.length === 0) return timeline
-  const spine = extendBuffer(timeline.buffer, timeline.size, blocks, dropEmptyMeta)
-  return { ...timeline, buffer: spine, size: timeline.size + blocks.length, nextBlock: nextBlockNumber(blocks, timeline.nextBlock) }
+  const buffer = extendBuffer(timeline.buffer, timeline.size, blocks.map(dropEmptyMeta))
+  return { ...timeline, buffer, size: timeline.size + blocks.length, nextBlock: nextBlockNumber(blocks, timeline.nextBlock) }
 }
 
 function insertAfter(timeline: Timeline, afterId: string, blocks: readonly Block[]): Timeline {
   const nextBlock = nextBlockNumber(blocks, timeline.nextBlock)
   const position = positionOf(timeline, afterId)
-  if (position === undefined) return { ...timeline, nextBlock } // its place was compacted away
+  if (position === undefined) return { ...timeline, nextBlock } // the block before it was compacted
   const present = blocksOf(timeline)
   return { ...replaceBlocks(timeline, [...present.slice(0, position + 1), ...blocks, ...present.slice(position + 1)]), nextBlock }
 }
@@ -102,14 +95,15 @@ function replaceBlocks(timeline: Timeline, blocks: readonly Block[]): Timeline {
 }
 
 function firstInOrder(timeline: Timeline, ids: readonly string[]): string | undefined {
-  const placed = ids.flatMap((id) => {
+  const visible = ids.flatMap((id) => {
     const position = positionOf(timeline, id)
     return position === undefined ? [] : [{ id, position }]
   })
-  return placed.sort((a, b) => a.position - b.position)[0]?.id
+  return visible.sort((a, b) => a.position - b.position)[0]?.id
 }
 
-function hideBlock(change: BlocksHidden, bearer: string | undefined): (block: Block) => Block {
+/** The replacement text is stored once, on the group's first block. */
+function hideBlock(change: BlocksHidden, firstId: string | undefined): (block: Block) => Block {
   return (block) => ({
     ...block,
     meta: {
@@ -117,30 +111,21 @@ function hideBlock(change: BlocksHidden, bearer: string | undefined): (block: Bl
       hidden: true,
       hidden_reason: change.reason,
       ...(change.scope && { hidden_scope: change.scope }),
-      ...(block.id === bearer && { replacement_text: change.replacement_text }),
+      ...(block.id === firstId && { replacement_text: change.replacement_text }),
     },
   })
 }
 
 const revealBlock = (block: Block): Block => (isHidden(block) ? stripHidden(block) : block)
 
+/** Only decisions are kept; responses for titles and compactions do not touch the state. */
 function recordResponse(timeline: Timeline, response: ResponseReceived): Timeline {
   if (response.role !== undefined) return timeline
-  const ttl = response.prompt?.cache_ttl_seconds
-  return { ...timeline, lastResponse: withoutText(response), cache: { touched_at: response.ts, ttl_seconds: ttl ?? null } }
+  const { raw: _raw, ...lastResponse } = response
+  return { ...timeline, lastResponse, cache: { touched_at: response.ts, ttl_seconds: response.prompt?.cache_ttl_seconds ?? null } }
 }
 
-/** Mostly it has these fields and no other: to name them costs a third of leaving one out. */
-function withoutText(response: ResponseReceived): Omit<ResponseReceived, 'raw'> {
-  const { type, turn_id, ts, iteration, call_id, finish_reason, usage, prompt } = response
-  let fields = 0
-  for (const _field in response) fields += 1
-  if (fields === 9 && usage && prompt) return { type, turn_id, ts, iteration, call_id, finish_reason, usage, prompt }
-  const { raw: _raw, ...rest } = response
-  return rest
-}
-
-/** The same event twice is one event, also when the first has long been folded. */
+/** Ignores a second delivery of an event, also after the first was folded into a turn. */
 function acceptEvent(timeline: Timeline, event: InboxEvent): Timeline {
   if (isKnownEvent(timeline, event.event_id)) return timeline
   const { knownEvents = [] } = timeline

@@ -6,11 +6,11 @@ import { toLogical } from '../path/physical.ts'
 import { blocksAtPath, blocksOfCall, digestBlocksOf, type Timeline } from './timeline.ts'
 import { knownTurns } from './turns.ts'
 
-/** What blocks say of one artifact: its newest metadata and its newest content. Hidden blocks speak too. */
+/** A file or display of the agent: its newest metadata and its newest content, also from hidden blocks. */
 export interface Artifact {
   readonly path: string
   readonly kind: ArtifactKind
-  /** Digest first, then the metadata block's meta, then the content blocks': the first to name a key decides it. */
+  /** Merged from the digest, then the meta of the metadata block, then that of the content blocks; the first to have a key wins. */
   readonly metadata: Meta & Partial<Digest>
   readonly callId?: string
   readonly toolId?: string
@@ -19,24 +19,24 @@ export interface Artifact {
   readonly base64?: string
 }
 
-/** The artifact at a logical or physical path; undefined when the timeline does not hold it. */
+/** The artifact at a logical or physical path; undefined when the timeline has none. */
 export function findArtifact(timeline: Timeline, path: string): Artifact | undefined {
   const logical = canonicalPath(path) ?? toLogical(path, knownTurns(timeline))
   if (logical === undefined) return undefined
   const content = blocksAtPath(timeline, logical)
-  const described = digestBlocksOf(timeline, logical).at(-1)
-  return buildArtifact(logical, described, content, (callId) => toolIdOfCall(timeline, callId))
+  const description = digestBlocksOf(timeline, logical).at(-1)
+  return buildArtifact(logical, description, content, (callId) => toolIdOfCall(timeline, callId))
 }
 
-/** The same from any list of blocks, oldest first: a turn log, the answer of a store. */
+/** Like `findArtifact`, in a list of blocks, oldest first: a turn log or the result of a store query. */
 export function artifactFromBlocks(blocks: readonly Block[], logical: string): Artifact | undefined {
-  const described = blocks.findLast((block) => describes(block, logical))
+  const description = blocks.findLast((block) => describes(block, logical))
   const content = blocks.filter(({ path }) => path === logical)
   const tool = (callId: string) => blocks.find((block) => callIdOf(block) === callId && readToolCall(block))
-  return buildArtifact(logical, described, content, (callId) => toolIdOfBlock(tool(callId)))
+  return buildArtifact(logical, description, content, (callId) => toolIdOfBlock(tool(callId)))
 }
 
-/** True when another call made this artifact before: then the version at hand is an edit. */
+/** True when another call wrote this artifact before: then the current version is an edit. */
 export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId: string): boolean {
   const others = (block: Block) => callIdOf(block) !== callId
   return blocksAtPath(timeline, logical).some(others) || digestBlocksOf(timeline, logical).some(others)
@@ -44,26 +44,27 @@ export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId
 
 function buildArtifact(
   path: string,
-  described: Block | undefined,
+  description: Block | undefined,
   content: readonly Block[],
   toolIdOf: (callId: string) => string | undefined,
 ): Artifact | undefined {
-  if (!described && content.length === 0) return undefined
+  if (!description && content.length === 0) return undefined
   const newest = content.findLast((block) => block.text !== undefined && (hasWholeContent(block) || isPatch(block)))
-  const patch = newest && isPatch(newest) ? newest : undefined // its text is no content, and what was there before is none any more
+  const patch = newest && isPatch(newest) ? newest : undefined // its text is a diff, and earlier content is outdated
   const text = patch ? undefined : newest
   const binary = patch ? undefined : content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
   const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
-  const digest = described && readDigest(described)
+  const digest = description && readDigest(description)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility // a patch tells its own; the content block the artifact's
-  const about: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, described?.meta ?? {}, ...metas])
-  const callId = digest?.tool_call_id ?? (described && callIdOf(described)) ?? content.map(callIdOf).findLast((call) => call !== undefined)
+  const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility // the digest of a patch has the visibility of the patch; the content block has that of the artifact
+  const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, description?.meta ?? {}, ...metas])
+  const callId =
+    digest?.tool_call_id ?? (description && callIdOf(description)) ?? content.map(callIdOf).findLast((call) => call !== undefined)
   const toolId = callId === undefined ? undefined : toolIdOf(callId)
   return {
     path,
-    kind: about.kind === 'file' || about.kind === 'display' ? about.kind : binary ? 'file' : 'display',
-    metadata: about,
+    kind: metadata.kind === 'file' || metadata.kind === 'display' ? metadata.kind : binary ? 'file' : 'display',
+    metadata: metadata,
     ...(callId !== undefined && { callId }),
     ...(toolId !== undefined && { toolId }),
     ...(text?.text !== undefined && { text: text.text }),
@@ -72,7 +73,7 @@ function buildArtifact(
   }
 }
 
-/** Its text is the content: not a diff, not a part or a preview of it, and not what is told about it. */
+/** True when the block's text is the whole content: not a diff, a part, a preview or metadata. */
 export function hasWholeContent(block: Block): boolean {
   return !isPatch(block) && block.meta?.partial !== true && !readDigest(block) && !excerptTypes.has(block.type)
 }

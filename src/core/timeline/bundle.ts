@@ -10,7 +10,7 @@ import { nextBlockNumber } from './timeline.ts'
 import { IMPORTED_OPEN, type TurnLog, turnLogOf } from './turn-log.ts'
 import { turnIdsOf } from './turns.ts'
 
-/** A whole conversation in one file: its three views, what they leave out, and the bytes they refer to. */
+/** A whole conversation in one file: timeline, source pool, turn logs, the blocks that are in none of these, and the bytes. */
 export interface Bundle {
   readonly format: 'daybook.bundle'
   readonly version: 1
@@ -18,13 +18,13 @@ export interface Bundle {
   readonly timeline: TimelinePayload
   readonly sources_pool: { readonly sources_pool: readonly SourceRow[]; readonly next_sid: number }
   readonly turn_logs: readonly TurnLog[]
-  /** Blocks that no turn entered and that are no longer visible: older summaries, feedback on compacted turns. */
+  /** Blocks that are in no turn log and no longer visible: older summaries, feedback on compacted turns. */
   readonly archive: readonly Block[]
-  /** Bytes by their hash, in base64. */
+  /** Base64 by SHA-256. */
   readonly blobs: { readonly [sha256: string]: string }
 }
 
-/** The entries that rebuild a bundle. The visible slice comes last and decides; what stands before it is history. */
+/** The changes that rebuild a bundle. The last one sets the visible state; those before it are history. */
 export function importChanges(bundle: Bundle): readonly Change[] {
   const { timeline, sources_pool: pool } = bundle
   const history = [...bundle.turn_logs.flatMap(({ blocks }) => blocks), ...bundle.archive, ...timeline.blocks]
@@ -39,7 +39,7 @@ export function importChanges(bundle: Bundle): readonly Change[] {
 
 function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   return [
-    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // a turn of which only the close was logged
+    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // null: the log has only the end of the turn
     ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
     {
       type: 'turn.closed',
@@ -52,7 +52,7 @@ function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   ]
 }
 
-/** A bundle of ours, or a bare `conv.timeline.v1` from anywhere. Anything else is refused by name. */
+/** Parses a bundle, or a single `conv.timeline.v1` payload. Throws `bundle.invalid` with the reason for anything else. */
 export function parseBundle(value: unknown): Bundle {
   if (!isObject(value)) throw invalid('a bundle must be a JSON object')
   if (value.format === undefined && value.version === 1 && Array.isArray(value.blocks)) return bundleFromTimeline(value)
@@ -78,7 +78,7 @@ export function parseBundle(value: unknown): Bundle {
   return bundle
 }
 
-/** Far below where numbers stop being exact: whoever imports a conversation goes on counting its sources and blocks. */
+/** Numbers of sources and blocks stay far below the limit of exact integers, because the conversation continues to count after the import. */
 const MAXIMUM_NUMBER = 1e12
 
 function parsePool(value: unknown): Bundle['sources_pool'] {
@@ -112,9 +112,9 @@ function parseTurnLog(value: unknown): TurnLog {
 const isTextOrNull = (value: unknown): value is string | null => value === null || typeof value === 'string'
 
 function checkBlockIds({ turn_logs, archive, timeline }: Bundle): void {
-  const entered = [...turn_logs.flatMap(({ blocks }) => blocks), ...archive]
+  const history = [...turn_logs.flatMap(({ blocks }) => blocks), ...archive]
   for (const [where, blocks] of [
-    ['the history', entered],
+    ['the history', history],
     ['the timeline', timeline.blocks],
   ] as const) {
     const seen = new Set<string>()
@@ -127,8 +127,8 @@ function checkBlockIds({ turn_logs, archive, timeline }: Bundle): void {
 }
 
 /**
- * The seeds' payload carries no ids, no logs and only a snapshot of the pool: they are made from what is there. It starts at its latest
- * summary; one that does not is cut there, and what stood before is history.
+ * A single timeline payload has no block ids, no turn logs and only a snapshot of the source pool: all are derived from its blocks.
+ * A timeline starts at its latest summary; earlier blocks become history.
  */
 function bundleFromTimeline(given: { readonly [key: string]: unknown }): Bundle {
   const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...given, ...timesInUtc(given) }
@@ -155,7 +155,7 @@ function bundleFromTimeline(given: { readonly [key: string]: unknown }): Bundle 
   }
 }
 
-/** Each turn with the change that would have entered its blocks, in order of first occurrence. */
+/** For each turn the change that would have appended its blocks, in order of first occurrence. */
 function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly Change[]> {
   const turns = new Map<string, Block[]>()
   for (const block of blocks) {
@@ -166,17 +166,17 @@ function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly C
   return new Map([...turns].map(([turnId, own]) => [turnId, [{ type: 'blocks.appended', blocks: own }]]))
 }
 
-/** Times that are not text or a number are left for the parser to refuse. */
+/** The times of a payload in ISO form. Values of a wrong type are left to the parser, which rejects them. */
 function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
   const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {
     const given = value[key]
     const time = typeof given === 'string' || typeof given === 'number' ? isoTime(given) : undefined
     return time === undefined ? [] : [[key, time]]
   })
-  return Object.fromEntries(times) as { readonly ts?: string } // values are what `isoTime` gave
+  return Object.fromEntries(times) as { readonly ts?: string } // the values are results of `isoTime`
 }
 
-/** The first row that carries a SID keeps it: citations in the text name it. The others get the next ones. */
+/** The first row with a given sid keeps it, because citations refer to it. Rows without a free sid get the next numbers. */
 function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
   const named = new Map<number, SourceRow>()
   const others: IncomingSource[] = []
@@ -190,8 +190,8 @@ function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
 const invalid = (message: string) => new Failure('bundle.invalid', message)
 
 /**
- * A bundle that ends with a turn, to be imported as a conversation of its own. The pool goes along whole: a SID means the same in both.
- * Without a turn, everything that is finished.
+ * A copy of the bundle that ends with a turn (by default the latest finished one), to be imported as a new conversation. The source
+ * pool is copied completely, so that a sid means the same in both conversations.
  */
 export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)

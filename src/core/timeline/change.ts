@@ -3,31 +3,31 @@ import type { ServiceError } from '../model-event.ts'
 import type { SourceRow } from '../sources/source.ts'
 import type { TimelinePayload } from './payload.ts'
 
-/** Every way a timeline may change. The journal is a list of these, one per row. */
+/** Everything that can change a timeline. The journal of a conversation is a list of changes, one per row. */
 export type Change =
   | TurnOpened
   | TurnClosed
   | BlocksAppended
-  /** Into the past: feedback on an old turn, a checkpoint in the middle of this one. Not part of a turn log. */
+  /** Inserts into the past: feedback on an old turn, a checkpoint inside the running turn. Not part of a turn log. */
   | { readonly type: 'blocks.inserted'; readonly after_id: string; readonly blocks: readonly Block[] }
-  /** Everything up to and with `after_id` leaves the visible slice; `blocks` (the summary and what it preserves) stand for it. */
+  /** Replaces all visible blocks up to and including `after_id` by `blocks`: the summary and the blocks that it preserves. */
   | { readonly type: 'range.compacted'; readonly after_id: string; readonly blocks: readonly Block[]; readonly covered: readonly string[] }
   | BlocksHidden
   | { readonly type: 'blocks.revealed'; readonly ids: readonly string[] }
   | ResponseReceived
-  /** Rows as they now are, new or grown. `next_sid` never goes back. */
+  /** The new and changed rows in their new state. `next_sid` never decreases. */
   | { readonly type: 'sources.merged'; readonly ts: string; readonly rows: readonly SourceRow[]; readonly next_sid: number }
   | { readonly type: 'sources.used'; readonly ts: string; readonly sids: readonly number[] }
   | { readonly type: 'source.removed'; readonly ts: string; readonly sid: number }
   | { readonly type: 'title.set'; readonly ts: string; readonly title: string }
   | { readonly type: 'event.accepted'; readonly event: InboxEvent }
-  /** The events became part of a turn, or expired: either way they wait no longer. */
+  /** The events became part of a turn, or expired: they leave the inbox. */
   | { readonly type: 'event.folded'; readonly ts: string; readonly event_ids: readonly string[]; readonly turn_id: string | null }
   | { readonly type: 'feedback.seen'; readonly ts: string; readonly until: string }
-  /** The visible slice of another conversation, taken over whole. Only ever into an empty timeline or over imported turns. */
+  /** Sets the visible state of an imported conversation. Occurs only in an empty timeline or after imported turns. */
   | { readonly type: 'timeline.imported'; readonly timeline: TimelinePayload; readonly next_block: number }
 
-export interface TurnOpened {
+interface TurnOpened {
   readonly type: 'turn.opened'
   readonly turn_id: string
   readonly ts: string
@@ -48,7 +48,7 @@ export interface BlocksAppended {
   readonly blocks: readonly Block[]
 }
 
-/** One path group folded away. The text is shown once, at the first of the blocks. */
+/** Hides a path group. The replacement text is shown once, in the place of the first block. */
 export interface BlocksHidden {
   readonly type: 'blocks.hidden'
   readonly ids: readonly string[]
@@ -57,61 +57,61 @@ export interface BlocksHidden {
   readonly scope?: HiddenScope
 }
 
-/** The model's raw output with its bill and the prompt it answered. Never rendered; the source of replay and recovery. */
+/** The raw output of a model call with its usage and a record of its prompt. Never rendered; used for replay and recovery. */
 export interface ResponseReceived {
   readonly type: 'response.received'
   readonly turn_id: string
   readonly ts: string
   readonly iteration: number
   readonly call_id: string
-  /** Who asked. A decision when not said; only decisions move the turn on. */
+  /** Absent for a decision. Other calls do not advance the turn. */
   readonly role?: 'gate' | 'compaction'
   readonly raw: string
   readonly finish_reason: string
   readonly usage?: Usage
   readonly prompt?: PromptRecord
-  /** Why there is no more of it: the provider failed. */
+  /** Why the output is incomplete: the provider failed. */
   readonly error?: ServiceError
-  /** What it had cost to ask before, in vain: nobody had seen anything of it, so it was asked again. Attempts that cost nothing are left out. */
+  /** Earlier attempts of the same call that cost tokens but failed before any output was shown. */
   readonly retried?: readonly RetriedAttempt[]
 }
 
 export interface RetriedAttempt {
   readonly usage: Usage
   readonly model?: string
-  /** Nobody sent a bill. */
+  /** The provider did not report the usage. */
   readonly estimated?: true
 }
 
-/** Tokens as the provider billed them, in four buckets that do not overlap; `reasoning` is a part of `output`. */
+/** Tokens as billed by the provider, in four buckets that do not overlap; `reasoning` is part of `output`. */
 export interface Usage {
   readonly uncached: number
   readonly cache_read: number
   readonly cache_write: number
-  /** The part of `cache_write` that was written to live for an hour. */
+  /** The part of `cache_write` that was cached for an hour. */
   readonly cache_write_long?: number
   readonly output: number
   readonly reasoning?: number
 }
 
-/** What was sent, by hash: enough to say why a cache was missed and whether it would be sent again, without storing the prompt. */
+/** Hashes of a prompt: enough to explain a cache miss and to check a replay without storing the prompt itself. */
 export interface PromptRecord {
   readonly model?: string
-  /** The parts that carried a cache mark. */
+  /** Positions of the parts with a cache mark. */
   readonly marks?: readonly number[]
-  /** The shown block that each mark stands behind, by its position among those shown. */
+  /** For each mark the position of the last block before it, among the shown blocks. */
   readonly points?: readonly number[]
-  /** Hash of everything up to and with each mark, the system text apart. */
+  /** For each mark the hash of everything up to and including its part, without the system text. */
   readonly segments?: readonly number[]
   readonly system?: SystemFingerprint
-  /** Of what follows the last stable block, sources and announce: how many characters; and what, when `recordPrompts` is set. */
+  /** The part after the last stable block (sources and announce): its length, and its text when `recordPrompts` is set. */
   readonly tail?: { readonly size: number; readonly text?: string }
   readonly shown?: ShownFingerprints
   readonly estimated_tokens?: number
   readonly cache_ttl_seconds?: number | null
 }
 
-/** The system text: all of it, its catalogue of tools, and how many characters it has. */
+/** Hashes of the system text and of its tool catalogue, and its length in characters. */
 export interface SystemFingerprint {
   readonly hash: number
   readonly tools: number
@@ -119,19 +119,19 @@ export interface SystemFingerprint {
 }
 
 /**
- * The blocks that were shown, each by a short hash. Only those that the prompt before did not show at the same place:
- * what a conversation stores of its prompts grows with what is new.
+ * A short hash of each shown block from position `from` on. The blocks before `from` are the same as in the previous prompt, so that
+ * the journal grows only with new blocks.
  */
 export interface ShownFingerprints {
   readonly from: number
   readonly hashes: readonly number[]
-  /** Of all blocks shown, from the first. */
+  /** The hash of all shown blocks, from the first. */
   readonly chain: number
-  /** The blocks themselves, when `recordPrompts` is set: then replay can name the very byte. */
+  /** The rendered blocks, when `recordPrompts` is set: then a replay can name the first byte that differs. */
   readonly texts?: readonly string[]
 }
 
-/** Something from outside that a turn has yet to take notice of. */
+/** An event from outside that waits to become part of a turn. */
 export interface InboxEvent {
   readonly event_id: string
   readonly sequence: number
@@ -140,11 +140,11 @@ export interface InboxEvent {
   readonly text: string
   readonly target_turn_id?: string
   readonly payload?: unknown
-  /** Bytes that its payload speaks of: they live as long as the entry. */
+  /** Blobs that the payload refers to; they live as long as the entry. */
   readonly keeps?: readonly BlobRef[]
 }
 
-/** When a change happened, by its own word. */
+/** The time of a change, as recorded in it. */
 export function changeTime(change: Change): string | undefined {
   switch (change.type) {
     case 'blocks.appended':
@@ -153,7 +153,7 @@ export function changeTime(change: Change): string | undefined {
       return change.blocks.at(-1)?.ts
     case 'blocks.hidden':
     case 'blocks.revealed':
-      return undefined // never alone: what caused it is in the same append
+      return undefined // the change that caused it is in the same append and has a time
     case 'event.accepted':
       return change.event.ts
     case 'timeline.imported':
@@ -163,7 +163,7 @@ export function changeTime(change: Change): string | undefined {
   }
 }
 
-/** The blocks a change brings along, whatever it does with them. */
+/** The blocks that a change contains. */
 export function blocksOfChange(change: Change): readonly Block[] {
   switch (change.type) {
     case 'blocks.appended':

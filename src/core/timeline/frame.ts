@@ -5,8 +5,8 @@ import { blocksOf, createBuffer, type Timeline } from './timeline.ts'
 type HiddenMeta = Pick<Meta, 'hidden' | 'replacement_text' | 'hidden_reason' | 'hidden_scope'>
 
 /**
- * A timeline without what the journal already holds: the order of its blocks by id, what is hidden, and the small facts.
- * A store keeps one beside each compaction, so that loading begins there and not at the first entry.
+ * A snapshot of a timeline without the blocks themselves, which the journal holds: the order of block ids, the hidden state, and
+ * the small facts. A store saves one at each compaction, so that loading starts there and not at the first entry.
  */
 export interface Frame extends Omit<Timeline, 'buffer' | 'size' | 'sources'> {
   readonly order: readonly string[]
@@ -14,25 +14,25 @@ export interface Frame extends Omit<Timeline, 'buffer' | 'size' | 'sources'> {
 }
 
 export function frameOf(timeline: Timeline): Frame {
-  const { buffer: _spine, size: _size, sources: _sources, ...facts } = timeline
+  const { buffer: _buffer, size: _size, sources: _sources, ...facts } = timeline
   const blocks = blocksOf(timeline)
   const hidden = blocks.flatMap(({ id, meta }) => (meta?.hidden === true ? [[id, hiddenMeta(meta)] as const] : []))
   return { ...facts, order: blocks.map(({ id }) => id), hidden: Object.fromEntries(hidden) }
 }
 
-/** `find` gives a block as it was entered, before anything was hidden. */
+/** The inverse of `frameOf`. `find` returns a block as it was appended, before it was hidden. */
 export function timelineFromFrame(frame: Frame, find: (id: string) => Block, sources: SourcePool): Timeline {
   const { order, hidden, ...facts } = frame
   const blocks = order.map((id) => withHidden(find(id), hidden[id]))
   return { ...facts, sources, buffer: createBuffer(blocks), size: blocks.length }
 }
 
-function withHidden(entered: Block, hidden: HiddenMeta | undefined): Block {
-  if (hidden) return { ...entered, meta: { ...stripHidden(entered).meta, ...hidden } }
-  return isHidden(entered) ? stripHidden(entered) : dropEmptyMeta(entered)
+function withHidden(block: Block, hidden: HiddenMeta | undefined): Block {
+  if (hidden) return { ...block, meta: { ...stripHidden(block).meta, ...hidden } }
+  return isHidden(block) ? stripHidden(block) : dropEmptyMeta(block)
 }
 
-/** A block without any word on hiding, and without a meta that says nothing: what it is after `blocks.revealed`. */
+/** The block as it is after `blocks.revealed`: without the fields about hiding, and without an empty meta. */
 export function stripHidden(block: Block): Block {
   const { meta } = block
   if (meta === undefined || (!hasHiddenFields(meta) && !isEmptyMeta(meta))) return block

@@ -4,7 +4,7 @@ import { isObject } from '../json.ts'
 import type { Change } from './change.ts'
 import { parsePayload } from './payload.ts'
 
-/** What is wrong with a value, or undefined. Asked of every entry, written or read: nothing is made unless something is wrong. */
+/** Returns what is wrong with a value, or undefined. Runs on every entry that is written or read, so it allocates nothing for valid ones. */
 type Check = (value: unknown) => string | undefined
 
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'must be a string')
@@ -44,7 +44,7 @@ const object = (fields: { readonly [name: string]: Check }): Check => {
   }
 }
 
-/** Our own parsers as checks: their Failure is the message. */
+/** Makes a check of a parser that throws Failure. */
 const parsedBy =
   (parse: (value: unknown) => unknown): Check =>
   (value) => {
@@ -76,7 +76,7 @@ const event = object({
   keeps: optional(list(object({ sha256: text, size: number }))),
 })
 
-/** Every type of change, with the fields it must have. */
+/** The required fields of every type of change. */
 const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'turn.opened': object({ turn_id: text, ts: text }),
   'turn.closed': object({ turn_id: text, ts: text, exit_reason: text, sources_used: optional(sids), tokens: optional(number) }),
@@ -101,7 +101,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
     prompt: optional(object({})),
     retried: optional(list(object({ usage }))),
   }),
-  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // rows are additive; the sid is what counts
+  'sources.merged': object({ ts: text, rows: list(object({ sid: integer })), next_sid: integer }), // other fields of a row are optional
   'sources.used': object({ ts: text, sids }),
   'source.removed': object({ ts: text, sid: integer }),
   'title.set': object({ ts: text, title: text }),
@@ -111,7 +111,7 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'timeline.imported': object({ timeline: parsedBy(parsePayload), next_block: integer }),
 }
 
-/** A row of a journal, checked. Fields of a later version stay; a type of a later version is refused, because applying it is not possible. */
+/** Checks a row of a journal. Unknown fields stay, because a later version may have written them; an unknown type is rejected, because it can not be applied. */
 export function parseChange(value: unknown): Change {
   const type = isObject(value) ? value.type : undefined
   const known = typeof type === 'string' && Object.hasOwn(changeChecks, type)

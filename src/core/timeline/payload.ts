@@ -7,7 +7,7 @@ import type { SourceRow } from '../sources/source.ts'
 import { blockAt, blocksOf, createBuffer, nextBlockNumber, type Timeline } from './timeline.ts'
 import { turnIdsOf } from './turns.ts'
 
-/** `conv.timeline.v1`: the visible slice as others read it. A view; the journal is the truth. */
+/** `conv.timeline.v1`: the visible state of a conversation in the exchange format. Computed from the journal on export. */
 export interface TimelinePayload {
   readonly version: 1
   readonly ts: string | null
@@ -45,7 +45,7 @@ export function toPayload(timeline: Timeline): TimelinePayload {
   }
 }
 
-/** The value that the payload describes. The pool comes by its own changes; nothing is open or waiting in an import. */
+/** The timeline of an imported payload. The source pool is kept: it is imported by its own change. No turn is open and the inbox is empty. */
 export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
   const { sources } = timeline
   return {
@@ -71,7 +71,7 @@ export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload
   }
 }
 
-/** For load and import: what is wrong is named, and nothing is guessed. */
+/** Rejects a payload with a wrong field and names the field. */
 export function parsePayload(value: unknown): TimelinePayload {
   if (!isObject(value)) throw invalid('a timeline must be an object')
   if (value.version !== 1) throw invalid(`timeline.version must be 1, not ${JSON.stringify(value.version)}`)
@@ -85,7 +85,7 @@ export function parsePayload(value: unknown): TimelinePayload {
   return buildPayload(value, value.blocks.map(parseBlock))
 }
 
-/** For whoever looks at a file of unknown origin: wrong parts are read as absent, never refused. */
+/** For files of unknown origin: never throws; wrong parts are read as absent. */
 export function parsePayloadLeniently(value: unknown): TimelinePayload {
   const fields = isObject(value) ? value : {}
   const blocks = Array.isArray(fields.blocks) ? fields.blocks.flatMap(parseBlockOrSkip) : []
@@ -107,7 +107,7 @@ const textFields = [
   'last_known_feedback_ts',
   'last_external_event_id',
 ] as const
-/** A date reaches so far from 1970, either way. */
+/** The range of a JavaScript date, in seconds before and after 1970. */
 const MAXIMUM_SECONDS = 8.64e12
 const numberFields = ['cache_last_touch_at', 'cache_last_ttl_seconds', 'last_external_event_seq'] as const
 

@@ -23,8 +23,8 @@ const historyOf = (...timelines: readonly Timeline[]): BlockHistory => {
     ofTurn: (turnId) => blocks.filter(({ turn_id }) => turn_id === turnId),
   }
 }
-const nothing: BlockHistory = { atPath: () => [], ofTurn: () => [] }
-const unread: BlockHistory = { atPath: () => undefined, ofTurn: () => undefined }
+const emptyHistory: BlockHistory = { atPath: () => [], ofTurn: () => [] }
+const notLoaded: BlockHistory = { atPath: () => undefined, ofTurn: () => undefined }
 const written = (path: string, text: string, callId = 'w1') => [
   call(callId, 'react.write', 't1', 7),
   artifactDigestBlock(blockOrigin(callId, 't1', 7), { artifact_path: path, mime: 'text/markdown', kind: 'display' }),
@@ -53,11 +53,11 @@ describe('a patched artifact', () => {
     ]
   }
   const resolved = (meta: object, ...after: readonly Draft[]) => {
-    const found = resolvePath(timelineOf([...written(path, 'old'), ...patched(meta), ...after]), path, nothing)
+    const found = resolvePath(timelineOf([...written(path, 'old'), ...patched(meta), ...after]), path, emptyHistory)
     return found.status === 'artifact' ? found.artifact : undefined
   }
 
-  it('has the bytes that the patch left, and neither the diff nor the old text', () => {
+  it('has the patched bytes, and neither the diff nor the old text', () => {
     expect(resolved({ keeps: [whole], visibility: 'external' })).toMatchObject({
       blob: whole,
       callId: 'p1',
@@ -67,18 +67,18 @@ describe('a patched artifact', () => {
     expect(resolved({})).not.toHaveProperty('text')
   })
 
-  it('is as visible as its content block says; the digest of the patch speaks of the patch', () => {
+  it('has the visibility of its content block, not that of the digest of the patch', () => {
     expect(resolved({ visibility: 'external' })?.metadata.visibility).toBe('external')
     expect(resolved({ visibility: 'internal' })?.metadata.visibility).toBe('internal')
   })
 
-  it('has its text again when it is written anew', () => {
+  it('has text again when it is rewritten', () => {
     expect(resolved({ keeps: [whole] }, ...written(path, 'new', 'w2'))).toMatchObject({ text: 'new', callId: 'w2' })
     expect(resolved({ keeps: [whole] }, ...written(path, 'new', 'w2'))).not.toHaveProperty('blob')
   })
 })
 
-describe('an address leads', () => {
+describe('a path leads', () => {
   const plan = drawn('plan:t1:ab', ['boil', 'pour'], 't1', { current: true })
   const before = timelineOf([
     ...turn(1, 1, [...written('fi:t1.files/a.md', 'tea'), ...noted('t1', 'n', '[P] milk'), plan]),
@@ -88,89 +88,89 @@ describe('an address leads', () => {
   const { timeline } = compact(before, { limit: 900 })
   const history = historyOf(before, timeline)
 
-  it('to what is in the timeline, without looking further', () => {
-    expect(textOf(resolvePath(before, 'ar:t1.user.prompt', unread))).toBe('question 1')
-    expect(textOf(resolvePath(before, 'tc:t1.tool_calls.t1c0.out.json', unread))).toContain('result 0 of t1')
-    expect(resolvePath(before, 'fi:t1.files/a.md', unread)).toMatchObject({
+  it('to visible blocks, without a lookup in the journal', () => {
+    expect(textOf(resolvePath(before, 'ar:t1.user.prompt', notLoaded))).toBe('question 1')
+    expect(textOf(resolvePath(before, 'tc:t1.tool_calls.t1c0.out.json', notLoaded))).toContain('result 0 of t1')
+    expect(resolvePath(before, 'fi:t1.files/a.md', notLoaded)).toMatchObject({
       status: 'artifact',
       artifact: { text: 'tea', toolId: 'react.write' },
     })
-    expect(textOf(resolvePath(timeline, 'ar:plan.latest:plan:t1:ab', unread))).toContain('boil')
+    expect(textOf(resolvePath(timeline, 'ar:plan.latest:plan:t1:ab', notLoaded))).toContain('boil')
   })
 
-  it('to the program of a call, however it is spelled and however an imported block spells it', () => {
+  it('to the program of a call, in the current and the older form of its path', () => {
     const code = { type: 'react.tool.code', author: 'react', turn_id: 't1', ts: minute(0), text: 'print()' }
     for (const path of ['tc:t1.c1.code', 'fi:t1.code.c1']) {
       const timeline = timelineOf([{ ...code, path }])
-      expect(textOf(resolvePath(timeline, 'tc:t1.c1.code', nothing))).toBe('print()')
-      expect(textOf(resolvePath(timeline, 'fi:t1.code.c1', nothing))).toBe('print()')
+      expect(textOf(resolvePath(timeline, 'tc:t1.c1.code', emptyHistory))).toBe('print()')
+      expect(textOf(resolvePath(timeline, 'fi:t1.code.c1', emptyHistory))).toBe('print()')
     }
   })
 
-  it('to a hidden block like to any other', () => {
+  it('to a hidden block', () => {
     const hidden = applyChange(before, { type: 'blocks.hidden', ids: ['b_2'], replacement_text: 'x', reason: 'hide' })
-    expect(textOf(resolvePath(hidden, 'ar:t1.user.prompt', unread))).toBe('question 1')
+    expect(textOf(resolvePath(hidden, 'ar:t1.user.prompt', notLoaded))).toBe('question 1')
   })
 
-  it('to what was compacted, once the journal was looked up; it says what to look up', () => {
-    expect(resolvePath(timeline, 'ar:t1.user.prompt', unread)).toEqual({ status: 'look', at: { path: 'ar:t1.user.prompt' } })
+  it('to compacted blocks after a lookup in the journal, and returns what to look up', () => {
+    expect(resolvePath(timeline, 'ar:t1.user.prompt', notLoaded)).toEqual({ status: 'lookup_needed', at: { path: 'ar:t1.user.prompt' } })
     expect(textOf(resolvePath(timeline, 'ar:t1.user.prompt', history))).toBe('question 1')
     expect(resolvePath(timeline, 'fi:t1.files/a.md', history)).toMatchObject({
       status: 'artifact',
       from: 'history',
       artifact: { text: 'tea' },
     })
-    expect(resolvePath(timeline, 'ar:t1.react.turn.index', unread)).toEqual({ status: 'look', at: { turn: 't1' } })
+    expect(resolvePath(timeline, 'ar:t1.react.turn.index', notLoaded)).toEqual({ status: 'lookup_needed', at: { turn: 't1' } })
   })
 
-  it('timeline 11.106: every snippet path of a compacted turn can be read', () => {
+  it('timeline 11.106: every path of a compacted turn can be read', () => {
     for (const path of ['ar:t1.user.prompt', 'ar:t1.assistant.completion', 'tc:t1.t1c0.call', 'tc:t1.t1c0.result', 'fi:t1.files/n.md'])
       expect([path, resolvePath(timeline, path, history).status]).not.toEqual([path, 'missing'])
   })
 
-  it('to the whole index of a summary', () => {
-    const text = textOf(resolvePath(timeline, `su:${blocksOf(timeline)[0]?.turn_id}.conv.range.summary`, unread)) ?? ''
+  it('to the complete index of a summary', () => {
+    const text = textOf(resolvePath(timeline, `su:${blocksOf(timeline)[0]?.turn_id}.conv.range.summary`, notLoaded)) ?? ''
     expect(text).toContain('- fi:t1.files/a.md | text/markdown | display | react.write | w1')
     expect(text).toContain('- ar:t1.user.prompt | 2026-01-01T00:01:00.000Z | question 1')
     expect(text).toContain('- ar:plan.latest:plan:t1:ab | ar:t1.react.plan.plan:t1:ab | unfinished')
   })
 
-  it('to an artifact of which only the index knows', () => {
+  it('to an artifact that only the index of a summary mentions', () => {
     const gone = compact(timelineOf([...turn(1, 1, written('fi:t1.files/a.md', 'tea').slice(0, 2)), ...turns(2, 6), ...open(7)]), {
       limit: 900,
     }).timeline
-    expect(resolvePath(gone, 'fi:t1.files/a.md', nothing)).toMatchObject({
+    expect(resolvePath(gone, 'fi:t1.files/a.md', emptyHistory)).toMatchObject({
       status: 'artifact',
       from: 'digest',
       artifact: { metadata: { mime: 'text/markdown' } },
     })
   })
 
-  it('to the original rather than to a copy that was carried along', () => {
-    const said = userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' })
-    const first = timelineOf([...turn(1, 1, [said]), ...turns(2, 6), ...open(7)])
+  it('to the original rather than to a preserved copy', () => {
+    const followup = userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' })
+    const first = timelineOf([...turn(1, 1, [followup]), ...turns(2, 6), ...open(7)])
     const then = compact(first, { limit: 900 }).timeline
     const path = 'ar:t1.external.followup.m1'
     expect(resolvePath(then, path, historyOf(first, then))).toMatchObject({ from: 'history', blocks: [{ type: 'user.followup' }] })
-    expect(resolvePath(then, path, nothing)).toMatchObject({
+    expect(resolvePath(then, path, emptyHistory)).toMatchObject({
       from: 'timeline',
       blocks: [{ type: 'user.followup.preserved', text: 'with milk' }],
     })
   })
 
-  it('to blocks that kept the spelling they were imported with', () => {
+  it('to imported blocks with an older form of the path', () => {
     const imported = timelineOf([header('t1'), { ...result('c1', 'old'), path: 'tc:t1.tool_calls.c1.out.json' }])
-    expect(textOf(resolvePath(imported, 'tc:t1.c1.result', nothing))).toBe('old')
+    expect(textOf(resolvePath(imported, 'tc:t1.c1.result', emptyHistory))).toBe('old')
   })
 
-  it('to the rows of a selector, and tells which are not there', () => {
+  it('to the source rows of a selector, and lists the missing ones', () => {
     const rows = [{ sid: 1, url: 'https://a.example', title: 'A' }]
     const pooled = applyChange(before, { type: 'sources.merged', ts: minute(1), rows, next_sid: 2 })
-    expect(resolvePath(pooled, 'so:sources_pool[1-2]', nothing)).toMatchObject({ status: 'sources', rows: [{ sid: 1 }], missing: [2] })
+    expect(resolvePath(pooled, 'so:sources_pool[1-2]', emptyHistory)).toMatchObject({ status: 'sources', rows: [{ sid: 1 }], missing: [2] })
   })
 
-  it('elsewhere, nowhere, or is none', () => {
-    const status = (path: string) => resolvePath(before, path, nothing).status
+  it('to another resolver, to nothing, or is not a logical path', () => {
+    const status = (path: string) => resolvePath(before, path, emptyHistory).status
     expect(['ks:a.md', 'sk:public.pdf', 'ar:conv_x.t1.user.prompt', 'fi:t1.files/app/'].map(status)).toEqual(Array(4).fill('elsewhere'))
     expect(
       ['ar:t99.user.prompt', 'fi:t99.files/a.md', 'ar:plan.latest:none', 'ar:t99.react.turn.index', 'su:t99.conv.range.summary'].map(
@@ -182,7 +182,7 @@ describe('an address leads', () => {
 })
 
 describe('the turn index', () => {
-  it('names everything of a turn, section by section', () => {
+  it('lists all paths of a turn, section by section', () => {
     const rows = JSON.stringify([
       { sid: 3, url: 'https://a.example' },
       { sid: 4, url: 'https://b.example' },
@@ -233,22 +233,22 @@ describe('the turn index', () => {
     `)
   })
 
-  it('shows nothing of types that nobody writes, whatever they are called', () => {
+  it('ignores blocks of unknown types, also types named like object properties', () => {
     const types = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
     const blocks = withIds(types.map((type) => ({ ...prompt('x'), type, path: 'ar:t1.odd' })))
     expect(turnIndexText({ turn_id: 't1', ts: null, end_ts: null, blocks, sources_used: [] })).not.toContain('odd')
   })
 
-  it('of a compacted turn comes from the journal', () => {
+  it('of a compacted turn is computed from the journal', () => {
     const before = timelineOf([...turns(1, 6), ...open(7)])
     const { timeline } = compact(before, { limit: 900 })
     const text = textOf(resolvePath(timeline, 'ar:t1.react.turn.index', historyOf(before, timeline))) ?? ''
-    for (const said of ['ar:t1.user.prompt', 'ar:t1.assistant.completion', 'tc:t1.t1c1.call', 'tc:t1.t1c1.result'])
-      expect(text).toContain(said)
+    for (const path of ['ar:t1.user.prompt', 'ar:t1.assistant.completion', 'tc:t1.t1c1.call', 'tc:t1.t1c1.result'])
+      expect(text).toContain(path)
   })
 
   it('of the running turn says that it is not closed', () => {
     const running = applyChange(withDrafts(timelineOf([]), open(1)), { type: 'turn.opened', turn_id: 't1', ts: minute(1) })
-    expect(textOf(resolvePath(running, 'ar:t1.react.turn.index', nothing))).toContain('ended: not closed')
+    expect(textOf(resolvePath(running, 'ar:t1.react.turn.index', emptyHistory))).toContain('ended: not closed')
   })
 })

@@ -10,8 +10,8 @@ import { blockAt, blocksAtPath, blocksOfTurn, type Timeline } from './timeline.t
 import { turnIndexText } from './turn-log.ts'
 
 /**
- * What was ever entered, as far as somebody has looked. Undefined means that nobody has: `resolvePath` then says what to look up, and
- * is asked again. Lists are oldest first; empty means there is nothing.
+ * The blocks of the journal, as far as the caller has loaded them. Undefined means not loaded: `resolvePath` then returns what to look
+ * up, and the caller calls it again. Lists are oldest first; an empty list means that there is nothing.
  */
 export interface BlockHistory {
   atPath(path: string): readonly Block[] | undefined
@@ -19,19 +19,20 @@ export interface BlockHistory {
 }
 
 export type Resolution =
-  /** `blocks` at the address, oldest first; `from` tells whether they are in the timeline or only in its journal. */
+  /** The blocks at the path, oldest first; `from` says whether they are visible or only in the journal. */
   | { readonly status: 'blocks'; readonly path: string; readonly blocks: readonly Block[]; readonly from: 'timeline' | 'history' }
   | { readonly status: 'artifact'; readonly path: string; readonly artifact: Artifact; readonly from: 'timeline' | 'history' | 'digest' }
-  /** A view that is computed and never stored: a turn index, a summary with its whole index. */
+  /** A text that is computed and never stored: a turn index, a summary with its index. */
   | { readonly status: 'view'; readonly path: string; readonly text: string }
   | { readonly status: 'sources'; readonly path: string; readonly rows: readonly SourceRow[]; readonly missing: readonly number[] }
-  | { readonly status: 'look'; readonly at: { readonly path: string } | { readonly turn: string } }
-  /** Knowledge, skills and other conversations have resolvers of their own; a folder is no one thing. */
+  /** The caller has to load this part of the journal and call again. */
+  | { readonly status: 'lookup_needed'; readonly at: { readonly path: string } | { readonly turn: string } }
+  /** Knowledge, skills and other conversations have resolvers of their own; a folder is not one thing. */
   | { readonly status: 'elsewhere'; readonly path: string; readonly where: 'knowledge' | 'skill' | 'conversation' | 'folder' }
   | { readonly status: 'missing'; readonly path: string }
   | { readonly status: 'not_a_logical_path' }
 
-/** What an address leads to: the timeline first, then all history. Hidden blocks can be found like any other. */
+/** Finds what a logical path leads to, in the timeline first and then in all history. Hidden blocks are found as well. */
 export function resolvePath(timeline: Timeline, text: string, history: BlockHistory): Resolution {
   const parsed = parsePath(text)
   if (parsed === undefined) return { status: 'not_a_logical_path' }
@@ -67,7 +68,7 @@ function resolveToolRecord(timeline: Timeline, record: CallRecord, path: string,
   return found.status === 'missing' ? resolveBlocks(timeline, olderSpelling(record), history) : found
 }
 
-/** Imported timelines keep their paths as they were written. */
+/** Imported timelines may still have the older paths. */
 function olderSpelling({ turn, call, record: name }: CallRecord): string {
   if (name === 'code') return `fi:${turn}.code.${call}`
   return `tc:${turn}.tool_calls.${call}.${{ call: 'in.json', result: 'out.json', notice: 'notice.json' }[name]}`
@@ -80,23 +81,23 @@ function resolveRecord(timeline: Timeline, { space, turn, record: name }: Record
   return summary ? { status: 'view', path, text: summaryView(summary) } : found
 }
 
-/** What a compaction carried along is a copy: it answers only when nothing else does. */
+/** Originals first; the copies that a compaction preserved only when there is no original. */
 function resolveBlocks(timeline: Timeline, path: string, history: BlockHistory): Resolution {
   const visible = blocksAtPath(timeline, path)
   const own = visible.filter(({ meta }) => meta?.preserved_by_compaction !== true)
   if (own.length > 0) return { status: 'blocks', path, blocks: own, from: 'timeline' }
   const older = history.atPath(path)
-  if (older === undefined) return { status: 'look', at: { path } }
+  if (older === undefined) return { status: 'lookup_needed', at: { path } }
   const originals = older.filter(({ meta }) => meta?.preserved_by_compaction !== true)
   if (originals.length > 0) return { status: 'blocks', path, blocks: originals, from: 'history' }
   if (visible.length > 0) return { status: 'blocks', path, blocks: visible, from: 'timeline' }
   return older.length > 0 ? { status: 'blocks', path, blocks: older, from: 'history' } : { status: 'missing', path }
 }
 
-/** The journal's own order of the turn; what is visible of it answers only where the journal was let go. */
+/** Uses the journal's blocks of the turn; the visible ones only when the journal was removed by retention. */
 function resolveTurnIndex(timeline: Timeline, turn: string, path: string, history: BlockHistory): Resolution {
   const logged = history.ofTurn(turn)
-  if (logged === undefined) return { status: 'look', at: { turn } }
+  if (logged === undefined) return { status: 'lookup_needed', at: { turn } }
   const blocks = logged.length > 0 ? logged : blocksOfTurn(timeline, turn)
   if (blocks.length === 0) return { status: 'missing', path }
   const header = blocks.find(({ type }) => type === 'turn.header')
@@ -104,18 +105,18 @@ function resolveTurnIndex(timeline: Timeline, turn: string, path: string, histor
   return { status: 'view', path, text: turnIndexText({ turn_id: turn, ts: header?.ts ?? null, end_ts: ended, blocks, sources_used: [] }) }
 }
 
-/** Content makes an artifact whole; metadata alone is the last answer, and still says what there was. */
+/** Prefers a version with content; falls back to metadata alone, which still describes the file. */
 function resolveFile(timeline: Timeline, { turn }: FilePath, path: string, history: BlockHistory): Resolution {
   const visible = findArtifact(timeline, path)
   if (visible && hasContent(visible)) return { status: 'artifact', path, artifact: visible, from: 'timeline' }
   const older = history.atPath(path)
-  if (older === undefined) return { status: 'look', at: { path } }
+  if (older === undefined) return { status: 'lookup_needed', at: { path } }
   const past = artifactFromBlocks(older, path)
   if (past && hasContent(past)) return { status: 'artifact', path, artifact: visible ? { ...past, ...visible } : past, from: 'history' }
   if (visible) return { status: 'artifact', path, artifact: visible, from: 'timeline' }
   if (past) return { status: 'artifact', path, artifact: past, from: 'history' }
   const logged = history.ofTurn(turn)
-  if (logged === undefined) return { status: 'look', at: { turn } }
+  if (logged === undefined) return { status: 'lookup_needed', at: { turn } }
   const described = artifactFromBlocks(logged, path)
   if (described) return { status: 'artifact', path, artifact: described, from: 'history' }
   const indexed = artifactFromDigest(timeline, path)
@@ -124,7 +125,7 @@ function resolveFile(timeline: Timeline, { turn }: FilePath, path: string, histo
 
 const hasContent = ({ text, blob, base64 }: Artifact) => text !== undefined || blob !== undefined || base64 !== undefined
 
-/** The latest summary's index; its entries are cumulative. */
+/** The index in the latest summary. It includes the indexes of earlier summaries. */
 const compactionDigestOf = (timeline: Timeline) => {
   const first = blockAt(timeline, 0)
   return first?.type === 'conv.range.summary' ? readCompactionDigest(first) : undefined
@@ -151,7 +152,7 @@ function resolveLatestPlan(timeline: Timeline, { planId }: LatestPlanPath, path:
   const snapshot = compactionDigestOf(timeline)?.plans.find(({ plan_id }) => plan_id === planId)?.snapshot_path
   if (snapshot === undefined) return { status: 'missing', path }
   const older = history.atPath(snapshot)
-  if (older === undefined) return { status: 'look', at: { path: snapshot } }
+  if (older === undefined) return { status: 'lookup_needed', at: { path: snapshot } }
   const newest = older.findLast((block) => readPlan(block)?.plan_id === planId)
   return newest ? { status: 'blocks', path, blocks: [newest], from: 'history' } : { status: 'missing', path }
 }

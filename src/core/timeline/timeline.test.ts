@@ -26,26 +26,26 @@ import { createRoundNumbers, knownTurns, missingTurnHeader, roundKey, roundsOf }
 const appended = (drafts: readonly Draft[], first = 1): Change => ({ type: 'blocks.appended', blocks: withIds(drafts, first) })
 const replay = (changes: readonly Change[]): Timeline => changes.reduce(applyChange, emptyTimeline())
 const ids = (timeline: Timeline) => blocksOf(timeline).map(({ id }) => id)
-const plain = ({ buffer: _spine, ...facts }: Timeline) => facts
-const comparable = (timeline: Timeline) => ({ ...plain(timeline), blocks: blocksOf(timeline) })
+const factsOf = ({ buffer: _buffer, ...facts }: Timeline) => facts
+const comparable = (timeline: Timeline) => ({ ...factsOf(timeline), blocks: blocksOf(timeline) })
 
-describe('the value', () => {
-  it('keeps all of the latest response but its text, whichever fields it has', () => {
+describe('a timeline value', () => {
+  it('keeps all fields of the latest response but its text', () => {
     const usage = { uncached: 1, cache_read: 0, cache_write: 0, output: 1 }
     const more = fc.record(
       { usage: fc.constant(usage), prompt: fc.constant({}), retried: fc.constant([{ usage }]), error: fc.anything(), later: fc.anything() },
       { requiredKeys: [] },
     )
-    const said = { type: 'response.received' as const, turn_id: 't1', ts: minute(1), iteration: 0, call_id: 'c1', finish_reason: 'stop' }
+    const common = { type: 'response.received' as const, turn_id: 't1', ts: minute(1), iteration: 0, call_id: 'c1', finish_reason: 'stop' }
     fc.assert(
       fc.property(more, (others) => {
-        const response = { ...said, raw: 'Hello.', ...others } as Change
-        expect(applyChange(emptyTimeline(), response).lastResponse).toStrictEqual({ ...said, ...others })
+        const response = { ...common, raw: 'Hello.', ...others } as Change
+        expect(applyChange(emptyTimeline(), response).lastResponse).toStrictEqual({ ...common, ...others })
       }),
     )
   })
 
-  it('does not change when a later value is made from it, nor when two are', () => {
+  it('does not change when one or two later values are made from it', () => {
     const base = replay([appended(rounds(1))])
     const before = comparable(base)
     const left = applyChange(base, appended([completion('left')], 5))
@@ -57,7 +57,7 @@ describe('the value', () => {
     expect(blocksOfTurn(base, 't1')).toHaveLength(4)
   })
 
-  it('is the same whether replayed at once or grown step by step with every step kept', () => {
+  it('is the same whether replayed at once or step by step while all steps are kept', () => {
     fc.assert(
       fc.property(journals(), (changes) => {
         const steps = [{ value: emptyTimeline(), seen: comparable(emptyTimeline()) }]
@@ -94,7 +94,7 @@ describe('the value', () => {
     expect(Math.min(counts.paths, counts.calls)).toBeGreaterThan(50)
   })
 
-  it('knows no difference between no meta and an empty one, so that revealing restores what was entered', () => {
+  it('treats an empty meta as none, so that revealing restores the appended block', () => {
     const [block] = withIds([prompt('q')])
     const value = replay([{ type: 'blocks.appended', blocks: [{ ...(block as Block), meta: {} }] }])
     expect(blocksOf(value)[0]).not.toHaveProperty('meta')
@@ -102,20 +102,22 @@ describe('the value', () => {
     expect(comparable(applyChange(hidden, { type: 'blocks.revealed', ids: ['b_1'] }))).toEqual(comparable(value))
   })
 
-  it('survives a frame: order, hidden state and every small fact come back', () => {
+  it('is restored from a frame with order, hidden state and all facts', () => {
     fc.assert(
       fc.property(journals(), (changes) => {
         const timeline = replay(changes)
-        const born = new Map(changes.flatMap((change) => ('blocks' in change ? change.blocks : [])).map((block) => [block.id, block]))
+        const appendedById = new Map(
+          changes.flatMap((change) => ('blocks' in change ? change.blocks : [])).map((block) => [block.id, block]),
+        )
         const frame = JSON.parse(JSON.stringify(frameOf(timeline)))
-        expect(comparable(timelineFromFrame(frame, (id) => born.get(id) as Block, timeline.sources))).toEqual(comparable(timeline))
+        expect(comparable(timelineFromFrame(frame, (id) => appendedById.get(id) as Block, timeline.sources))).toEqual(comparable(timeline))
       }),
     )
   })
 })
 
 describe('changes', () => {
-  it('numbers new blocks after every block there ever was', () => {
+  it('number new blocks after all earlier ones, also compacted ones', () => {
     const timeline = replay([
       appended(rounds(2)),
       { type: 'range.compacted', after_id: 'b_6', blocks: withIds([prompt('summary')], 7), covered: [] },
@@ -124,7 +126,7 @@ describe('changes', () => {
     expect(assignIds(timeline, [prompt('next')]).map(({ id }) => id)).toEqual(['b_8'])
   })
 
-  it('hides a group with one replacement text, on its first block, and reveals it as it was', () => {
+  it('hide a group with one replacement text, on its first block, and reveal it unchanged', () => {
     const before = replay([appended(rounds(2))])
     const hidden = applyChange(before, { type: 'blocks.hidden', ids: ['b_5', 'b_4'], replacement_text: 'long search', reason: 'hide' })
     expect(blocksOf(hidden, 3).map(({ meta }) => [meta?.hidden, meta?.replacement_text])).toEqual([
@@ -135,7 +137,7 @@ describe('changes', () => {
     expect(comparable(applyChange(hidden, { type: 'blocks.revealed', ids: ['b_4', 'b_5'] }))).toEqual(comparable(before))
   })
 
-  it('passes over ids that are not there', () => {
+  it('ignore ids that are not there', () => {
     const before = replay([appended(rounds(1))])
     const after = [
       { type: 'blocks.hidden' as const, ids: ['b_99'], replacement_text: 'x', reason: 'hide' as const },
@@ -145,12 +147,12 @@ describe('changes', () => {
     expect(ids(after)).toEqual(ids(before))
   })
 
-  it('inserts into the past without disturbing what follows', () => {
+  it('insert into the past without changing the later order', () => {
     const timeline = replay([appended(rounds(1)), { type: 'blocks.inserted', after_id: 'b_2', blocks: withIds([prompt('between')], 5) }])
     expect(ids(timeline)).toEqual(['b_1', 'b_2', 'b_5', 'b_3', 'b_4'])
   })
 
-  it('takes an event once, however often it is delivered, and lets it go when folded', () => {
+  it('accept an event once, however often it is delivered, and remove it from the inbox when it is folded', () => {
     const event = { event_id: 'e1', sequence: 1, kind: 'followup' as const, ts: minute(1), text: 'and Rome?' }
     const waiting = replay([
       { type: 'event.accepted', event },
@@ -160,7 +162,7 @@ describe('changes', () => {
     expect(applyChange(waiting, { type: 'event.folded', ts: minute(2), event_ids: ['e1'], turn_id: 't1' }).inbox).toEqual([])
   })
 
-  it('loop 17.94: knows an event again after it was folded', () => {
+  it('loop 17.94: recognise an event after it was folded', () => {
     const event = { event_id: 'e1', sequence: 1, kind: 'steer' as const, ts: minute(1), text: 'shorter' }
     const timeline = replay([
       { type: 'event.accepted', event },
@@ -170,14 +172,14 @@ describe('changes', () => {
     expect(timeline).toMatchObject({ inbox: [], lastEvent: { event_id: 'e1', sequence: 1 } })
   })
 
-  it('remembers the latest events only, so that a conversation of years stays small', () => {
+  it('remember the latest event ids only, so that a long conversation stays small', () => {
     const accepted = (n: number) => ({ event_id: `e${n}`, sequence: n, kind: 'external' as const, ts: minute(1), text: '' })
     const timeline = replay(Array.from({ length: 300 }, (_, n) => ({ type: 'event.accepted', event: accepted(n + 1) })))
     expect(timeline.knownEvents).toHaveLength(MAXIMUM_KNOWN_EVENTS)
     expect([isKnownEvent(timeline, 'e1'), isKnownEvent(timeline, 'e300')]).toEqual([false, true])
   })
 
-  it('knows the open turn until its close', () => {
+  it('keep the open turn until it is closed', () => {
     const open = replay([{ type: 'turn.opened', turn_id: 't1', ts: minute(0) }])
     expect(open.openTurn).toEqual({ turn_id: 't1', ts: minute(0) })
     expect(applyChange(open, { type: 'turn.closed', turn_id: 't1', ts: minute(1), exit_reason: 'complete' })).not.toHaveProperty('openTurn')
@@ -196,7 +198,7 @@ describe('views', () => {
     expect(toPayload(timeline)).toMatchObject({ version: 1, turn_ids: ['t1', 't2'], last_activity_at: minute(0) })
   })
 
-  it('timeline 11.17, 11.98: a turn log counts the header, keeps what was compacted since, and holds no summary', () => {
+  it('timeline 11.17, 11.98: a turn log includes the header and compacted blocks, and no summary', () => {
     const summary: Draft = { type: 'conv.range.summary', author: 'system', turn_id: 't1', ts: minute(1), text: 's' }
     const changes: readonly Change[] = [
       { type: 'turn.opened', turn_id: 't1', ts: minute(0) },
@@ -209,13 +211,13 @@ describe('views', () => {
     expect(turnLogOf('never', changes)).toBeUndefined()
   })
 
-  it('timeline 11.19: a header that is already last is not written again', () => {
+  it('timeline 11.19: a turn header that is already the last block is not appended again', () => {
     const timeline = replay([appended([header('t1')])])
     expect(missingTurnHeader(timeline, 't1', minute(1))).toEqual([])
     expect(missingTurnHeader(timeline, 't2', minute(1))).toHaveLength(1)
   })
 
-  it('timeline 11.20: a payload whose blocks are not a list reads as empty', () => {
+  it('timeline 11.20: a payload whose blocks are not a list is read as empty', () => {
     expect(parsePayloadLeniently({ version: 1, blocks: 'oops', cache_last_touch_at: 'soon' })).toMatchObject({
       blocks: [],
       turn_ids: [],
@@ -223,7 +225,7 @@ describe('views', () => {
     })
   })
 
-  it('knows covered turns as well as visible ones', () => {
+  it('known turns include summarised and visible ones', () => {
     const summary: Draft = {
       type: 'conv.range.summary',
       author: 'system',
@@ -249,13 +251,13 @@ describe('rounds', () => {
     expect(roundKey({ ...(block as Block), meta: { tool_call_id: 'c1' } })).toBe('t1@c1')
   })
 
-  it('are numbered by their first blocks, however they interleave', () => {
+  it('are numbered in order of their first blocks, also when they interleave', () => {
     const turn_id = fc.constantFrom('t1', 't2')
     const decided = fc.record({ turn_id, meta: fc.record({ iteration: fc.nat(2) }) })
     const called = fc.record({ turn_id, meta: fc.record({ tool_call_id: fc.constantFrom('0', '1') }) })
-    const said = fc.record({ turn_id, type: fc.constantFrom('assistant.completion', 'user.prompt') })
+    const closing = fc.record({ turn_id, type: fc.constantFrom('assistant.completion', 'user.prompt') })
     const any = fc
-      .oneof(decided, called, said)
+      .oneof(decided, called, closing)
       .map((fields): Block => ({ id: 'b_1', type: 'react.tool.call', author: 'x', ts: '', ...fields }))
     fc.assert(
       fc.property(fc.array(any), (blocks) => {
@@ -281,7 +283,7 @@ describe('artifacts', () => {
     ]
   }
 
-  it('timeline 11.5: two writes of one path resolve to the second, whose digest says edited', () => {
+  it('timeline 11.5: two writes of one path resolve to the second, which is marked as edited', () => {
     const timeline = replay([appended([...write('w1', 'one', false), ...write('w2', 'two', true)])])
     expect(findArtifact(timeline, path)).toMatchObject({
       path,
@@ -295,20 +297,20 @@ describe('artifacts', () => {
     expect(artifactFromBlocks(blocksOf(timeline), path)).toEqual(findArtifact(timeline, path))
   })
 
-  it('is an edit only when another call wrote it before', () => {
+  it('a version is an edit only when another call wrote the artifact before', () => {
     const timeline = replay([appended(write('w1', 'one', false))])
     expect(wasMadeByAnotherCall(timeline, path, 'w1')).toBe(false)
     expect(wasMadeByAnotherCall(timeline, path, 'w2')).toBe(true)
     expect(wasMadeByAnotherCall(timeline, 'fi:t1.files/b.md', 'w2')).toBe(false)
   })
 
-  it('finds hidden artifacts too', () => {
+  it('hidden artifacts are found as well', () => {
     const written = replay([appended(write('w1', 'one', false))])
     const hidden = applyChange(written, { type: 'blocks.hidden', ids: ['b_3'], replacement_text: 'x', reason: 'hide' })
     expect(findArtifact(hidden, path)?.text).toBe('one')
   })
 
-  it('an artifact with bytes and no word on its kind is a file', () => {
+  it('an artifact with bytes and without a kind is a file', () => {
     const bytes: Draft = {
       type: 'react.tool.result',
       author: 'tool',

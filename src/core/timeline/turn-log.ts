@@ -9,7 +9,7 @@ import { stripHostingHandles } from '../render/scrub.ts'
 import { joinLines, oneLine } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 
-/** `turn.log`: what was entered for one turn, in journal order, without what was inserted later. Exact whatever was compacted since. */
+/** `turn.log`: the blocks that were appended in one turn, in journal order. Complete also after a compaction; later insertions are not in it. */
 export interface TurnLog {
   readonly turn_id: string
   readonly ts: string | null
@@ -20,20 +20,20 @@ export interface TurnLog {
   readonly tokens: number | null
 }
 
-/** Turns taken over from elsewhere while they were still open: closed here, without an end of their own. */
+/** The exit reason of an imported turn that was still open: the import closes it, and its log has no end. */
 export const IMPORTED_OPEN = 'imported_open'
 
-/** From the changes that concern the turn, in journal order; others are passed over. Undefined when the turn left no trace. */
+/** Builds the log of a turn from changes in journal order; changes of other turns are ignored. Undefined when no change concerns the turn. */
 export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | undefined {
-  const entered: (readonly Block[])[] = []
+  const appended: (readonly Block[])[] = []
   let opened: string | undefined
   let closed: TurnClosed | undefined
   for (const change of changes) {
-    if (change.type === 'blocks.appended') entered.push(change.blocks.filter((block) => block.turn_id === turnId))
+    if (change.type === 'blocks.appended') appended.push(change.blocks.filter((block) => block.turn_id === turnId))
     else if (change.type === 'turn.opened' && change.turn_id === turnId) opened ??= change.ts
     else if (change.type === 'turn.closed' && change.turn_id === turnId) closed = change
   }
-  const blocks = entered.flat()
+  const blocks = appended.flat()
   if (blocks.length === 0 && opened === undefined && closed === undefined) return undefined
   return {
     turn_id: turnId,
@@ -49,7 +49,7 @@ export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | 
 const HINT = 220
 const ARTIFACT_HINT = 180
 
-/** `ar:<turn>.react.turn.index`: every address of a turn, computed when it is read. How exact refs are found after folding. */
+/** The text at `ar:<turn>.react.turn.index`: all paths of a turn. The model uses it to find exact paths after a compaction. */
 export function turnIndexText(log: Pick<TurnLog, 'turn_id' | 'ts' | 'end_ts' | 'blocks' | 'sources_used'>): string {
   const blocks = log.blocks.filter(({ meta, type }) => meta?.preserved_by_compaction !== true && type !== 'conv.range.summary')
   const started = log.ts ?? blocks[0]?.ts
@@ -74,7 +74,7 @@ function section(name: string, entries: readonly string[]): readonly string[] {
 const joinFields = (...fields: readonly (string | undefined)[]) => fields.filter((field) => field !== undefined && field !== '').join(' | ')
 const pathAndText = (block: Block) => joinFields(block.path, oneLine(block.text ?? '', HINT))
 
-// Maps: a block may be of any type, and every object has a `constructor`.
+// Maps and not objects: a block may have any type, even `constructor`.
 const speakers = new Map([
   ['user.prompt', 'user'],
   ['assistant.completion', 'assistant'],
@@ -113,21 +113,21 @@ function toolLines(blocks: readonly Block[]): readonly string[] {
   return blocks.flatMap((block) => {
     const call = readToolCall(block)
     if (!call) return []
-    const given = results.get(call.tool_call_id) ?? []
-    const said = given.findLast((result) => result.text !== undefined && !readDigest(result))
-    const answered = said ?? given.at(-1)
-    const result = answered?.path === undefined ? undefined : `result: ${answered.path}`
-    const hint = `hint: ${oneLine(joinFields(callHint(call.params), oneLine(stripHostingHandles(said?.text ?? ''), HINT)), HINT)}`
-    return [joinFields(call.tool_id, statusOf(given), `call: ${block.path ?? call.tool_call_id}`, result, hint)]
+    const ofCall = results.get(call.tool_call_id) ?? []
+    const answer = ofCall.findLast((result) => result.text !== undefined && !readDigest(result))
+    const resultPath = (answer ?? ofCall.at(-1))?.path
+    const result = resultPath === undefined ? undefined : `result: ${resultPath}`
+    const hint = `hint: ${oneLine(joinFields(callHint(call.params), oneLine(stripHostingHandles(answer?.text ?? ''), HINT)), HINT)}`
+    return [joinFields(call.tool_id, statusOf(ofCall), `call: ${block.path ?? call.tool_call_id}`, result, hint)]
   })
 }
 
 function callHint(params: { readonly [name: string]: unknown }): string {
-  const telling = ['query', 'path', 'paths', 'url', 'urls', 'mode'].flatMap((name) => {
+  const hints = ['query', 'path', 'paths', 'url', 'urls', 'mode'].flatMap((name) => {
     const value = params[name]
     return value === undefined ? [] : [`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`]
   })
-  return telling.join(' ')
+  return hints.join(' ')
 }
 
 function statusOf(results: readonly Block[]): string {
@@ -144,9 +144,16 @@ function artifactLines(blocks: readonly Block[]): readonly string[] {
   for (const block of blocks) {
     const digest = readDigest(block)
     if (digest) {
-      const said = digest.description ?? (typeof digest.summary === 'string' ? digest.summary : '')
+      const description = digest.description ?? (typeof digest.summary === 'string' ? digest.summary : '')
       const source = digest.tool_call_id === undefined ? undefined : `source: ${digest.tool_call_id}`
-      const line = joinFields(digest.artifact_path, digest.mime, digest.kind, digest.visibility, source, oneLine(said, ARTIFACT_HINT))
+      const line = joinFields(
+        digest.artifact_path,
+        digest.mime,
+        digest.kind,
+        digest.visibility,
+        source,
+        oneLine(description, ARTIFACT_HINT),
+      )
       artifacts.set(digest.artifact_path, line)
     } else if (block.path?.startsWith('fi:') && !artifacts.has(block.path)) {
       artifacts.set(block.path, joinFields(block.path, block.mime))

@@ -104,13 +104,13 @@ export const visiblePathOf = (block: Block): string =>
 export async function resolveInHistory(
   path: string,
   call: Pick<Call, 'timeline' | 'records'>,
-): Promise<Exclude<Resolution, { status: 'look' }>> {
+): Promise<Exclude<Resolution, { status: 'lookup_needed' }>> {
   const paths = new Map<string, readonly Block[]>()
   const turns = new Map<string, readonly Block[]>()
   const history = { atPath: (at: string) => paths.get(at), ofTurn: (turnId: string) => turns.get(turnId) }
   for (;;) {
     const resolution = resolvePath(call.timeline, path, history)
-    if (resolution.status !== 'look') return resolution
+    if (resolution.status !== 'lookup_needed') return resolution
     if ('path' in resolution.at) paths.set(resolution.at.path, await call.records.byPath(resolution.at.path))
     else turns.set(resolution.at.turn, await blocksOfTurn(resolution.at.turn, call))
   }
