@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { slow, weather } from '../../test/support/scenario-tools.ts'
+import { slowTool, weather } from '../../test/support/scenario-tools.ts'
 import { blockTypes, decisions } from '../../test/support/watch-turn.ts'
 import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls, type Reply, scriptedModel } from '../testing/scripted-model.ts'
@@ -17,7 +17,10 @@ async function closedAt(
   let closing: Promise<void> | undefined
   for await (const event of run) if (matches(event)) closing ??= stage.agent.close()
   await closing
-  return { result: await run.result, next: createHarness({ store: stage.store, clock: stage.clock, tools: [slow(), weather()], replies }) }
+  return {
+    result: await run.result,
+    next: createHarness({ store: stage.store, clock: stage.clock, tools: [slowTool(), weather()], replies }),
+  }
 }
 
 describe('closing an agent', () => {
@@ -34,7 +37,7 @@ describe('closing an agent', () => {
   })
 
   it('leaves a tool call without a result; the next agent records that its outcome is unknown', async () => {
-    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work')] })
+    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
     const { next } = await closedAt(stage, ({ status }) => status === 'tool.started', [answers('Then not.')])
     expect(await blockTypes(next)).not.toContain('react.tool.result')
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Then not.' }])
@@ -58,7 +61,7 @@ describe('closing an agent', () => {
   })
 
   it('keeps an accepted followup for the turn when it is resumed', async () => {
-    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work')] })
+    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work')] })
     const run = stage.agent.run({ conversation, input: 'Do it.' })
     let second: Promise<unknown> | undefined
     for await (const event of run) {
@@ -66,7 +69,7 @@ describe('closing an agent', () => {
       if (event.type === 'entry' && event.change.type === 'event.accepted') void stage.agent.close()
     }
     expect(await second).toMatchObject({ exitReason: 'cancelled' })
-    const next = createHarness({ store: stage.store, clock: stage.clock, tools: [slow()], replies: [answers('Both.')] })
+    const next = createHarness({ store: stage.store, clock: stage.clock, tools: [slowTool()], replies: [answers('Both.')] })
     await next.agent.recover()
     expect(await blockTypes(next)).toContain('user.followup')
     expect(decisions(next)).toBe(1)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { paused, slowly } from '../../../test/support/scenario-tools.ts'
+import { pausedAnswer, pausedTool } from '../../../test/support/scenario-tools.ts'
 import { laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
 import type { TurnEvent } from '../../core/event.ts'
 import type { ConversationStore, Entry } from '../../ports/store.ts'
@@ -36,7 +36,7 @@ describe('a follower', () => {
   })
 
   it('that joins in the middle of an answer gets all of it, and every entry once', async () => {
-    const { reply, halfway, goOn } = slowly(story)
+    const { reply, halfway, goOn } = pausedAnswer(story)
     const stage = createHarness({ replies: [reply] })
     const run = stage.agent.run({ conversation, input: 'Tell me.' })
     await halfway
@@ -57,7 +57,7 @@ describe('a follower', () => {
   })
 
   it('that joins in the middle of an answer gets its beginning, even if an event was journaled since', async () => {
-    const { reply, halfway, goOn } = slowly(story)
+    const { reply, halfway, goOn } = pausedAnswer(story)
     const stage = createHarness({ replies: [reply, answers('And that, too.')] })
     const run = stage.agent.run({ conversation, input: 'Tell me.' })
     await halfway
@@ -88,7 +88,7 @@ describe('a follower', () => {
   })
 
   it('that joins during a tool call gets its status, but not the live output of the response that made the call', async () => {
-    const work = paused()
+    const work = pausedTool()
     const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work', {}, { notes: 'A moment.' }), answers('Done.')] })
     const run = stage.agent.run({ conversation, input: 'Do it.' })
     for await (const event of run) if (event.type === 'status' && event.status === 'tool.started') break

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { slowly, weather } from '../../../test/support/scenario-tools.ts'
+import { pausedAnswer, weather } from '../../../test/support/scenario-tools.ts'
 import { laneText, seqs, upTo } from '../../../test/support/watch-turn.ts'
 import type { EntryEvent, TurnEvent } from '../../core/event.ts'
 import { createHarness } from '../../testing/harness.ts'
@@ -27,7 +27,7 @@ describe('a turn handle', () => {
   })
 
   it('yields the whole answer when it is first iterated in the middle of it', async () => {
-    const { reply, halfway, goOn } = slowly(story)
+    const { reply, halfway, goOn } = pausedAnswer(story)
     const stage = createHarness({ replies: [reply] })
     const run = stage.agent.run({ conversation, input: 'Tell me.' })
     await halfway

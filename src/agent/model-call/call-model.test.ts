@@ -15,17 +15,17 @@ const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {
   createHarness({ replies, tools: [weather()], ...options })
 
 describe('a provider that fails', () => {
-  it('loop 17.76: before anything was shown it is asked again, twice, and what is shown says which attempt it is', async () => {
+  it('loop 17.76: is called again, twice, if nothing was shown, and live output carries the attempt', async () => {
     const stage = stageOf([down, down, answers('Here.')])
     const { events, answer, exitReason } = await stage.say('Do it.')
-    expect({ answer, exitReason, asked: decisions(stage) }).toEqual({ answer: 'Here.', exitReason: 'complete', asked: 3 })
+    expect({ answer, exitReason, calls: decisions(stage) }).toEqual({ answer: 'Here.', exitReason: 'complete', calls: 3 })
     expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([2]))
     expect(events.filter((event) => event.type === 'status' && event.status === 'retrying')).toHaveLength(2)
     expect(await codesOf(stage)).toEqual([])
     expect((await stage.journal()).filter(({ type }) => type === 'response.received')).toHaveLength(2) // the title and the answer
   })
 
-  it('loop 17.76: after something was shown it is not asked again behind the back of the user: a notice, and a new round', async () => {
+  it('loop 17.76: is not called again silently after something was shown: the model gets a notice and a new round', async () => {
     const text = '<channel:thinking>Let me think about'
     const stage = stageOf([{ text, ...down }, answers('Here.')])
     const { events, answer } = await stage.say('Do it.')
@@ -38,31 +38,31 @@ describe('a provider that fails', () => {
     expect(interrupted).toMatchObject({ raw: text, finish_reason: 'error' })
   })
 
-  it('after tags that showed nothing it may still be asked again', async () => {
+  it('is called again after tags that showed nothing', async () => {
     const stage = stageOf([{ text: '<channel:thin', ...down }, answers('Here.')])
     expect((await stage.say('Do it.')).answer).toBe('Here.')
     expect(await codesOf(stage)).toEqual([])
   })
 
-  it('is not asked again for an error that another try cannot mend', async () => {
+  it('is not called again for an error that is not retryable', async () => {
     const stage = stageOf([{ error: { kind: 'invalid_request', http_status: 400, message: 'no such model' } }, answers('never asked for')])
     expect((await stage.say('Do it.')).exitReason).toBe('error')
     expect(stage.model.left).toBe(1)
   })
 
-  it('is not asked again before it wants to be, and not at all when that is too long to wait', async () => {
+  it('is not called again before the pause it asks for, and not at all when that is too long', async () => {
     const limited = (retry_after_seconds: number) => ({ error: { kind: 'rate_limited', retryable: true, retry_after_seconds } }) as const
     const patient = stageOf([limited(59), answers('never asked for')])
     const turn = patient.agent.run({ conversation: patient.conversation, input: 'Do it.' })
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await patient.agent.stop('c1')
     expect(await turn.result).toMatchObject({ exitReason: 'steer' })
-    expect(patient.model.left).toBe(1) // our own pause is nothing here: without its wish it would have been asked at once
+    expect(patient.model.left).toBe(1) // retryDelaysMs is 0 here: only the provider's pause delays the retry
     const hopeless = stageOf([limited(3_600), answers('never asked for')])
     expect((await hopeless.say('Do it.')).answer).toMatch(/takes no more requests from us for now/)
     expect(hopeless.model.left).toBe(1)
   })
 
-  it('can be stopped while it is waited for', async () => {
+  it('can be stopped during the pause before a retry', async () => {
     const stage = stageOf([down, answers('never asked for')], { settings: { retryDelaysMs: [60_000] } })
     const turn = stage.agent.run({ conversation: stage.conversation, input: 'Do it.' })
     for await (const event of turn) if (event.type === 'status' && event.status === 'retrying') await stage.agent.stop(stage.conversation)
@@ -78,7 +78,7 @@ describe('an adapter that breaks its contract', () => {
   }
   const secret = new Error('no route for sk-123 from /home/me')
 
-  it('and throws is a provider that failed: what it had said is kept, and its own words go to nobody but the caller', async () => {
+  it('by throwing is treated as a failed provider: the text is kept, and only the caller gets the error', async () => {
     const text = '<channel:thinking>Let me think about'
     const model = served(async function* () {
       yield { type: 'text.delta', text }
@@ -93,7 +93,7 @@ describe('an adapter that breaks its contract', () => {
     expect(JSON.stringify(journal)).not.toContain('sk-123')
   })
 
-  it('or throws before it says anything', async () => {
+  it('by throwing before any output ends the turn with an error', async () => {
     const model = served(() => {
       throw secret
     })
@@ -102,11 +102,11 @@ describe('an adapter that breaks its contract', () => {
     expect(await codesOf(stage)).toEqual(['service_error'])
   })
 
-  it('or throws in the last call, when the user reads of the limit: then the application is told, and nobody else', async () => {
+  it('by throwing in the wrap-up call is reported to onProblem only, and the user reads about the limit', async () => {
     const problems: unknown[] = []
-    let asked = 0
+    let calls = 0
     const model = served(async function* () {
-      if (++asked > 1) throw secret
+      if (++calls > 1) throw secret
       yield { type: 'text.delta', text: 'nonsense' }
     })
     const stage = stageOf([], { model, settings: { maxRounds: 1 }, onProblem: ({ where, error }) => problems.push([where, error]) })
@@ -119,7 +119,7 @@ describe('an adapter that breaks its contract', () => {
     expect(JSON.stringify(await stage.journal())).not.toContain('sk-123')
   })
 
-  it('or does not stop when it is told to is left behind, and what it says later is not heard', async () => {
+  it('by not stopping is abandoned after the grace period, and later output is ignored', async () => {
     const late = Promise.withResolvers<void>()
     const model = served(async function* () {
       yield { type: 'text.delta', text: '<channel:thinking>Let me think' }
@@ -134,19 +134,19 @@ describe('an adapter that breaks its contract', () => {
     expect(JSON.stringify(await stage.journal())).not.toContain('too late')
   })
 
-  it('also while it is asked for a title', async () => {
-    const model = { ...scriptedModel([]), left: 0, stream: () => deaf(() => stage.agent.stop(stage.conversation)) }
+  it('by not stopping is abandoned during the title call, too', async () => {
+    const model = { ...scriptedModel([]), left: 0, stream: () => neverStops(() => stage.agent.stop(stage.conversation)) }
     const stage = stageOf([], { model, settings: { stopGraceMs: 10 } })
     expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'steer' })
   })
 })
 
-async function* deaf(once: () => void): AsyncGenerator<ModelEvent> {
+async function* neverStops(once: () => void): AsyncGenerator<ModelEvent> {
   once()
   await new Promise<never>(() => {})
 }
 
-describe('a prompt that the provider finds too long', () => {
+describe('a prompt that the provider rejects as too long', () => {
   const summary = '## Goal\nThe weather.\n\n## Done\nRome was looked up.'
   const history = [calls('weather.today', { city: 'Rome' }), answers(`Clear. ${'It is a fine day. '.repeat(200)}`)]
 
@@ -157,7 +157,7 @@ describe('a prompt that the provider finds too long', () => {
     return stage
   }
 
-  it('makes room by a forced compaction and is sent again', async () => {
+  it('is compacted and sent again', async () => {
     const stage = await withHistory([tooLong, summary, answers('Third.')])
     const { answer, events } = await stage.say('And now?')
     expect(answer).toBe('Third.')
@@ -166,7 +166,7 @@ describe('a prompt that the provider finds too long', () => {
     expect(new Set(deltasOf(events).map(({ attempt }) => attempt))).toEqual(new Set([1]))
   })
 
-  it('is squeezed at most three times; then the user is told why', async () => {
+  it('is compacted at most three times; then the user is told why', async () => {
     const stage = await withHistory([tooLong, summary, tooLong, summary, tooLong, summary, tooLong, tooLong, tooLong])
     const { exitReason, answer, events } = await stage.say('And now?')
     expect(exitReason).toBe('error')
@@ -175,7 +175,7 @@ describe('a prompt that the provider finds too long', () => {
     expect(decisions(stage) - 4).toBeLessThanOrEqual(4)
   })
 
-  it('goes on without a summary when the summariser fails too', async () => {
+  it('is compacted without a summary when that call fails, too', async () => {
     const stage = await withHistory([tooLong, down, answers('Third.')])
     expect((await stage.say('And now?')).answer).toBe('Third.')
     expect((await stage.journal()).filter(({ type }) => type === 'range.compacted')).toHaveLength(1)

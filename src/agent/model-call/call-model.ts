@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BlockOrigin } from '../../core/block/index.ts'
-import type { CitationFormat } from '../../core/citations/replace.ts'
-import { createCitationRewriter } from '../../core/citations/replace.ts'
+import { type CitationFormat, createCitationRewriter } from '../../core/citations/replace.ts'
 import type { Attempt } from '../../core/compaction/overflow.ts'
 import { createEarlyCheck } from '../../core/decision/early-check.ts'
 import { decisionChannels } from '../../core/decision/response.ts'
@@ -19,63 +18,65 @@ import type { Turn } from '../turn/turn.ts'
 import { type ModelResponse, readResponse } from './read-response.ts'
 import { isOverflowError, retriedAttempt } from './response.ts'
 
-/** A question put to the model and everything it said. */
+/** A call of the decision model with its response, after retries. */
 export interface ModelCall {
   readonly response: ModelResponse
   readonly prompt: DecisionPrompt
-  /** How often it was put before, in vain. */
+  /** The number of failed attempts before this one. */
   readonly attempt: number
-  /** What that cost. */
+  /** What the failed attempts cost. */
   readonly retried: readonly RetriedAttempt[]
-  /** A steer, or the end of the turn, cut it short. */
+  /** A steer or the end of the turn aborted it. */
   readonly interrupted: boolean
 }
 
-const maxOverflows = 3 // as many as there are attempts to make room
-/** A provider that wants to be left alone for longer is not waited for: the user hears of it at once. */
+/** One for each level of forced compaction. */
+const maxOverflows = 3
+
+/** When the provider asks for a longer pause, the turn ends and tells the user, instead of waiting. */
 const maxRetryAfterSeconds = 60
 
 /**
- * Shows the timeline to the model and listens. Tries again by itself where the user cannot have noticed: a provider that failed
- * before anything was shown, a prompt that turned out too long. Whatever else happens is in what was heard.
+ * Sends the prompt and reads the response. Retries only while the user has seen nothing: after a provider error, and, with a compacted
+ * prompt, after a context overflow. Every other failure is in the response.
  */
 export async function callModel(
   turn: Turn,
   progress: Progress,
-  place: BlockOrigin,
+  origin: BlockOrigin,
   model: ModelSettings,
   wrapUp?: true,
 ): Promise<ModelCall> {
-  const phase = turn.inbox.beginActivity()
-  const { signal } = phase
+  const activity = turn.inbox.beginActivity()
+  const { signal } = activity
   let retries = 0
-  let squeezes = 0
+  let overflows = 0
   let retried: readonly RetriedAttempt[] = []
   try {
     for (let attempt = 0; ; attempt++) {
-      const prompt = buildDecisionPrompt(turn, progress, place.ts, wrapUp)
-      const heard = await callOnce(turn, place, prompt, model, { attempt, phase })
-      const interrupted = signal.aborted && !heard.violation // a violation stops the phase itself
-      const asked = { response: heard, prompt, attempt, retried, interrupted }
-      const { error } = heard
-      if (interrupted || !error || heard.showedAnything()) return asked
+      const prompt = buildDecisionPrompt(turn, progress, origin.ts, wrapUp)
+      const response = await callOnce(turn, origin, prompt, model, { attempt, activity })
+      const interrupted = signal.aborted && !response.violation // a violation aborts the activity, too
+      const call = { response, prompt, attempt, retried, interrupted }
+      const { error } = response
+      if (interrupted || !error || response.showedAnything()) return call
       if (isOverflowError(error)) {
-        squeezes = await compactUntilSmaller(turn, squeezes)
-        if (squeezes > maxOverflows && !signal.aborted) return asked
+        overflows = await compactUntilSmaller(turn, overflows)
+        if (overflows > maxOverflows && !signal.aborted) return call
       } else if (mayRetry(error) && retries < turn.settings.retryDelaysMs.length) {
-        turn.emit({ type: 'status', turn_id: place.turnId, iteration: place.iteration, status: 'retrying', error })
+        turn.emit({ type: 'status', turn_id: origin.turnId, iteration: origin.iteration, status: 'retrying', error })
         await waitBeforeRetry(turn, retries++, error, signal)
-      } else return asked
-      if (signal.aborted) return { ...asked, interrupted: true }
-      const cost = retriedAttempt(heard, prompt)
+      } else return call
+      if (signal.aborted) return { ...call, interrupted: true }
+      const cost = retriedAttempt(response, prompt)
       if (cost) retried = [...retried, cost]
     }
   } finally {
-    phase.end()
+    activity.end()
   }
 }
 
-/** Squeezes harder and harder until something leaves the context. Returns how often it has squeezed; once too often, in vain. */
+/** Compacts with rising force until the prompt gets smaller. Returns the level that worked, or `maxOverflows + 1`. */
 async function compactUntilSmaller(turn: Turn, before: number): Promise<number> {
   for (let attempt = before + 1; attempt <= maxOverflows && !turn.inbox.hasSteer; attempt++) {
     if (await compactAfterOverflow(turn, attempt as Attempt)) return attempt
@@ -85,12 +86,12 @@ async function compactUntilSmaller(turn: Turn, before: number): Promise<number> 
 
 function callOnce(
   turn: Turn,
-  place: BlockOrigin,
+  origin: BlockOrigin,
   prompt: DecisionPrompt,
   { maxTokens, temperature }: ModelSettings,
-  { attempt, phase }: { readonly attempt: number; readonly phase: Activity },
+  { attempt, activity }: { readonly attempt: number; readonly activity: Activity },
 ): Promise<ModelResponse> {
-  const { turnId: turn_id, iteration } = place
+  const { turnId: turn_id, iteration } = origin
   turn.emit({ type: 'status', turn_id, iteration, status: 'deciding' })
   const request = {
     role: 'decision' as const,
@@ -101,10 +102,10 @@ function callOnce(
     cacheKey: turn.conversationId,
     read: turn.readBlob,
   }
-  return readResponse(() => turn.models.decision.stream(request, phase.signal), phase, {
+  return readResponse(() => turn.models.decision.stream(request, activity.signal), activity, {
     graceMs: turn.settings.stopGraceMs,
     channels: decisionChannels,
-    createLanes: () => createResponseLanes(turn, place),
+    createLanes: () => createResponseLanes(turn, origin),
     earlyCheck: createEarlyCheck(),
     watchers: turn.watchers,
     emit: (delta) => turn.emit({ type: 'lane.delta', turn_id, iteration, attempt, delta }),
@@ -119,7 +120,7 @@ function createResponseLanes({ ledger }: Turn, { iteration, callId: executionId 
 
 const mayRetry = ({ retryable, retry_after_seconds = 0 }: ServiceError) => retryable && retry_after_seconds <= maxRetryAfterSeconds
 
-/** Never sooner than the provider asked for. */
+/** Waits at least as long as the provider asked for; returns early when the signal aborts. */
 async function waitBeforeRetry({ settings, clock }: Turn, retry: number, error: ServiceError, signal: AbortSignal): Promise<void> {
   const pause = Math.max(settings.retryDelaysMs[retry] ?? 0, (error.retry_after_seconds ?? 0) * 1000)
   const jitter = (Number.parseInt(clock.randomHex(4), 16) / 0xffff) * 0.25 * pause

@@ -7,49 +7,49 @@ import { createLanes } from '../../core/stream/lanes.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 import { createLiveOutput } from './live-output.ts'
 
-/** Everything shown of a response that comes in pieces of seven, by lane, when somebody looks after these pieces. */
-function shownOf(response: string, looks: (piece: number) => boolean) {
+/** The output of a response that comes in pieces of seven characters, by lane, caught up after the pieces that `reads` selects. */
+function outputOf(response: string, reads: (piece: number) => boolean) {
   const deltas: LaneEvent['delta'][] = []
   const settings = { iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }
-  const showing = createLiveOutput(
+  const output = createLiveOutput(
     () => createLanes(settings),
     (delta) => void deltas.push(delta),
   )
   const parser = createChannelParser(decisionChannels)
   for (let at = 0, piece = 0; at < response.length; at += 7, piece++) {
-    showing.add(parser.push(response.slice(at, at + 7)))
-    if (looks(piece)) showing.catchUp()
+    output.add(parser.push(response.slice(at, at + 7)))
+    if (reads(piece)) output.catchUp()
   }
-  showing.add(parser.end())
-  showing.end('whole')
-  const [answer, shown, spoken] = [showing.answer(), showing.showedAnything(), showing.showedContent()]
+  output.add(parser.end())
+  output.end('whole')
+  const [answer, showedAnything, showedContent] = [output.answer(), output.showedAnything(), output.showedContent()]
   const lanes = Object.groupBy(deltas, ({ artifactName, marker }) => artifactName ?? marker)
   const texts = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
-  return { answer, shown, spoken, texts }
+  return { answer, showedAnything, showedContent, texts }
 }
 
-describe('what a person may watch', () => {
+describe('live output', () => {
   const responses = [
     answers('Rome was founded by two brothers.', { followups: ['By whom?'] }),
     calls('react.write', { path: 'a.md', channel: 'canvas', content: '# Rome', kind: 'file' }, { notes: 'I write it down.' }),
   ]
 
-  it.each(responses)('is the same whenever somebody begins to look: %s', (response) => {
-    const live = shownOf(response, () => true)
-    expect(live).toMatchObject({ shown: true, spoken: true })
-    for (const from of [3, 9, 15]) expect(shownOf(response, (piece) => piece >= from)).toEqual(live)
-    expect(shownOf(response, () => false)).toEqual(live)
+  it.each(responses)('is the same whenever it is first read: %s', (response) => {
+    const immediate = outputOf(response, () => true)
+    expect(immediate).toMatchObject({ showedAnything: true, showedContent: true })
+    for (const from of [3, 9, 15]) expect(outputOf(response, (piece) => piece >= from)).toEqual(immediate)
+    expect(outputOf(response, () => false)).toEqual(immediate)
   })
 
-  it('is not even made while nobody asks', () => {
-    const showing = createLiveOutput(
+  it('is not made until it is read', () => {
+    const output = createLiveOutput(
       () => {
-        throw new Error('nobody asked')
+        throw new Error('read too early')
       },
       () => {},
     )
-    showing.add(createChannelParser(decisionChannels).push(answers('Done.')))
-    showing.end('whole')
-    expect(() => showing.answer()).toThrow('nobody asked')
+    output.add(createChannelParser(decisionChannels).push(answers('Done.')))
+    output.end('whole')
+    expect(() => output.answer()).toThrow('read too early')
   })
 })

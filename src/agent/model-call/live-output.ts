@@ -11,41 +11,43 @@ import type { Turn } from '../turn/turn.ts'
 import type { ReadOptions } from './read-response.ts'
 
 /**
- * What a person may watch of a response, made when it is asked for: at once while somebody watches, later when somebody joins, and
- * never when nobody does. What was shown does not depend on who was there.
+ * The live output of a response, made on demand: at once while there are watchers, later when one joins, else only when it is queried.
+ * Its content does not depend on when it is made.
  */
 export interface LiveOutput {
-  /** More was read; it is not shown yet. */
+  /** Adds events without emitting anything. */
   add(events: readonly ChannelEvent[]): void
-  /** Nothing more comes. Cut: it did not come to an end of its own. */
+  /** `whole`: the model ended the response; `aborted`: the output limit did; `cut`: the stream broke off. */
   end(how: 'whole' | 'aborted' | 'cut'): void
-  /** Shows what was read and not shown. */
+  /** Emits everything that was added and not emitted yet. */
   catchUp(): void
-  /** These ask for it, too. */
+  /** Catches up. */
   showedAnything(): boolean
+  /** Catches up. True when more than thinking was shown. */
   showedContent(): boolean
+  /** Catches up. */
   answer(): DeliveredAnswer | undefined
 }
 
 export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEvent['delta']) => void): LiveOutput {
-  const read: ChannelEvent[] = []
+  const added: ChannelEvent[] = []
   let lanes: Lanes | undefined
   let next = 0
   let ending: Parameters<LiveOutput['end']>[0] | undefined
-  let shown = false
-  let spoken = false
+  let showedAnything = false
+  let showedContent = false
 
   function show(deltas: ReturnType<Lanes['push']>) {
     for (const delta of deltas) {
-      shown ||= delta.text !== ''
-      spoken ||= delta.text !== '' && delta.marker !== 'thinking'
+      showedAnything ||= delta.text !== ''
+      showedContent ||= delta.text !== '' && delta.marker !== 'thinking'
       emit(delta)
     }
   }
 
-  function caughtUp(): Lanes {
+  function catchUp(): Lanes {
     lanes ??= createLanes()
-    while (next < read.length) show(lanes.push(read[next++] as ChannelEvent))
+    while (next < added.length) show(lanes.push(added[next++] as ChannelEvent))
     const how = ending
     ending = undefined
     if (how !== undefined) show(how === 'cut' ? lanes.abort() : lanes.end(how))
@@ -54,67 +56,66 @@ export function createLiveOutput(createLanes: () => Lanes, emit: (delta: LaneEve
 
   return {
     add(events) {
-      for (const event of events) read.push(event)
+      for (const event of events) added.push(event)
     },
     end(how) {
       ending = how
     },
-    catchUp: () => void caughtUp(),
+    catchUp: () => void catchUp(),
     showedAnything() {
-      caughtUp()
-      return shown
+      catchUp()
+      return showedAnything
     },
     showedContent() {
-      caughtUp()
-      return spoken
+      catchUp()
+      return showedContent
     },
-    answer: () => caughtUp().answer(),
+    answer: () => catchUp().answer(),
   }
 }
 
-/** Cuts a response into channels while it is written, and has it shown. */
+/** Splits a response into channels while it is written, for its live output and for the decision. */
 export interface ChannelReader {
-  /** All that was written, and the latest piece of it: what has come since it was last called. */
+  /** `raw` is everything received so far. `latest`, if given, is its end: when that is all that is new, `raw` need not be sliced. */
   readTo(raw: string, latest?: string): void
-  /** Nothing more comes. */
   end(how: Parameters<LiveOutput['end']>[0]): void
   readonly liveOutput: LiveOutput
   channels(): readonly ReceivedChannel[]
   readonly preamble: string
-  /** The rule it broke from its first words on: nothing of it is read, so nothing of it is shown, however it was cut. */
+  /** Set when the start of the response breaks the protocol: then none of it is shown. */
   readonly violation: Notice | undefined
 }
 
-export function createChannelReader({ channels, earlyCheck: watch, createLanes, emit }: ReadOptions): ChannelReader {
+export function createChannelReader({ channels, earlyCheck, createLanes, emit }: ReadOptions): ChannelReader {
   const parser = createChannelParser(channels)
-  const showing = createLiveOutput(createLanes, emit)
-  const heard: ChannelEvent[] = []
-  let written = ''
-  let over = false
+  const liveOutput = createLiveOutput(createLanes, emit)
+  const received: ChannelEvent[] = []
+  let read = ''
+  let ended = false
   let violation: Notice | undefined
 
-  function take(events: readonly ChannelEvent[]): void {
-    if (!watch.done) violation ??= watch.check(events, parser, written)
+  function receive(events: readonly ChannelEvent[]): void {
+    if (!earlyCheck.done) violation ??= earlyCheck.check(events, parser, read)
     if (violation) return
-    for (const event of events) heard.push(event)
-    showing.add(events)
+    for (const event of events) received.push(event)
+    liveOutput.add(events)
   }
 
   return {
     readTo(raw, latest = '') {
-      const taken = written.length
-      if (taken === raw.length) return
-      written = raw
-      take(parser.push(taken + latest.length === raw.length ? latest : raw.slice(taken)))
+      const before = read.length
+      if (before === raw.length) return
+      read = raw
+      receive(parser.push(before + latest.length === raw.length ? latest : raw.slice(before)))
     },
     end(how) {
-      if (over) return
-      over = true
-      take(parser.end())
-      showing.end(how)
+      if (ended) return
+      ended = true
+      receive(parser.end())
+      liveOutput.end(how)
     },
-    liveOutput: showing,
-    channels: () => collectChannels(heard),
+    liveOutput,
+    channels: () => collectChannels(received),
     get preamble() {
       return parser.preamble
     },
@@ -124,7 +125,7 @@ export function createChannelReader({ channels, earlyCheck: watch, createLanes, 
   }
 }
 
-/** An answer that no lane has shown: said at once, with its citations drawn. Of the attempts at a round the highest counts. */
+/** Emits an answer that was not streamed, with its citations rendered. Clients show the highest attempt of a round. */
 export function emitAnswer(turn: Turn, iteration: number, answer: string, attempt = 0): void {
   const sources = () => sourcesBySid(turn.ledger.timeline.sources)
   const replacer = createCitationRewriter({ format: 'markdown', sources, stripUsage: true, keepUnresolved: false })

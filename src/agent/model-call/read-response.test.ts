@@ -15,33 +15,33 @@ async function* inPieces(text: string): AsyncGenerator<ModelEvent> {
   yield { type: 'finish', finishReason: 'stop', modelName: 'm', usage }
 }
 
-/** What was heard and shown of a response that somebody watches from the beginning, joins when it is over, or only asks about. */
-async function heardBy(who: 'watcher' | 'latecomer' | 'nobody', response: string, watch = createEarlyCheck()) {
+/** The response and its output with a watcher from the start, with one that joins after the end, or without. */
+async function readWith(watcher: 'present' | 'late' | 'absent', text: string, earlyCheck = createEarlyCheck()) {
   const deltas: LaneEvent['delta'][] = []
   let join = () => {}
-  const heard = await readResponse(() => inPieces(response), openActivity(), {
+  const response = await readResponse(() => inPieces(text), openActivity(), {
     graceMs: 1_000,
     channels: decisionChannels,
     createLanes: () => createLanes({ iteration: 0, executionId: 'x', replacer: withoutRewriting, mimeOf: () => 'text/plain' }),
-    earlyCheck: watch,
+    earlyCheck,
     watchers: {
-      any: () => who === 'watcher',
+      any: () => watcher === 'present',
       onJoin: (catchUp) => {
         join = catchUp
       },
     },
     emit: (delta) => void deltas.push(delta),
   })
-  if (who === 'nobody') expect(deltas).toEqual([])
-  if (who === 'latecomer') for (let time = 0; time < 2; time++) join()
-  const { raw, channels, preamble, finish, violation } = heard
-  const asked = [heard.showedAnything(), heard.showedContent(), heard.answer()]
+  if (watcher === 'absent') expect(deltas).toEqual([])
+  if (watcher === 'late') for (let time = 0; time < 2; time++) join()
+  const { raw, channels, preamble, finish, violation } = response
+  const output = [response.showedAnything(), response.showedContent(), response.answer()]
   const lanes = Object.groupBy(deltas, ({ artifactName, marker }) => artifactName ?? marker)
   const shown = Object.entries(lanes).map(([name, lane = []]) => [name, lane.map(({ text }) => text).join(''), lane.at(-1)?.completed])
-  return { raw, channels, preamble, finish, violation, asked, shown }
+  return { raw, channels, preamble, finish, violation, output, shown }
 }
 
-describe('listening', () => {
+describe('reading a response', () => {
   it.each([
     calls('sum.add', { a: 1, b: 2 }, { notes: 'I add.' }),
     calls('sum.add', { text: '`<b>`' }),
@@ -52,27 +52,27 @@ describe('listening', () => {
     'No channel at all.',
     `${' '.repeat(20)}${answers('After blanks.')}`,
     '',
-  ])('hears and shows the same whether somebody watches, joins when it is over, or only asks: %s', async (response) => {
-    const watched = await heardBy('watcher', response)
-    expect(await heardBy('latecomer', response)).toEqual(watched)
-    expect(await heardBy('nobody', response)).toEqual(watched)
+  ])('gives the same result and output with a watcher, with a late one and without: %s', async (response) => {
+    const watched = await readWith('present', response)
+    expect(await readWith('late', response)).toEqual(watched)
+    expect(await readWith('absent', response)).toEqual(watched)
   })
 
-  it('looks at the whole of a response at its beginning only, however long it goes on with blanks', async () => {
-    const watch = createEarlyCheck()
-    let looks = 0
+  it('checks the whole text only once, even if the response starts with many blanks', async () => {
+    const earlyCheck = createEarlyCheck()
+    let checks = 0
     const counting: EarlyCheck = {
       startsValid(raw) {
-        looks += 1
-        return watch.startsValid(raw)
+        checks += 1
+        return earlyCheck.startsValid(raw)
       },
-      check: (...seen) => watch.check(...seen),
+      check: (...args) => earlyCheck.check(...args),
       get done() {
-        return watch.done
+        return earlyCheck.done
       },
     }
-    const { channels } = await heardBy('nobody', `${' '.repeat(7_000)}${answers('At last.')}`, counting)
+    const { channels } = await readWith('absent', `${' '.repeat(7_000)}${answers('At last.')}`, counting)
     expect(channels.map(({ name }) => name)).toEqual(['thinking', 'action', 'answer'])
-    expect(looks).toBe(1)
+    expect(checks).toBe(1)
   })
 })

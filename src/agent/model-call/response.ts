@@ -11,58 +11,54 @@ import type { DecisionPrompt } from '../turn/prompt.ts'
 import type { ModelCall } from './call-model.ts'
 import type { ModelResponse } from './read-response.ts'
 
-/** What was heard, as the reader of decisions wants it. */
-export function toDecisionResponse(heard: ModelResponse, maxTokens: number): ParsedResponse {
+/** A response in the form that `readDecision` takes. */
+export function toDecisionResponse(response: ModelResponse, maxTokens: number): ParsedResponse {
   return {
-    channels: heard.channels,
-    preamble: heard.preamble,
-    finishReason: heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
+    channels: response.channels,
+    preamble: response.preamble,
+    finishReason: response.finish?.reason ?? (response.error ? 'error' : 'other'),
     maxTokens,
-    raw: heard.raw,
-    ...(heard.error && { errorType: heard.error.error_type }),
+    raw: response.raw,
+    ...(response.error && { errorType: response.error.error_type }),
   }
 }
 
-/** What was heard, as it is entered: the model is never asked again for what stands in the journal. */
-export function responseReceived(
-  place: BlockOrigin,
-  { response: heard, prompt, retried }: ModelCall,
-  finishReason?: string,
-): ResponseReceived {
-  const usage = heard.usage && toUsageRecord(heard.usage)
+/** The change that journals a response. After that the model is never called again for it. */
+export function responseReceived(origin: BlockOrigin, { response, prompt, retried }: ModelCall, finishReason?: string): ResponseReceived {
+  const usage = response.usage && toUsageRecord(response.usage)
   return {
     type: 'response.received',
-    turn_id: place.turnId,
-    ts: place.ts,
-    iteration: place.iteration,
-    call_id: place.callId,
-    raw: heard.raw,
-    finish_reason: finishReason ?? heard.finish?.reason ?? (heard.error ? 'error' : 'other'),
+    turn_id: origin.turnId,
+    ts: origin.ts,
+    iteration: origin.iteration,
+    call_id: origin.callId,
+    raw: response.raw,
+    finish_reason: finishReason ?? response.finish?.reason ?? (response.error ? 'error' : 'other'),
     ...(usage && { usage }),
-    prompt: promptRecord(prompt, heard.finish?.modelName, usage !== undefined),
-    ...(heard.error && { error: heard.error }),
+    prompt: promptRecord(prompt, response.finish?.modelName, usage !== undefined),
+    ...(response.error && { error: response.error }),
     ...(retried.length > 0 && { retried }),
   }
 }
 
-/** What it cost to ask in vain; undefined when it cost nothing. */
-export function retriedAttempt({ usage: billed, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
+/** What a failed attempt cost, estimated if the provider sent no usage; undefined when it cost nothing. */
+export function retriedAttempt({ usage, raw }: ModelResponse, { record, countTokens }: DecisionPrompt): RetriedAttempt | undefined {
   const model = record.model === undefined ? {} : { model: record.model }
-  if (billed) return { usage: toUsageRecord(billed), ...model }
+  if (usage) return { usage: toUsageRecord(usage), ...model }
   return raw === '' ? undefined : { usage: toUsageRecord(estimatedUsage(countTokens(), raw)), ...model, estimated: true }
 }
 
-/** A call without a bill, because it was broken off or nobody sent one, was not free: its size is written down. */
+/** When the provider sent no usage, the size of the prompt is recorded, so that the cost of the call can be estimated. */
 function promptRecord(
   { record, tokens: known, countTokens }: DecisionPrompt,
-  answeredBy: string | undefined,
-  billed: boolean,
+  modelName: string | undefined,
+  hasUsage: boolean,
 ): PromptRecord {
-  const tokens = billed ? known : countTokens()
-  return { ...record, ...(answeredBy !== undefined && { model: answeredBy }), ...(tokens !== undefined && { estimated_tokens: tokens }) }
+  const tokens = hasUsage ? known : countTokens()
+  return { ...record, ...(modelName !== undefined && { model: modelName }), ...(tokens !== undefined && { estimated_tokens: tokens }) }
 }
 
-/** Tokens as they are written down. */
+/** Token usage as it is journaled. */
 export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong, output, reasoning }: ModelUsage): Usage => ({
   uncached,
   cache_read: cacheRead,
@@ -72,19 +68,18 @@ export const toUsageRecord = ({ uncached, cacheRead, cacheWrite, cacheWriteLong,
   reasoning,
 })
 
-/** What the model thought aloud: kept, and shown to people; never to the model. */
-export function thinkingDrafts(place: BlockOrigin, heard: ModelResponse): readonly Draft[] {
-  const said = channelOf(heard, 'thinking')?.instances
-  const text = (said?.length === 1 ? said[0] : said?.join('\n'))?.trim()
-  return text ? [thinkingBlock(place, text)] : []
+/** The model's thinking, for users to read. It is not shown to the model again. */
+export function thinkingDrafts(origin: BlockOrigin, response: ModelResponse): readonly Draft[] {
+  const text = channelOf(response, 'thinking')?.instances.join('\n').trim()
+  return text ? [thinkingBlock(origin, text)] : []
 }
 
 const maxMessageLength = 300
 
-/** What stands on record of a provider's failure that ended the turn, whatever the user reads of it. */
-export function serviceErrorNotice(place: BlockOrigin, error: ServiceError): Draft {
+/** Records the provider error that ended the turn. The user reads a plain sentence instead. */
+export function serviceErrorNotice(origin: BlockOrigin, error: ServiceError): Draft {
   const { kind, error_type, http_status, code } = error
-  return noticeBlock(place, {
+  return noticeBlock(origin, {
     code: 'service_error',
     message: 'The model service failed, and the turn was ended. Nothing ran in this round.',
     kind,
@@ -95,19 +90,19 @@ export function serviceErrorNotice(place: BlockOrigin, error: ServiceError): Dra
   })
 }
 
-/** The provider has failed, and trying again did not help: what the user reads, and what stands on record. */
-export function endForServiceError(place: BlockOrigin, asked: ModelCall, error: ServiceError, drafts: readonly Draft[] = []): ForcedEnd {
-  const { thrown } = asked.response
+/** The end of a turn whose model call has failed for good. */
+export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: ServiceError, drafts: readonly Draft[] = []): ForcedEnd {
+  const { thrown } = call.response
   return {
     exitReason: 'error',
-    ending: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is our fault, not the provider's
+    ending: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is a bug, not a failure of the provider
     error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
-    changes: [responseReceived(place, asked)],
-    drafts: [...drafts, serviceErrorNotice(place, error)],
+    changes: [responseReceived(origin, call)],
+    drafts: [...drafts, serviceErrorNotice(origin, error)],
   }
 }
 
-/** The prompt was too long, by the provider's own word. */
+/** The provider rejected the prompt as too long. Not every provider uses the error kind for it. */
 export const isOverflowError = (error: ServiceError): boolean =>
   error.kind === 'context_overflow' || isContextOverflow(error.message, error.code)
 

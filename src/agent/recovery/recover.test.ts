@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Break, breakingStore } from '../../../test/support/crash/breaking-store.ts'
+import { type FailureSide, failingStore } from '../../../test/support/crash/breaking-store.ts'
 import { decisions } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
@@ -29,8 +29,8 @@ const said = async (stage: Harness) =>
   )
 
 /** A turn, and something that is said while its close is written, by a process that dies at its nth entry. */
-async function diesBehindTheEnd({ clock, store }: Ground, at: { readonly append: number; readonly side: Break }): Promise<boolean> {
-  const breaking = breakingStore(store, at)
+async function diesBehindTheEnd({ clock, store }: Ground, at: { readonly append: number; readonly side: FailureSide }): Promise<boolean> {
+  const breaking = failingStore(store, at)
   let second: Promise<unknown> | undefined
   const append: ConversationStore['append'] = async (claim, changes) => {
     const entries = await breaking.append(claim, changes)

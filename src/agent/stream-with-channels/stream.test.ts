@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { cutAt, cuts, everySegmentation, hostileText } from '../../../test/support/generators/text-cuts.ts'
-import { channels, finish, of, run, say, texts, usage } from '../../../test/support/streaming.ts'
+import { channels, deltasOfChannel, finish, modelEvents, run, texts, usage } from '../../../test/support/streaming.ts'
 import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 import { type ChannelSpec, type Delta, StreamPolicyViolation, type StreamWithChannelsOptions, type Subscriber } from './types.ts'
 
@@ -12,7 +12,7 @@ const shape = ({ index, text, completed }: Delta) => (completed ? [index, text, 
 async function outcome(pieces: readonly string[]) {
   const { deltas, results, meta } = await run(pieces)
   const perChannel = channels.map(({ name }) => {
-    const own = of(deltas, name)
+    const own = deltasOfChannel(deltas, name)
     expect(own.map(({ index }) => index)).toEqual(own.map((_, index) => index))
     expect(own.filter(({ completed }) => completed)).toHaveLength(results.get(name)?.instances.length as number)
     expect(own.map(({ raw }) => raw).join('')).toBe(results.get(name)?.raw)
@@ -92,9 +92,9 @@ describe('deltas', () => {
 
   it('leave a raw channel alone, and JSON too, whose citations count', async () => {
     const { deltas, results } = await run(['<channel:code>x = "[[S:1]]"</channel:code><channel:action>{"a":"[[S:1]]"}'])
-    expect(texts(of(deltas, 'code'))).toBe('x = "[[S:1]]"')
+    expect(texts(deltasOfChannel(deltas, 'code'))).toBe('x = "[[S:1]]"')
     expect(results.get('code')?.usedSources).toEqual([])
-    expect(texts(of(deltas, 'action'))).toBe('{"a":"[[S:1]]"}')
+    expect(texts(deltasOfChannel(deltas, 'action'))).toBe('{"a":"[[S:1]]"}')
     expect(results.get('action')?.usedSources).toEqual([1])
   })
 })
@@ -178,7 +178,10 @@ describe('listeners', () => {
     expect(deltas).toMatchObject([{ text: 'a' }, { channel: 'answer', completed: true }])
     expect(heard).toEqual(['{"t":1}', ''])
     expect(results.get('usage')?.raw).toBe('{"t":1}')
-    expect(of((await shownAs('meter')).deltas, 'usage')).toMatchObject([{ marker: 'meter', text: '{"t":1}' }, { completed: true }])
+    expect(deltasOfChannel((await shownAs('meter')).deltas, 'usage')).toMatchObject([
+      { marker: 'meter', text: '{"t":1}' },
+      { completed: true },
+    ])
   })
 
   it('are told in order: the client, then the subscribers as they are listed', async () => {
@@ -309,7 +312,7 @@ describe('the provider', () => {
   }
 
   it('says how the call ended and what it cost', async () => {
-    const stream = say(['<channel:answer>a'], { type: 'reasoning.delta', text: 'hm' }, finish)
+    const stream = modelEvents(['<channel:answer>a'], { type: 'reasoning.delta', text: 'hm' }, finish)
     const { meta } = await run([], { stream })
     expect(meta).toEqual({
       raw: '<channel:answer>a',
@@ -326,7 +329,7 @@ describe('the provider', () => {
   })
 
   it('that reports an error leaves what arrived, closed as aborted, and its words are not the model’s', async () => {
-    const { deltas, results, meta } = await run([], { stream: say(['<channel:answer>half [['], { type: 'error', error: failure }) })
+    const { deltas, results, meta } = await run([], { stream: modelEvents(['<channel:answer>half [['], { type: 'error', error: failure }) })
     expect(results.get('answer')).toMatchObject({ raw: 'half [[', closed: 'cut' })
     expect(texts(deltas)).toBe('half [[')
     expect(deltas.at(-1)).toMatchObject({ completed: true, aborted: true })

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { paused, slow, weather } from '../../../test/support/scenario-tools.ts'
-import { answered, decisions, entered, followsUp, sayThen, steers, stops, toolStarted } from '../../../test/support/watch-turn.ts'
+import { pausedTool, slowTool, weather } from '../../../test/support/scenario-tools.ts'
+import {
+  answered,
+  decisions,
+  entryOfType,
+  followUpWith,
+  runTurnWith,
+  steerWith,
+  stopTurn,
+  toolStarted,
+} from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
@@ -26,7 +35,7 @@ describe('the grace after an answer', () => {
       await new Promise(setImmediate)
       await agent.followUp(conversation, 'Second.')
     }
-    const said = await sayThen(stage, 'First.', { when: answered, act: late }, { when: answered, act: stops })
+    const said = await runTurnWith(stage, 'First.', { when: answered, act: late }, { when: answered, act: stopTurn })
     expect(said.answer).toBe('Both.')
     expect(await texts(stage, 'user.followup')).toEqual(['Second.'])
   })
@@ -45,8 +54,8 @@ describe('a followup', () => {
   it('becomes the next turn when it comes too late for this one, and each is told the result of its own', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
     const second: Promise<unknown>[] = []
-    const first = await sayThen(stage, 'First.', {
-      when: entered('turn.closed'),
+    const first = await runTurnWith(stage, 'First.', {
+      when: entryOfType('turn.closed'),
       act: async () => void second.push(stage.agent.run({ conversation, input: 'Second.' }).result),
     })
     expect(first.answer).toBe('One.')
@@ -56,8 +65,8 @@ describe('a followup', () => {
   })
 
   it('that becomes the next turn is none of the events of this one', async () => {
-    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work'), answers('Two.')] })
-    const { events, turnId } = await sayThen(stage, 'First.', {
+    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Two.')] })
+    const { events, turnId } = await runTurnWith(stage, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
         const stopping = agent.stop(conversation)
@@ -71,10 +80,10 @@ describe('a followup', () => {
   })
 
   it('waits for the next turn when the user has stopped this one, and so do those after it', async () => {
-    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work'), answers('Both.')] })
+    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Both.')] })
     const said: Promise<unknown>[] = []
     const say = (input: string) => void said.push(stage.agent.run({ conversation, input }).result)
-    await sayThen(stage, 'First.', {
+    await runTurnWith(stage, 'First.', {
       when: toolStarted,
       act: async ({ agent }) => {
         const stopping = agent.stop(conversation)
@@ -132,7 +141,7 @@ describe('a followup', () => {
 
   it('is told which turn is at work on it, and that is the one that runs by now', async () => {
     const stage = createHarness({ replies: [answers('One.'), { text: answers('Two.'), chunks: 4, delayMs: 1 }, answers('Three.')] })
-    await sayThen(stage, 'First.', { when: entered('turn.closed'), act: followsUp('Second.') })
+    await runTurnWith(stage, 'First.', { when: entryOfType('turn.closed'), act: followUpWith('Second.') })
     const opened = async () => (await stage.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
     await until(async () => (await opened()).length === 2)
     const { how, turnId } = await stage.agent.submit(conversation, 'Third.')
@@ -144,8 +153,8 @@ describe('a followup', () => {
     const gate = '<channel:thinking>x</channel:thinking><channel:output>{"clarification_questions":["Which Rome?"]}</channel:output>'
     const model = scriptedModel([gate, answers('Which Rome?'), answers('Clear.'), answers('Bye.')], { title: null })
     const stage = createHarness({ replies: [], model, settings: { exitGraceMs: 10_000 } })
-    await sayThen(stage, 'The weather in Rome?', { when: answered, act: followsUp('In Italy.') }, { when: answered, act: stops })
-    await sayThen(stage, 'Thanks.', { when: answered, act: stops })
+    await runTurnWith(stage, 'The weather in Rome?', { when: answered, act: followUpWith('In Italy.') }, { when: answered, act: stopTurn })
+    await runTurnWith(stage, 'Thanks.', { when: answered, act: stopTurn })
     const types = blocksOf(await stage.timeline()).map(({ type }) => type)
     expect(types.filter((type) => /^user|clarification/.test(type))).toEqual([
       'user.prompt',
@@ -164,7 +173,7 @@ describe('a followup', () => {
     }
     const hooks = [{ onBeforeCompletion: hook('before'), onAfterCompletion: hook('after') }]
     const stage = createHarness({
-      replies: [{ text: answers('One.'), onChunk: () => followsUp('Second.')(stage) as Promise<void> }, answers('Two.')],
+      replies: [{ text: answers('One.'), onChunk: () => followUpWith('Second.')(stage) as Promise<void> }, answers('Two.')],
       hooks,
     })
     expect(await stage.say('First.')).toMatchObject({ answer: 'Two.' })
@@ -176,13 +185,13 @@ describe('a followup', () => {
     const onExternalEvent = ({ type, event, blocks }: FoldedEvent) =>
       void told.push([type, event.text, blocks.map((block) => [block.type, block.text?.split('\n').at(-1)])])
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
-    await sayThen(stage, 'First.', { when: answered, act: followsUp('Second.') })
+    await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
     expect(told).toEqual([['followup', 'Second.', [['user.followup', 'Second.']]]])
   })
 
   it('adds no more rounds than the cap on credit allows', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { creditCap: 0 } })
-    await sayThen(stage, 'First.', { when: answered, act: followsUp('Second.') })
+    await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
     expect(announced(stage)).not.toContain('bonus')
     expect(() => createHarness({ replies: [], settings: { creditCap: Number.NaN } })).toThrow(RangeError)
   })
@@ -190,7 +199,7 @@ describe('a followup', () => {
   it('is what was said, whatever a hook makes of it', async () => {
     const onExternalEvent = ({ event }: FoldedEvent) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
-    await sayThen(stage, 'First.', { when: answered, act: followsUp('Second.') })
+    await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
     const accepted = (await stage.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
     expect(accepted).toMatchObject([{ kind: 'followup', text: 'Second.' }])
     expect(announced(stage)).toContain('Second.')
@@ -224,10 +233,10 @@ describe('a followup', () => {
 })
 
 describe('credit', () => {
-  const work = paused()
+  const work = pausedTool()
   async function during(act: (stage: Harness) => Promise<unknown>): Promise<string> {
     const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Done.')], settings: { maxRounds: 3 } })
-    await sayThen(stage, 'Do it.', {
+    await runTurnWith(stage, 'Do it.', {
       when: toolStarted,
       act: async () => {
         await act(stage)
@@ -265,15 +274,15 @@ describe('an answer', () => {
       when: answered,
       act: ({ agent }: Harness) => agent.notify(conversation, 'Down!', { reactive }),
     })
-    expect((await sayThen(waiting, 'Go.', notify(true))).answer).toBe('Two.')
+    expect((await runTurnWith(waiting, 'Go.', notify(true))).answer).toBe('Two.')
     const going = stage([answers('One.'), answers('never asked for')])
-    expect((await sayThen(going, 'Go.', notify(false))).answer).toBe('One.')
+    expect((await runTurnWith(going, 'Go.', notify(false))).answer).toBe('One.')
     expect((await going.timeline()).inbox).toHaveLength(1) // for the next turn
   })
 
   it('that is deferred more than once stands there each time, in order', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')], settings: { exitGraceMs: 20 } })
-    await sayThen(stage, 'Go.', { when: answered, act: followsUp('And?') }, { when: answered, act: followsUp('And then?') })
+    await runTurnWith(stage, 'Go.', { when: answered, act: followUpWith('And?') }, { when: answered, act: followUpWith('And then?') })
     const completions = blocksOf(await stage.timeline()).filter(({ type }) => type === 'assistant.completion')
     expect(
       completions.map(({ text, path, meta }) => [
@@ -291,23 +300,23 @@ describe('an answer', () => {
 
   it('of a turn that is wrapping up is deferred by a late followup, too, which ends the wrapping up', async () => {
     const stage = createHarness({
-      tools: [slow()],
+      tools: [slowTool()],
       replies: [calls('slow.work'), answers('As far as I came.'), answers('And that, too.')],
       settings: { exitGraceMs: 20 },
     })
-    const wrapUp = { when: toolStarted, act: steers('Wrap up.', { mode: 'wrap_up' }) }
-    const { exitReason, answer } = await sayThen(stage, 'Go.', wrapUp, { when: answered, act: followsUp('And that?') })
+    const wrapUp = { when: toolStarted, act: steerWith('Wrap up.', { mode: 'wrap_up' }) }
+    const { exitReason, answer } = await runTurnWith(stage, 'Go.', wrapUp, { when: answered, act: followUpWith('And that?') })
     expect([exitReason, answer]).toEqual(['complete', 'And that, too.'])
   })
 })
 
 describe('wrapping up', () => {
-  const wrapUp = { when: toolStarted, act: steers('Wrap up.', { mode: 'wrap_up' }) }
+  const wrapUp = { when: toolStarted, act: steerWith('Wrap up.', { mode: 'wrap_up' }) }
   const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' })
 
   it('loop 17.92: lasts two rounds at most, broken responses included', async () => {
-    const stage = createHarness({ tools: [slow()], replies: [calls('slow.work'), 'Sure, I', write, answers('never asked for')] })
-    const { exitReason, answer } = await sayThen(stage, 'Go.', wrapUp)
+    const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), 'Sure, I', write, answers('never asked for')] })
+    const { exitReason, answer } = await runTurnWith(stage, 'Go.', wrapUp)
     expect(exitReason).toBe('steer')
     expect(answer).toMatch(/^I stopped as you asked/)
     expect(decisions(stage)).toBe(3)
@@ -345,7 +354,7 @@ describe('a steer', () => {
 
   it('that comes when the turn has just ended does not stop the next', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
-    await sayThen(stage, 'First.', { when: entered('turn.closed'), act: ({ agent }) => agent.stop(conversation) })
+    await runTurnWith(stage, 'First.', { when: entryOfType('turn.closed'), act: ({ agent }) => agent.stop(conversation) })
     expect((await stage.say('Second.')).answer).toBe('Two.')
   })
 
@@ -381,10 +390,10 @@ describe('a steer', () => {
   })
 
   it('loop 17.95: that names another turn interrupts nothing; the same goes for one of a turn that is over', async () => {
-    const work = paused()
+    const work = pausedTool()
     const stage = createHarness({ tools: [work.tool], replies: [answers('One.'), calls('paused.work'), answers('Two.')] })
     const { turnId } = await stage.say('First.')
-    await sayThen(stage, 'Second.', {
+    await runTurnWith(stage, 'Second.', {
       when: toolStarted,
       act: async () => {
         expect(await stage.agent.steer(conversation, '', { turnId, eventId: 'old' })).toBe(true)

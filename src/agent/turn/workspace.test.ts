@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { contextWithRoom } from '../../../test/support/context-room.ts'
-import { breakingStore } from '../../../test/support/crash/breaking-store.ts'
+import { failingStore } from '../../../test/support/crash/breaking-store.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryFiles } from '../../adapters/files/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
@@ -149,7 +149,7 @@ describe('what a turn leaves of its files', () => {
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
     const dying = stageOf([write('files/app/a.md', 'one'), answers('Done.')], {
-      store: breakingStore(store, { append: 4, side: 'before' }),
+      store: failingStore(store, { append: 4, side: 'before' }),
       clock,
       workspaces,
     })
@@ -170,7 +170,7 @@ describe('what a turn leaves of its files', () => {
       write('files/app/b.md', 'new'),
       answers('Done.'),
     ]
-    const dying = stageOf(script, { store: breakingStore(store, { append: 6, side: 'before' }), clock })
+    const dying = stageOf(script, { store: failingStore(store, { append: 6, side: 'before' }), clock })
     await expect(dying.say('Go on.')).rejects.toThrow()
     clock.advance(60_000)
     const heir = stageOf([write('files/app/c.md', 'three'), answers('Done after all.')], { store, clock })
