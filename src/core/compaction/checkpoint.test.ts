@@ -8,10 +8,10 @@ import type { Change } from '../timeline/change.ts'
 import { blocksOf } from '../timeline/timeline.ts'
 import { turnLogOf } from '../timeline/turn-log.ts'
 
-describe('condensation of the running turn', () => {
+describe('the checkpoint of a running turn', () => {
   const long = timelineOf(open(1, 20, 60))
 
-  it('folds the first rounds into a checkpoint at the cut; header, request and the last rounds stay', () => {
+  it('replaces the first rounds at the cut; header, request and the last rounds stay', () => {
     const { timeline, changes } = compact(long, {}, 'Looked at twenty things.')
     expect(changes.map(({ type }) => type)).toEqual(['blocks.hidden', 'blocks.inserted'])
     const shown = shownText(timeline)
@@ -31,7 +31,7 @@ describe('condensation of the running turn', () => {
     ).toBe(true)
   })
 
-  it('timeline 11.88: of two only the second is shown, and its ledger lists the calls of both', () => {
+  it('timeline 11.88: of two checkpoints only the second is shown, and it lists the calls of both', () => {
     const once = compact(long).timeline
     const twice = compact(withDrafts(once, Array.from({ length: 14 }, (_, i) => round('t1', 20 + i, 60)).flat())).timeline
     const shown = shownText(twice)
@@ -43,14 +43,14 @@ describe('condensation of the running turn', () => {
     expect(folded.length).toBeGreaterThan(20)
   })
 
-  it('goes on without a model: the ledger alone suffices, and says so', () => {
+  it('is made without a summary too, and says that there is none', () => {
     const planned = plan(long) as NonNullable<ReturnType<typeof plan>>
     const finished = finish(long, planned, {})
     if (finished.status === 'skipped') throw new Error(finished.reason)
     expect(shownText(finished.changes.reduce(applyChange, long))).toContain('semantic_progress:\nnone: the summariser gave no text')
   })
 
-  it('keeps notes and the newest state of each plan, and folds input that is too large', () => {
+  it('keeps notes and the newest state of each plan, and replaces input that is too large', () => {
     const before = timelineOf([
       ...open(1),
       ...noted('t1', 'n', '[P] metric units'),
@@ -66,7 +66,7 @@ describe('condensation of the running turn', () => {
     expect(shown).toContain('folded_input:\n- ar:t1.external.followup.m1 | word word')
   })
 
-  it('a turn of hundreds of calls still fits: the newest in full, older ones in a line, the rest in the turn index', () => {
+  it('hundreds of calls fit: the newest in full, older ones in one line each, the rest in the turn index', () => {
     const { timeline } = compact(timelineOf(open(1, 300, 60)), { limit: 8000 })
     const checkpoint = blocksOf(timeline).find(({ type }) => type.endsWith('checkpoint'))?.text ?? ''
     expect(checkpoint.length).toBeLessThan(0.3 * 1.5 * 8000 + 1000)
@@ -74,7 +74,7 @@ describe('condensation of the running turn', () => {
     expect(checkpoint).toMatch(/\n- tc:t1\.t1c\d+\.result \| web_tools\.web_search\n/)
   })
 
-  it('however large the limit and whatever was folded, it is shown whole: the newest calls stand at its end', () => {
+  it('is never cut when it is shown, however large the limit and the input', () => {
     const inputs = Array.from({ length: 200 }, (_, i) =>
       userEventBlock('followup', 't1', minute(2), { messageId: `m${i}`, text: words(12_000) }),
     )
@@ -86,7 +86,7 @@ describe('condensation of the running turn', () => {
     expect(shown).not.toContain('[truncated, ')
   })
 
-  it('takes along what was hidden by hand: its words stand in the ledger', () => {
+  it('lists calls whose results the agent hid, with the replacement text', () => {
     const last = blocksOf(long).findIndex(({ path }) => path === 'tc:t1.t1c0.result')
     const ids = [blocksOf(long)[last]?.id as string]
     const hidden = applyChange(long, { type: 'blocks.hidden', ids, replacement_text: 'nothing of use', reason: 'hide' })

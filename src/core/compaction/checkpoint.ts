@@ -15,48 +15,19 @@ const LARGE_INPUT = 12_000
 const NARRATIVE_CHARS = 12_000
 const FOLDED_CHARS = 6000
 
-const loopTypes: ReadonlySet<string> = new Set([
-  'react.notes',
-  'react.thinking',
-  'react.decision.raw',
-  'react.tool.code',
-  'react.tool.call',
-  'react.tool.result',
-  'react.notice',
-  'react.plan.ack',
-  'react.completion',
-  CHECKPOINT,
-])
-
-/** Which blocks of a running turn's beginning fold into a checkpoint: what the loop did, and input too large to stay. */
-export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator): readonly Block[] {
-  const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
-  return prefix.filter((block) => {
-    if (block.meta?.hidden_reason === 'compaction') return false // in an earlier checkpoint, and in the ledger of this one
-    if (block.type === 'turn.header' || block.type === 'react.note') return false // notes are memory, and short
-    if (loopTypes.has(block.type)) return true
-    if (block.type.startsWith('user.')) return tokens.content(block) >= LARGE_INPUT
-    const plan = readPlan(block)
-    if (plan) return newestPlans.get(plan.plan_id) !== block
-    return block.path?.startsWith('fi:') === true || block.path?.startsWith('so:') === true
-  })
-}
-
-/** How many checkpoints the turn has had. */
-export const checkpointsIn = (blocks: readonly Block[]): number => blocks.filter(({ type }) => type === CHECKPOINT).length
-
 /**
- * What stands for the beginning of a running turn. The model's words may be missing; what was called, with what, and where the
- * results are, never is. `prefix` holds every block before the cut, those of earlier condensations too.
+ * The block that replaces the beginning of a running turn: the model's summary of it, which may be missing, and the list of calls
+ * with the paths of their results, which is always there. `prefix` holds all blocks of the turn before the cut, also those that
+ * earlier checkpoints replaced.
  */
-export function checkpoint(
+export function checkpointBlock(
   prefix: readonly Block[],
   input: {
     readonly turnId: string
     readonly now: string
     readonly text: string | undefined
     readonly folded: readonly Block[]
-    readonly ledgerChars: number
+    readonly maxCallListChars: number
   },
   tokens: Estimator,
 ): Draft<typeof CHECKPOINT> {
@@ -65,9 +36,9 @@ export function checkpoint(
   const narrative = input.text?.trim()
     ? cutText(input.text.trim(), NARRATIVE_CHARS)
     : 'none: the summariser gave no text; rely on the ledger'
-  const gone = new Set([...prefix.filter(isHidden), ...input.folded])
-  const inputs = prefix.filter((block) => gone.has(block) && block.type.startsWith('user.'))
-  const ledger = callReport(prefix, turnId, tokens, input.ledgerChars)
+  const hidden = new Set([...prefix.filter(isHidden), ...input.folded])
+  const hiddenInput = prefix.filter((block) => hidden.has(block) && block.type.startsWith('user.'))
+  const calls = callList(prefix, turnId, tokens, input.maxCallListChars)
   return {
     type: CHECKPOINT,
     author: 'system',
@@ -83,16 +54,45 @@ export function checkpoint(
       `recovery: react.read the paths below; react.read(["${turnIndexPath(turnId)}"]) lists everything of this turn`,
       'semantic_progress:',
       narrative,
-      ...foldedInputLines(inputs),
+      ...foldedInputLines(hiddenInput),
       'engineering_ledger:',
-      ...(ledger.length > 0 ? ledger : ['- no calls']),
+      ...(calls.length > 0 ? calls : ['- no calls']),
       `[/MID-TURN COMPACTION ${number}]`,
     ].join('\n'),
     meta: { checkpoint: number },
   }
 }
 
-/** The newest of them; the turn index lists all. */
+const checkpointsIn = (blocks: readonly Block[]): number => blocks.filter(({ type }) => type === CHECKPOINT).length
+
+const loopTypes: ReadonlySet<string> = new Set([
+  'react.notes',
+  'react.thinking',
+  'react.decision.raw',
+  'react.tool.code',
+  'react.tool.call',
+  'react.tool.result',
+  'react.notice',
+  'react.plan.ack',
+  'react.completion',
+  CHECKPOINT,
+])
+
+/** The blocks that a checkpoint replaces: what the loop did, and user input that is too large to stay. */
+export function foldedByCheckpoint(prefix: readonly Block[], tokens: Estimator): readonly Block[] {
+  const newestPlans = new Map(prefix.flatMap((block) => (readPlan(block) ? [[readPlan(block)?.plan_id, block] as const] : [])))
+  return prefix.filter((block) => {
+    if (block.meta?.hidden_reason === 'compaction') return false // already in an earlier checkpoint; this one lists its call again
+    if (block.type === 'turn.header' || block.type === 'react.note') return false // notes are short and must stay visible
+    if (loopTypes.has(block.type)) return true
+    if (block.type.startsWith('user.')) return tokens.content(block) >= LARGE_INPUT
+    const plan = readPlan(block)
+    if (plan) return newestPlans.get(plan.plan_id) !== block
+    return block.path?.startsWith('fi:') === true || block.path?.startsWith('so:') === true
+  })
+}
+
+/** The newest paths; the turn index lists all. */
 function foldedInputLines(inputs: readonly Block[]): readonly string[] {
   const paths = new Map(inputs.flatMap((block) => (block.path === undefined ? [] : [[block.path, block] as const])))
   const all = [...paths].map(([path, { text }]) => `- ${path}${text ? ` | ${oneLine(text, 180)}` : ''}`)
@@ -112,10 +112,10 @@ interface CallWithResults {
 }
 
 /**
- * Every call of the blocks, made from the blocks themselves and never from what an older checkpoint said of them. The newest are told
- * in full within `maxChars`, the older ones in a line each within half of that; the turn index has the rest.
+ * Every call of the blocks, always made from the blocks themselves, never from the text of an earlier checkpoint. The newest calls
+ * are listed in full within `maxChars`, older ones in one line each within half of that; the turn index has the rest.
  */
-export function callReport(blocks: readonly Block[], turnId: string, tokens: Estimator, maxChars: number): readonly string[] {
+function callList(blocks: readonly Block[], turnId: string, tokens: Estimator, maxChars: number): readonly string[] {
   const calls = callsWithResults(blocks).toReversed()
   const full = firstWithin(calls, (each) => fullEntry(each, tokens), maxChars)
   const brief = firstWithin(calls.slice(full.length), briefLine, maxChars / 2)
@@ -127,16 +127,16 @@ export function callReport(blocks: readonly Block[], turnId: string, tokens: Est
   ]
 }
 
-function firstWithin(calls: readonly CallWithResults[], tell: (call: CallWithResults) => string, maxChars: number): readonly string[] {
-  const told: string[] = []
+function firstWithin(calls: readonly CallWithResults[], describe: (call: CallWithResults) => string, maxChars: number): readonly string[] {
+  const texts: string[] = []
   let length = 0
   for (const call of calls) {
-    const text = tell(call)
+    const text = describe(call)
     length += text.length + 1
     if (length > maxChars) break
-    told.push(text)
+    texts.push(text)
   }
-  return told
+  return texts
 }
 
 function callsWithResults(blocks: readonly Block[]): readonly CallWithResults[] {
@@ -155,7 +155,7 @@ function callsWithResults(blocks: readonly Block[]): readonly CallWithResults[] 
 }
 
 function fullEntry({ call, block, results }: CallWithResults, tokens: Estimator): string {
-  const said = results.findLast((result) => !readDigest(result) && result.text !== undefined)
+  const report = results.findLast((result) => !readDigest(result) && result.text !== undefined)
   const files = filesOf(results)
   const sids = [
     ...new Set(results.flatMap((result) => [...(result.meta?.sources_used ?? []), ...(readDigest(result)?.sources_used ?? [])])),
@@ -165,7 +165,7 @@ function fullEntry({ call, block, results }: CallWithResults, tokens: Estimator)
     `  tool: ${call.tool_id}`,
     `  call: ${block.path ?? 'not addressable'}`,
     `  params: ${cutText(scrubBase64(JSON.stringify(call.params)), PARAMS_CHARS)}`,
-    ...resultLines(said, tokens),
+    ...resultLines(report, tokens),
     ...(files.length > 0 ? [`  files: ${files.join(', ')}`] : []),
     ...(sids.length > 0 ? [`  sources: ${sourcesPath(sids)}`] : []),
   ].join('\n')
@@ -183,15 +183,15 @@ function resultLines(result: Block | undefined, tokens: Estimator): readonly str
   ]
 }
 
-/** What somebody said of it when hiding it; a checkpoint only says that it folded it. */
+/** The replacement text of a result that was hidden or has expired; that of a checkpoint says nothing about the content. */
 function hideReplacement({ meta }: Block): string | undefined {
   return meta?.hidden === true && meta.hidden_reason !== 'compaction' ? meta.replacement_text : undefined
 }
 
-/** The result's address; the call's is the same but for its last word. */
+/** Shows the result's path; the call's path differs only in its last word. */
 function briefLine({ call, block, results }: CallWithResults): string {
-  const answered = results.findLast((result) => result.path?.startsWith('tc:'))
-  return `- ${[answered?.path ?? block.path ?? call.tool_call_id, call.tool_id, ...filesOf(results)].join(' | ')}`
+  const result = results.findLast(({ path }) => path?.startsWith('tc:'))
+  return `- ${[result?.path ?? block.path ?? call.tool_call_id, call.tool_id, ...filesOf(results)].join(' | ')}`
 }
 
 const filesOf = (results: readonly Block[]): readonly string[] => [

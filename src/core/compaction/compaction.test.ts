@@ -34,17 +34,17 @@ describe('a compaction', () => {
     expect(blocksOf(ten)).toEqual(before)
   })
 
-  it('is discarded when the context would not become smaller', () => {
+  it('is skipped when the context would not become smaller', () => {
     const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
     expect(finish(ten, planned, { history: words(9000) })).toMatchObject({ status: 'skipped', reason: 'no_visible_token_reduction' })
   })
 
-  it('is discarded when what it was planned for is gone', () => {
+  it('is skipped when the planned blocks are gone', () => {
     const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
     expect(finish(compact(ten).timeline, planned)).toMatchObject({ status: 'skipped', reason: 'timeline_changed' })
   })
 
-  it('carries over what was appended while the summariser was thinking', () => {
+  it('keeps blocks that were appended while the summary was being written', () => {
     const planned = plan(ten) as NonNullable<ReturnType<typeof plan>>
     const grown = withDrafts(ten, [userEventBlock('followup', 't11', minute(99), { messageId: 'm1', text: 'and Rome?' })])
     const finished = finish(grown, planned)
@@ -52,7 +52,7 @@ describe('a compaction', () => {
     expect(blocksOf(finished.changes.reduce(applyChange, grown)).at(-1)?.text).toBe('and Rome?')
   })
 
-  it('timeline 11.91: covers what earlier ones covered, and the summariser is given the earlier text', () => {
+  it('timeline 11.91: covers the turns of earlier summaries, and the request contains the earlier text', () => {
     const once = compact(timelineOf([...turns(1, 2), ...open(3)]), { limit: 400 }, 'The user likes tea.').timeline
     expect(summaryOf(once).meta?.covered_turn_ids).toEqual(['t1', 't2'])
     const more = withDrafts(once, [completion(words(400), 't3', 3), ...open(4)])
@@ -65,12 +65,12 @@ describe('a compaction', () => {
     expect(types(twice).filter((type) => type === 'conv.range.summary')).toHaveLength(1)
   })
 
-  it('timeline 11.92: ten covered turns are shown by their ends and their number', () => {
+  it('timeline 11.92: ten covered turns are shown by the first two, the last two and their number', () => {
     const { timeline } = compact(ten, { limit: 300, keepRecentTurns: 0 })
     expect(shownText(timeline)).toContain('covered_turns: t1, t2, ..., t9, t10 (count=10)')
   })
 
-  it('timeline 11.94: of two preferences at one path the digest says only the newer', () => {
+  it('timeline 11.94: of two preferences at one path only the newer is in the digest', () => {
     const inside = [...noted('t1', 'n', '[P] short answers'), ...noted('t1', 'n', '[P] long answers\nwith sources', 'n2')]
     const { timeline } = compact(timelineOf([...turn(1, 3, inside), ...turns(2, 5), ...open(6)]), { limit: 900 })
     const text = summaryOf(timeline).text ?? ''
@@ -79,7 +79,7 @@ describe('a compaction', () => {
     expect(shownText(timeline)).toContain('[INTERNAL NOTE]\n[P] long answers\nwith sources')
   })
 
-  it('timeline 11.95: an artifact is named to the summariser, in the digest and in what is shown', () => {
+  it('timeline 11.95: an artifact is named in the request, in the digest and in the shown summary', () => {
     const digest = {
       artifact_path: 'fi:t1.files/report.pdf',
       mime: 'application/pdf',
@@ -108,7 +108,7 @@ describe('a compaction', () => {
     expect(shownText(timeline)).toContain('<modified-files>\nfi:t1.files/report.pdf\n</modified-files>')
   })
 
-  it('is shown whole, however long the paths and however scattered the sources: preferences and the way to the index stand last', () => {
+  it('the summary is never cut when it is shown, however long the paths and however scattered the sources', () => {
     const path = (i: number) => `fi:t1.files/${Array.from({ length: 4 }, () => 'd'.repeat(200)).join('/')}/${i}.md`
     const files = Array.from({ length: 60 }, (_, i) => [
       toolCallBlock(blockOrigin(`w${i}`, 't1', i), { toolId: 'react.write', params: { path: path(i) } }),
@@ -133,7 +133,7 @@ describe('a compaction', () => {
     expect(shown).toContain(`... 56 more in ${summaryOf(timeline).path}\n</modified-files>`)
   })
 
-  it('puts everything at the cut in its order, and carries it again the next time', () => {
+  it('inserts the preserved blocks in a fixed order, and preserves them again the next time', () => {
     const inside = [
       ...noted('t1', 'n', '[D] use tea'),
       drawn('p1', ['boil', 'pour'], 't1', { current: true, status: { '1': 'done' } }),
@@ -141,7 +141,7 @@ describe('a compaction', () => {
       userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' }),
     ]
     const once = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline
-    const carried = [
+    const preserved = [
       'conv.range.summary',
       'react.note.preserved',
       'user.followup.preserved',
@@ -150,10 +150,10 @@ describe('a compaction', () => {
       'react.plan.preserved',
       'react.plan',
     ]
-    expect(types(once).slice(0, 7)).toEqual(carried)
+    expect(types(once).slice(0, 7)).toEqual(preserved)
     expect(types(once)[7]).toBe('turn.header')
     const twice = compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 700 }).timeline
-    expect(types(twice).slice(0, 7)).toEqual(carried)
+    expect(types(twice).slice(0, 7)).toEqual(preserved)
     const shown = shownText(twice)
     for (const said of ['[D] use tea', 'with milk', '✓ 1) boil', '□ 2) pour', 'id=p0 (closed)', 'snapshot_ref: ar:plan.latest:p0'])
       expect(shown).toContain(said)
@@ -171,13 +171,13 @@ describe('a compaction', () => {
     expect(kept(compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 2300 }).timeline)).toBe(kept(once))
   })
 
-  it('lists the plan that was touched last first', () => {
+  it('lists the plan that was changed last first', () => {
     const inside = [drawn('p1', ['boil'], 't1'), drawn('p2', ['bake'], 't1'), drawn('p1', ['boil'], 't1', { status: { '1': 'done' } })]
     const { timeline } = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 })
     expect(shownText(timeline)).toMatch(/- plan #2 id=p1 \(complete\).*\n {2}✓ 1\) boil\n.*\n- plan #1 id=p2 \(unfinished\)/)
   })
 
-  it('does not carry the active plan when what is retained shows a newer state of it', () => {
+  it('does not preserve the active plan when the retained blocks have a newer state of it', () => {
     const inside = [drawn('p1', ['boil', 'pour'], 't1', { current: true })]
     const before = timelineOf([
       ...turn(1, 2, inside),
@@ -189,7 +189,7 @@ describe('a compaction', () => {
     expect(blocksOf(timeline).filter(({ type }) => type === 'react.plan')).toHaveLength(1)
   })
 
-  it('keeps the newest 32 notes in sight and the others in the index', () => {
+  it('keeps the newest 32 notes visible and the others in the index', () => {
     const many = Array.from({ length: 40 }, (_, i) => noted('t1', `n${i}`, `[P] preference number ${i}`)).flat()
     const { timeline } = compact(timelineOf([...turn(1, 1, many), ...turns(2, 5), ...open(6)]), { limit: 900 })
     const notes = blocksOf(timeline).filter(({ type }) => type === 'react.note.preserved')
@@ -199,7 +199,7 @@ describe('a compaction', () => {
     expect(summaryOf(timeline).text?.match(/- preference number/g)).toHaveLength(12)
   })
 
-  it('lists what was read and what was changed, each once', () => {
+  it('lists the read files and the changed files, each once', () => {
     const inside = [
       call('r1', 'react.read', 't1', 4),
       {
@@ -218,7 +218,7 @@ describe('a compaction', () => {
     expect(text).not.toContain('passwd')
   })
 
-  it('tells where results are that are too large to remember', () => {
+  it('lists the paths of results that are too large for a summary', () => {
     const inside = [call('big', 'web_tools.web_fetch', 't1', 4), result('big', words(10_000), 't1', 4)]
     const text = summaryOf(compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline).text
     expect(text).toContain(
@@ -226,7 +226,7 @@ describe('a compaction', () => {
     )
   })
 
-  it('never forgets what no longer fits in sight: old notes and old plans stay in the index of every later summary', () => {
+  it('old notes and old plans stay in the index of every later summary', () => {
     const notes = Array.from({ length: 40 }, (_, i) => noted('t1', `n${i}`, `[P] preference number ${i}`)).flat()
     const plans = Array.from({ length: 30 }, (_, i) => drawn(`p${i}`, [`step of ${i}`], 't1', { closed_ts: minute(2) }))
     const first = timelineOf([...turn(1, 1, [...notes, ...plans]), ...turns(2, 5), ...open(6)])

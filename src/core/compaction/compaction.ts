@@ -20,25 +20,25 @@ import {
 
 export interface CompactionOptions {
   readonly currentTurnId: string
-  /** What the model may be sent, in tokens. */
+  /** The most tokens that may be sent to the model. */
   readonly limit: number
   readonly systemTokens: number
-  /** The whole message as it would be sent, tails included. */
+  /** Tokens of the whole message as it would be sent, including the tails. */
   readonly renderedTokens: number
-  /** From the previous call; scales the trigger, and with it the budget. */
+  /** Billed over estimated tokens of the previous call. Scales the trigger, and with it the budget. */
   readonly calibration: number
   readonly keepRecentTurns: number
-  /** The provider found the prompt too long, whatever we had estimated. */
+  /** The provider refused the prompt as too long, whatever the estimate says. */
   readonly force?: true
   readonly attempt?: Attempt
   readonly tokens: Estimator
-  /** What a timeline shows; a renderer's, so that what is shown already is not rendered again. */
+  /** The visible blocks of a timeline. Pass a renderer's `slice`, which keeps what it has rendered. */
   readonly slice: (timeline: Timeline) => Slice
 }
 
 export type CompactionKind = 'history' | 'history_with_split_turn' | 'current_turn_prefix' | 'binaries'
 
-/** What would leave the context, and what must be asked of a model first. Nothing has changed yet. */
+/** Which blocks a compaction replaces, and the requests to the summarising model that it needs first. */
 export interface CompactionPlan {
   readonly id: string
   readonly kind: CompactionKind
@@ -46,16 +46,21 @@ export interface CompactionPlan {
   readonly attempt: Attempt
   readonly currentTurnId: string
   readonly limit: number
-  /** Tokens shown, without tails. */
+  /** Tokens of the visible blocks, without the tails. */
   readonly beforeTokens: number
   readonly cutIndex: number
-  readonly history?: { readonly leaving: CompactedRange; readonly afterId: string; readonly request: SummaryRequest }
+  readonly history?: { readonly range: CompactedRange; readonly afterId: string; readonly request: SummaryRequest }
   readonly prefix?: { readonly ids: readonly string[]; readonly request: SummaryRequest }
-  /** Images and documents to take out of sight: the last resort. */
+  /** Ids of images and documents to hide: the last resort. */
   readonly binaries: readonly string[]
 }
 
-/** Undefined when everything fits, or when nothing could leave. */
+/**
+ * Plans a compaction; nothing is changed. Undefined when everything fits, or when nothing can be compacted.
+ *
+ * A plan replaces whole earlier turns by a summary, the beginning of the current turn by a checkpoint, or both. On the last attempt
+ * after an overflow it also hides images and documents.
+ */
 export function planCompaction(timeline: Timeline, options: CompactionOptions): CompactionPlan | undefined {
   const { systemTokens, renderedTokens, calibration, limit, tokens, currentTurnId } = options
   const force = options.force === true
@@ -64,13 +69,13 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
   const blocks = blocksOf(timeline)
   const tokensAt = measure(blocks, options.slice(timeline), tokens)
   const beforeTokens = sum(blocks, tokensAt)
-  const leavingAt = (cut: Cut | undefined) =>
+  const planAt = (cut: Cut | undefined) =>
     cut ? { cut, history: planHistory(timeline, blocks, cut, options), prefix: planPrefix(blocks, cut, options) } : {}
-  const usual: ReturnType<typeof leavingAt> = leavingAt(chooseCut(blocks, tokensAt, beforeTokens, options))
+  const usual: ReturnType<typeof planAt> = planAt(chooseCut(blocks, tokensAt, beforeTokens, options))
   const attempt = options.attempt ?? 1
   const binaries = force && attempt === keepShares.length ? binariesOf(blocks, usual.cut, currentTurnId) : []
   const stuck = force && !usual.history && !usual.prefix && binaries.length === 0
-  const { cut, history, prefix } = stuck ? leavingAt(cutAfterAll(blocks, currentTurnId)) : usual
+  const { cut, history, prefix } = stuck ? planAt(cutAfterAll(blocks, currentTurnId)) : usual
   if (!history && !prefix && binaries.length === 0) return undefined
   return {
     id: `compaction_${currentTurnId}_${timeline.nextBlock}_${attempt}`,
@@ -87,24 +92,24 @@ export function planCompaction(timeline: Timeline, options: CompactionOptions): 
   }
 }
 
-/** The recent turns stay whole only if that leaves room to work in; else the next round would compact again. */
-const ROOM = 0.85
+/** Recent turns stay whole only if they take at most this share of the budget; otherwise the next round would compact again. */
+const MAX_RECENT_SHARE = 0.85
 
 function chooseCut(
   blocks: readonly Block[],
   tokensAt: (position: number) => number,
-  shown: number,
+  shownTokens: number,
   options: CompactionOptions,
 ): Cut | undefined {
   const { limit, systemTokens, renderedTokens, calibration, keepRecentTurns, currentTurnId } = options
-  const tails = Math.max(0, renderedTokens - shown)
-  const carried = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // a summary as large will stand there again
+  const tails = Math.max(0, renderedTokens - shownTokens)
+  const preserved = sum(blocks.slice(0, historyStart(blocks)), tokensAt) // the new summary will be about as large as the old one
   const force = options.force === true
   const room = Math.floor(limit / calibration) - systemTokens - tails
-  const budget = Math.max(1, (force ? Math.min(room, shown) : room) - carried) // what was refused bounds it better than any estimate
+  const budget = Math.max(1, (force ? Math.min(room, shownTokens) : room) - preserved) // a refused prompt is a better bound than the estimate
   const share = Math.floor((keepShares[(options.attempt ?? 1) - 1] as number) * budget)
   const recent = force ? 0 : recentTokens(blocks, tokensAt, keepRecentTurns)
-  const keep = recent <= ROOM * budget ? Math.max(share, recent) : share
+  const keep = recent <= MAX_RECENT_SHARE * budget ? Math.max(share, recent) : share
   return findCut(blocks, tokensAt, { keep, currentTurnId }) ?? (force ? cutBeforeRecent(blocks, keepRecentTurns, currentTurnId) : undefined)
 }
 
@@ -115,7 +120,7 @@ function recentTokens(blocks: readonly Block[], tokensAt: (position: number) => 
   return sum(blocks.slice(start), (position) => tokensAt(start + position))
 }
 
-/** What each block is shown as, in tokens; what shows nothing costs nothing. */
+/** Tokens of each block as it is shown; 0 for blocks that are not shown. */
 function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (position: number) => number {
   const cost = new Map(slice.shown.map(({ block, parts }) => [block.id, tokens.parts(parts)]))
   return (position) => cost.get(blocks[position]?.id ?? '') ?? 0
@@ -124,7 +129,7 @@ function measure(blocks: readonly Block[], slice: Slice, tokens: Estimator): (po
 const sum = (blocks: readonly Block[], tokensAt: (position: number) => number) =>
   blocks.reduce((total, _, position) => total + tokensAt(position), 0)
 
-/** The summariser must not overflow either: it is given well under what the model may be sent, at three characters a token. */
+/** At three characters a token this is 60 % of the limit: the summarising request must not overflow either. */
 const serializedChars = (limit: number) => Math.max(12_000, Math.floor(0.6 * 3 * limit))
 
 function planHistory(
@@ -133,19 +138,19 @@ function planHistory(
   { historyEnd }: Cut,
   options: CompactionOptions,
 ): CompactionPlan['history'] {
-  const front = historyStart(blocks)
+  const start = historyStart(blocks)
   const last = blocks[historyEnd - 1]
-  const originals = blocks.slice(front, historyEnd)
+  const originals = blocks.slice(start, historyEnd)
   if (!last || !originals.some(isMeaningful)) return undefined
   const previous = blocks.find(({ type }) => type === 'conv.range.summary')
-  const before = blocks.slice(0, historyEnd).filter((block) => block !== previous)
-  const conversation = serializeBlocks(before, options.tokens, serializedChars(options.limit))
+  const compacted = blocks.slice(0, historyEnd).filter((block) => block !== previous)
+  const conversation = serializeBlocks(compacted, options.tokens, serializedChars(options.limit))
   const summary = previous && narrativeOf(previous)
   return {
     afterId: last.id,
-    leaving: {
+    range: {
       previous,
-      blocks: before,
+      blocks: compacted,
       retained: blocks.slice(historyEnd),
       turnIds: turnIdsOf(originals),
       sids: timeline.sources.rows.map(({ sid }) => sid),
@@ -179,7 +184,7 @@ function planPrefix(blocks: readonly Block[], { prefixStart, cut }: Cut, options
   }
 }
 
-/** Every picture that stays in sight and is not what the user is asking about now. */
+/** Every visible image and document, except those of the current request. */
 function binariesOf(blocks: readonly Block[], cut: Cut | undefined, currentTurnId: string): readonly string[] {
   const isInput = (block: Block) => block.turn_id === currentTurnId && block.type.startsWith('user.')
   return blocks

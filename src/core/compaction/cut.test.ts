@@ -9,14 +9,14 @@ import { blocksOf, emptyTimeline, type Timeline } from '../timeline/timeline.ts'
 import { startedReport } from './finish.ts'
 
 describe('the trigger', () => {
-  it('timeline 11.83: exactly at the limit nothing is compacted, and nothing is looked at', () => {
+  it('timeline 11.83: exactly at the limit nothing is compacted, and the slice is not read', () => {
     const never = () => {
       throw new Error('not needed')
     }
     expect(plan(ten, { limit: 3000, systemTokens: 1000, renderedTokens: 2000, slice: never })).toBeUndefined()
   })
 
-  it('timeline 11.84: one above, one compaction is started and completed', () => {
+  it('timeline 11.84: one token above the limit, one compaction is started and completed', () => {
     const planned = plan(ten, { limit: 2000, systemTokens: 1, renderedTokens: 2000 })
     if (!planned) throw new Error('no plan')
     const finished = finish(ten, planned)
@@ -30,18 +30,18 @@ describe('the trigger', () => {
     expect(finished.report.compacted_tokens).toBe(finished.report.before_tokens - (finished.report.after_tokens ?? 0))
   })
 
-  it('alone is calibrated: a provider that bills more than we estimate is believed', () => {
+  it('is scaled by what the provider billed for the previous call', () => {
     const at = (calibration: number) => plan(ten, { limit: 4000, renderedTokens: 3000, calibration })?.kind
     expect([at(1), at(1.3), at(1.4)]).toEqual([undefined, undefined, 'history'])
   })
 
-  it('counts tails: what they take is not there for turns', () => {
+  it('counts the tails: their tokens are not available for turns', () => {
     const shown = shownTokens(ten)
     expect(plan(ten, { limit: shown + 100, renderedTokens: shown + 101 })).toBeDefined()
   })
 })
 
-it('what remains fits, with system text, tails and the provider’s way of counting', () => {
+it('the compacted prompt fits, including system text, tails and calibration', () => {
   const numRuns = 100
   let compactions = 0
   fc.assert(
@@ -70,15 +70,15 @@ it('what remains fits, with system text, tails and the provider’s way of count
 describe('the cut', () => {
   const cutBlock = (timeline: Timeline, options = {}) => {
     const planned = plan(timeline, options)
-    return planned?.history?.leaving.retained[0]
+    return planned?.history?.range.retained[0]
   }
 
-  it('timeline 11.85: what is retained begins with a header, never with a result', () => {
+  it('timeline 11.85: the retained blocks begin with a header, never with a result', () => {
     for (let limit = 400; limit < 3000; limit += 100) expect(['turn.header', undefined]).toContain(cutBlock(ten, { limit })?.type)
     expect(cutBlock(ten)?.type).toBe('turn.header')
   })
 
-  it('timeline 11.86: an older turn in which the cut falls is covered whole', () => {
+  it('timeline 11.86: an older turn that contains the cut is summarised whole', () => {
     const { timeline } = compact(ten)
     const covered = summaryOf(timeline).meta?.covered_turn_ids as readonly string[]
     expect(summaryOf(timeline).meta).not.toHaveProperty('split_turn_id')
@@ -86,26 +86,26 @@ describe('the cut', () => {
     for (const block of blocksOf(timeline, 1)) expect(covered).not.toContain(block.turn_id)
   })
 
-  it('keeps the recent turns whole when that leaves room, else a share of the budget', () => {
+  it('keeps the recent turns whole when that leaves room, otherwise a share of the budget', () => {
     const recent = shownTokens(timelineOf([...turns(6, 10), ...open(11)]))
-    const lastGone = (limit: number) => plan(ten, { limit, keepRecentTurns: 6 })?.history?.leaving.turnIds.at(-1)
+    const lastGone = (limit: number) => plan(ten, { limit, keepRecentTurns: 6 })?.history?.range.turnIds.at(-1)
     expect(lastGone(Math.ceil(recent / 0.85))).toBe('t5')
     expect(lastGone(Math.floor(recent / 0.85) - 1)).toBe('t6')
   })
 
-  it('a timeline that is all one turn is condensed, not summarised', () => {
+  it('a timeline with a single turn gets a checkpoint, not a summary', () => {
     expect(plan(timelineOf(open(1, 20, 100)))?.kind).toBe('current_turn_prefix')
   })
 
-  it('history and the beginning of a long turn go together', () => {
+  it('history and the beginning of a long turn are compacted together', () => {
     const timeline = timelineOf([...turns(1, 3), ...open(4, 20, 100)])
     const planned = plan(timeline)
     expect(planned?.kind).toBe('history_with_split_turn')
-    expect(planned?.history?.leaving.retained[0]).toMatchObject({ type: 'turn.header', turn_id: 't4' })
+    expect(planned?.history?.range.retained[0]).toMatchObject({ type: 'turn.header', turn_id: 't4' })
     expect(startedReport(planned as NonNullable<typeof planned>)).toMatchObject({ split_turn: true, current_turn: 't4' })
   })
 
-  it('never separates a call from its results, nor puts the current turn behind a summary, whatever the timeline', () => {
+  it('never separates a call from its results and never summarises the current turn, for any timeline', () => {
     const numRuns = 80
     const counts = { planned: 0, finished: 0 }
     const imported = journals().map((changes) => changes.reduce(applyChange, emptyTimeline()))
@@ -124,8 +124,8 @@ describe('the cut', () => {
           expect(blocksOf(timeline)).toEqual(before)
           if (!planned) return
           counts.planned++
-          const leaving = planned.history?.leaving.blocks ?? []
-          expect(leaving.filter(({ turn_id, meta }) => turn_id === planned.currentTurnId && !meta?.preserved_by_compaction)).toEqual([])
+          const range = planned.history?.range.blocks ?? []
+          expect(range.filter(({ turn_id, meta }) => turn_id === planned.currentTurnId && !meta?.preserved_by_compaction)).toEqual([])
           const finished = finish(timeline, planned)
           expect(blocksOf(timeline)).toEqual(before)
           if (finished.status === 'skipped') return
@@ -140,7 +140,7 @@ describe('the cut', () => {
     expect(counts.finished).toBeGreaterThan(numRuns / 10)
   })
 
-  it('keeps every call with its results in real histories', () => {
+  it('keeps every call with its results in realistic histories', () => {
     const numRuns = 100
     let compactions = 0
     fc.assert(
@@ -153,7 +153,7 @@ describe('the cut', () => {
           if (!planned) return
           compactions++
           const folded = new Set(planned.prefix?.ids ?? [])
-          const gone = new Set(planned.history?.leaving.blocks.map(({ id }) => id))
+          const gone = new Set(planned.history?.range.blocks.map(({ id }) => id))
           const groups = new Map<string, Set<string>>()
           for (const block of blocksOf(timeline)) {
             const callId = callIdOf(block)

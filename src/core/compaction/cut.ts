@@ -2,93 +2,95 @@ import type { Block } from '../block/block.ts'
 import { roundsOf } from '../timeline/turns.ts'
 
 /**
- *   [summary, preserved …] t1 … t5 │ t6: header prompt r1 r2 ┊ r3 r4
- *                          ▲ front ▲ historyEnd              ▲ cut
+ * Where a compaction divides the timeline:
  *
- * History leaves by whole turns. The current turn never goes behind a summary: what lies before the cut inside it is condensed.
+ *   [summary, preserved …] t1 … t5 │ t6: header prompt r1 r2 ┊ r3 r4
+ *                          ▲ start ▲ historyEnd              ▲ cut
+ *
+ * Earlier turns are summarised whole. The current turn is never summarised: its blocks before the cut are folded into a checkpoint.
  */
 export interface Cut {
-  /** Position where the retained suffix begins. */
+  /** Position of the first block that is retained as it is. */
   readonly cut: number
-  /** History is `[front, historyEnd)`; empty when equal to `front`. */
+  /** History is `[start, historyEnd)`; it may be empty. */
   readonly historyEnd: number
-  /** The part of the current turn to condense, `[prefixStart, cut)`; undefined when the cut is between turns. */
+  /** The current turn's blocks for the checkpoint are `[prefixStart, cut)`; undefined when the cut is between turns. */
   readonly prefixStart?: number
 }
 
-/** Where what the last compaction put there ends: the summary and everything it carried along. */
+/** The position after the latest summary and the blocks it preserved. */
 export function historyStart(blocks: readonly Block[]): number {
-  const front = blocks.findIndex((block) => block.type !== 'conv.range.summary' && block.meta?.preserved_by_compaction !== true)
-  return front === -1 ? blocks.length : front
+  const start = blocks.findIndex((block) => block.type !== 'conv.range.summary' && block.meta?.preserved_by_compaction !== true)
+  return start === -1 ? blocks.length : start
 }
 
-/** Keeps about `keep` tokens at the end. Undefined when nothing could leave. */
+/** A cut that retains about `keep` tokens. Undefined when nothing can be compacted. */
 export function findCut(
   blocks: readonly Block[],
   tokensAt: (position: number) => number,
   { keep, currentTurnId }: { readonly keep: number; readonly currentTurnId: string },
 ): Cut | undefined {
-  const front = historyStart(blocks)
-  const reached = positionKeeping(blocks.length, front, tokensAt, keep)
+  const start = historyStart(blocks)
+  const reached = positionKeeping(blocks.length, start, tokensAt, keep)
   if (reached === undefined) return undefined
-  const candidates = cutCandidates(blocks, front)
-  // Where nothing may be cut after the threshold, one large round ends the timeline: everything before it may still leave.
+  const candidates = cutCandidates(blocks, start)
+  // Without a candidate after the threshold the timeline ends with one large round: everything before that round can be compacted.
   const chosen = candidates.find((position) => position >= reached) ?? candidates.at(-1)
-  return chosen === undefined ? undefined : resolveCut(blocks, front, backOverSystemBlocks(blocks, chosen), currentTurnId)
+  return chosen === undefined ? undefined : resolveCut(blocks, start, backOverSystemBlocks(blocks, chosen), currentTurnId)
 }
 
-/** The cut before the last `turns` turns, whatever they hold; undefined when that leaves nothing to compact. */
+/** The cut before the last `turns` turns, whatever their size; undefined when that leaves nothing to compact. */
 export function cutBeforeRecent(blocks: readonly Block[], turns: number, currentTurnId: string): Cut | undefined {
-  const front = historyStart(blocks)
-  const starts = turnStarts(blocks, front)
-  const start = starts[Math.max(0, starts.length - Math.max(1, turns))]
-  return start === undefined || start <= front ? undefined : resolveCut(blocks, front, start, currentTurnId)
+  const start = historyStart(blocks)
+  const starts = turnStarts(blocks, start)
+  const position = starts[Math.max(0, starts.length - Math.max(1, turns))]
+  return position === undefined || position <= start ? undefined : resolveCut(blocks, start, position, currentTurnId)
 }
 
-/** After everything that the current turn has done, its last round too: for when that round alone is more than fits. */
+/** The cut at the end of the timeline, after the current turn's last round: for a round that alone exceeds the limit. */
 export function cutAfterAll(blocks: readonly Block[], currentTurnId: string): Cut | undefined {
   const current = turnStartOf(blocks, historyStart(blocks), currentTurnId)
   return current === -1 ? undefined : { cut: blocks.length, historyEnd: current, prefixStart: current }
 }
 
-/** Positions where a turn begins, by change of turn. */
-export function turnStarts(blocks: readonly Block[], front: number): readonly number[] {
+/** Positions of the blocks whose turn differs from that of the block before. */
+export function turnStarts(blocks: readonly Block[], start: number): readonly number[] {
   return blocks.flatMap((block, position) =>
-    position >= front && (position === front || blocks[position - 1]?.turn_id !== block.turn_id) ? [position] : [],
+    position >= start && (position === start || blocks[position - 1]?.turn_id !== block.turn_id) ? [position] : [],
   )
 }
 
-/** From the end backwards until the tokens reach `keep`. */
-function positionKeeping(size: number, front: number, tokensAt: (position: number) => number, keep: number): number | undefined {
+/** The last position from which the blocks to the end have at least `keep` tokens. */
+function positionKeeping(size: number, start: number, tokensAt: (position: number) => number, keep: number): number | undefined {
   let sum = 0
-  for (let position = size - 1; position >= front; position--) {
+  for (let position = size - 1; position >= start; position--) {
     sum += tokensAt(position)
     if (sum >= keep) return position
   }
   return undefined
 }
 
-const messages: ReadonlySet<string> = new Set(['user.prompt', 'assistant.completion', 'react.tool.call', 'turn.header'])
-const silentAuthors: ReadonlySet<string> = new Set(['system', 'tool'])
+const messageTypes: ReadonlySet<string> = new Set(['user.prompt', 'assistant.completion', 'react.tool.call', 'turn.header'])
+const runtimeAuthors: ReadonlySet<string> = new Set(['system', 'tool'])
 
 function canStartSuffix({ type, author }: Block): boolean {
   if (type === 'react.tool.result' || type === 'conv.range.summary') return false
-  return messages.has(type) || !silentAuthors.has(author)
+  return messageTypes.has(type) || !runtimeAuthors.has(author)
 }
 
-/** Blocks that a suffix may begin with, outside of any round: a call and its results are never separated. */
-function cutCandidates(blocks: readonly Block[], front: number): readonly number[] {
+/** Positions where the retained blocks may start. Never inside a round: a call and its results are not separated. */
+function cutCandidates(blocks: readonly Block[], start: number): readonly number[] {
   const ends = new Map(roundsOf(blocks).map(({ start, end }) => [start, end]))
   const candidates: number[] = []
   let open = -1
   blocks.forEach((block, position) => {
-    if (position >= front && position > open && canStartSuffix(block)) candidates.push(position)
+    if (position >= start && position > open && canStartSuffix(block)) candidates.push(position)
     open = Math.max(open, ends.get(position) ?? -1)
   })
   return candidates
 }
 
-/** What the runtime said just before belongs to what follows, within a turn. */
+/** Moves the cut before system blocks of the same turn that directly precede it: they belong to the blocks that follow. */
 function backOverSystemBlocks(blocks: readonly Block[], position: number): number {
   const turnId = blocks[position]?.turn_id
   let cut = position
@@ -101,14 +103,14 @@ function backOverSystemBlocks(blocks: readonly Block[], position: number): numbe
   return cut
 }
 
-/** An older turn that would be split leaves whole; the current one stays and is condensed up to the cut. */
-function resolveCut(blocks: readonly Block[], front: number, position: number, currentTurnId: string): Cut | undefined {
-  const current = turnStartOf(blocks, front, currentTurnId)
+/** A cut inside an earlier turn moves to the end of that turn; a cut inside the current turn stays and makes a checkpoint. */
+function resolveCut(blocks: readonly Block[], start: number, position: number, currentTurnId: string): Cut | undefined {
+  const current = turnStartOf(blocks, start, currentTurnId)
   if (current !== -1 && position > current) return { cut: position, historyEnd: current, prefixStart: current }
-  const starts = turnStarts(blocks, front)
-  const cut = starts.find((start) => start >= position)
-  return cut === undefined || cut <= front ? undefined : { cut, historyEnd: cut }
+  const starts = turnStarts(blocks, start)
+  const cut = starts.find((turnStart) => turnStart >= position)
+  return cut === undefined || cut <= start ? undefined : { cut, historyEnd: cut }
 }
 
-const turnStartOf = (blocks: readonly Block[], front: number, turnId: string) =>
-  blocks.findIndex((block, position) => position >= front && block.turn_id === turnId)
+const turnStartOf = (blocks: readonly Block[], start: number, turnId: string) =>
+  blocks.findIndex((block, position) => position >= start && block.turn_id === turnId)

@@ -26,14 +26,15 @@ const ArtifactEntry = z.looseObject({
   tool_call_id: z.string().optional(),
   sources_used: z.array(z.number()).optional(),
 })
-export type ArtifactEntry = z.infer<typeof ArtifactEntry>
+type ArtifactEntry = z.infer<typeof ArtifactEntry>
 
 /**
- * Everything that a summary stands for, as an index: what the model no longer sees and can still ask for. Cumulative, oldest first.
- * A list of paths names entries of `artifacts`; the lists without a bound are the ones that nothing else could replace.
+ * The index of a summary: everything that the model no longer sees but can still read. Cumulative, oldest first. The lists of paths
+ * refer to entries of `artifacts`. Lists that could not be restored from elsewhere are not limited in length.
  *
- * Written anew with every summary, an index of everything would cost more than the conversation. So it comes in volumes: one that
- * is full is closed with the summary that holds it, and the next begins with its newest entries and the addresses of those before.
+ * Every summary stores its index again, so an index of everything would grow larger than the conversation. It is therefore split
+ * into volumes: a full volume is closed with the summary that holds it, and the next one starts with its newest entries and the
+ * paths of the closed volumes.
  *
  *   su:t9 [ t1 … t8 ]    su:t15 [ t1 … t14 ] closed    su:t20 [ older: su:t15 | newest of t14, t15 … t19 ]
  */
@@ -48,7 +49,7 @@ export const CompactionDigest = z.looseObject({
   memsearches: list(z.looseObject({ query: z.string() })),
   hidden_blocks: list(z.looseObject({ path: z.string() })),
   plans: list(PlanEntry),
-  /** Notes that no longer fit among the preserved ones. */
+  /** Notes beyond the number that stays visible. */
   notes: list(z.looseObject({ source_path: z.string(), text: z.string() })),
   /** Every source of the conversation, as one selector; empty when there is none. */
   sources: z.string().catch(''),
@@ -59,17 +60,17 @@ export type CompactionDigest = z.infer<typeof CompactionDigest>
 
 export const emptyDigest: CompactionDigest = CompactionDigest.parse({})
 
-/** Empty when the summary carries none: imported ones may hold anything. */
+/** Empty when the summary has no valid index: imported summaries may hold anything. */
 export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDigest => {
   const parsed = CompactionDigest.safeParse(summary.meta?.compaction_digest ?? {})
   return parsed.success ? parsed.data : emptyDigest
 })
 
 const VOLUME_CHARS = 32_000
-/** As many as a summary shows. */
-const CARRIED = 40
+/** As many artifacts as a summary shows. */
+const CARRIED_OVER = 40
 
-/** The index that the next summary goes on with. */
+/** The index that the next summary extends: that of the previous summary, or a new volume when that one is full. */
 export function continuedDigest(summary: Block): CompactionDigest {
   const digest = readCompactionDigest(summary)
   if (summary.path === undefined || JSON.stringify(digest).length <= VOLUME_CHARS) return digest
@@ -77,63 +78,64 @@ export function continuedDigest(summary: Block): CompactionDigest {
     ...emptyDigest,
     older: [...digest.older, summary.path],
     turns: digest.turns.slice(-1),
-    artifacts: digest.artifacts.slice(-CARRIED),
-    written_files: digest.written_files.slice(-CARRIED),
-    patched_files: digest.patched_files.slice(-CARRIED),
-    read_files: digest.read_files.slice(-CARRIED),
+    artifacts: digest.artifacts.slice(-CARRIED_OVER),
+    written_files: digest.written_files.slice(-CARRIED_OVER),
+    patched_files: digest.patched_files.slice(-CARRIED_OVER),
+    read_files: digest.read_files.slice(-CARRIED_OVER),
   }
 }
 
-const MOST_SEARCHES = 50
-const MOST_HIDDEN = 200
+const MAX_SEARCHES = 50
+const MAX_HIDDEN = 200
 
-/** What these blocks add to the index: everything but notes and plans, which have rules of their own. */
+/** The index with the entries of these blocks added, except notes and plans, which the summary adds. */
 export function extendDigest(previous: CompactionDigest, blocks: readonly Block[], sids: readonly number[]): CompactionDigest {
   const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[readToolCall(block)?.tool_call_id, block] as const] : [])))
   const toolOf = (block: Block) => {
     const call = tools.get(callIdOf(block))
     return (call && readToolCall(call)?.tool_id) ?? block.tool_id ?? block.meta?.tool_id
   }
-  const found = blocks.flatMap((block) => artifactEntry(block, toolOf(block)) ?? [])
-  const made = (wanted: string) => found.filter(({ tool_id }) => toolAction(tool_id) === wanted).map(({ artifact_path }) => artifact_path)
-  const streamed = found.filter(({ visibility, kind }) => visibility === 'external' && kind !== undefined)
+  const artifacts = blocks.flatMap((block) => artifactEntry(block, toolOf(block)) ?? [])
+  const madeBy = (action: ToolAction) =>
+    artifacts.filter(({ tool_id }) => toolAction(tool_id) === action).map(({ artifact_path }) => artifact_path)
+  const streamed = artifacts.filter(({ visibility, kind }) => visibility === 'external' && kind !== undefined)
   return {
     ...previous,
     turns: latestBy(previous.turns, blocks.flatMap(turnEntry), ({ turn_id }) => turn_id),
-    artifacts: withArtifacts(previous.artifacts, found),
+    artifacts: mergeArtifacts(previous.artifacts, artifacts),
     streamed_artifacts: distinct(
       previous.streamed_artifacts,
       streamed.map(({ artifact_path }) => artifact_path),
     ),
-    written_files: distinct(previous.written_files, made('write')),
-    patched_files: distinct(previous.patched_files, made('patch')),
-    exec_outputs: distinct(previous.exec_outputs, made('exec')),
+    written_files: distinct(previous.written_files, madeBy('write')),
+    patched_files: distinct(previous.patched_files, madeBy('patch')),
+    exec_outputs: distinct(previous.exec_outputs, madeBy('exec')),
     read_files: distinct(previous.read_files, blocks.flatMap(readPathsOf)),
-    memsearches: [...previous.memsearches, ...blocks.flatMap((block) => memsearchEntry(block, blocks))].slice(-MOST_SEARCHES),
-    hidden_blocks: latestBy(previous.hidden_blocks, blocks.flatMap(hiddenEntry), ({ path }) => path).slice(-MOST_HIDDEN),
+    memsearches: [...previous.memsearches, ...blocks.flatMap((block) => memsearchEntry(block, blocks))].slice(-MAX_SEARCHES),
+    hidden_blocks: latestBy(previous.hidden_blocks, blocks.flatMap(hiddenEntry), ({ path }) => path).slice(-MAX_HIDDEN),
     sources: sids.length > 0 ? sourcesPath(sids) : '',
   }
 }
 
-/** A later entry takes the place of an earlier one with the same name, at the end. */
-export function latestBy<T>(before: readonly T[], added: readonly T[], nameOf: (entry: T) => string): T[] {
+/** Both lists without duplicates: a later entry replaces an earlier one with the same key and moves to the end. */
+export function latestBy<T>(before: readonly T[], added: readonly T[], keyOf: (entry: T) => string): T[] {
   const entries = new Map<string, T>()
   for (const entry of [...before, ...added]) {
-    entries.delete(nameOf(entry))
-    entries.set(nameOf(entry), entry)
+    entries.delete(keyOf(entry))
+    entries.set(keyOf(entry), entry)
   }
   return [...entries.values()]
 }
 
-/** What a later block does not say of an artifact, an earlier one may have said. */
-function withArtifacts(before: readonly ArtifactEntry[], found: readonly ArtifactEntry[]): ArtifactEntry[] {
+/** Merges entries of the same artifact: fields that a later block does not have are kept from an earlier one. */
+function mergeArtifacts(before: readonly ArtifactEntry[], added: readonly ArtifactEntry[]): ArtifactEntry[] {
   const known = new Map(before.map((entry) => [entry.artifact_path, entry]))
-  const grown = found.map((entry) => {
-    const merged = { ...known.get(entry.artifact_path), ...entry }
-    known.set(entry.artifact_path, merged)
-    return merged
+  const merged = added.map((entry) => {
+    const complete = { ...known.get(entry.artifact_path), ...entry }
+    known.set(entry.artifact_path, complete)
+    return complete
   })
-  return latestBy(before, grown, ({ artifact_path }) => artifact_path)
+  return latestBy(before, merged, ({ artifact_path }) => artifact_path)
 }
 
 const distinct = (before: readonly string[], added: readonly string[]) => latestBy(before, added, (path) => path)
@@ -156,7 +158,7 @@ function artifactEntry(block: Block, toolId: string | undefined): ArtifactEntry 
   })
 }
 
-/** A file whose metadata block is missing still says in its own meta what it is; at the least it has an address. */
+/** For a file without a metadata block: the digest in its own meta, or at least its path. */
 function contentDigest(block: Block): Digest | undefined {
   if (!block.path?.startsWith('fi:') || block.type === 'react.note') return undefined
   const parsed = Digest.safeParse(parseJson(block.meta?.digest))
@@ -172,8 +174,8 @@ function memsearchEntry(block: Block, blocks: readonly Block[]): CompactionDiges
   if (call?.tool_id !== 'react.memsearch') return []
   const { query, targets, top_k, days } = call.params
   const result = blocks.find((other) => other.type === 'react.tool.result' && callIdOf(other) === call.tool_call_id && !readDigest(other))
-  const found = parseJson(result?.text)
-  const rows = isObject(found) ? found.hits : found
+  const payload = parseJson(result?.text)
+  const rows = isObject(payload) ? payload.hits : payload
   const hits = Array.isArray(rows) ? rows.filter(isObject) : []
   const strings = (values: readonly unknown[]) => [...new Set(values.filter((value) => typeof value === 'string'))].slice(0, 20)
   const snippets = hits.flatMap(({ snippets: inside }) => (Array.isArray(inside) ? inside.filter(isObject) : []))
@@ -197,18 +199,18 @@ function hiddenEntry(block: Block): CompactionDigest['hidden_blocks'] {
   return [omitUndefined({ path, type, turn_id, ts, mime, replacement_text: replacement_text && cutText(replacement_text, 200) })]
 }
 
-export type ToolAction = 'read' | 'write' | 'patch' | 'exec' | 'other'
+type ToolAction = 'read' | 'write' | 'patch' | 'exec' | 'other'
 
 /** What a tool does to files, by its name: `react.write`, `rendering_tools.write_pdf`, `exec_tools.execute_code_python`. */
-export function toolAction(toolId: string | undefined): ToolAction {
+function toolAction(toolId: string | undefined): ToolAction {
   const name = toolId?.slice(toolId.lastIndexOf('.') + 1) ?? ''
   if (name === 'read' || name === 'patch') return name
   if (name === 'write' || name.startsWith('write_')) return 'write'
   return name.startsWith('execute_code') ? 'exec' : 'other'
 }
 
-/** The logical paths that a `react.read` asked for. Whatever else a model may have written there is not repeated. */
-export function readPathsOf(block: Block): readonly string[] {
+/** The logical paths that a `react.read` asked for. Other strings that the model wrote there are ignored. */
+function readPathsOf(block: Block): readonly string[] {
   const call = readToolCall(block)
   if (!call || toolAction(call.tool_id) !== 'read') return []
   const { paths, items } = call.params
@@ -220,19 +222,19 @@ export function readPathsOf(block: Block): readonly string[] {
 }
 
 const LARGE_RESULT = 12_000
-const MOST_ROWS = 20
+const MAX_ROWS = 20
 
-/** Results too large for a summary to hold, and where each can be read again; newest first. */
+/** Results that are too large for a summary, with the paths where they can be read; newest first. */
 export function recoverableResults(blocks: readonly Block[], tokens: Estimator): readonly string[] {
   const tools = new Map(blocks.flatMap((block) => (readToolCall(block) ? [[callIdOf(block), readToolCall(block)?.tool_id] as const] : [])))
   return blocks
     .toReversed()
     .filter((block) => block.type === 'react.tool.result' && block.path !== undefined && !readDigest(block))
     .filter((block) => tokens.reaches(block.text ?? '', LARGE_RESULT))
-    .slice(0, MOST_ROWS)
+    .slice(0, MAX_ROWS)
     .map((block) => {
       const callId = callIdOf(block)
-      const said = [`tool=${tools.get(callId) ?? 'unknown'}`, ...(callId === undefined ? [] : [`call_id=${callId}`])]
-      return `- ${block.path} | ${said.join(' | ')} | tokens=${tokens.content(block)}`
+      const facts = [`tool=${tools.get(callId) ?? 'unknown'}`, ...(callId === undefined ? [] : [`call_id=${callId}`])]
+      return `- ${block.path} | ${facts.join(' | ')} | tokens=${tokens.content(block)}`
     })
 }

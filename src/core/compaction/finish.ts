@@ -7,11 +7,11 @@ import type { Slice } from '../render/types.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blocksOfChange, type Change } from '../timeline/change.ts'
 import { assignIds, blockById, positionOf, type Timeline } from '../timeline/timeline.ts'
-import { checkpoint, foldedByCheckpoint } from './checkpoint.ts'
+import { checkpointBlock, foldedByCheckpoint } from './checkpoint.ts'
 import type { CompactionKind, CompactionPlan } from './compaction.ts'
 import { coveredTurnIds, narrativeOf, summaryBlocks } from './summary.ts'
 
-/** What the model answered to the requests of the plan; undefined or blank where it failed. */
+/** The summarising model's answers to the requests of the plan; undefined or blank where a request failed. */
 export interface SummaryAnswers {
   readonly history?: string | undefined
   readonly prefix?: string | undefined
@@ -22,17 +22,17 @@ export type CompactionResult =
   | { readonly status: 'skipped'; readonly reason: SkipReason; readonly report: CompactionReport }
 
 /**
- * The changes that carry out a plan, to be committed as one append. They are tried on a copy first: a summary that failed, or one that
- * would not make the context smaller, changes nothing.
+ * The changes that carry out a plan, to be appended together. They are tried on a copy first: without a summary, or when the context
+ * would not become smaller, the compaction is skipped.
  */
 export function finishCompaction(
   timeline: Timeline,
   plan: CompactionPlan,
   answers: SummaryAnswers,
-  world: { readonly now: string; readonly tokens: Estimator; readonly slice: (timeline: Timeline) => Slice },
+  context: { readonly now: string; readonly tokens: Estimator; readonly slice: (timeline: Timeline) => Slice },
 ): CompactionResult {
-  const { now, tokens, slice } = world
-  const shown = (value: Timeline) => slice(value).shown.reduce((sum, { parts }) => sum + tokens.parts(parts), 0)
+  const { now, tokens, slice } = context
+  const shownTokens = (value: Timeline) => slice(value).shown.reduce((sum, { parts }) => sum + tokens.parts(parts), 0)
   const skip = (reason: SkipReason): CompactionResult => ({ status: 'skipped', reason, report: skippedReport(plan, reason) })
 
   if (!planStillApplies(timeline, plan)) return skip('timeline_changed')
@@ -41,19 +41,19 @@ export function finishCompaction(
 
   const changes: Change[] = []
   let after = timeline
-  const commit = (change: Change) => {
+  const add = (change: Change) => {
     changes.push(change)
     after = applyChange(after, change)
   }
   if (plan.history) {
-    const { leaving, afterId } = plan.history
-    const blocks = assignIds(after, summaryBlocks(leaving, summary ?? '', now, tokens))
-    commit({ type: 'range.compacted', after_id: afterId, blocks, covered: coveredTurnIds(leaving) })
+    const { range, afterId } = plan.history
+    const blocks = assignIds(after, summaryBlocks(range, summary ?? '', now, tokens))
+    add({ type: 'range.compacted', after_id: afterId, blocks, covered: coveredTurnIds(range) })
   }
-  if (plan.prefix) for (const change of checkpointChanges(after, plan, plan.prefix.ids, answers.prefix, now, tokens)) commit(change)
-  for (const change of hideBinaries(after, plan.binaries)) commit(change)
+  if (plan.prefix) for (const change of checkpointChanges(after, plan, plan.prefix.ids, answers.prefix, now, tokens)) add(change)
+  for (const change of hideBinaries(after, plan.binaries)) add(change)
 
-  const [beforeTokens, afterTokens] = [shown(timeline), shown(after)]
+  const [beforeTokens, afterTokens] = [shownTokens(timeline), shownTokens(after)]
   if (afterTokens >= beforeTokens) return skip('no_visible_token_reduction')
   return { status: 'completed', changes, report: completedReport(plan, { beforeTokens, afterTokens, changes }) }
 }
@@ -63,17 +63,17 @@ function planStillApplies(timeline: Timeline, plan: CompactionPlan): boolean {
   return ids.every((id) => positionOf(timeline, id) !== undefined)
 }
 
-/** Never a mechanical summary in place of a model's, unless the turn could not go on without one. */
+/** The fallback replaces a missing summary only after an overflow, when the turn can not continue without a shorter prompt. */
 function summaryText(plan: CompactionPlan, answers: SummaryAnswers): string | undefined {
   const text = answers.history?.trim()
   if (text) return text
   if (!plan.history || !plan.force) return undefined
-  const { previous, blocks } = plan.history.leaving
+  const { previous, blocks } = plan.history.range
   return fallbackSummary(blocks, previous && narrativeOf(previous))
 }
 
-/** How much of the context the ledger may take: 24,000 characters of the usual 80,000 tokens, and never more than a checkpoint shows. */
-const callReportChars = (limit: number) => Math.min(28_000, Math.max(2000, Math.floor(0.3 * limit)))
+/** Characters of a checkpoint's list of calls: 24,000 for the usual limit of 80,000 tokens, and never more than a checkpoint shows. */
+const maxCallListChars = (limit: number) => Math.min(28_000, Math.max(2000, Math.floor(0.3 * limit)))
 
 function checkpointChanges(
   timeline: Timeline,
@@ -87,20 +87,21 @@ function checkpointChanges(
   const folded = foldedByCheckpoint(prefix, tokens)
   const last = prefix.at(-1)
   if (!last || folded.length === 0) return []
-  const input = { turnId: plan.currentTurnId, now, text, folded, ledgerChars: callReportChars(plan.limit) }
-  const draft = checkpoint(prefix, input, tokens)
+  const input = { turnId: plan.currentTurnId, now, text, folded, maxCallListChars: maxCallListChars(plan.limit) }
+  const draft = checkpointBlock(prefix, input, tokens)
   return [
     { type: 'blocks.hidden', ids: folded.map(({ id }) => id), replacement_text: `folded into ${draft.path}`, reason: 'compaction' },
     { type: 'blocks.inserted', after_id: last.id, blocks: assignIds(timeline, [draft]) },
   ]
 }
 
+/** One hide per path. */
 function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Change[] {
   const groups = new Map<string, string[]>()
   for (const block of ids.flatMap((id): Block | readonly Block[] => blockById(timeline, id) ?? [])) {
     if (isHidden(block)) continue
-    const name = block.path ?? block.id
-    groups.set(name, [...(groups.get(name) ?? []), block.id])
+    const key = block.path ?? block.id
+    groups.set(key, [...(groups.get(key) ?? []), block.id])
   }
   return [...groups.values()].map((group) => ({
     type: 'blocks.hidden',
@@ -112,7 +113,7 @@ function hideBinaries(timeline: Timeline, ids: readonly string[]): readonly Chan
 
 export type SkipReason = 'empty_history_summary' | 'no_visible_token_reduction' | 'timeline_changed'
 
-/** What hooks and events are told. Keys are snake_case because they go out. */
+/** The report for hooks and events; it is sent, so its keys are snake_case. */
 export interface CompactionReport {
   readonly compaction_id: string
   readonly status: 'started' | 'completed' | 'skipped'
@@ -134,7 +135,7 @@ export interface CompactionReport {
   readonly inserted_blocks?: number
 }
 
-/** Before the model is asked: a cut was found. */
+/** The report of a plan, before the summarising model is called. */
 export function startedReport(plan: CompactionPlan): CompactionReport {
   return {
     compaction_id: plan.id,
@@ -148,40 +149,37 @@ export function startedReport(plan: CompactionPlan): CompactionReport {
     cut_index: plan.cutIndex,
     split_turn: plan.prefix !== undefined,
     current_turn: plan.currentTurnId,
-    covered_turn_ids: plan.history ? coveredTurnIds(plan.history.leaving) : [],
+    covered_turn_ids: plan.history ? coveredTurnIds(plan.history.range) : [],
   }
 }
 
-export const skippedReport = (plan: CompactionPlan, reason: SkipReason): CompactionReport => ({
+const skippedReport = (plan: CompactionPlan, reason: SkipReason): CompactionReport => ({
   ...startedReport(plan),
   status: 'skipped',
   reason,
 })
 
-export function completedReport(
+function completedReport(
   plan: CompactionPlan,
-  done: { readonly beforeTokens: number; readonly afterTokens: number; readonly changes: readonly Change[] },
+  outcome: { readonly beforeTokens: number; readonly afterTokens: number; readonly changes: readonly Change[] },
 ): CompactionReport {
   return omitUndefined({
     ...startedReport(plan),
     status: 'completed' as const,
-    before_tokens: done.beforeTokens,
-    after_tokens: done.afterTokens,
-    compacted_tokens: done.beforeTokens - done.afterTokens,
-    compacted_blocks: plan.history?.leaving.blocks.length ?? 0,
-    hidden_blocks: done.changes.reduce((count, change) => count + (change.type === 'blocks.hidden' ? change.ids.length : 0), 0),
-    inserted_blocks: done.changes.reduce((count, change) => count + blocksOfChange(change).length, 0),
+    before_tokens: outcome.beforeTokens,
+    after_tokens: outcome.afterTokens,
+    compacted_tokens: outcome.beforeTokens - outcome.afterTokens,
+    compacted_blocks: plan.history?.range.blocks.length ?? 0,
+    hidden_blocks: outcome.changes.reduce((count, change) => count + (change.type === 'blocks.hidden' ? change.ids.length : 0), 0),
+    inserted_blocks: outcome.changes.reduce((count, change) => count + blocksOfChange(change).length, 0),
   })
 }
 
-const MOST_TURNS = 24
+const MAX_TURNS = 24
 const PREVIOUS_CHARS = 8000
 
-/**
- * A summary without a model, for one case only: the prompt was too long, so the turn cannot go on without a shorter one, and the
- * model that should summarise did not answer. It says what was asked and answered; the appendix and the digest say the rest.
- */
-export function fallbackSummary(blocks: readonly Block[], previous: string | undefined): string {
+/** A summary without a model: the requests and answers of the last turns. The appendix and the digest hold the rest. */
+function fallbackSummary(blocks: readonly Block[], previous: string | undefined): string {
   const turns = new Map<string, { request?: string; answer?: string }>()
   for (const block of blocks) {
     const turn = turns.get(block.turn_id) ?? {}
@@ -189,7 +187,7 @@ export function fallbackSummary(blocks: readonly Block[], previous: string | und
     if (block.type === 'assistant.completion') turn.answer = oneLine(block.text ?? '', 300)
     if (turn.request !== undefined || turn.answer !== undefined) turns.set(block.turn_id, turn)
   }
-  const lines = [...turns].slice(-MOST_TURNS).map(([turnId, { request, answer }]) => {
+  const lines = [...turns].slice(-MAX_TURNS).map(([turnId, { request, answer }]) => {
     const asked = request === undefined ? '' : ` asked: ${request}`
     return `- ${promptPath(turnId)}${asked}${answer === undefined ? '' : `\n  answered: ${answer}`}`
   })

@@ -7,7 +7,7 @@ import { defaultExpirySettings, planExpiry } from '../expiry/expiry.ts'
 import { resolvePath } from '../timeline/resolve.ts'
 import { blocksOf } from '../timeline/timeline.ts'
 
-it('no handle of a host and no absolute path gets into a summary, a prompt for one, a ledger, an index or a replacement', () => {
+it('no hosting handle and no absolute path gets into a summary, its request, a checkpoint, an index or a replacement text', () => {
   const hosting = { hosted_uri: 's3://SECRET', rn: 'ef:SECRET', key: 'SECRET', local_path: '/SECRET' }
   const path = 'fi:t1.files/a.bin'
   const leaky = { artifact_path: path, mime: 'application/zip', ...hosting, physical_path: '/SECRET/a.bin' }

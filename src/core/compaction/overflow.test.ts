@@ -16,7 +16,7 @@ describe('overflow', () => {
     'input too long',
     'too many tokens in the request',
     'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
-  ])('timeline 11.97: is seen in "%s"', (message) => expect(isContextOverflow(message)).toBe(true))
+  ])('timeline 11.97: is recognised in "%s"', (message) => expect(isContextOverflow(message)).toBe(true))
 
   it.each([
     'Rate limit reached: too many tokens per minute',
@@ -24,18 +24,18 @@ describe('overflow', () => {
     'overloaded_error',
     'invalid api key',
     '',
-  ])('is not seen in "%s"', (message) => expect(isContextOverflow(message)).toBe(false))
+  ])('is not recognised in "%s"', (message) => expect(isContextOverflow(message)).toBe(false))
 
-  it('is believed by its code', () => expect(isContextOverflow('bad request', 'context_length_exceeded')).toBe(true))
+  it('is recognised by its code', () => expect(isContextOverflow('bad request', 'context_length_exceeded')).toBe(true))
 
-  it('forces a compaction even when the estimate fits, and each attempt keeps less', () => {
+  it('forces a compaction even when the estimate fits, and each attempt retains less', () => {
     const at = (attempt: 1 | 2 | 3) =>
-      plan(ten, { limit: 1_000_000, force: true, attempt, renderedTokens: 0 })?.history?.leaving.turnIds.length ?? 0
+      plan(ten, { limit: 1_000_000, force: true, attempt, renderedTokens: 0 })?.history?.range.turnIds.length ?? 0
     expect(plan(ten, { limit: 1_000_000, renderedTokens: 0 })).toBeUndefined()
     expect([at(1), at(2), at(3)]).toEqual([4, 7, 9])
   })
 
-  it('falls back to a mechanical summary when the summariser fails too', () => {
+  it('uses the fallback summary when the summarising model fails', () => {
     const planned = plan(ten, { force: true }) as NonNullable<ReturnType<typeof plan>>
     const finished = finish(ten, planned, {})
     if (finished.status === 'skipped') throw new Error(finished.reason)
@@ -44,7 +44,7 @@ describe('overflow', () => {
     expect(shown).toContain('- ar:t1.user.prompt asked: question 1\n  answered: answer 1')
   })
 
-  it('folds even the last round when that alone was too long: the turn goes on from its ledger', () => {
+  it('replaces even the last round when that alone is too long: the turn continues from its list of calls', () => {
     const files = Array.from({ length: 40 }, (_, i) => `fi:t1.outputs/${i}.txt`)
     const made = files.map((path) =>
       artifactContentBlock(blockOrigin('c'), { path, mime: 'text/plain', text: 'word '.repeat(2_000), digest: { artifact_path: path } }),
@@ -61,7 +61,7 @@ describe('overflow', () => {
     expect(shown.length).toBeLessThan(10_000)
   })
 
-  it('at the last attempt takes images out of sight, but never those the user asks about now', () => {
+  it('hides images at the last attempt, but never those of the current request', () => {
     const image = (turnId: string, name: string) =>
       attachmentBlocks(turnId, minute(1), {
         name,

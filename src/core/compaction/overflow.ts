@@ -1,8 +1,8 @@
-/** How hard to try: the share of the budget that stays, one per attempt. Attempts follow a prompt the provider found too long. */
+/** The share of the budget that a compaction retains, one per attempt. A further attempt follows when the provider still refuses the prompt. */
 export const keepShares = [0.7, 0.35, 0.17] as const
 export type Attempt = 1 | 2 | 3
 
-const codes: ReadonlySet<string> = new Set([
+const overflowCodes: ReadonlySet<string> = new Set([
   'context_length_exceeded',
   'context_window_exceeded',
   'exceed_context_size_error',
@@ -11,7 +11,7 @@ const codes: ReadonlySet<string> = new Set([
   'string_above_max_length',
 ])
 
-const signs = [
+const overflowMessages = [
   /context_length/i,
   /maximum context/i,
   /prompt is too long/i,
@@ -23,11 +23,11 @@ const signs = [
   /context window/i,
 ]
 
-/** Waiting or asking for less output would help here; a shorter prompt would not. */
+/** Errors about other limits, which a shorter prompt would not fix. */
 const otherLimits = [/rate.?limit/i, /per (?:minute|min|day|hour)\b/i, /\bquota\b/i, /output tokens/i, /completion tokens/i]
 
-/** Whether the provider refused the prompt for its length: by its code if it gives one we know, else by its words. */
+/** Whether the provider refused the prompt for its length: by its error code if that is known, otherwise by its message. */
 export function isContextOverflow(message: string, code?: string): boolean {
-  if (code !== undefined && codes.has(code)) return true
-  return signs.some((sign) => sign.test(message)) && !otherLimits.some((limit) => limit.test(message))
+  if (code !== undefined && overflowCodes.has(code)) return true
+  return overflowMessages.some((pattern) => pattern.test(message)) && !otherLimits.some((pattern) => pattern.test(message))
 }

@@ -2,10 +2,11 @@ import { z } from 'zod'
 import type { Block, Draft } from '../block/block.ts'
 import { type Plan, readPlan, StepStatus } from '../block/plan.ts'
 import { latestPlanPath } from '../path/build.ts'
+import { planState } from '../plan/plans.ts'
 import { stepMarks } from '../render/blocks/plan.ts'
 import { cutText } from '../render/shorten.ts'
 
-/** A plan as an index keeps it: its newest steps, and the address of the snapshot they were read from. */
+/** A plan in the digest: its newest steps, and the path of the snapshot they were read from. */
 export const PlanEntry = z.looseObject({
   plan_id: z.string(),
   snapshot_path: z.string(),
@@ -16,15 +17,12 @@ export const PlanEntry = z.looseObject({
 })
 export type PlanEntry = z.infer<typeof PlanEntry>
 
-/** How a plan ended, or that it did not. */
-export function planState(plan: Plan): 'closed' | 'superseded' | 'complete' | 'unfinished' {
-  if (plan.superseded_ts !== undefined || plan.superseded_by_plan_id !== undefined) return 'superseded'
-  if (plan.closed_ts !== undefined) return 'closed'
-  const over = plan.steps.every((_, index) => ['done', 'failed'].includes(plan.status[String(index + 1)] ?? 'pending'))
-  return over && plan.steps.length > 0 ? 'complete' : 'unfinished'
+export function planOutcome(plan: Plan): 'closed' | 'superseded' | 'complete' | 'unfinished' {
+  const state = plan.superseded_by_plan_id === undefined ? planState(plan) : 'superseded'
+  return state === 'open' ? 'unfinished' : state
 }
 
-/** The newest snapshot of each plan, in order of their times in the list. */
+/** The newest snapshot of each plan, sorted by the position of these snapshots. */
 export function newestSnapshots(blocks: readonly Block[]): readonly { readonly block: Block; readonly plan: Plan }[] {
   const newest = new Map<string, { readonly block: Block; readonly plan: Plan }>()
   for (const block of blocks) {
@@ -40,27 +38,27 @@ export function planEntry({ block, plan }: { readonly block: Block; readonly pla
   return {
     plan_id: plan.plan_id,
     snapshot_path: originalPath(block) ?? '',
-    state: planState(plan),
+    state: planOutcome(plan),
     last_ts: plan.last_ts ?? block.ts,
     steps: plan.steps,
     status: plan.status,
   }
 }
 
-/** The plans that stay at hand after a compaction; older ones are in the digest. */
-export const MOST_PLANS = 12
-const MOST_STEPS = 20
+/** How many plans stay readable by path after a compaction; older ones are only in the digest. */
+export const MAX_PLANS = 12
+const MAX_STEPS = 20
 const STEP_CHARS = 120
-const MOST_CHARS = 14_000
+const MAX_CHARS = 14_000
 
-/** Newest first, and never longer than it may be shown: what does not fit is counted and stays in the summary's digest. */
+/** The newest plans first, as many as may be shown; the others are counted and stay in the summary's digest. */
 export function planHistoryText(entries: readonly PlanEntry[]): string {
   const shown: string[] = []
   let length = 0
   for (const [index, entry] of entries.toReversed().entries()) {
     const text = planText(entry, entries.length - index)
     length += text.length + 1
-    if (shown.length === MOST_PLANS || length > MOST_CHARS) break
+    if (shown.length === MAX_PLANS || length > MAX_CHARS) break
     shown.push(text)
   }
   const more = entries.length - shown.length
@@ -71,7 +69,7 @@ export function planHistoryText(entries: readonly PlanEntry[]): string {
 
 function planText(entry: PlanEntry, number: number): string {
   const steps = entry.steps
-    .slice(0, MOST_STEPS)
+    .slice(0, MAX_STEPS)
     .map((step, index) => `  ${stepMarks[entry.status[String(index + 1)] ?? 'pending']} ${index + 1}) ${cutText(step, STEP_CHARS, '…')}`)
   const more = entry.steps.length - steps.length
   return [
@@ -82,16 +80,8 @@ function planText(entry: PlanEntry, number: number): string {
   ].join('\n')
 }
 
-/** Keeps `ar:plan.latest:<id>` readable without the journal; never rendered. */
-export const preservedSnapshot = (block: Block, place: CutPlace): Draft => preservedCopy(block, 'react.plan.preserved', place)
-
-export interface CutPlace {
-  /** The turn of the block at the cut. */
-  readonly turnId: string
-}
-
-/** A copy that stands at the cut and remembers where it came from. Its time stays its own. */
-export function preservedCopy(block: Block, type: string, { turnId }: CutPlace, path?: string): Draft {
+/** A copy of a block that is inserted at the cut, in the turn `turnId`, with its original path and turn in its meta. It keeps its time. */
+export function preservedCopy(block: Block, type: string, turnId: string, path?: string): Draft {
   const { id: _id, meta, ...rest } = block
   const { hidden: _h, replacement_text: _t, hidden_reason: _r, hidden_scope: _s, iteration: _i, tool_call_id: _c, ...kept } = meta ?? {}
   const { call_id: _call, ...fields } = rest
@@ -110,7 +100,7 @@ export function preservedCopy(block: Block, type: string, { turnId }: CutPlace, 
   }
 }
 
-/** Where a carried block was first written; for any other block, its own path. */
+/** The path under which a preserved block was first written; for other blocks their own path. */
 export const originalPath = (block: Block): string | undefined =>
   typeof block.meta?.source_path === 'string' ? block.meta.source_path : block.path
 const originalTurnId = (block: Block): string =>

@@ -8,7 +8,7 @@ import { caps } from '../render/caps.ts'
 import { scrubBase64, stripHostingHandles } from '../render/scrub.ts'
 import { cutText, shapeOf, shortenJson } from '../render/shorten.ts'
 
-/** What is asked of the model that summarises. The caller makes the call; role `compaction`, whichever purpose. */
+/** A request to the summarising model. The caller makes the call, with the role `compaction` for both purposes. */
 export interface SummaryRequest {
   readonly purpose: 'history' | 'turn_prefix'
   readonly system: string
@@ -19,7 +19,7 @@ export interface SummaryRequest {
 
 export const SUMMARY_TEMPERATURE = 0.2
 
-/** Long histories need longer summaries, up to what a prompt can bear. */
+/** 5 % of the input, between 800 and 4,000 tokens. */
 export const outputCap = (inputTokens: number): number => Math.min(4000, Math.max(800, Math.floor(0.05 * inputTokens)))
 
 export const summarySystem = [
@@ -65,7 +65,7 @@ const create = 'Summarise the conversation above.'
 const update = `Update the previous summary with the conversation above, which is what happened since.
 Keep what is there, add what is new, move what was finished from In Progress to Done, and drop only what is obsolete.`
 
-/** With a previous summary it is an update of that one, else a first summary. */
+/** Asks for a first summary, or for an update of the previous one. */
 export function historyPrompt(material: { readonly conversation: string; readonly previous?: string; readonly working?: string }): string {
   const { conversation, previous, working } = material
   return [
@@ -92,7 +92,7 @@ early_progress:
 context_for_suffix: what the steps that follow rely on
 compacted_large_results: large results by logical path, and what they held`
 
-/** For the beginning of a turn that is still running: its later part stays visible and must make sense. */
+/** Asks for a summary of the beginning of the running turn, whose later steps stay visible. */
 export function prefixPrompt(conversation: string): string {
   return [
     tagged('conversation', conversation),
@@ -107,48 +107,48 @@ const tagged = (name: string, text: string) => `<${name}>\n${text}\n</${name}>`
 const LARGE_RESULT = 3000
 const SAMPLE_CHARS = 8000
 const sampleLimits = { text: 260, items: 2, keys: 16 }
-/** How much one block may say, from generous to terse: the first that lets everything fit is used. */
+/** Characters per block. The first limit with which everything fits is used. */
 const textLimits = [16_000, 6000, 2000, 600, 200]
 
 /**
- * The conversation as a summariser reads it: one paragraph per block, oldest first. It always fits into `maxChars`; when even the
- * tersest form does not, the oldest paragraphs give way, and the text says so.
+ * The conversation as the summarising model reads it: one paragraph per block, oldest first. It always fits into `maxChars`: if it
+ * does not even with the smallest limit per block, the oldest paragraphs are left out, and the text says how many.
  */
 export function serializeBlocks(blocks: readonly Block[], tokens: Estimator, maxChars: number): string {
-  const read = blocks.filter(isSerialized)
+  const serialized = blocks.filter(isSerialized)
   for (const limit of textLimits) {
-    const text = paragraphs(read, tokens, limit).join('\n\n')
+    const text = paragraphs(serialized, tokens, limit).join('\n\n')
     if (text.length <= maxChars) return text
   }
-  return newestParagraphs(read, paragraphs(read, tokens, textLimits.at(-1) as number), maxChars)
+  return newestParagraphs(serialized, paragraphs(serialized, tokens, textLimits.at(-1) as number), maxChars)
 }
 
-/** Metadata of artifacts comes first, up to half of the room: its paths are what cannot be guessed. Then whatever is newest. */
+/** Up to half of the room goes to artifact metadata, because its paths can not be guessed; the rest to the newest paragraphs. */
 function newestParagraphs(blocks: readonly Block[], all: readonly string[], maxChars: number): string {
   const kept = new Set<number>()
   let room = maxChars - 80
-  const admit = (wanted: (position: number) => boolean, least: number) => {
+  const admit = (isWanted: (position: number) => boolean, reserved: number) => {
     for (let position = all.length - 1; position >= 0; position--) {
       const length = (all[position] as string).length + 2
-      if (kept.has(position) || !wanted(position)) continue
-      if (room - length < least) return
+      if (kept.has(position) || !isWanted(position)) continue
+      if (room - length < reserved) return
       room -= length
       kept.add(position)
     }
   }
   admit((position) => readDigest(blocks[position] as Block) !== undefined, maxChars / 2)
   admit(() => true, 0)
-  const left = all.length - kept.size
-  return [`(${left} older blocks left out: too long for one summary)`, ...all.filter((_, position) => kept.has(position))].join('\n\n')
+  const leftOut = all.length - kept.size
+  return [`(${leftOut} older blocks left out: too long for one summary)`, ...all.filter((_, position) => kept.has(position))].join('\n\n')
 }
 
-/** What the model never saw is not part of what it should remember; summaries are passed apart. */
+/** Only blocks that the model has seen. The previous summary is passed separately. */
 const isSerialized = ({ type }: Block) => !isNeverShown(type) && type !== 'conv.range.summary'
 
 const paragraphs = (blocks: readonly Block[], tokens: Estimator, limit: number) =>
   blocks.map((block) => escapeTags(paragraph(block, tokens, limit)))
 
-/** Nothing that was said may close the tag it stands in. */
+/** Content must not be able to close the tag that encloses it. */
 const escapeTags = (text: string) => text.replace(/<(?=\/?(?:conversation|previous-summary|working-summaries)\b)/gi, '‹')
 
 const speakers: { readonly [type: string]: string } = {
@@ -167,7 +167,7 @@ const speakers: { readonly [type: string]: string } = {
 function paragraph(block: Block, tokens: Estimator, limit: number): string {
   const digest = readDigest(block)
   const speaker = speakers[block.type] ?? '[Block]'
-  if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}` // paths, mime and call id must survive
+  if (digest) return `${speaker} ${factsLine(block)}\n${stripHostingHandles(digestText(digest))}` // not cut: paths, mime and call id must be complete
   if (isHidden(block))
     return `${speaker} ${factsLine(block)} | hidden=true\n${cutText(scrubBase64(block.meta?.replacement_text ?? ''), limit)}`.trimEnd()
   if (binaryContentOf(block)) return `[Binary block] mime=${block.mime ?? 'unknown'} path=${block.path ?? 'none'}`
@@ -194,7 +194,7 @@ function cutWithPath(block: Block, text: string, limit: number): string {
   return text.length <= limit ? text : `${cutText(text, limit)} (the whole: ${block.path ?? 'not addressable'})`
 }
 
-/** A large result is told by its size, its shape and a sample: the summary must name it, not repeat it. */
+/** A large result is described by its size, path, shape and a sample: the summary should name it, not repeat it. */
 function resultText(block: Block, text: string, tokens: Estimator, limit: number): string {
   if (!tokens.reaches(text, LARGE_RESULT)) return cutWithPath(block, text, limit)
   const value = parseJson(text)

@@ -4,7 +4,7 @@ import { stepMarks } from '../render/blocks/plan.ts'
 import { joinLines, oneLine } from '../render/text.ts'
 import { type CompactionDigest, readCompactionDigest } from './digest.ts'
 
-/** What reading a summary's path gives: its text and the index behind it. With this, everything compacted is one look-up away. */
+/** What `react.read` returns for a summary's path: its text and its whole index, so that every compacted item can be found. */
 export function summaryView(summary: Block): string {
   const digest = readCompactionDigest(summary)
   return joinLines(

@@ -5,75 +5,66 @@ import { promptPath, sourcesPath, summaryPath, turnIndexPath } from '../path/bui
 import { cutText } from '../render/shorten.ts'
 import { lastLinesWithin, oneLine } from '../render/text.ts'
 import { type CompactionDigest, continuedDigest, emptyDigest, extendDigest, latestBy, recoverableResults } from './digest.ts'
-import {
-  type CutPlace,
-  MOST_PLANS,
-  newestSnapshots,
-  planEntry,
-  planHistoryText,
-  planState,
-  preservedCopy,
-  preservedSnapshot,
-} from './plans.ts'
+import { MAX_PLANS, newestSnapshots, originalPath, planEntry, planHistoryText, planOutcome, preservedCopy } from './plans.ts'
 import { currentNotes, type NoteSplit, preferenceDigest, preservedEvents, preservedNotes, splitNotes } from './preserve.ts'
 
-/** The blocks that leave, and what stands around them. */
+/** The blocks that a summary replaces, and the blocks around them. */
 export interface CompactedRange {
-  /** The latest summary, when there is one. */
+  /** The latest summary, if there is one. */
   readonly previous: Block | undefined
-  /** Everything between it and the cut: what it carried along, then history. */
+  /** Everything between it and the cut: the blocks it preserved, then history. */
   readonly blocks: readonly Block[]
-  /** The first of these is the block at the cut. */
+  /** The blocks from the cut on. */
   readonly retained: readonly Block[]
-  /** Turns that leave now. */
+  /** The turns that are summarised now. */
   readonly turnIds: readonly string[]
-  /** Every source that the conversation knows. */
+  /** All sources of the conversation. */
   readonly sids: readonly number[]
 }
 
 const NARRATIVE_CHARS = 24_000
-const MOST_LISTED = 40
-/** Per list. With the narrative, all lists and the preferences stay below what is shown of a summary; what matters most comes last. */
+const MAX_LISTED = 40
+/** Per list, so that the narrative, all lists and the preferences together fit into the part of a summary that is shown. */
 const LISTED_CHARS = 4000
 const SELECTOR_CHARS = 1000
 
-/** The part of a summary that a model wrote, without the lists that are made again each time. */
+/** The part of a summary that a model wrote, without the lists, which are made again for each summary. */
 export function narrativeOf(summary: Block): string {
   const length = summary.meta?.narrative_chars
   return typeof length === 'number' ? (summary.text ?? '').slice(0, length) : (summary.text ?? '')
 }
 
-export const coveredTurnIds = (leaving: CompactedRange): readonly string[] => {
-  const before = leaving.previous?.meta?.covered_turn_ids
-  const known = Array.isArray(before) ? before.filter((id) => typeof id === 'string') : []
-  return [...new Set([...known, ...leaving.turnIds])]
+/** The turns that the new summary covers, including those of the previous summary. */
+export const coveredTurnIds = (range: CompactedRange): readonly string[] => {
+  const previous = range.previous?.meta?.covered_turn_ids
+  const known = Array.isArray(previous) ? previous.filter((id) => typeof id === 'string') : []
+  return [...new Set([...known, ...range.turnIds])]
 }
 
 /**
- * What is put at the cut, in the order it is shown: the summary, notes, what the user threw in, the plans that were made, their
- * newest snapshots, and the plan that is being worked on.
+ * The blocks that are inserted at the cut, in the order they are shown: the summary, notes, followups and steers, the history of
+ * plans, the newest snapshots of plans, and the plan in progress.
  */
-export function summaryBlocks(leaving: CompactedRange, text: string, now: string, tokens: Estimator): readonly Draft[] {
-  const turnId = leaving.retained[0]?.turn_id ?? leaving.turnIds.at(-1) ?? ''
-  const place: CutPlace = { turnId }
-  const notes = splitNotes(currentNotes(leaving.blocks))
-  const plans = newestSnapshots(leaving.blocks)
-  const digest = nextDigest(leaving, notes)
-  const open = new Set(plans.filter(({ plan }) => planState(plan) === 'unfinished').slice(-MOST_PLANS))
-  const kept = plans.filter((each, index) => open.has(each) || index >= plans.length - MOST_PLANS)
+export function summaryBlocks(range: CompactedRange, text: string, now: string, tokens: Estimator): readonly Draft[] {
+  const turnId = turnIdAtCut(range)
+  const notes = splitNotes(currentNotes(range.blocks))
+  const plans = newestSnapshots(range.blocks)
+  const digest = nextDigest(range, notes)
+  const open = new Set(plans.filter(({ plan }) => planOutcome(plan) === 'unfinished').slice(-MAX_PLANS))
+  const kept = plans.filter((each, index) => open.has(each) || index >= plans.length - MAX_PLANS)
   return [
-    summaryDraft(leaving, text, now, digest, notes, tokens),
-    ...preservedNotes(notes.kept, place),
-    ...preservedEvents(leaving.blocks, place),
-    ...(digest.plans.length > 0 ? [planHistory(digest, place, now)] : []),
-    ...kept.map(({ block }) => preservedSnapshot(block, place)),
-    ...activePlan(leaving, place),
+    summaryDraft(range, text, now, digest, notes, tokens),
+    ...preservedNotes(notes.kept, turnId),
+    ...preservedEvents(range.blocks, turnId),
+    ...(digest.plans.length > 0 ? [planHistoryBlock(digest, turnId, now)] : []),
+    ...kept.map(({ block }) => preservedCopy(block, 'react.plan.preserved', turnId)), // keeps ar:plan.latest:<id> readable
+    ...activePlan(range, turnId),
   ]
 }
 
-function nextDigest(leaving: CompactedRange, notes: NoteSplit): CompactionDigest {
-  const previous = leaving.previous ? continuedDigest(leaving.previous) : emptyDigest
-  const extended = extendDigest(previous, leaving.blocks.filter(isOriginal), leaving.sids)
+function nextDigest(range: CompactedRange, notes: NoteSplit): CompactionDigest {
+  const previous = range.previous ? continuedDigest(range.previous) : emptyDigest
+  const extended = extendDigest(previous, range.blocks.filter(isOriginal), range.sids)
   const dropped = notes.dropped.map((note) => ({
     source_path: sourcePath(note),
     turn_id: note.turn_id,
@@ -82,33 +73,34 @@ function nextDigest(leaving: CompactedRange, notes: NoteSplit): CompactionDigest
   const visible = new Set(notes.kept.map(sourcePath))
   return {
     ...extended,
-    plans: latestBy(extended.plans, newestSnapshots(leaving.blocks).map(planEntry), ({ plan_id }) => plan_id),
+    plans: latestBy(extended.plans, newestSnapshots(range.blocks).map(planEntry), ({ plan_id }) => plan_id),
     notes: latestBy(extended.notes, dropped, ({ source_path }) => source_path).filter(({ source_path }) => !visible.has(source_path)),
   }
 }
 
+const turnIdAtCut = ({ retained, turnIds }: CompactedRange) => retained[0]?.turn_id ?? turnIds.at(-1) ?? ''
 const isOriginal = ({ meta }: Block) => meta?.preserved_by_compaction !== true
-const sourcePath = (note: Block) => (typeof note.meta?.source_path === 'string' ? note.meta.source_path : (note.path ?? note.id))
+const sourcePath = (note: Block) => originalPath(note) ?? note.id
 
 function summaryDraft(
-  leaving: CompactedRange,
+  range: CompactedRange,
   text: string,
   now: string,
   digest: CompactionDigest,
   notes: NoteSplit,
   tokens: Estimator,
 ): Draft<'conv.range.summary'> {
-  const { previous, blocks, retained, turnIds } = leaving
+  const { previous, blocks } = range
   const narrative = cutText(text.trim(), NARRATIVE_CHARS)
-  const turnId = retained[0]?.turn_id ?? turnIds.at(-1) ?? ''
+  const turnId = turnIdAtCut(range)
   const originals = blocks.filter(isOriginal)
   const before = previous?.meta ?? {}
   const startTs = stringOrUndefined(before.compacted_range_start_ts) ?? originals[0]?.ts
   const endTs = originals.at(-1)?.ts ?? stringOrUndefined(before.compacted_range_end_ts)
   const firstMessageTs = stringOrUndefined(before.conversation_first_message_ts) ?? originals.find(({ type }) => type === 'user.prompt')?.ts
   const draft = rangeSummaryBlock(turnId, now, {
-    text: [narrative, ...appendix(digest, notes, leaving.sids, originals, summaryPath(turnId), tokens)].join('\n\n'),
-    coveredTurnIds: coveredTurnIds(leaving),
+    text: [narrative, ...appendix(digest, notes, range.sids, originals, summaryPath(turnId), tokens)].join('\n\n'),
+    coveredTurnIds: coveredTurnIds(range),
     digest,
     ...(startTs !== undefined && { startTs }),
     ...(endTs !== undefined && { endTs }),
@@ -119,7 +111,7 @@ function summaryDraft(
 
 const stringOrUndefined = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
-/** What must not depend on how well a model summarises: addresses, sources, preferences. */
+/** The part that must not depend on how well a model summarises: paths, sources, preferences. */
 function appendix(
   digest: CompactionDigest,
   notes: NoteSplit,
@@ -148,21 +140,21 @@ function appendix(
   ]
 }
 
-/** Scattered numbers may fill pages: then the range that holds them all. */
+/** The exact selector when it is short, otherwise the range that includes all sids. */
 function selectorOf(sids: readonly number[]): string {
   const exact = sourcesPath(sids)
   return exact.length <= SELECTOR_CHARS ? exact : `so:sources_pool[${sids[0]}-${sids.at(-1)}]`
 }
 
-/** The newest of them, sorted. */
+/** The newest paths, sorted. */
 function pathList(name: string, paths: readonly string[], path: string): readonly string[] {
   if (paths.length === 0) return []
-  const shown = lastLinesWithin([...new Set(paths)].slice(-MOST_LISTED), LISTED_CHARS).toSorted()
+  const shown = lastLinesWithin([...new Set(paths)].slice(-MAX_LISTED), LISTED_CHARS).toSorted()
   const more = new Set(paths).size - shown.length
   return [[`<${name}>`, ...shown, ...(more > 0 ? [`... ${more} more in ${path}`] : []), `</${name}>`].join('\n')]
 }
 
-function planHistory(digest: CompactionDigest, { turnId }: CutPlace, now: string): Draft<'react.plan.history'> {
+function planHistoryBlock(digest: CompactionDigest, turnId: string, now: string): Draft<'react.plan.history'> {
   return {
     type: 'react.plan.history',
     author: 'system',
@@ -175,9 +167,9 @@ function planHistory(digest: CompactionDigest, { turnId }: CutPlace, now: string
   }
 }
 
-/** The plan in progress stays a plan, unless what is retained shows a newer state of it. */
-function activePlan({ blocks, retained }: CompactedRange, place: CutPlace): readonly Draft[] {
-  const still = new Set(newestSnapshots(retained).map(({ plan }) => plan.plan_id))
-  const active = newestSnapshots(blocks).findLast(({ plan }) => planState(plan) === 'unfinished' && plan.current !== false)
-  return active && !still.has(active.plan.plan_id) ? [preservedCopy(active.block, 'react.plan', place)] : []
+/** The plan in progress stays visible, unless the retained blocks have a newer snapshot of it. */
+function activePlan({ blocks, retained }: CompactedRange, turnId: string): readonly Draft[] {
+  const retainedIds = new Set(newestSnapshots(retained).map(({ plan }) => plan.plan_id))
+  const active = newestSnapshots(blocks).findLast(({ plan }) => planOutcome(plan) === 'unfinished' && plan.current !== false)
+  return active && !retainedIds.has(active.plan.plan_id) ? [preservedCopy(active.block, 'react.plan', turnId)] : []
 }
