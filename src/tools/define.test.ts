@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import { faulty } from '../../test/support/scenario-tools.ts'
+import { failingTools } from '../../test/support/scenario-tools.ts'
 import { codesOf, noticesOf } from '../../test/support/watch-turn.ts'
 import type { StandardSchemaV1 } from '../core/standard-schema.ts'
 import { blocksOf } from '../core/timeline/timeline.ts'
@@ -68,13 +68,13 @@ describe('defineTool', () => {
         return 'there'
       },
     })
-    const stage = createHarness({
+    const harness = createHarness({
       tools: [tool],
       replies: [calls('map.go', { x: -1 }), calls('map.go', { x: 3 }), calls('map.go', { y: 3 }), answers('There.')],
     })
-    await stage.say('Go.')
+    await harness.say('Go.')
     expect(went).toEqual([{ x: 3, y: 0 }])
-    expect(await codesOf(stage)).toEqual(['tool_result_error', 'protocol_violation.tool_signature_red'])
+    expect(await codesOf(harness)).toEqual(['tool_result_error', 'protocol_violation.tool_signature_red'])
   })
 
   it('refuses a schema that cannot describe itself and is not helped', () => {
@@ -105,9 +105,9 @@ describe('defineTool', () => {
     const params = { '~standard': { version: 1, vendor: 'by hand', validate: judge } } as unknown as StandardSchemaV1
     const parameters = [{ name: 'q', type: 'string', required: true }] as const
     const tool = defineTool({ id: 'a.b', description: 'd', params, parameters, run: (seen) => ({ ok: true, ret: seen }) })
-    const stage = createHarness({ tools: [tool], replies: [calls('a.b', { q: 'hi' }), answers('Done.')] })
-    await stage.say('Do it.')
-    const result = blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')
+    const harness = createHarness({ tools: [tool], replies: [calls('a.b', { q: 'hi' }), answers('Done.')] })
+    await harness.say('Do it.')
+    const result = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')
     expect(JSON.parse(result?.text ?? '')).toEqual({ seen: { q: 'hi' } })
   })
 
@@ -146,17 +146,17 @@ describe('the order of parameters', () => {
   const wrongly = calls('a.b', { second: 'y', first: 'x' })
 
   it('binds where the tool says so: nothing runs', async () => {
-    const stage = createHarness({ tools: [tool('hard')], replies: [wrongly, answers('Done.')] })
-    await stage.say('Go.')
-    expect(await codesOf(stage)).toEqual(['protocol_violation.first_not_first'])
-    expect(blocksOf(await stage.timeline()).some(({ type }) => type === 'react.tool.call')).toBe(false)
+    const harness = createHarness({ tools: [tool('hard')], replies: [wrongly, answers('Done.')] })
+    await harness.say('Go.')
+    expect(await codesOf(harness)).toEqual(['protocol_violation.first_not_first'])
+    expect(blocksOf(await harness.timeline()).some(({ type }) => type === 'react.tool.call')).toBe(false)
   })
 
   it('is only mentioned elsewhere', async () => {
-    const stage = createHarness({ tools: [tool('soft')], replies: [wrongly, answers('Done.')] })
-    await stage.say('Go.')
-    expect(await codesOf(stage)).toEqual(['protocol_warning.param_order'])
-    expect(blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('ran')
+    const harness = createHarness({ tools: [tool('soft')], replies: [wrongly, answers('Done.')] })
+    await harness.say('Go.')
+    expect(await codesOf(harness)).toEqual(['protocol_warning.param_order'])
+    expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('ran')
   })
 })
 
@@ -189,9 +189,9 @@ describe('what a tool returns', () => {
       params: z.object({ found: z.string().optional() }),
       run: ({ found }) => ({ ok: true, ret: { found, rows: [{ found }] } }),
     })
-    const stage = createHarness({ replies: [calls('t.sparse'), answers('Done.')], tools: [sparse] })
-    await stage.say('Do it.')
-    expect(blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
+    const harness = createHarness({ replies: [calls('t.sparse'), answers('Done.')], tools: [sparse] })
+    await harness.say('Do it.')
+    expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
   })
 
   it('an outcome is passed on as it is', () => {
@@ -199,16 +199,16 @@ describe('what a tool returns', () => {
   })
 
   it('tools 18.113, 18.16: through the agent the error is shown, what came with it too, and never that it was managed', async () => {
-    const stage = createHarness({ tools: faulty(), replies: [calls('faulty.refuses', {}), answers('Closed.')] })
-    await stage.say('Go.')
-    const result = blocksOf(await stage.timeline()).find(({ type }) => type === 'react.tool.result')
+    const harness = createHarness({ tools: failingTools(), replies: [calls('faulty.refuses', {}), answers('Closed.')] })
+    await harness.say('Go.')
+    const result = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')
     expect(JSON.parse(result?.text ?? '')).toEqual({
       ok: false,
       status: 'error',
       error: { code: 'closed', message: 'The shop is closed.', where: 'door' },
       ret: { opens: 9 },
     })
-    expect(JSON.stringify(await stage.journal())).not.toMatch(/managed/)
+    expect(JSON.stringify(await harness.journal())).not.toMatch(/managed/)
   })
 
   it('what cannot be entered is a failed call, and never the end of the turn', async () => {
@@ -218,9 +218,9 @@ describe('what a tool returns', () => {
     const junk = [{ sources: [null] }, { sources: [{ url: 5 }] }, { drafts: [{}] }, { changes: [{ type: 'x' }] }]
     const outcomes = junk.map((each) => succeeded(each as unknown as Parameters<typeof succeeded>[0]))
     for (const returned of [1n, { n: 1n }, circle, () => 1, Symbol('s'), { ok: true, ret: 1n }, details, ...outcomes]) {
-      const stage = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [oddTool(() => returned)] })
-      expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
-      expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
+      const harness = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [oddTool(() => returned)] })
+      expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
+      expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
     }
   })
 
@@ -239,9 +239,9 @@ describe('what a tool returns', () => {
       const throws = oddTool(() => {
         throw thrown
       })
-      const stage = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [throws] })
-      expect(await stage.say('Do it.')).toMatchObject({ exitReason: 'complete' })
-      expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_call_error', message }])
+      const harness = createHarness({ replies: [calls('t.odd'), answers('Then not.')], tools: [throws] })
+      expect(await harness.say('Do it.')).toMatchObject({ exitReason: 'complete' })
+      expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_call_error', message }])
     }
   })
 })

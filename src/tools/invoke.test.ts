@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { faulty } from '../../test/support/scenario-tools.ts'
+import { failingTools } from '../../test/support/scenario-tools.ts'
 import { toolFixture } from '../../test/support/tool-fixture.ts'
 import { defineTool } from './define.ts'
 import { invoke } from './invoke.ts'
@@ -11,7 +11,7 @@ const tool = (run: () => unknown, timeoutMs?: number) =>
 
 const { call } = await toolFixture([])
 
-it('a tool that is done when it returns is not waited for', () => {
+it('a tool that returns a value gives its outcome synchronously', () => {
   expect(
     invoke(
       tool(() => 'done'),
@@ -21,8 +21,8 @@ it('a tool that is done when it returns is not waited for', () => {
   ).toMatchObject({ outcome: { ok: true, output: 'done' }, stopped: false, abandoned: false })
 })
 
-it('nor is one that throws, or one that does not accept its parameters', () => {
-  const [throws, , , checks] = faulty() as [Tool, Tool, Tool, Tool]
+it('a tool that throws or refuses its parameters gives its outcome synchronously', () => {
+  const [throws, , , checks] = failingTools() as [Tool, Tool, Tool, Tool]
   expect(invoke(throws, {}, call)).toMatchObject({
     outcome: { ok: false, error: { code: 'tool_call_error', message: 'there was no door' } },
   })
@@ -31,16 +31,13 @@ it('nor is one that throws, or one that does not accept its parameters', () => {
 
 it.each([
   ['a promise', async () => 'done'],
-  [
-    'one with a `then` of its own, as awaiting it would',
-    () => Object.defineProperty(Promise.resolve('done'), 'then', { value: () => 'other' }),
-  ],
-  ['what only looks like one', () => Object.fromEntries([['then', (resolve: (value: string) => void) => resolve('done')]])],
-])('whatever else can be awaited is: %s', async (_, run) => {
+  ['a promise with an overridden `then`', () => Object.defineProperty(Promise.resolve('done'), 'then', { value: () => 'other' })],
+  ['a thenable', () => Object.fromEntries([['then', (resolve: (value: string) => void) => resolve('done')]])],
+])('everything that can be awaited is awaited: %s', async (_, run) => {
   expect(await invoke(tool(run), {}, call)).toMatchObject({ outcome: { ok: true, output: 'done' }, abandoned: false })
 })
 
-it('one that has a time and is done when it returns leaves no timer behind', async () => {
+it('a synchronous tool with a timeout leaves no timer running', async () => {
   const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   expect(
     await invoke(
@@ -52,7 +49,7 @@ it('one that has a time and is done when it returns leaves no timer behind', asy
   expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout')).toHaveLength(before)
 })
 
-it('a tool made by hand that returns no outcome has failed, at once or later', async () => {
+it('a hand-made tool that returns no outcome fails the call, synchronous or not', async () => {
   const nothing = { ...tool(() => 'x'), run: () => undefined as never }
   const later = { ...nothing, run: async () => undefined as never }
   for (const each of [nothing, later])

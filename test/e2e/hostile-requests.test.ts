@@ -1,33 +1,34 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient } from '../../src/client/client.ts'
 import type { Attempt } from '../support/hostile/attempt.ts'
-import { bodies } from '../support/hostile/bodies.ts'
-import { type Mode, openWorld, type World } from '../support/hostile/fixture.ts'
-import { heads } from '../support/hostile/headers.ts'
-import { ways } from '../support/hostile/http-methods.ts'
-import { paths } from '../support/hostile/paths.ts'
-import { type Answer, send, sendBytes } from '../support/hostile/send.ts'
-import { bearing, others } from '../support/hostile/someone-elses-data.ts'
+import { bodyAttempts } from '../support/hostile/bodies.ts'
+import { type HostileFixture, type Mode, openHostileFixture } from '../support/hostile/fixture.ts'
+import { headerAttempts } from '../support/hostile/headers.ts'
+import { methodAttempts } from '../support/hostile/http-methods.ts'
+import { pathAttempts } from '../support/hostile/paths.ts'
+import { type HostileResponse, send, sendBytes } from '../support/hostile/send.ts'
+import { bearing, otherTenantAttempts } from '../support/hostile/someone-elses-data.ts'
 
-let world: World
+let world: HostileFixture
 beforeAll(async () => {
-  world = await openWorld()
+  world = await openHostileFixture()
 })
 afterAll(() => world.close())
 
-function attack(mode: Mode, { ask }: Attempt): Promise<Answer> {
+function attack(mode: Mode, { request: ask }: Attempt): Promise<HostileResponse> {
   const asked = ask(world, mode)
   if ('bytes' in asked) return sendBytes(world.url[mode], asked.bytes)
-  const anonymous = mode === 'local' || asked.headers?.authorization !== undefined || heads.some((attempt) => attempt.ask === ask)
+  const anonymous =
+    mode === 'local' || asked.headers?.authorization !== undefined || headerAttempts.some((attempt) => attempt.request === ask)
   return send(world.url[mode], anonymous ? asked : { ...asked, headers: { ...bearing(world.token), ...asked.headers } })
 }
 
 const attempts: Readonly<Record<string, readonly Attempt[]>> = {
-  'what is somebody else’s (tools 18.106: as if it were not there)': others,
-  'names that try to be more': paths,
-  'bodies that are not what they say': bodies,
-  'requests that are not from whom they say': heads,
-  'ways that nobody goes': ways,
+  'what is somebody else’s (tools 18.106: as if it were not there)': otherTenantAttempts,
+  'names that try to be more': pathAttempts,
+  'bodies that are not what they say': bodyAttempts,
+  'requests that are not from whom they say': headerAttempts,
+  'ways that nobody goes': methodAttempts,
 }
 
 /** Tests run one after another: between two snapshots there is one request. */
@@ -50,7 +51,7 @@ describe.each(['bearer', 'local'] as const)('with a %s server,', (mode) => {
   })
 })
 
-function problemIn({ contentType, body }: Answer): object {
+function problemIn({ contentType, body }: HostileResponse): object {
   if (!contentType.includes('json')) return {}
   const { code, status } = JSON.parse(body || '{}') as { code?: string; status?: number }
   return { type: contentType, code, ...(status !== undefined && { status }) }

@@ -7,14 +7,14 @@ import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createClient } from '../../src/client/client.ts'
 import { answers } from '../../src/testing/scripted-model.ts'
 import { hostingOn } from '../support/hosting.ts'
-import { faultsIn, operationsIn } from '../support/openapi.ts'
+import { openapiErrors, operationsIn } from '../support/openapi.ts'
 import { answered, closeServers, openServer, viewWhen } from '../support/server-fixture.ts'
 
 afterEach(closeServers)
 
 it('the document is one that a generator of clients can work with', async () => {
   const { client } = await openServer()
-  expect(faultsIn(await client.openapi())).toEqual([])
+  expect(openapiErrors(await client.openapi())).toEqual([])
 })
 
 it('a document that is not is found out', () => {
@@ -27,7 +27,7 @@ it('a document that is not is found out', () => {
       },
     },
   }
-  expect(faultsIn(broken)).toEqual([
+  expect(openapiErrors(broken)).toEqual([
     'GET /a/{id}: names id in its path and  as parameters',
     'GET /a/{id}: 200 is not described',
     '#/components/schemas/A leads nowhere',

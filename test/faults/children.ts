@@ -8,26 +8,26 @@ import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 
 /** A place on disk for one database and its blobs. */
-export interface Place {
+export interface DatabaseFolder {
   readonly folder: string
   readonly file: string
   readonly blobs: string
 }
 
-export function newPlace(): Place {
+export function createDatabaseFolder(): DatabaseFolder {
   const folder = mkdtempSync(join(tmpdir(), 'daybook-faults-'))
   return { folder, file: join(folder, 'daybook.db'), blobs: join(folder, 'blobs') }
 }
 
-export const openPlace = ({ file, blobs }: Place) =>
+export const openStoreIn = ({ file, blobs }: DatabaseFolder) =>
   createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
 
 export interface Writer {
   /** Until then the child only loads its code, which takes longer than what it is here to do. */
-  go(): Writer
+  begin(): Writer
   readonly lines: string[]
   /** Resolves when the child has said so much, or has ended. */
-  said(lines: number): Promise<void>
+  waitForLines(lines: number): Promise<void>
   readonly ended: Promise<void>
   kill(): Promise<void>
 }
@@ -37,7 +37,10 @@ export const codeCache = join(tmpdir(), `daybook-faults-code-${process.pid}`)
 const script = join(import.meta.dirname, 'writer.ts')
 
 /** `shell` may set limits before the writer starts; it ends in `exec "$@"`. */
-export function startWriter(place: Place, options: { conversation: string; owner: string; appends?: number; shell?: string }): Writer {
+export function startWriter(
+  place: DatabaseFolder,
+  options: { conversation: string; owner: string; appends?: number; shell?: string },
+): Writer {
   const { conversation, owner, appends, shell } = options
   const command = [
     process.execPath,
@@ -64,12 +67,12 @@ function watch(child: ChildProcess): Writer {
       wake(false)
     })
   const writer: Writer = {
-    go() {
+    begin() {
       child.stdin?.end('go')
       return writer
     },
     lines,
-    said: (count) => Promise.race([ended, new Promise<void>((go) => (lines.length >= count ? go() : waiting.push({ count, go })))]),
+    waitForLines: (count) => Promise.race([ended, new Promise<void>((go) => (lines.length >= count ? go() : waiting.push({ count, go })))]),
     ended,
     async kill() {
       child.kill('SIGKILL')

@@ -7,18 +7,18 @@ import { applyChange } from '../../src/core/timeline/apply.ts'
 import { blocksOfChange } from '../../src/core/timeline/change.ts'
 import { blocksOf, emptyTimeline } from '../../src/core/timeline/timeline.ts'
 import { journalOf } from '../../src/testing/conformance/store-fixture.ts'
-import { acknowledged, codeCache, newPlace, openPlace, type Place, startWriter } from './children.ts'
+import { acknowledged, codeCache, createDatabaseFolder, type DatabaseFolder, openStoreIn, startWriter } from './children.ts'
 import { blockNumber } from './contents.ts'
 
-const places: Place[] = []
-const somewhere = () => places[places.push(newPlace()) - 1] as Place
+const places: DatabaseFolder[] = []
+const somewhere = () => places[places.push(createDatabaseFolder()) - 1] as DatabaseFolder
 afterAll(() => {
   for (const folder of [codeCache, ...places.map((place) => place.folder)]) rmSync(folder, { recursive: true, force: true })
 })
 
 /** Opens what is left, and checks every entry, every blob, and that what loads is what the journal says. Gives the authors in order. */
-async function inspect(place: Place, conversation: string): Promise<readonly string[]> {
-  const store = await openPlace(place)
+async function inspect(place: DatabaseFolder, conversation: string): Promise<readonly string[]> {
+  const store = await openStoreIn(place)
   const blobs = createFileBlobs({ folder: place.blobs })
   const entries = await journalOf(store, conversation)
   const authors: string[] = []
@@ -50,7 +50,7 @@ async function inspect(place: Place, conversation: string): Promise<readonly str
 
 it('two processes on one database, each in its own conversation, lose nothing', async () => {
   const place = somewhere()
-  const writers = ['a', 'b'].map((owner) => startWriter(place, { conversation: `of-${owner}`, owner, appends: 40 }).go())
+  const writers = ['a', 'b'].map((owner) => startWriter(place, { conversation: `of-${owner}`, owner, appends: 40 }).begin())
   await Promise.all(writers.map(({ ended }) => ended))
   for (const [n, owner] of ['a', 'b'].entries()) {
     expect(writers[n]?.lines.at(-1)).toBe('done')
@@ -61,9 +61,9 @@ it('two processes on one database, each in its own conversation, lose nothing', 
 it('a process whose conversation is taken over fails with a typed error, and every acknowledged entry of both is there', async () => {
   const place = somewhere()
   const second = startWriter(place, { conversation: 'c1', owner: 'second', appends: 10 })
-  const first = startWriter(place, { conversation: 'c1', owner: 'first' }).go()
-  await first.said(6)
-  second.go()
+  const first = startWriter(place, { conversation: 'c1', owner: 'first' }).begin()
+  await first.waitForLines(6)
+  second.begin()
   await Promise.all([first.ended, second.ended])
   expect(first.lines.at(-1)).toBe('failed conversation.superseded')
   expect(second.lines.at(-1)).toBe('done')
@@ -73,12 +73,12 @@ it('a process whose conversation is taken over fails with a typed error, and eve
 
 it('a disk that is full ends an append with store.failed, keeps what was acknowledged, and works again when there is room', async () => {
   const place = somewhere()
-  const limited = startWriter(place, { conversation: 'c1', owner: 'a', shell: 'trap "" XFSZ; ulimit -f 300; exec "$@"' }).go()
+  const limited = startWriter(place, { conversation: 'c1', owner: 'a', shell: 'trap "" XFSZ; ulimit -f 300; exec "$@"' }).begin()
   await limited.ended
   expect(limited.lines.at(-1)).toBe('failed store.failed')
   expect(acknowledged(limited)).toBeGreaterThan(0)
   expect((await inspect(place, 'c1')).length).toBe(acknowledged(limited))
-  const after = startWriter(place, { conversation: 'c1', owner: 'b', appends: 3 }).go()
+  const after = startWriter(place, { conversation: 'c1', owner: 'b', appends: 3 }).begin()
   await after.ended
   expect(after.lines.at(-1)).toBe('done')
   expect((await inspect(place, 'c1')).length).toBe(acknowledged(after))
@@ -86,9 +86,9 @@ it('a disk that is full ends an append with store.failed, keeps what was acknowl
 
 it('deleting in one process removes no blob that another process is about to refer to', async () => {
   const place = somewhere()
-  const store = await openPlace(place)
-  const writer = startWriter(place, { conversation: 'kept', owner: 'a', appends: 30 }).go()
-  await writer.said(1)
+  const store = await openStoreIn(place)
+  const writer = startWriter(place, { conversation: 'kept', owner: 'a', appends: 30 }).begin()
+  await writer.waitForLines(1)
   for (let n = 1; !writer.lines.includes('done') && n < 400; n++) {
     const claim = await store.claim('doomed', { id: 'b', host: 'here', pid: process.pid })
     const ahead = acknowledged(writer) + 1
@@ -107,9 +107,9 @@ it('a writer killed at thirty random moments loses nothing that was acknowledged
   let safe = 0
   let next = start(0)
   for (let round = 0; round < 30; round++) {
-    const writer = next.go()
+    const writer = next.begin()
     next = start(round + 1)
-    await writer.said(1 + Math.floor(Math.random() * 10))
+    await writer.waitForLines(1 + Math.floor(Math.random() * 10))
     await sleep(Math.random() * 3)
     await writer.kill()
     expect(writer.lines.filter((line) => line.startsWith('failed'))).toEqual([])

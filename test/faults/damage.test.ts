@@ -15,18 +15,18 @@ import {
   visibleIds,
   writeConversation,
 } from '../../src/testing/conformance/store-fixture.ts'
-import { newPlace, openPlace, type Place } from './children.ts'
+import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
 
-const places: Place[] = []
+const places: DatabaseFolder[] = []
 afterAll(() => {
   for (const { folder } of places) rmSync(folder, { recursive: true, force: true })
 })
 
 /** A closed database with one conversation: five entries, one of them with a large text. */
-async function filled(): Promise<Place> {
-  const place = newPlace()
+async function filled(): Promise<DatabaseFolder> {
+  const place = createDatabaseFolder()
   places.push(place)
-  const store = await openPlace(place)
+  const store = await openStoreIn(place)
   await writeConversation(
     store,
     'c1',
@@ -38,22 +38,22 @@ async function filled(): Promise<Place> {
 }
 
 /** Name and bytes of every file: what must not change. */
-function snapshot({ folder }: Place): Readonly<Record<string, string>> {
+function snapshot({ folder }: DatabaseFolder): Readonly<Record<string, string>> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return Object.fromEntries(
     files.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name)).toString('base64')]),
   )
 }
 
-function edit({ file }: Place, sql: string): void {
+function edit({ file }: DatabaseFolder, sql: string): void {
   const database = new DatabaseSync(file)
   database.exec(sql)
   database.close()
 }
 
-async function refusesUntouched(place: Place, code: string): Promise<void> {
+async function refusesUntouched(place: DatabaseFolder, code: string): Promise<void> {
   const before = snapshot(place)
-  await expect(openPlace(place)).rejects.toMatchObject({ name: 'Failure', code })
+  await expect(openStoreIn(place)).rejects.toMatchObject({ name: 'Failure', code })
   expect(snapshot(place)).toEqual(before)
 }
 
@@ -84,7 +84,7 @@ describe('opening', () => {
       await refusesUntouched(place, 'store.damaged')
     }
     writeFileSync(place.file, whole)
-    await (await openPlace(place)).close()
+    await (await openStoreIn(place)).close()
   })
 
   it('refuses a file whose first page is scrambled', async () => {
@@ -99,7 +99,7 @@ describe('opening', () => {
     const place = await filled()
     edit(place, 'PRAGMA user_version = 99')
     await refusesUntouched(place, 'store.newer')
-    await expect(openPlace(place)).rejects.toThrow('update Daybook')
+    await expect(openStoreIn(place)).rejects.toThrow('update Daybook')
   })
 
   it('refuses a newer version that a crash left in the log, and merges nothing', async () => {
@@ -111,25 +111,25 @@ describe('opening', () => {
     for (const suffix of ['', '-wal']) copyFileSync(place.file + suffix, copy.file + suffix)
     database.close()
     const before = [readFileSync(copy.file), readFileSync(`${copy.file}-wal`)]
-    await expect(openPlace(copy)).rejects.toMatchObject({ code: 'store.newer' })
+    await expect(openStoreIn(copy)).rejects.toMatchObject({ code: 'store.newer' })
     expect([readFileSync(copy.file), readFileSync(`${copy.file}-wal`)]).toEqual(before)
   })
 
   it('makes the schema in an empty file, and says so when there can be no file', async () => {
     const place = await filled()
     truncateSync(place.file)
-    await (await openPlace(place)).close()
+    await (await openStoreIn(place)).close()
     const nowhere = { ...place, file: '/proc/daybook.db' }
-    await expect(openPlace(nowhere)).rejects.toMatchObject({ code: 'store.failed' })
+    await expect(openStoreIn(nowhere)).rejects.toMatchObject({ code: 'store.failed' })
     const underFile = { ...place, file: join(place.file, 'daybook.db') }
-    await expect(openPlace(underFile)).rejects.toMatchObject({ code: 'store.failed' })
+    await expect(openStoreIn(underFile)).rejects.toMatchObject({ code: 'store.failed' })
     expect(existsSync(underFile.file)).toBe(false)
   })
 
   it('lets two open a new file at once', async () => {
-    const place = newPlace()
+    const place = createDatabaseFolder()
     places.push(place)
-    const [first, second] = await Promise.all([openPlace(place), openPlace(place)])
+    const [first, second] = await Promise.all([openStoreIn(place), openStoreIn(place)])
     await first.claim('c1', owner('a'))
     await expect(second.claim('c1', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' })
     await Promise.all([first.close(), second.close()])
@@ -155,7 +155,7 @@ describe('timeline 11.14: what can not be read ends the load, and nothing is ove
     it(name, async () => {
       const place = await filled()
       edit(place, sql)
-      const store = await openPlace(place)
+      const store = await openStoreIn(place)
       await expect(store.loadVisible('c1')).rejects.toMatchObject({ code: 'store.damaged', details: { conversationId: 'c1', seq } })
       await store.close()
       const database = new DatabaseSync(place.file, { readOnly: true })
@@ -167,7 +167,7 @@ describe('timeline 11.14: what can not be read ends the load, and nothing is ove
 
   it('a blob that is missing, or that changed', async () => {
     const place = await filled()
-    const store = await openPlace(place)
+    const store = await openStoreIn(place)
     const [text] = readdirSync(place.blobs, { recursive: true, encoding: 'utf8' }).filter((name) => /\/[0-9a-f]{64}$/.test(name))
     const blob = join(place.blobs, text ?? '')
     const content = readFileSync(blob)

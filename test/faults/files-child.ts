@@ -11,7 +11,7 @@ import { argv } from 'node:process'
 const [, , folder = '', what = '', step] = argv
 
 if (step !== undefined) dieAt(Number(step))
-const { doOnce, doForEver } = await import('./files-work.ts')
+const { runOnce: doOnce, runForever: doForEver } = await import('./files-work.ts')
 
 process.stdin.once('data', async () => {
   if (step === undefined) await doForEver(join(folder), what)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it } from 'vitest'
-import { doOnce, filesIn, folderVersion, hostedVersion, hostingIn, owner, version } from './files-work.ts'
+import { filesIn, folderVersion, hostedVersion, hostingIn, owner, runOnce, version } from './files-work.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-files-crash-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -72,7 +72,7 @@ const leftovers = (folder: string) => {
 it('a folder that is being replaced is the old or the new one whichever step the process dies before, and nothing is left behind', async () => {
   const dieBefore = async (step: number) => {
     const folder = mkdtempSync(join(root, 's-'))
-    await doOnce(folder, 'replaceFolder', 1)
+    await runOnce(folder, 'replaceFolder', 1)
     const said = await runChild(folder, 'replaceFolder', { step })
     const outcome = (await found.replaceFolder?.(folder, 2)) as number
     expect(leftovers(folder)).toEqual([])
@@ -92,7 +92,7 @@ it('a folder that is being replaced is the old or the new one whichever step the
 /** The old folder has been moved aside and the new one is not there yet; whoever comes to finish it dies as well, at every step. */
 async function dieWhileRecovering(step: number): Promise<void> {
   const torn = mkdtempSync(join(root, 't-'))
-  await doOnce(torn, 'replaceFolder', 1)
+  await runOnce(torn, 'replaceFolder', 1)
   await runChild(torn, 'replaceFolder', { step })
   expect(existsSync(join(torn, 'out/turn_1/files'))).toBe(false)
   const dieAt = async (next: number) => {
@@ -113,7 +113,7 @@ it.each(['write', 'replaceFolder', 'host'])(
   'killed at any moment inside %s, it leaves what was acknowledged, or the next, and never a mix',
   async (what) => {
     const folder = mkdtempSync(join(root, 'r-'))
-    await doOnce(folder, what, 1, 12)
+    await runOnce(folder, what, 1, 12)
     for (let round = 0; round < 5; round++) {
       const before = (await found[what]?.(folder, 12)) as number
       const said = await runChild(folder, what, { killAfter: 1 + (round % 3), ms: Math.random() * 50 })

@@ -10,20 +10,20 @@ import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.t
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
-import { type Break, breakingStore } from '../support/crash/breaking-store.ts'
+import { type FailureSide, failingStore } from '../support/crash/breaking-store.ts'
 import { hostingOn } from '../support/hosting.ts'
 
 const write = (content: string) => calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
 const patch = (text: string) => calls('react.patch', { path: 'files/app/a.md', channel: 'canvas', patch: text, kind: 'file' })
 
 /** A turn whose process dies at an entry, and what the next one makes of it. Both use the same disk. */
-async function dieAndTakeUp(replies: readonly Reply[], at: { readonly append: number; readonly side: Break }) {
+async function dieAndTakeUp(replies: readonly Reply[], at: { readonly append: number; readonly side: FailureSide }) {
   const clock = createFixedClock()
   const blobs = createMemoryBlobs()
   const store = createMemoryStore({ blobs, clock })
   const { hosting, hosted } = hostingOn(blobs)
   const workspaces = createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
-  const dying = createHarness({ replies, clock, workspaces, hosting, store: breakingStore(store, at) })
+  const dying = createHarness({ replies, clock, workspaces, hosting, store: failingStore(store, at) })
   const survived = await dying.say('Go.').then(
     () => true,
     () => false,

@@ -32,18 +32,18 @@ export const hostedVersion = (n: number): NewFile => ({
   content: version(n),
 })
 
-const works: Readonly<Record<string, (folder: string, n: number, files: number) => Promise<unknown>>> = {
+const operations: Readonly<Record<string, (folder: string, n: number, files: number) => Promise<unknown>>> = {
   write: (folder, n) => filesIn(folder).write('turn_1/files/a', version(n)),
   replaceFolder: (folder, n, files) => filesIn(folder).replaceFolder('turn_1/files', folderVersion(n, files)),
   recover: (folder) => filesIn(folder).list(''),
   host: (folder, n) => hostingIn(folder).host(hostedVersion(n)),
 }
 
-export const doOnce = async (folder: string, what: string, n = 2, files = 2) => works[what]?.(folder, n, files)
+export const runOnce = async (folder: string, what: string, n = 2, files = 2) => operations[what]?.(folder, n, files)
 
-export async function doForEver(folder: string, what: string): Promise<void> {
+export async function runForever(folder: string, what: string): Promise<void> {
   for (let n = 2; ; n++) {
-    await doOnce(folder, what, n, 12)
+    await runOnce(folder, what, n, 12)
     process.stdout.write(`acknowledged ${n}\n`)
   }
 }

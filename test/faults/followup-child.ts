@@ -9,10 +9,10 @@ import { writeSync } from 'node:fs'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
 import { answers, scriptedModel } from '../../src/testing/scripted-model.ts'
-import { openSite } from '../support/crash/crash-folder.ts'
+import { openCrashFolder } from '../support/crash/crash-folder.ts'
 
 const [folder = '', mode = ''] = process.argv.slice(2)
-const { store, clock } = await openSite(folder)
+const { store, clock } = await openCrashFolder(folder)
 const say = (line: string) => writeSync(1, `${line}\n`)
 
 if (mode === 'recover') {

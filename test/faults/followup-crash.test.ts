@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, it } from 'vitest'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
-import { openSite, recordOf } from '../support/crash/crash-folder.ts'
+import { openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 
 // A killed process loses nothing that the kernel has: memory is as good a disk as any, and quicker.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-followup-'))
@@ -20,7 +20,7 @@ function start(mode: 'hang' | 'recover') {
 }
 
 async function look() {
-  const { store } = await openSite(folder)
+  const { store } = await openCrashFolder(folder)
   const { conversations } = await store.list({ open: true })
   const { journal, timeline } = await recordOf(store, 'c1')
   await store.close()

@@ -6,28 +6,28 @@ import type { Change } from '../../src/core/timeline/change.ts'
 import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { type Break, breakingStore } from '../support/crash/breaking-store.ts'
+import { type FailureSide, failingStore } from '../support/crash/breaking-store.ts'
 import {
-  COMMITS,
+  ENTRIES,
   longTurnModel,
   longTurnTools,
-  type Outside,
-  quiet,
+  noObserver,
+  normalizedLines,
   ROUNDS,
   settings,
-  storyOf,
-  without,
+  type TurnObserver,
+  withoutResultsOf,
 } from '../support/crash/long-turn.ts'
 
-function stage() {
+function setUp() {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const effects: string[] = []
   const asked: number[] = []
-  const outside: Outside = {
-    ...quiet,
-    asked: (iteration) => void asked.push(iteration),
-    effect: (key, toolId) => void effects.push(`${toolId} ${key}`),
+  const outside: TurnObserver = {
+    ...noObserver,
+    onDecision: (iteration) => void asked.push(iteration),
+    onEffect: (key, toolId) => void effects.push(`${toolId} ${key}`),
   }
   const agent = (on: ConversationStore = store) =>
     createAgentFrom({ model: longTurnModel(outside), tools: longTurnTools(outside), store: on, clock, settings })
@@ -43,20 +43,20 @@ const timelineOf = async (store: ConversationStore) => (await store.loadVisible(
 const run = { conversation: 'c1', input: 'Go shopping.' }
 
 async function uninterrupted() {
-  const { store, agent } = stage()
+  const { store, agent } = setUp()
   let appends = 0
   const append: ConversationStore['append'] = (claim, changes) => {
     appends++
     return store.append(claim, changes)
   }
   await agent({ ...store, append }).run(run).result
-  return { story: storyOf(await timelineOf(store)), appends }
+  return { story: normalizedLines(await timelineOf(store)), appends }
 }
 
 describe('a journal that cannot be written', () => {
   it('knows the turn it breaks: thirty rounds, two entries for each that calls a tool', async () => {
     const { story, appends } = await uninterrupted()
-    expect(appends).toBe(COMMITS)
+    expect(appends).toBe(ENTRIES)
     expect(story.unknown).toEqual([])
     expect(story.lines.filter((line) => line.includes('"react.tool.call"'))).toHaveLength(ROUNDS - 2)
     expect(story.lines.filter((line) => line.includes('"ok":false'))).toEqual([])
@@ -66,38 +66,38 @@ describe('a journal that cannot be written', () => {
     'ends the turn loudly, and the next agent goes on as if nothing had happened: every entry, %s it is written',
     async (side) => {
       const { story } = await uninterrupted()
-      for (let append = 1; append <= COMMITS; append++) {
+      for (let append = 1; append <= ENTRIES; append++) {
         const { lines, unknown, ...facts } = await broken({ append, side })
-        const over = append === COMMITS && side === 'behind'
+        const over = append === ENTRIES && side === 'behind'
         const never = append === 1 && side === 'before'
         const exits = over || never ? [] : ['complete']
         expect({ append, ...facts }).toEqual({ append, failure: 'store.failed', lost: [], askedAgain: [], repeated: [], exits })
         expect(unknown.length).toBeLessThanOrEqual(1)
-        expect(without(lines, unknown)).toEqual(without(story.lines, unknown))
+        expect(withoutResultsOf(lines, unknown)).toEqual(withoutResultsOf(story.lines, unknown))
       }
     },
   )
 
   it('lets a turn come to its end even when every process dies after its first entry', async () => {
-    const { clock, store, effects, agent } = stage()
+    const { clock, store, effects, agent } = setUp()
     const { story } = await uninterrupted()
     for (let deaths = 0; ; deaths++) {
-      expect(deaths).toBeLessThan(COMMITS + 5)
-      const dying = agent(breakingStore(store, { append: 1, side: 'behind' }))
+      expect(deaths).toBeLessThan(ENTRIES + 5)
+      const dying = agent(failingStore(store, { append: 1, side: 'behind' }))
       if ((await timelineOf(store)) === undefined) await dying.run(run).result.catch(() => {})
       else await dying.recover().catch(() => {})
       clock.advance(LEASE_MS + 1)
       if ((await timelineOf(store)).openTurn === undefined) break
     }
-    const { lines, unknown } = storyOf(await timelineOf(store))
-    expect(without(lines, unknown)).toEqual(without(story.lines, unknown))
+    const { lines, unknown } = normalizedLines(await timelineOf(store))
+    expect(withoutResultsOf(lines, unknown)).toEqual(withoutResultsOf(story.lines, unknown))
     expect(effects).toEqual([...new Set(effects)])
   })
 })
 
-async function broken(at: { readonly append: number; readonly side: Break }) {
-  const { clock, store, effects, asked, agent } = stage()
-  const failure = await agent(breakingStore(store, at))
+async function broken(at: { readonly append: number; readonly side: FailureSide }) {
+  const { clock, store, effects, asked, agent } = setUp()
+  const failure = await agent(failingStore(store, at))
     .run(run)
     .result.then(
       () => 'nothing',
@@ -111,7 +111,7 @@ async function broken(at: { readonly append: number; readonly side: Break }) {
   const results = await next.recover()
   if (left.length === 0) await next.run(run).result // nothing was entered: the user has to say it again
   const after = await journalOf(store)
-  const { lines, unknown } = storyOf(await timelineOf(store))
+  const { lines, unknown } = normalizedLines(await timelineOf(store))
   return {
     failure,
     lost: left.filter((change, index) => JSON.stringify(change) !== JSON.stringify(after[index])),

@@ -9,19 +9,19 @@ import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAgentFrom } from '../../src/agent/agent.ts'
 import type { ConversationStore } from '../../src/ports/store.ts'
-import { openSite, worldOf } from '../support/crash/crash-folder.ts'
-import { longTurnModel, longTurnTools, type Outside, settings } from '../support/crash/long-turn.ts'
+import { fileObserver, openCrashFolder } from '../support/crash/crash-folder.ts'
+import { longTurnModel, longTurnTools, settings, type TurnObserver } from '../support/crash/long-turn.ts'
 
 const [folder = '', mode = '', ...names] = process.argv.slice(2)
-const { store, clock } = await openSite(folder)
+const { store, clock } = await openCrashFolder(folder)
 const say = (line: string) => writeSync(1, `${line}\n`)
 
-const moment: Outside['moment'] = async (where) => {
+const moment: TurnObserver['onStep'] = async (where) => {
   if (mode !== 'work') return
   say(where)
   await sleep(2)
 }
-const outside: Outside = { ...worldOf(folder), moment }
+const outside: TurnObserver = { ...fileObserver(folder), onStep: moment }
 const agent = createAgentFrom({
   model: longTurnModel(outside),
   tools: longTurnTools(outside),

@@ -9,14 +9,22 @@ import { createMemoryBlobs } from '../../src/adapters/blobs/memory.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createMemoryStore } from '../../src/adapters/store/memory/store.ts'
 import { createAgentFrom } from '../../src/agent/agent.ts'
-import { linesOf, openSite, type Record, recordOf } from '../support/crash/crash-folder.ts'
-import { COMMITS, longTurnModel, longTurnTools, quiet, settings, storyOf, without } from '../support/crash/long-turn.ts'
+import { type ConversationRecord, linesOf, openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
+import {
+  ENTRIES,
+  longTurnModel,
+  longTurnTools,
+  noObserver,
+  normalizedLines,
+  settings,
+  withoutResultsOf,
+} from '../support/crash/long-turn.ts'
 
 // A killed process loses nothing that the kernel has: memory is as good a disk as any, and quicker.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const boundaries = Array.from({ length: COMMITS }, (_, index) => [`before-${index + 1}`, `behind-${index + 1}`]).flat()
+const boundaries = Array.from({ length: ENTRIES }, (_, index) => [`before-${index + 1}`, `behind-${index + 1}`]).flat()
 const moments = Array.from({ length: 20 }, (_, index) => `moment-${index + 1}`)
 
 interface Row {
@@ -33,10 +41,10 @@ let reference: readonly string[]
 beforeAll(async () => {
   const clock = createSystemClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-  const agent = createAgentFrom({ model: longTurnModel(quiet), tools: longTurnTools(quiet), store, clock, settings })
+  const agent = createAgentFrom({ model: longTurnModel(noObserver), tools: longTurnTools(noObserver), store, clock, settings })
   await agent.run({ conversation: 'c1', input: 'Go shopping.' }).result
   const { timeline } = await recordOf(store, 'c1')
-  reference = timeline ? storyOf(timeline).lines : []
+  reference = timeline ? normalizedLines(timeline).lines : []
 })
 
 function start(mode: string, ...names: readonly string[]) {
@@ -61,8 +69,8 @@ async function aftermath(names: ReadonlyMap<string, string>): Promise<readonly R
   const effects = linesOf(folder, 'effects')
   const questions = linesOf(folder, 'asked').slice(asked)
   return [...names].map(([conversation, killed]) => {
-    const [was, is] = [left.get(conversation) as Record, after.get(conversation) as Record]
-    const { lines, unknown } = is.timeline ? storyOf(is.timeline) : { lines: [], unknown: [] }
+    const [was, is] = [left.get(conversation) as ConversationRecord, after.get(conversation) as ConversationRecord]
+    const { lines, unknown } = is.timeline ? normalizedLines(is.timeline) : { lines: [], unknown: [] }
     const heard = new Set(was.journal.flatMap((change) => (change.type === 'response.received' && !change.role ? [change.iteration] : [])))
     const payments = effects.filter((line) => line.startsWith(`shop.pay ${conversation}/`))
     return {
@@ -73,7 +81,7 @@ async function aftermath(names: ReadonlyMap<string, string>): Promise<readonly R
         (line) => heard.has(Number(line.slice(conversation.length + 1))) && line.startsWith(`${conversation} `),
       ).length,
       unknown: unknown.length,
-      difference: firstDifference(without(lines, unknown), without(reference, unknown)),
+      difference: firstDifference(withoutResultsOf(lines, unknown), withoutResultsOf(reference, unknown)),
     }
   })
 }
@@ -84,9 +92,9 @@ function firstDifference(lines: readonly string[], expected: readonly string[]):
   return lines.find((line, index) => line !== expected[index])
 }
 
-async function records(names: Iterable<string>): Promise<ReadonlyMap<string, Record>> {
-  const { store } = await openSite(folder)
-  const found = new Map<string, Record>()
+async function records(names: Iterable<string>): Promise<ReadonlyMap<string, ConversationRecord>> {
+  const { store } = await openCrashFolder(folder)
+  const found = new Map<string, ConversationRecord>()
   for (const name of names) found.set(name, await recordOf(store, name))
   await store.close()
   return found
@@ -116,7 +124,7 @@ it('a process killed right before or right behind any entry of a turn loses noth
   const { child, lines, exited } = start('hang', ...boundaries)
   for await (const line of lines) if (line === 'all hang') await kill(child, exited)
   const rows = await aftermath(new Map(boundaries.map((name) => [name, name.replace('-', ' ')])))
-  print(`one turn of ${COMMITS} entries, killed at each of them`, rows)
+  print(`one turn of ${ENTRIES} entries, killed at each of them`, rows)
   const [first, ...others] = rows
   expect(first).toEqual({ killed: 'before 1', lost: 0, repeatedEffects: 0, repeatedAnswers: 0, unknown: 0, difference: '—' })
   expectNoHarm(others)

@@ -14,7 +14,7 @@ import { weather } from '../support/scenario-tools.ts'
 const stranger: Owner = { id: 'stranger', host: 'elsewhere', pid: 1 }
 const asksWeather = calls('weather.today', { city: 'Rome' })
 
-function stage() {
+function setUp() {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const problems: string[] = []
@@ -51,7 +51,7 @@ const storyOf = async (store: ConversationStore, conversation = 'c1') => {
 
 describe('a conversation that another process has taken over', () => {
   it('is left alone by the one that had it: nothing is entered, and nobody sees an error', async () => {
-    const { store, agentOf } = stage()
+    const { store, agentOf } = setUp()
     const model = held()
     const stale = agentOf([asksWeather, model.reply(answers('Too late.'))]).run({ conversation: 'c1', input: 'Rome?' })
     await model.asked
@@ -68,7 +68,7 @@ describe('a conversation that another process has taken over', () => {
 
   it('is noticed by the next heartbeat: the model call is stopped, not waited for', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const { store, agentOf } = stage()
+    const { store, agentOf } = setUp()
     const asked = Promise.withResolvers<void>()
     const silent: Reply = () => {
       asked.resolve()
@@ -86,7 +86,7 @@ describe('the lease of a running turn', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
 
   it('is renewed for as long as the model takes', async () => {
-    const { clock, store, agentOf } = stage()
+    const { clock, store, agentOf } = setUp()
     const model = held()
     const turn = agentOf([model.reply(answers('At last.'))]).run({ conversation: 'c1', input: 'Rome?' })
     await model.asked
@@ -101,7 +101,7 @@ describe('the lease of a running turn', () => {
   })
 
   it('survives a beat that failed: the turn goes on, and somebody is told', async () => {
-    const { clock, store, problems, agentOf } = stage()
+    const { clock, store, problems, agentOf } = setUp()
     const model = held()
     let failures = 1
     const renew: ConversationStore['renew'] = async (claim) => {
@@ -123,7 +123,7 @@ describe('the lease of a running turn', () => {
 
 describe('recover', () => {
   /** Leaves a turn behind whose call has no result. */
-  async function leaveBehind({ clock, store, agentOf }: ReturnType<typeof stage>, conversation: string) {
+  async function leaveBehind({ clock, store, agentOf }: ReturnType<typeof setUp>, conversation: string) {
     const append: ConversationStore['append'] = async (claim, changes) => {
       const entries = await store.append(claim, changes)
       if (changes.some((change) => change.type === 'response.received' && change.role === undefined))
@@ -138,7 +138,7 @@ describe('recover', () => {
   }
 
   it('takes up every turn that was left behind, skips what others hold, and leaves closed conversations alone', async () => {
-    const scene = stage()
+    const scene = setUp()
     for (const conversation of ['c1', 'c2', 'c3']) await leaveBehind(scene, conversation)
     await scene.agentOf([answers('Done.')]).run({ conversation: 'closed', input: 'Hello' }).result
     await scene.store.claim('c2', stranger)
@@ -150,7 +150,7 @@ describe('recover', () => {
   })
 
   it('does not let a slow turn hold up the others', async () => {
-    const scene = stage()
+    const scene = setUp()
     for (const conversation of ['c1', 'c2']) await leaveBehind(scene, conversation)
     const model = held()
     const replies: readonly Reply[] = [model.reply(answers('Slow.')), answers('Quick.')]
@@ -162,7 +162,7 @@ describe('recover', () => {
   })
 
   it('takes up the rest when one cannot be taken up, and says so in the end', async () => {
-    const scene = stage()
+    const scene = setUp()
     for (const conversation of ['c1', 'c2']) await leaveBehind(scene, conversation)
     const append: ConversationStore['append'] = (claim, changes) =>
       claim.conversationId === 'c1' ? Promise.reject(new Failure('store.failed', 'bad sector')) : scene.store.append(claim, changes)
@@ -172,7 +172,7 @@ describe('recover', () => {
   })
 
   it('says that the outcome is unknown when the tool is no longer there, and the agent decides', async () => {
-    const scene = stage()
+    const scene = setUp()
     await leaveBehind(scene, 'c1')
     const [result] = await scene.agentOf([answers('I could not find out.')], { tools: [] }).recover()
     expect(result).toMatchObject({ exitReason: 'complete' })
@@ -180,7 +180,7 @@ describe('recover', () => {
   })
 
   it('says the same of a harmless tool that a steer would stop at once: it may have run before', async () => {
-    const scene = stage()
+    const scene = setUp()
     await leaveBehind(scene, 'c1')
     const claim = await scene.store.claim('c1', stranger)
     await scene.store.append(claim, [accepted('e1', 1, 'steer')])
@@ -191,7 +191,7 @@ describe('recover', () => {
   })
 
   it('runs a harmless tool again under the same key, with what the model wrote and not what the call shows of it', async () => {
-    const scene = stage()
+    const scene = setUp()
     const seen: unknown[] = []
     const city = `Rome${' and all the hills around it'.repeat(120)}` // longer than what a call block shows
     const tool: Tool = {
@@ -219,7 +219,7 @@ describe('recover', () => {
   })
 
   it('makes what is said to such a conversation part of the turn that was left behind', async () => {
-    const scene = stage()
+    const scene = setUp()
     await leaveBehind(scene, 'c1')
     const result = await scene.agentOf([answers('Rome and Paris are clear.')]).run({ conversation: 'c1', input: 'And Paris?' }).result
     expect(result).toMatchObject({ answer: 'Rome and Paris are clear.' })
@@ -238,7 +238,7 @@ describe('a model that is cut off anywhere', () => {
   it('never breaks the turn: at every character of a call and of an answer, the user gets a sentence and the journal is closed', async () => {
     for (const whole of [asksWeather, answers('It is clear.', { followups: ['And tomorrow?'] })]) {
       for (let cut = 1; cut < whole.length; cut++) {
-        const { store, agentOf } = stage()
+        const { store, agentOf } = setUp()
         const text = whole.slice(0, cut)
         const agent = agentOf([{ text, error: { message: 'connection reset' } }, answers('Again: clear.'), answers('Again: clear.')])
         const { ok, answer } = await agent.run({ conversation: 'c1', input: 'Rome?' }).result

@@ -12,7 +12,7 @@ import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls, scriptedModel } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { contextWithRoom } from '../support/context-room.ts'
-import { type Break, breakingStore } from '../support/crash/breaking-store.ts'
+import { type FailureSide, failingStore } from '../support/crash/breaking-store.ts'
 
 /**
  * Stories that a process can die in, anywhere. What the model says depends on what it reads; what the user does is done once, at a
@@ -99,7 +99,7 @@ const look = defineTool({
   run: ({ shelf, goods = 0 }) => ({ shelf, goods: 'salt '.repeat(goods / 5) }),
 })
 
-function stage(story: Story) {
+function setUp(story: Story) {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const asked: string[] = []
@@ -164,9 +164,9 @@ async function endOf(store: ConversationStore) {
   }
 }
 
-async function die(story: Story, at: { readonly append: number; readonly side: Break }) {
-  const { clock, store, asked, agentOn } = stage(story)
-  const dying = agentOn(breakingStore(store, at)).run({ conversation: 'c1', input: 'How is Rome?' })
+async function die(story: Story, at: { readonly append: number; readonly side: FailureSide }) {
+  const { clock, store, asked, agentOn } = setUp(story)
+  const dying = agentOn(failingStore(store, at)).run({ conversation: 'c1', input: 'How is Rome?' })
   const survived = await dying.result.then(
     () => true,
     () => false,
@@ -183,7 +183,7 @@ async function die(story: Story, at: { readonly append: number; readonly side: B
 
 describe('a turn that is taken up', () => {
   it.each(Object.entries(stories))('%s, wherever the process died', async (_name, story) => {
-    const { store, asked, agentOn } = stage(story)
+    const { store, asked, agentOn } = setUp(story)
     await agentOn(store).run({ conversation: 'c1', input: 'How is Rome?' }).result
     const expected = await endOf(store)
     expect(expected.exit).toBe(story.exit)

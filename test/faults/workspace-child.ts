@@ -1,8 +1,8 @@
 /** Does one thing again and again until it is killed: checks out, or publishes. Says a line for each time. */
-import { contentsOf, type Kind, openMachine } from './workspace-machine.ts'
+import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-machine.ts'
 
 const [folder = '', kind = 'custom', what = 'checkout'] = process.argv.slice(2)
-const { workspace, history, publish, turns } = await openMachine(folder, kind as Kind)
+const { workspace, history, publish, turns } = await openWorkspaceFolder(folder, kind as Kind)
 
 if (what === 'checkout') {
   await workspace.startTurn('turn_c')

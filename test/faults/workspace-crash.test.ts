@@ -9,7 +9,7 @@ import { lineageRefs } from '../../src/adapters/workspace/git/lineage.ts'
 import { localScope } from '../../src/core/scope.ts'
 import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
 import { codeCache } from './children.ts'
-import { contentsOf, type Kind, openMachine } from './workspace-machine.ts'
+import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-machine.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-workspace-crash-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -38,7 +38,7 @@ const asText = (word: string) => Object.fromEntries([...contentsOf(word)].map(([
 describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind) => {
   it('inside a checkout leaves the folder as it was or as it was to be, and it can be checked out again', async () => {
     const folder = mkdtempSync(join(root, 'checkout-'))
-    const before = await openMachine(folder, kind)
+    const before = await openWorkspaceFolder(folder, kind)
     for (const word of ['turn_a', 'turn_b']) {
       await before.workspace.startTurn(word)
       await before.workspace.files.replaceFolder(`${word}/files`, contentsOf(word))
@@ -46,7 +46,7 @@ describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind)
     }
     for (let kill = 0; kill < KILLS; kill++) {
       await killedWhile(folder, kind, 'checkout', kill)
-      const { workspace, history } = await openMachine(folder, kind)
+      const { workspace, history } = await openWorkspaceFolder(folder, kind)
       await workspace.startTurn('turn_c')
       const found = await contentsBelow(workspace, 'turn_c/files')
       expect([asText('turn_a'), asText('turn_b')]).toContainEqual(found)
@@ -60,7 +60,7 @@ describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind)
     const folder = mkdtempSync(join(root, 'publish-'))
     for (let kill = 0; kill < KILLS; kill++) {
       await killedWhile(folder, kind, 'publish', kill)
-      const { workspace, history, publish, turns } = await openMachine(folder, kind)
+      const { workspace, history, publish, turns } = await openWorkspaceFolder(folder, kind)
       const everyone = readdirSync(join(folder, 'workspaces/local/default/local/c1/out/workdir')).filter((name) => name.startsWith('turn_'))
       for (const turnId of everyone.slice(-4)) {
         const version = await workspace.version(turnId, history)

@@ -17,7 +17,7 @@ export const contentsOf = (word: string): ReadonlyMap<string, Uint8Array> =>
   new Map(Array.from({ length: FILES }, (_, n) => [`app/part-${n % 7}/${n}.txt`, Buffer.from(`${word} ${n}`)]))
 
 /** A workspace on disk whose journal is a file of lines, one for each publish. Whoever opens the folder has both. */
-export async function openMachine(
+export async function openWorkspaceFolder(
   folder: string,
   kind: Kind,
 ): Promise<{ workspace: Workspace; history: RecordedFiles; publish(turnId: string): Promise<void>; turns(): readonly string[] }> {

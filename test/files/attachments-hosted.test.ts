@@ -13,10 +13,10 @@ import type { Hosting, NewFile } from '../../src/ports/hosting.ts'
 import type { Workspaces } from '../../src/ports/workspace.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { answers, calls } from '../../src/testing/scripted-model.ts'
-import { refusalOf, stageWith, text } from '../support/message-fixture.ts'
+import { createMessageHarness, rejectionsOf, text } from '../support/message-fixture.ts'
 import { png } from '../support/sample-files/images.ts'
-import { paused } from '../support/scenario-tools.ts'
-import { sayThen, toolStarted } from '../support/watch-turn.ts'
+import { pausedTool } from '../support/scenario-tools.ts'
+import { runTurnWith, toolStarted } from '../support/watch-turn.ts'
 
 describe('files that are hosted', () => {
   /** A port of its own: what is asked of it is written down, and it can be told to fail at one file. */
@@ -39,9 +39,9 @@ describe('files that are hosted', () => {
 
   it('have their handles in the meta of their block, and nowhere else', async () => {
     const { port, hosted } = hosting()
-    const stage = stageWith({ hosting: port, conversation: conversationKey({ tenant: 't', project: 'p', user: 'u' }, 'chat') })
-    await stage.send('See.', [{ name: 'a.png', content: png() }, text('b.txt')])
-    const blocks = blocksOf(await stage.timeline())
+    const harness = createMessageHarness({ hosting: port, conversation: conversationKey({ tenant: 't', project: 'p', user: 'u' }, 'chat') })
+    await harness.send('See.', [{ name: 'a.png', content: png() }, text('b.txt')])
+    const blocks = blocksOf(await harness.timeline())
     const turnId = blocks[0]?.turn_id ?? ''
     expect(hosted).toMatchObject([
       { owner: { tenant: 't', project: 'p', user: 'u' }, conversation: 'chat', turnId, stage: 'attachment', mime: 'image/png' },
@@ -53,16 +53,16 @@ describe('files that are hosted', () => {
       ['user.attachment.meta', 'b.txt', `secret-handle/${turnId}/attachments/b.txt`],
     ])
     expect(JSON.stringify(blocks.map(({ meta: _, ...shown }) => shown))).not.toContain('secret-handle')
-    expect(JSON.stringify(stage.model.requests)).not.toContain('secret-handle')
+    expect(JSON.stringify(harness.model.requests)).not.toContain('secret-handle')
   })
 
   it('can be had by their owner, and by nobody else', async () => {
     const blobs = createMemoryBlobs()
     const hosting = createHosting({ objects: createMemoryObjects(), blobs })
     const clock = createFixedClock()
-    const stage = stageWith({ hosting, clock, store: createMemoryStore({ blobs, clock }) })
-    await stage.send('See.', [{ name: 'a.png', content: png() }])
-    const { rn = '' } = blocksOf(await stage.timeline()).find(({ type }) => type === 'user.attachment')?.meta ?? {}
+    const harness = createMessageHarness({ hosting, clock, store: createMemoryStore({ blobs, clock }) })
+    await harness.send('See.', [{ name: 'a.png', content: png() }])
+    const { rn = '' } = blocksOf(await harness.timeline()).find(({ type }) => type === 'user.attachment')?.meta ?? {}
     const file = await hosting.resolve(rn, localScope)
     if (!file) throw new Error('the owner has the handle')
     expect(file).toMatchObject({ filename: 'a.png', mime: 'image/png' })
@@ -72,33 +72,35 @@ describe('files that are hosted', () => {
 
   it('are all hosted, or the message is refused and no handle stays', async () => {
     const { port, forgotten } = hosting('b.txt')
-    const stage = stageWith({ hosting: port })
-    expect(await refusalOf(stage.send('See.', [text('a.txt'), text('b.txt')]))).toMatchObject([{ name: 'b.txt', reason: 'store_error' }])
+    const harness = createMessageHarness({ hosting: port })
+    expect(await rejectionsOf(harness.send('See.', [text('a.txt'), text('b.txt')]))).toMatchObject([
+      { name: 'b.txt', reason: 'store_error' },
+    ])
     expect(forgotten).toHaveLength(1)
-    expect(stage.names.size).toBe(0)
-    expect(await stage.journal()).toEqual([])
-    await refusalOf(stage.agent.submit(stage.conversation, 'See.', { attachments: [text('b.txt')] }))
-    expect([stage.names.size, forgotten.length]).toEqual([0, 2])
+    expect(harness.names.size).toBe(0)
+    expect(await harness.journal()).toEqual([])
+    await rejectionsOf(harness.agent.submit(harness.conversation, 'See.', { attachments: [text('b.txt')] }))
+    expect([harness.names.size, forgotten.length]).toEqual([0, 2])
   })
 
   it('but one that came while the turn ran was accepted before: it stays without its handle, and the owner is told', async () => {
     const { port, forgotten } = hosting('b.txt')
-    const work = paused()
+    const work = pausedTool()
     const problems: string[] = []
-    const stage = stageWith({
+    const harness = createMessageHarness({
       hosting: port,
       tools: [work.tool],
       replies: [calls('paused.work'), answers('Seen.')],
       onProblem: ({ where }) => void problems.push(where),
     })
-    await sayThen(stage, 'Do it.', {
+    await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await stage.agent.followUp(stage.conversation, 'See.', { attachments: [text('a.txt'), text('b.txt')] })
+        await harness.agent.followUp(harness.conversation, 'See.', { attachments: [text('a.txt'), text('b.txt')] })
         work.finish()
       },
     })
-    const metas = blocksOf(await stage.timeline()).filter(({ type }) => type === 'user.attachment.meta')
+    const metas = blocksOf(await harness.timeline()).filter(({ type }) => type === 'user.attachment.meta')
     expect(metas.map(({ meta }) => [meta?.filename, meta?.key !== undefined, meta?.keeps?.length])).toEqual([
       ['a.txt', true, 1],
       ['b.txt', false, 1],
@@ -123,10 +125,10 @@ describe('files that cannot be put where programs look for them', () => {
       },
     }
     const replies = [calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' }), answers('Done.')]
-    const stage = stageWith({ workspaces, replies, onProblem: ({ where }) => problems.push(where) })
-    const { exitReason } = await stage.send('See.', [text('b.txt')])
+    const harness = createMessageHarness({ workspaces, replies, onProblem: ({ where }) => problems.push(where) })
+    const { exitReason } = await harness.send('See.', [text('b.txt')])
     expect(exitReason).toBe('complete')
     expect(new Set(problems)).toEqual(new Set(['attachments']))
-    expect(JSON.stringify(await stage.timeline())).toContain('files/a.md')
+    expect(JSON.stringify(await harness.timeline())).toContain('files/a.md')
   })
 })

@@ -13,55 +13,55 @@ import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts
 import { answers, calls } from '../../src/testing/scripted-model.ts'
 import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
 import { defineTool } from '../../src/tools/define.ts'
-import { breakingStore } from '../support/crash/breaking-store.ts'
-import { refusalOf, stageWith, text } from '../support/message-fixture.ts'
+import { failingStore } from '../support/crash/breaking-store.ts'
+import { createMessageHarness, rejectionsOf, text } from '../support/message-fixture.ts'
 import { accepted } from '../support/sample-files/accepted.ts'
 import { hostile } from '../support/sample-files/hostile.ts'
 import { png } from '../support/sample-files/images.ts'
 import { pdf } from '../support/sample-files/pdf.ts'
 import { office, zip } from '../support/sample-files/zip.ts'
-import { paused } from '../support/scenario-tools.ts'
-import { sayThen, toolStarted } from '../support/watch-turn.ts'
+import { pausedTool } from '../support/scenario-tools.ts'
+import { runTurnWith, toolStarted } from '../support/watch-turn.ts'
 
 const documents = createPdfReader()
 afterAll(() => documents.close())
 
 describe('a message with a file that is refused', () => {
   it.each(hostile)('leaves nothing of itself: $what', async ({ upload, reason, finding }) => {
-    const stage = stageWith({ documents })
-    const rejections = await refusalOf(stage.send('See.', [text('good.txt'), upload()]))
+    const harness = createMessageHarness({ documents })
+    const rejections = await rejectionsOf(harness.send('See.', [text('good.txt'), upload()]))
     expect(rejections).toContainEqual(expect.objectContaining({ reason, ...(finding && { finding }) }))
-    expect(stage.names.size).toBe(0)
-    expect((await stage.store.list({})).conversations).toEqual([])
-    expect(stage.model.requests).toEqual([])
+    expect(harness.names.size).toBe(0)
+    expect((await harness.store.list({})).conversations).toEqual([])
+    expect(harness.model.requests).toEqual([])
   })
 
   it('leaves a conversation as it was, and the next message is heard', async () => {
-    const stage = stageWith()
-    await stage.send('See.', [text('a.txt')])
-    const before = await stage.store.exportBundle(stage.conversation)
-    const names = [...stage.names]
-    await refusalOf(stage.send('And this.', [text('b.txt'), text('a.txt'), { name: 'c.png', content: 'x' }]))
-    expect(await stage.store.exportBundle(stage.conversation)).toEqual(before)
-    expect([...stage.names]).toEqual(names)
-    expect(await stage.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
+    const harness = createMessageHarness()
+    await harness.send('See.', [text('a.txt')])
+    const before = await harness.store.exportBundle(harness.conversation)
+    const names = [...harness.names]
+    await rejectionsOf(harness.send('And this.', [text('b.txt'), text('a.txt'), { name: 'c.png', content: 'x' }]))
+    expect(await harness.store.exportBundle(harness.conversation)).toEqual(before)
+    expect([...harness.names]).toEqual(names)
+    expect(await harness.send('Again.', [text('b.txt')])).toMatchObject({ exitReason: 'complete' })
   })
 
   it('is refused however it was said', async () => {
-    const stage = stageWith()
+    const harness = createMessageHarness()
     const bad = { attachments: [text('good.txt'), { name: 'a.png', content: 'x' }] }
-    const { agent, conversation } = stage
-    await refusalOf(agent.submit(conversation, 'See.', bad))
-    await refusalOf(agent.followUp(conversation, 'See.', bad))
-    expect([stage.names.size, (await stage.store.list({})).conversations]).toEqual([0, []])
+    const { agent, conversation } = harness
+    await rejectionsOf(agent.submit(conversation, 'See.', bad))
+    await rejectionsOf(agent.followUp(conversation, 'See.', bad))
+    expect([harness.names.size, (await harness.store.list({})).conversations]).toEqual([0, []])
     expect(await agent.submit(conversation, 'See.', { attachments: [text('good.txt')] })).toMatchObject({ how: 'turn' })
-    expect(JSON.stringify(await stage.journal())).toContain('good.txt')
+    expect(JSON.stringify(await harness.journal())).toContain('good.txt')
     await agent.close()
   })
 
   it('tools 18.107: each is rejected with its own reason, and what earlier messages of that turn brought stays', async () => {
-    const work = paused()
-    const stage = stageWith({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] })
+    const work = pausedTool()
+    const harness = createMessageHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Seen.')] })
     const bad: readonly Upload[] = [
       { name: 'large.png', content: Buffer.concat([png(), Buffer.alloc(6 * 1024 * 1024)]) },
       { name: 'files.zip', content: zip([{ name: 'a', content: 'a' }]) },
@@ -69,18 +69,18 @@ describe('a message with a file that is refused', () => {
       { name: 'run.png', content: '#!/bin/sh\necho hi\n' },
     ]
     const said = new Map<string, Rejection>()
-    await sayThen(stage, 'Do it.', {
+    await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        await stage.agent.followUp(stage.conversation, 'A good one.', { attachments: [text('first.txt')] })
-        const before = [...stage.names]
+        await harness.agent.followUp(harness.conversation, 'A good one.', { attachments: [text('first.txt')] })
+        const before = [...harness.names]
         for (const upload of bad) {
-          const [rejection] = await refusalOf(
-            stage.agent.followUp(stage.conversation, 'And this.', { attachments: [text('with.txt'), upload] }),
+          const [rejection] = await rejectionsOf(
+            harness.agent.followUp(harness.conversation, 'And this.', { attachments: [text('with.txt'), upload] }),
           )
           if (rejection) said.set(rejection.name, rejection)
         }
-        expect([...stage.names]).toEqual(before)
+        expect([...harness.names]).toEqual(before)
         work.finish()
       },
     })
@@ -91,7 +91,7 @@ describe('a message with a file that is refused', () => {
       ['run.png', 'preflight_rejected', 'type_mismatch'],
     ])
     expect(new Set([...said.values()].map(({ message }) => message)).size).toBe(4)
-    const entered = JSON.stringify(await stage.journal())
+    const entered = JSON.stringify(await harness.journal())
     expect(entered).toContain('first.txt')
     for (const gone of ['with.txt', 'And this.', ...said.keys()]) expect(entered).not.toContain(gone)
   })
@@ -99,10 +99,10 @@ describe('a message with a file that is refused', () => {
 
 describe('a message with good files', () => {
   it('is entered with them: a digest for each, and the bytes, which outlive the process and an export', async () => {
-    const stage = stageWith({ documents })
+    const harness = createMessageHarness({ documents })
     const uploads = accepted.map(([upload]) => upload).slice(0, 20)
-    await stage.send('See.', uploads)
-    const blocks = blocksOf(await stage.timeline())
+    await harness.send('See.', uploads)
+    const blocks = blocksOf(await harness.timeline())
     const metas = blocks.filter(({ type }) => type === 'user.attachment.meta')
     const shown = blocks.filter(({ type }) => type === 'user.attachment')
     expect(metas.map(({ meta }) => meta?.filename)).toEqual(uploads.map(({ name }) => name))
@@ -110,14 +110,14 @@ describe('a message with good files', () => {
     expect(shown.find(({ mime }) => mime === 'application/pdf')?.meta).toMatchObject({ page_count: 2 })
     expect(shown[0]?.meta).toMatchObject({ width: 7, height: 3 })
     const elsewhere = createMemoryBlobs()
-    const copy = createMemoryStore({ blobs: elsewhere, clock: stage.clock })
-    await copy.importBundle(await stage.store.exportBundle(stage.conversation))
+    const copy = createMemoryStore({ blobs: elsewhere, clock: harness.clock })
+    await copy.importBundle(await harness.store.exportBundle(harness.conversation))
     for (const { content } of uploads) {
       const { sha256 } = await createMemoryBlobs().put(Buffer.from(content as string))
       expect(Buffer.from(await elsewhere.get(sha256))).toEqual(Buffer.from(content as string))
     }
-    await stage.store.delete(stage.conversation)
-    expect(stage.names.size).toBe(0)
+    await harness.store.delete(harness.conversation)
+    expect(harness.names.size).toBe(0)
   })
 
   it('gives a number to what can be cited: pictures, or what the settings say (timeline 11.115)', async () => {
@@ -128,9 +128,9 @@ describe('a message with good files', () => {
       { name: 'd.xlsx', content: office('xlsx') },
     ]
     const rowsWith = async (options: Partial<HarnessOptions>) => {
-      const stage = stageWith(options)
-      await stage.send('See.', uploads)
-      return (await stage.timeline()).sources.rows.map(({ title, source_type, mime }) => [title, source_type, mime])
+      const harness = createMessageHarness(options)
+      await harness.send('See.', uploads)
+      return (await harness.timeline()).sources.rows.map(({ title, source_type, mime }) => [title, source_type, mime])
     }
     expect(await rowsWith({})).toEqual([['a.png', 'attachment', 'image/png']])
     expect(await rowsWith({ settings: { sources: { eligibleMimes: documentEligibleMimes } } })).toEqual([
@@ -144,35 +144,35 @@ describe('a message with good files', () => {
     const titles = async (settings: HarnessOptions['settings']) => {
       const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
       const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: '# A', kind: 'file' })
-      const stage = stageWith({ workspaces, replies: [write, answers('Done.')], ...(settings && { settings }) })
-      await stage.send('Write.', [])
-      return (await stage.timeline()).sources.rows.map(({ title, source_type }) => [title, source_type])
+      const harness = createMessageHarness({ workspaces, replies: [write, answers('Done.')], ...(settings && { settings }) })
+      await harness.send('Write.', [])
+      return (await harness.timeline()).sources.rows.map(({ title, source_type }) => [title, source_type])
     }
     expect(await titles(undefined)).toEqual([])
     expect(await titles({ sources: { eligibleMimes: documentEligibleMimes } })).toEqual([['a.md', 'file']])
   })
 
   it('tells the model what the summariser said', async () => {
-    const stage = stageWith({ attachments: { summarise: async ({ name }) => `all about ${name}` } })
-    await stage.send('See.', [text('a.txt')])
-    expect(JSON.stringify(stage.model.requests[0])).toContain('summary: all about a.txt')
+    const harness = createMessageHarness({ attachments: { summarise: async ({ name }) => `all about ${name}` } })
+    await harness.send('See.', [text('a.txt')])
+    expect(JSON.stringify(harness.model.requests[0])).toContain('summary: all about a.txt')
   })
 
   it('comes before a message that was sent after it, however long it takes to check', async () => {
     const scanning = Promise.withResolvers<{ readonly clean: true }>()
-    const stage = stageWith({ attachments: { scan: () => scanning.promise } })
-    const first = stage.send('First.', [text('a.txt')])
-    const second = stage.send('Second.', [])
+    const harness = createMessageHarness({ attachments: { scan: () => scanning.promise } })
+    const first = harness.send('First.', [text('a.txt')])
+    const second = harness.send('Second.', [])
     scanning.resolve({ clean: true })
     await Promise.all([first, second])
-    const said = blocksOf(await stage.timeline()).filter(({ type }) => type === 'user.prompt' || type === 'user.followup')
+    const said = blocksOf(await harness.timeline()).filter(({ type }) => type === 'user.prompt' || type === 'user.followup')
     expect(said.map(({ text }) => text)).toEqual(['First.', 'Second.'])
   })
 
   it('and one after a message that was refused is not held up', async () => {
-    const stage = stageWith()
-    const refused = refusalOf(stage.send('First.', [{ name: 'a.png', content: 'x' }]))
-    expect(await stage.send('Second.', [])).toMatchObject({ exitReason: 'complete' })
+    const harness = createMessageHarness()
+    const refused = rejectionsOf(harness.send('First.', [{ name: 'a.png', content: 'x' }]))
+    expect(await harness.send('Second.', [])).toMatchObject({ exitReason: 'complete' })
     await refused
   })
 })
@@ -183,8 +183,8 @@ describe('when it can not be entered', () => {
     const clock = createFixedClock()
     const whole = createMemoryStore({ blobs, clock })
     const strange = await blobs.put(Buffer.from('somebody’s'))
-    const stage = stageWith({ clock, store: breakingStore(whole, { append: 1, side: 'before' }) })
-    await expect(stage.send('See.', [text('mine.txt', 'mine'), text('theirs.txt', 'somebody’s')])).rejects.toMatchObject({
+    const harness = createMessageHarness({ clock, store: failingStore(whole, { append: 1, side: 'before' }) })
+    await expect(harness.send('See.', [text('mine.txt', 'mine'), text('theirs.txt', 'somebody’s')])).rejects.toMatchObject({
       code: 'store.failed',
     })
     const mine = await createMemoryBlobs().put(Buffer.from('mine'))
@@ -192,14 +192,14 @@ describe('when it can not be entered', () => {
   })
 
   it('a second delivery under a name that is known brings nothing', async () => {
-    const stage = stageWith()
-    await stage.agent.followUp(stage.conversation, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
-    await stage.agent.close()
-    const names = [...stage.names]
-    const next = createHarness({ replies: [answers('Seen.')], store: stage.store, clock: stage.clock })
+    const harness = createMessageHarness()
+    await harness.agent.followUp(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('a.txt')] })
+    await harness.agent.close()
+    const names = [...harness.names]
+    const next = createHarness({ replies: [answers('Seen.')], store: harness.store, clock: harness.clock })
     await next.agent.recover()
-    await next.agent.followUp(stage.conversation, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
-    expect([...stage.names]).toEqual(names)
+    await next.agent.followUp(harness.conversation, 'See.', { eventId: 'e1', attachments: [text('other.txt')] })
+    expect([...harness.names]).toEqual(names)
     expect(names).toHaveLength(1)
   })
 })
@@ -228,16 +228,20 @@ describe('files of a turn', () => {
 
   it('lie where programs look for them, from the first look on, also those that came later', async () => {
     const { parts } = workspaces()
-    const work = paused()
+    const work = pausedTool()
     const replies = [calls('look.around'), calls('paused.work'), calls('look.around'), answers('Seen.')]
-    const stage = stageWith({ workspaces: parts, tools: [look, work.tool], replies })
-    const turn = stage.agent.run({ conversation: stage.conversation, input: 'See.', attachments: [text('a.txt'), text('a.txt', 'other')] })
+    const harness = createMessageHarness({ workspaces: parts, tools: [look, work.tool], replies })
+    const turn = harness.agent.run({
+      conversation: harness.conversation,
+      input: 'See.',
+      attachments: [text('a.txt'), text('a.txt', 'other')],
+    })
     for await (const event of turn) {
       if (event.type !== 'status' || event.status !== 'tool.started' || event.tool_id !== 'paused.work') continue
-      await stage.agent.followUp(stage.conversation, 'And.', { attachments: [{ name: 'b.png', content: png() }] })
+      await harness.agent.followUp(harness.conversation, 'And.', { attachments: [{ name: 'b.png', content: png() }] })
       work.finish()
     }
-    const results = blocksOf(await stage.timeline()).filter(
+    const results = blocksOf(await harness.timeline()).filter(
       ({ type, text }) => type === 'react.tool.result' && text?.startsWith('attachments/'),
     )
     expect(results.map(({ text }) => text)).toEqual([
@@ -248,7 +252,7 @@ describe('files of a turn', () => {
 
   it('cost a turn nothing that never looks', async () => {
     const { parts, opened } = workspaces()
-    await stageWith({ workspaces: parts }).send('See.', [text('a.txt')])
+    await createMessageHarness({ workspaces: parts }).send('See.', [text('a.txt')])
     expect(opened()).toBe(0)
   })
 })

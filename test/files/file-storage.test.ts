@@ -29,9 +29,9 @@ async function stored(replies: readonly string[], attached?: Uint8Array) {
   const empty = settled(folder)
   const store = await createSqliteStore({ file: join(folder, 'journal.db'), blobs, clock })
   const hosting = createHosting({ objects: createFileObjects({ files: createDiskFiles({ folder: join(folder, 'hosted') }) }), blobs })
-  const stage = createHarness({ replies, clock, store, hosting, settings: { maxRounds: 100, contextTokens: 10_000_000 } })
+  const harness = createHarness({ replies, clock, store, hosting, settings: { maxRounds: 100, contextTokens: 10_000_000 } })
   const attachments = attached ? [{ name: 'a.pdf', content: attached }] : []
-  await stage.agent.run({ conversation: 'c1', input: 'Go.', attachments }).result
+  await harness.agent.run({ conversation: 'c1', input: 'Go.', attachments }).result
   await store.close()
   return settled(folder) - empty
 }

@@ -15,7 +15,7 @@ import type { HostilePlace, HostileThing } from '../../src/testing/hostile-files
 import { calls } from '../../src/testing/scripted-model.ts'
 import { defineTool } from '../../src/tools/define.ts'
 import { withBoundReferences } from '../../src/tools/references.ts'
-import { expectNoHarm, outsides, plant, removeAll, root, stageOn } from '../support/hostile/agent-on-disk.ts'
+import { createAgentOnDisk, expectNoHarm, outsides, plant, removeAll, root } from '../support/hostile/agent-on-disk.ts'
 import { timelineOf } from '../support/prompts/timelines.ts'
 import { toolFixture } from '../support/tool-fixture.ts'
 import { foldersOnDisk } from '../support/workspace-folders.ts'
@@ -87,14 +87,14 @@ const attempts: readonly Attempt[] = [
 
 describe.each(['custom', 'git'] as const)('on a disk that a hostile program has been at, %s', (kind) => {
   it.each(attempts)('$tool refuses what it must not touch, and the turn goes on', async ({ use, call, refuses, harmless = [] }) => {
-    const stage = stageOn(kind)
+    const harness = createAgentOnDisk(kind)
     let [place, before] = [empty, {}]
     const hostile = async (turnId: string) => {
-      place = await plant(stage.outDir, `${turnId}/files`)
+      place = await plant(harness.outDir, `${turnId}/files`)
       before = place.outside()
     }
     const names = (await probe()).things
-    const { results, exitReason, error } = await stage.turn(hostile, [
+    const { results, exitReason, error } = await harness.turn(hostile, [
       ...names.map((thing) => (turnId: string) => call(turnId, thing.path.replace('turn_1', turnId))),
       () => write('files/sparse'), // a terabyte is nothing that a turn can leave behind, and it says so
     ])
@@ -106,17 +106,17 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     )
     expect(mustRefuse.length).toBeGreaterThan(30)
     expect(mustRefuse.filter(({ answer }) => !refuses(answer))).toEqual([])
-    await expectNoHarm(stage, place, before)
+    await expectNoHarm(harness, place, before)
   })
 
   it('finds nothing of what lies outside by its content, and names nothing that is not honest', async () => {
-    const stage = stageOn(kind)
+    const harness = createAgentOnDisk(kind)
     let [place, before] = [empty, {}]
     const hostile = async (turnId: string) => {
-      place = await plant(stage.outDir, `${turnId}/files`)
+      place = await plant(harness.outDir, `${turnId}/files`)
       before = place.outside()
     }
-    const { results } = await stage.turn(hostile, [
+    const { results } = await harness.turn(hostile, [
       () => calls('react.search_files', { pattern: 'secret outsid[e]' }),
       () => calls('react.search_files', {}),
       () => write('files/sparse'),
@@ -124,49 +124,49 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ hits: [] })
     const listed = (JSON.parse(results[1]?.[0] ?? '') as { hits: { path: string }[] }).hits.map(({ path }) => path.split('/').at(-1))
     expect(listed).toEqual(['closed', 'file', 'honest.txt', 'sparse'])
-    await expectNoHarm(stage, place, before)
+    await expectNoHarm(harness, place, before)
   })
 
   it('leaves a version of the honest files only, and tells of no others', async () => {
-    const stage = stageOn(kind)
+    const harness = createAgentOnDisk(kind)
     let [place, before] = [empty, {}]
-    const { turnId, exitReason } = await stage.turn(
+    const { turnId, exitReason } = await harness.turn(
       async (id) => {
-        place = await plant(stage.outDir, `${id}/files/app`)
-        rmSync(join(stage.outDir, id, 'files/app/sparse'))
+        place = await plant(harness.outDir, `${id}/files/app`)
+        rmSync(join(harness.outDir, id, 'files/app/sparse'))
         before = place.outside()
       },
       [() => calls('react.search_files', {})],
     )
     expect(exitReason).toBe('complete')
-    const { results } = await stage.turn(async () => {}, [
+    const { results } = await harness.turn(async () => {}, [
       () => calls('react.checkout', { mode: 'replace', paths: [`fi:${turnId}.files/app`] }),
       () => calls('react.pull', { paths: [`fi:${turnId}.files`] }),
     ])
     expect(JSON.parse(results[0]?.[0] ?? '')).toMatchObject({ materialized: { tree: ['app/closed', 'app/file', 'app/honest.txt'] } })
-    await expectNoHarm(stage, place, before)
-    expect(JSON.stringify(stage.stage.model.requests)).not.toMatch(/evil|zero.?width/)
+    await expectNoHarm(harness, place, before)
+    expect(JSON.stringify(harness.harness.model.requests)).not.toMatch(/evil|zero.?width/)
   })
 
   it('brings back an earlier turn where that was turned into links, pipes and devices, or says that it cannot', async () => {
-    const stage = stageOn(kind)
+    const harness = createAgentOnDisk(kind)
     const names = [...new Set((await probe()).things.map(({ path }) => path.slice('turn_1/files/'.length)))].filter(
       (name) => /^[\w./-]+$/.test(name) && !/\.git|\.\.|^\.?\/|\/$|n{256}|^(link-(in|dangling|folder|above|here)|pipe|file)$/i.test(name),
     )
     expect(names.length).toBeGreaterThan(15)
-    const first = await stage.turn(
+    const first = await harness.turn(
       async () => {},
       names.map((name) => () => write(`files/${name}`)),
     )
     let [place, before] = [empty, {}]
-    const old = join(stage.outDir, first.turnId, 'files')
+    const old = join(harness.outDir, first.turnId, 'files')
     const hostile = async () => {
       renameSync(old, `${mkdtempSync(join(root, 'aside-'))}/files`)
-      place = await plant(stage.outDir, `${first.turnId}/files`)
+      place = await plant(harness.outDir, `${first.turnId}/files`)
       before = place.outside()
     }
     const ref = (name: string) => `fi:${first.turnId}.files/${name}`
-    const { results, exitReason } = await stage.turn(hostile, [
+    const { results, exitReason } = await harness.turn(hostile, [
       ...names.map((name) => () => calls('react.pull', { paths: [ref(name)] })),
       ...names.map((name) => () => calls('react.read', { paths: [ref(name)], line_numbers: 'lines' })),
       ...names.map((name) => () => patch(ref(name))),
@@ -177,24 +177,24 @@ describe.each(['custom', 'git'] as const)('on a disk that a hostile program has 
     expect(results.length).toBe(3 * names.length + 2)
     for (const read of results.slice(names.length, 2 * names.length)) expect(read.join()).toContain('overwritten') // as it was recorded
     expect(errorOf(results.at(-1))).toBeUndefined()
-    await expectNoHarm(stage, place, before)
+    await expectNoHarm(harness, place, before)
   })
 
   it.each(['', '/files', '/outputs', '/attachments'])('follows no link in the place of <turn>%s, whatever is called', async (area) => {
-    const stage = stageOn(kind)
-    const first = await stage.turn(async () => {}, [() => write('files/app/a.md')])
+    const harness = createAgentOnDisk(kind)
+    const first = await harness.turn(async () => {}, [() => write('files/app/a.md')])
     const outside = mkdtempSync(join(tmpdir(), 'daybook-outside-'))
     outsides.push(outside)
     for (const name of ['files', 'outputs', 'attachments']) mkdirSync(join(outside, name))
     const hostile = async (turnId: string) => {
       for (const id of [turnId, first.turnId]) {
-        const target = join(stage.outDir, `${id}${area}`)
+        const target = join(harness.outDir, `${id}${area}`)
         mkdirSync(join(target, '..'), { recursive: true })
         if (existsSync(target)) renameSync(target, join(mkdtempSync(join(root, 'aside-')), 'x'))
         symlinkSync(area === '' ? outside : join(outside, area), target)
       }
     }
-    const { results } = await stage.turn(hostile, [
+    const { results } = await harness.turn(hostile, [
       () => write('files/a.md'),
       () => write('outputs/a.md'),
       () => patch('files/a.md'),
@@ -224,7 +224,7 @@ it('gives a parameter nothing of what became of a file that it refers to', async
       digest: { artifact_path: logical('turn_1', path) },
     }),
   )
-  const stage = await toolFixture(written, { workspace, turnId: 'turn_1' })
+  const harness = await toolFixture(written, { workspace, turnId: 'turn_1' })
   const echo = defineTool({
     id: 'test.echo',
     description: 'Says it again.',
@@ -232,7 +232,7 @@ it('gives a parameter nothing of what became of a file that it refers to', async
     run: ({ text }) => text,
   })
   for (const { path } of things) {
-    const outcome = await stage.run(withBoundReferences(echo), { text: `ref:${logical('turn_1', path)}` })
+    const outcome = await harness.run(withBoundReferences(echo), { text: `ref:${logical('turn_1', path)}` })
     expect(outcome).toMatchObject({ ok: false, error: { code: 'protocol_violation.param_ref_not_visible' } })
     expect(JSON.stringify(outcome)).toMatch(/ref_file_unsafe/)
   }

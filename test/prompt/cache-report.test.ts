@@ -55,28 +55,28 @@ function stageWith(options: { readonly rules?: Partial<ProviderCacheRules>; read
 const opening = [page(1), page(2), page(3), answers('Read.')]
 
 /** The only miss there is: its cause, and the type of the block that it names. */
-async function onlyMiss(stage: ReturnType<typeof stageWith>) {
-  const { misses } = await stage.ledger()
+async function onlyMiss(harness: ReturnType<typeof stageWith>) {
+  const { misses } = await harness.ledger()
   return misses.map(({ miss }) => [miss?.cause, miss?.block?.type])
 }
 
 describe('each killer of a cache is named by cause and block', () => {
   it('1: a system text that changes', async () => {
-    const stage = stageWith()
-    await stage.turn('Read.', opening, { customisation: 'Today is Monday.' })
-    await stage.turn('And?', [forecast, answers('Clear.')], { customisation: 'Today is Tuesday.' })
-    expect(await onlyMiss(stage)).toEqual([['system text changed', undefined]])
+    const harness = stageWith()
+    await harness.turn('Read.', opening, { customisation: 'Today is Monday.' })
+    await harness.turn('And?', [forecast, answers('Clear.')], { customisation: 'Today is Tuesday.' })
+    expect(await onlyMiss(harness)).toEqual([['system text changed', undefined]])
   })
 
   it('2: tools in another order', async () => {
-    const stage = stageWith()
-    await stage.turn('Read.', opening)
-    await stage.turn('And?', [forecast, answers('Clear.')], { tools: [weather(), library()] })
-    expect(await onlyMiss(stage)).toEqual([['tool text changed', undefined]])
+    const harness = stageWith()
+    await harness.turn('Read.', opening)
+    await harness.turn('And?', [forecast, answers('Clear.')], { tools: [weather(), library()] })
+    expect(await onlyMiss(harness)).toEqual([['tool text changed', undefined]])
   })
 
   it('3: a hide, from the block it folds away', async () => {
-    const stage = stageWith()
+    const harness = stageWith()
     const hide = calls('react.hide', { path: 'tc:T.C.result', replacement_text: 'red doors' })
     const replies = [
       page(1),
@@ -92,78 +92,78 @@ describe('each killer of a cache is named by cause and block', () => {
       },
       answers('Hidden.'),
     ]
-    await stage.turn('Read.', replies as readonly Reply[])
-    const hidden = (await stage.blocks()).find(({ meta }) => meta?.hidden === true)
-    const { misses } = await stage.ledger()
+    await harness.turn('Read.', replies as readonly Reply[])
+    const hidden = (await harness.blocks()).find(({ meta }) => meta?.hidden === true)
+    const { misses } = await harness.ledger()
     expect(misses.map(({ iteration, miss }) => [iteration, miss?.cause, miss?.block?.id])).toEqual([[3, 'hide', hidden?.id]])
   })
 
   it('4: an expiry while the provider still remembers', async () => {
-    const stage = stageWith()
+    const harness = stageWith()
     const parts = {
       settings: {
         expiry: { ...(await defaults()).expiry, ttlSeconds: 60, bufferSeconds: 0, keepRecentTurns: 1, keepRecentIntactTurns: 1 },
       },
     }
-    for (const n of [1, 2, 3]) await stage.turn(`Read ${n}.`, [page(n), answers('Read.')], parts)
-    stage.clock.advance(100_000)
-    await stage.turn('And?', [answers('Red.')], parts)
-    const [miss] = (await stage.ledger()).misses
+    for (const n of [1, 2, 3]) await harness.turn(`Read ${n}.`, [page(n), answers('Read.')], parts)
+    harness.clock.advance(100_000)
+    await harness.turn('And?', [answers('Red.')], parts)
+    const [miss] = (await harness.ledger()).misses
     expect(miss?.miss).toMatchObject({ cause: 'expiry', block: { id: expect.stringMatching(/^b_/) } })
-    expect((await stage.ledger()).misses).toHaveLength(1)
+    expect((await harness.ledger()).misses).toHaveLength(1)
   })
 
   it('5: a compaction, from its summary on', async () => {
-    const stage = stageWith()
+    const harness = stageWith()
     const parts = { settings: { contextTokens: 9_000, keepRecentTurns: 1 } }
-    await stage.turn('Read.', [page(1), page(2), answers('Red.')], parts)
-    await stage.turn(
+    await harness.turn('Read.', [page(1), page(2), answers('Red.')], parts)
+    await harness.turn(
       `Which? ${'Tell me exactly. '.repeat(200)}`,
       ['## Goal\nDoors.\n\n## Done\nRead two pages: red.', answers('Red.')],
       parts,
     )
-    const [miss, ...more] = (await stage.ledger()).misses
+    const [miss, ...more] = (await harness.ledger()).misses
     expect([miss?.miss?.cause, miss?.miss?.block?.type, more]).toEqual(['compaction', 'conv.range.summary', []])
   })
 
   it('6: feedback that is put into an old turn while the provider still remembers', async () => {
-    const stage = stageWith()
+    const harness = stageWith()
     const parts = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
-    await stage.turn('Read.', opening, parts)
-    await stage.turn('More.', [forecast, answers('Clear.')], parts)
-    const [first] = await stage.blocks()
-    const agent = await stage.turn('Go on.', [forecast, answers('Clear.')], parts)
+    await harness.turn('Read.', opening, parts)
+    await harness.turn('More.', [forecast, answers('Clear.')], parts)
+    const [first] = await harness.blocks()
+    const agent = await harness.turn('Go on.', [forecast, answers('Clear.')], parts)
     const speaker = createAgentFrom({
-      model: billedModel([], { cache: cacheOf(), clock: stage.clock }),
-      store: stage.store,
-      clock: stage.clock,
+      model: billedModel([], { cache: cacheOf(), clock: harness.clock }),
+      store: harness.store,
+      clock: harness.clock,
     })
     await speaker.feedback('c', { turnId: first?.turn_id ?? '', text: 'Too long.', reaction: 'not_ok' })
     await speaker.close()
     void agent
-    await stage.turn('And?', [answers('Clear.')], parts)
-    expect(await onlyMiss(stage)).toEqual([['feedback inserted', 'turn.feedback']])
+    await harness.turn('And?', [answers('Clear.')], parts)
+    expect(await onlyMiss(harness)).toEqual([['feedback inserted', 'turn.feedback']])
   })
 
   it('7: a pause longer than the provider remembers', async () => {
-    const stage = stageWith()
-    await stage.turn('Read.', opening)
-    stage.clock.advance(400_000)
-    await stage.turn('And?', [forecast, answers('Clear.')], { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } })
-    const { misses } = await stage.ledger()
+    const harness = stageWith()
+    await harness.turn('Read.', opening)
+    harness.clock.advance(400_000)
+    await harness.turn('And?', [forecast, answers('Clear.')], { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } })
+    const { misses } = await harness.ledger()
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['7 min without a call; the provider keeps 5 min'])
   })
 
   it('7, for an hour: what was written to live longer is not missed sooner', async () => {
     const cache = cacheOf({ ttlSeconds: 3_600 })
-    const stage = stageWith({ rules: { longTtlSeconds: 3_600 }, cache })
+    const harness = stageWith({ rules: { longTtlSeconds: 3_600 }, cache })
     const never = { settings: { expiry: { ...(await defaults()).expiry, ttlSeconds: null } } }
-    await stage.turn('Read.', opening, never, { long: true })
-    stage.clock.advance(600_000)
-    await stage.turn('And?', [answers('Clear.')], never, { long: true, cache: cacheOf() }) // ten minutes, and it forgot
-    stage.clock.advance(4_000_000)
-    await stage.turn('And?', [answers('Clear.')], never, { long: true })
-    const { misses } = await stage.ledger()
+    await harness.turn('Read.', opening, never, { long: true })
+    harness.clock.advance(600_000)
+    await harness.turn('And?', [answers('Clear.')], never, { long: true, cache: cacheOf() }) // ten minutes, and it forgot
+    harness.clock.advance(4_000_000)
+    await harness.turn('And?', [answers('Clear.')], never, { long: true })
+    const { misses } = await harness.ledger()
     expect(misses.map(({ miss }) => miss?.words)).toEqual([
       'nothing changed and time was not up: the provider no longer had it',
       '67 min without a call; the provider keeps 60 min',
@@ -171,17 +171,17 @@ describe('each killer of a cache is named by cause and block', () => {
   })
 
   it('8: another model', async () => {
-    const stage = stageWith()
-    await stage.turn('Read.', opening)
-    await stage.turn('And?', [forecast, answers('Clear.')], {}, { name: 'other', cache: cacheOf() })
-    await stage.turn('And?', [answers('Clear.')]) // the first still has what it had
-    const { misses } = await stage.ledger()
+    const harness = stageWith()
+    await harness.turn('Read.', opening)
+    await harness.turn('And?', [forecast, answers('Clear.')], {}, { name: 'other', cache: cacheOf() })
+    await harness.turn('And?', [answers('Clear.')]) // the first still has what it had
+    const { misses } = await harness.ledger()
     expect(misses.map(({ miss }) => miss?.words)).toEqual(['another model was asked: scripted, then other'])
   })
 
   it('9: more parts between two marks than the provider looks back over', async () => {
-    const stage = stageWith()
-    const { clock, store } = stage
+    const harness = stageWith()
+    const { clock, store } = harness
     let said = 0
     const talkative = async (conversation: string) => {
       for (let n = 0; n < 25 && said < 25; n++) await agent.followUp(conversation, `And ${said++}?`)
@@ -195,52 +195,52 @@ describe('each killer of a cache is named by cause and block', () => {
     })
     await agent.run({ conversation: 'c', input: 'Rome?' }).result
     await agent.close()
-    expect(await onlyMiss(stage)).toEqual([['look-back exceeded', 'react.tool.result']])
+    expect(await onlyMiss(harness)).toEqual([['look-back exceeded', 'react.tool.result']])
   })
 
   it('10: a prompt that is too short to be kept', async () => {
-    const stage = stageWith({ rules: { minimumTokens: 50_000 }, cache: cacheOf({ minimumTokens: 50_000 }) })
-    await stage.turn('Rome?', [answers('Clear.')])
-    expect(await onlyMiss(stage)).toEqual([['below minimum', 'stage.gate']])
+    const harness = stageWith({ rules: { minimumTokens: 50_000 }, cache: cacheOf({ minimumTokens: 50_000 }) })
+    await harness.turn('Rome?', [answers('Clear.')])
+    expect(await onlyMiss(harness)).toEqual([['below minimum', 'stage.gate']])
   })
 
   it('11: more marks than the provider takes', async () => {
-    const stage = stageWith({ rules: { maxMarks: 1 } })
+    const harness = stageWith({ rules: { maxMarks: 1 } })
     const unmarked: Billing['sends'] = (request) => ({
       ...request,
       parts: request.parts.map(({ cache: _cache, ...part }) => part as typeof part & object) as typeof request.parts,
     })
-    await stage.turn('Read.', opening, {}, { sends: unmarked })
-    const { misses } = await stage.ledger()
+    await harness.turn('Read.', opening, {}, { sends: unmarked })
+    const { misses } = await harness.ledger()
     expect(new Set(misses.map(({ miss }) => miss?.cause))).toEqual(new Set<MissCause>(['mark limit']))
     expect(misses[0]?.miss?.block?.id).toMatch(/^b_/)
   })
 
   it('12: a provider that does not say', async () => {
-    const stage = stageWith()
-    await stage.turn('Read.', [answers('Clear.')], {}, { tells: 'nothing' })
-    expect(await onlyMiss(stage)).toEqual([['not reported', undefined]])
+    const harness = stageWith()
+    await harness.turn('Read.', [answers('Clear.')], {}, { tells: 'nothing' })
+    expect(await onlyMiss(harness)).toEqual([['not reported', undefined]])
   })
 
   it('13: other code that shows the same block', async () => {
-    const stage = stageWith()
-    await stage.turn('Read.', opening)
+    const harness = stageWith()
+    await harness.turn('Read.', opening)
     const before = blockRenderers['user.prompt']
     vi.spyOn(blockRenderers, 'user.prompt').mockImplementation((block, context) =>
       before(block, context).map((part) => (part.type === 'text' ? { ...part, text: `${part.text}.` } : part)),
     )
-    await stage.turn('And?', [answers('Clear.')])
+    await harness.turn('And?', [answers('Clear.')])
     vi.restoreAllMocks()
-    const prompt = (await stage.blocks()).find(({ type }) => type === 'user.prompt')
-    const { misses } = await stage.ledger()
+    const prompt = (await harness.blocks()).find(({ type }) => type === 'user.prompt')
+    const { misses } = await harness.ledger()
     expect(misses.map(({ miss }) => [miss?.cause, miss?.block?.id])).toEqual([['rendered differently', prompt?.id]])
   })
 
   it('14: a provider that forgot', async () => {
-    const stage = stageWith()
-    await stage.turn('Read.', opening)
-    await stage.turn('And?', [forecast, answers('Clear.')], {}, { cache: cacheOf() })
-    expect(await onlyMiss(stage)).toEqual([['dropped by provider', undefined]])
+    const harness = stageWith()
+    await harness.turn('Read.', opening)
+    await harness.turn('And?', [forecast, answers('Clear.')], {}, { cache: cacheOf() })
+    expect(await onlyMiss(harness)).toEqual([['dropped by provider', undefined]])
   })
 })
 
@@ -256,13 +256,13 @@ describe('a thousand clean rounds', () => {
   ])(
     'raise no alarm: %s',
     async (_, turns, cache, known) => {
-      const stage = stageWith({ cache, rules: known })
+      const harness = stageWith({ cache, rules: known })
       const settings = { maxRounds: 60, contextTokens: 1e9 }
       for (let turn = 0; turn < turns; turn++) {
         const replies = Array.from({ length: 49 }, (_, n) => (n % 12 === 0 ? page(n) : forecast))
-        await stage.turn(`Turn ${turn}.`, [...replies, answers('Done.')], { settings })
+        await harness.turn(`Turn ${turn}.`, [...replies, answers('Done.')], { settings })
       }
-      const { rows, misses, hitRate } = await stage.ledger()
+      const { rows, misses, hitRate } = await harness.ledger()
       expect(rows).toHaveLength(turns * 50)
       expect(misses).toEqual([])
       expect(hitRate).toBeGreaterThan(0.9)

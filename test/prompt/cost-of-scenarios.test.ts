@@ -36,12 +36,12 @@ const chargeOf: ChargeOf = (usage) => chargeFor(usage, { ...row, input: 3, cache
 
 async function journalOf(name: string, cache: ReturnType<typeof cacheOf>) {
   const scenario = ((await import(`../scenarios/${name}/scenario.ts`)) as { default: Scenario }).default
-  const cast = scenario.cast()
+  const cast = scenario.setup()
   const clock = createFixedClock()
-  const stage = createHarness({ ...cast, clock, model: billed(cast.model ?? scriptedModel(cast.replies), { cache, clock }) })
-  await (scenario.act ?? ((given) => given.say('Please do it.')))(stage)
-  await stage.agent.close()
-  return (await stage.journal()).map((change, index) => ({ seq: index + 1, change }))
+  const harness = createHarness({ ...cast, clock, model: billed(cast.model ?? scriptedModel(cast.replies), { cache, clock }) })
+  await (scenario.run ?? ((given) => given.say('Please do it.')))(harness)
+  await harness.agent.close()
+  return (await harness.journal()).map((change, index) => ({ seq: index + 1, change }))
 }
 
 describe.each(Object.keys(providers) as (keyof typeof providers)[])('on a cache by %s', (kind) => {

@@ -40,7 +40,7 @@ describe('the system text', () => {
   })
 
   it('loop 17.104: is byte-identical in every round of every turn', async () => {
-    const stage = createHarness({
+    const harness = createHarness({
       tools: [weather()],
       replies: [
         calls('weather.today', { city: 'Rome' }),
@@ -50,10 +50,10 @@ describe('the system text', () => {
         answers('B.'),
       ],
     })
-    await stage.say('One.')
-    stage.clock.advance(86_400_000)
-    await stage.say('Two.')
-    const texts = stage.model.requests.filter(({ role }) => role === 'decision').map(({ system }) => system)
+    await harness.say('One.')
+    harness.clock.advance(86_400_000)
+    await harness.say('Two.')
+    const texts = harness.model.requests.filter(({ role }) => role === 'decision').map(({ system }) => system)
     expect(texts).toHaveLength(5)
     expect(new Set(texts).size).toBe(1)
   })

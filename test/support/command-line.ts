@@ -14,16 +14,16 @@ export interface CommandLine {
   /** Runs a command to its end. `text` is everything that was printed, in order, without the last line end. */
   run(...args: readonly string[]): Promise<{ readonly exitCode: number; readonly text: string; readonly output: string }>
   /** Begins a command that is talked to while it runs. */
-  start(...args: readonly string[]): Running
+  start(...args: readonly string[]): RunningCommand
   readonly environment: Record<string, string>
   /** Settings that come before everything else. */
-  given: SettingsLayer['values']
+  settings: SettingsLayer['values']
   /** From now on the model says this, and nothing else is set. */
-  says(...replies: readonly Reply[]): ScriptedModel
+  setReplies(...replies: readonly Reply[]): ScriptedModel
   remove(): void
 }
 
-export interface Running {
+export interface RunningCommand {
   readonly exitCode: Promise<number>
   readonly text: string
   type(line: string): void
@@ -39,16 +39,16 @@ export function createCommandLine(given: SettingsLayer['values'] = {}): CommandL
   const line: CommandLine = {
     folder,
     environment: {},
-    given,
+    settings: given,
     async run(...args) {
       const { terminal, printed } = fakeTerminal(folder, line.environment)
       terminal.input.end()
-      const exitCode = await main(['--data', join(folder, 'data'), ...args], terminal, line.given)
+      const exitCode = await main(['--data', join(folder, 'data'), ...args], terminal, line.settings)
       return { exitCode, text: printed.all.trimEnd(), output: printed.output }
     },
     start(...args) {
       const { terminal, printed, end } = fakeTerminal(folder, line.environment)
-      const exitCode = main(['--data', join(folder, 'data'), ...args], terminal, line.given)
+      const exitCode = main(['--data', join(folder, 'data'), ...args], terminal, line.settings)
       let seen = 0
       return {
         exitCode,
@@ -72,9 +72,9 @@ export function createCommandLine(given: SettingsLayer['values'] = {}): CommandL
         },
       }
     },
-    says(...replies) {
+    setReplies(...replies) {
       const model = scriptedModel(replies)
-      line.given = { model }
+      line.settings = { model }
       return model
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),

@@ -17,7 +17,7 @@ export async function afterEarlierTurns(
   more: (blobs: BlobStore) => Promise<readonly Draft[]> = async () => [],
 ) {
   let workspace: Workspace | undefined
-  const stage = await toolFixture(
+  const harness = await toolFixture(
     async (blobs) => {
       const journal = createTestJournal()
       const before = await machine(blobs).open(localScope, 'c1')
@@ -32,10 +32,10 @@ export async function afterEarlierTurns(
   )
   const own = workspace as Workspace
   await own.startTurn('turn_c')
-  const call = { ...stage.call, workspace: async () => own }
+  const call = { ...harness.call, workspace: async () => own }
   const read = async (path: string) => {
     const bytes = await own.files.read(path)
     return bytes && Buffer.from(bytes).toString()
   }
-  return { ...stage, call, workspace: own, read, run: (tool: Tool, params: object) => tool.run(params as Record<string, unknown>, call) }
+  return { ...harness, call, workspace: own, read, run: (tool: Tool, params: object) => tool.run(params as Record<string, unknown>, call) }
 }

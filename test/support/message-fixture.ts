@@ -7,8 +7,8 @@ import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts
 import { answers } from '../../src/testing/scripted-model.ts'
 import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
 
-/** A stage for messages with files, whose blobs can be counted. */
-export function stageWith(options: Partial<HarnessOptions> = {}) {
+/** A harness for messages with files, whose blobs can be counted. */
+export function createMessageHarness(options: Partial<HarnessOptions> = {}) {
   const held = createMemoryBlobs()
   const names = new Set<string>()
   const blobs: BlobStore = {
@@ -25,14 +25,14 @@ export function stageWith(options: Partial<HarnessOptions> = {}) {
   }
   const clock = createFixedClock()
   const store = options.store ?? createMemoryStore({ blobs, clock })
-  const stage = createHarness({ replies: [answers('Seen.'), answers('Seen again.')], clock, store, ...options })
+  const harness = createHarness({ replies: [answers('Seen.'), answers('Seen again.')], clock, store, ...options })
   const send = (input: string, attachments: readonly Upload[]) =>
-    stage.agent.run({ conversation: stage.conversation, input, attachments }).result
-  return { ...stage, names, send }
+    harness.agent.run({ conversation: harness.conversation, input, attachments }).result
+  return { ...harness, names, send }
 }
 
 /** Why a message was refused; it must have been. */
-export async function refusalOf(sent: Promise<unknown>): Promise<readonly Rejection[]> {
+export async function rejectionsOf(sent: Promise<unknown>): Promise<readonly Rejection[]> {
   const error = await sent.then(
     () => undefined,
     (error: unknown) => error,

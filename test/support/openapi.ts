@@ -1,5 +1,5 @@
 /** What must hold of an OpenAPI 3.1 document for a generator of clients to work with it. Says what does not. */
-export function faultsIn(document: unknown): readonly string[] {
+export function openapiErrors(document: unknown): readonly string[] {
   const root = document as Document
   const faults: string[] = []
   if (!/^3\.1\.\d+$/.test(root.openapi ?? '')) faults.push(`openapi is ${root.openapi}`)
@@ -10,7 +10,7 @@ export function faultsIn(document: unknown): readonly string[] {
     const name = operation.operationId ?? where
     if (names.has(name)) faults.push(`${where}: ${name} is there twice`)
     names.add(name)
-    faults.push(...faultsOf(operation, path).map((fault) => `${where}: ${fault}`))
+    faults.push(...operationErrors(operation, path).map((fault) => `${where}: ${fault}`))
   }
   if (names.size === 0) faults.push('there are no paths')
   faults.push(...brokenReferences(root))
@@ -45,7 +45,7 @@ export function operationsIn(
   )
 }
 
-function faultsOf({ summary, parameters = [], requestBody, responses = {} }: Operation, path: string): readonly string[] {
+function operationErrors({ summary, parameters = [], requestBody, responses = {} }: Operation, path: string): readonly string[] {
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string).sort()
   const inPath = parameters.filter((parameter) => parameter.in === 'path')
   const bodies = [requestBody, ...Object.values(responses)].flatMap((each) => Object.entries(each?.content ?? {}))

@@ -16,7 +16,7 @@ export const weather = (): Tool =>
   })
 
 /** Runs until it is told to stop, or for ever. */
-export const slow = (options: { readonly started?: () => void; readonly deaf?: true; readonly endsAfterMs?: number } = {}): Tool =>
+export const slowTool = (options: { readonly started?: () => void; readonly deaf?: true; readonly endsAfterMs?: number } = {}): Tool =>
   defineTool({
     id: 'slow.work',
     description: 'Takes its time.',
@@ -30,7 +30,7 @@ export const slow = (options: { readonly started?: () => void; readonly deaf?: t
   })
 
 /** Runs until the story lets it finish. One story at a time: each call waits for the next `finish`. */
-export function paused(): { readonly tool: Tool; finish(): void } {
+export function pausedTool(): { readonly tool: Tool; finish(): void } {
   let finish = () => {}
   const run = () =>
     new Promise<{ ok: true; ret: string }>((resolve) => {
@@ -67,7 +67,7 @@ export const program = (): Tool =>
   })
 
 /** Leaves each file that its contract declares, with the program as its content. */
-export const press = (): Tool =>
+export const fileWritingTool = (): Tool =>
   defineTool({
     id: 'sample.press',
     description: 'Runs a program that leaves files.',
@@ -85,7 +85,7 @@ export const press = (): Tool =>
   })
 
 /** Tools that could not, each in its own way. */
-export const faulty = (): readonly Tool[] => [
+export const failingTools = (): readonly Tool[] => [
   defineTool({
     id: 'faulty.throws',
     description: 'Throws.',
@@ -135,7 +135,7 @@ export const search = (): Tool =>
   })
 
 /** An answer in small pieces that waits in the middle until told to go on. */
-export function slowly(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; goOn(): void } {
+export function pausedAnswer(text: string): { readonly reply: Reply; readonly halfway: Promise<void>; goOn(): void } {
   const halfway = Promise.withResolvers<void>()
   const rest = Promise.withResolvers<void>()
   const whole = answers(text)

@@ -7,13 +7,13 @@ export interface Scenario {
   /** One sentence: what must be true at the end. */
   readonly title: string
   /** A fresh script and fresh tools for each run: the same story is told on every store. */
-  readonly cast: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions' | 'model'> & {
+  readonly setup: () => Pick<HarnessOptions, 'tools' | 'hooks' | 'instructions' | 'model'> & {
     readonly replies: readonly Reply[]
     readonly settings?: Partial<AgentSettings>
   }
   /** `say` something once when not given. */
-  readonly act?: (stage: Harness) => Promise<void>
+  readonly run?: (harness: Harness) => Promise<void>
   /** Also keep the last prompt, not only the timeline. */
   readonly prompt?: true
-  readonly check?: (stage: Harness) => Promise<void>
+  readonly check?: (harness: Harness) => Promise<void>
 }

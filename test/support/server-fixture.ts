@@ -15,7 +15,7 @@ import { defaultServerSettings, type ServerSettings } from '../../src/server/set
 import { type Reply, type ScriptedModel, scriptedModel } from '../../src/testing/scripted-model.ts'
 
 /** A real server on the loopback, around an agent with a scripted model. */
-export interface ServerStage {
+export interface ServerFixture {
   readonly agent: Agent
   readonly server: RunningServer
   readonly client: Client
@@ -25,7 +25,7 @@ export interface ServerStage {
   readonly lines: readonly string[]
 }
 
-export interface StageOptions extends Partial<Omit<AgentParts, 'model' | 'store'>> {
+export interface ServerFixtureOptions extends Partial<Omit<AgentParts, 'model' | 'store'>> {
   readonly replies?: readonly Reply[]
   readonly model?: ScriptedModel | AgentParts['model']
   readonly store?: ConversationStore
@@ -34,7 +34,7 @@ export interface StageOptions extends Partial<Omit<AgentParts, 'model' | 'store'
 
 const running: RunningServer[] = []
 
-export async function openServer({ replies = [], server: wanted = {}, ...parts }: StageOptions = {}): Promise<ServerStage> {
+export async function openServer({ replies = [], server: wanted = {}, ...parts }: ServerFixtureOptions = {}): Promise<ServerFixture> {
   const clock = parts.clock ?? createSystemClock()
   const store = parts.store ?? createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const workspaces = parts.workspaces ?? createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })

@@ -24,7 +24,7 @@ export const channels: readonly ChannelSpec[] = [
 export const usage = { uncached: 10, cacheRead: 5, cacheWrite: 2, output: 7, reasoning: 3 }
 export const finish: ModelEvent = { type: 'finish', finishReason: 'stop', usage, modelName: 'scripted', providerMessageId: 'm1' }
 
-export async function* say(pieces: readonly string[], ...last: readonly ModelEvent[]): AsyncGenerator<ModelEvent> {
+export async function* modelEvents(pieces: readonly string[], ...last: readonly ModelEvent[]): AsyncGenerator<ModelEvent> {
   for (const text of pieces) yield { type: 'text.delta', text }
   yield* last
 }
@@ -32,10 +32,10 @@ export async function* say(pieces: readonly string[], ...last: readonly ModelEve
 export async function run(pieces: readonly string[], options: Partial<StreamWithChannelsOptions> = {}) {
   const deltas: Delta[] = []
   const emit = (delta: Delta) => void deltas.push(delta)
-  const base = { stream: say(pieces, finish), channels, emit, agent: 'tester', sources: () => sources }
+  const base = { stream: modelEvents(pieces, finish), channels, emit, agent: 'tester', sources: () => sources }
   const { results, meta } = await streamWithChannels({ ...base, ...options })
   return { deltas, results, meta }
 }
 
-export const of = (deltas: readonly Delta[], channel: string) => deltas.filter((delta) => delta.channel === channel)
+export const deltasOfChannel = (deltas: readonly Delta[], channel: string) => deltas.filter((delta) => delta.channel === channel)
 export const texts = (deltas: readonly Delta[]) => deltas.map(({ text }) => text).join('')

@@ -4,19 +4,19 @@ import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import type { Harness, RecordedTurn } from '../../src/testing/harness.ts'
 
 /** Something to do as soon as something else has happened. Each moment comes once. */
-export interface Moment {
+export interface TimedAction {
   readonly when: (event: TurnEvent) => boolean
-  readonly act: (stage: Harness) => Promise<unknown>
+  readonly act: (harness: Harness) => Promise<unknown>
 }
 
 /** Says something, and lives through the moments in their order. */
-export async function sayThen(stage: Harness, input: string, ...moments: readonly Moment[]): Promise<RecordedTurn> {
-  const turn = stage.agent.run({ conversation: stage.conversation, input })
+export async function runTurnWith(harness: Harness, input: string, ...moments: readonly TimedAction[]): Promise<RecordedTurn> {
+  const turn = harness.agent.run({ conversation: harness.conversation, input })
   const events: TurnEvent[] = []
   const left = [...moments]
   for await (const event of turn) {
     events.push(event)
-    if (left[0]?.when(event)) await left.shift()?.act(stage)
+    if (left[0]?.when(event)) await left.shift()?.act(harness)
   }
   return { ...(await turn.result), events }
 }
@@ -31,22 +31,22 @@ export const answered = (event: TurnEvent): boolean =>
 
 export const toolStarted = (event: TurnEvent): boolean => event.type === 'status' && event.status === 'tool.started'
 
-export const entered =
+export const entryOfType =
   (type: string, nth = 1) =>
   (event: TurnEvent): boolean =>
     event.type === 'entry' && event.change.type === type && --nth === 0
 
-export const steers =
+export const steerWith =
   (text: string, options?: Parameters<Harness['agent']['steer']>[2]) =>
   ({ agent, conversation }: Harness): Promise<unknown> =>
     agent.steer(conversation, text, options)
 
-export const followsUp =
+export const followUpWith =
   (text: string, options?: Parameters<Harness['agent']['followUp']>[2]) =>
   ({ agent, conversation }: Harness): Promise<unknown> =>
     agent.followUp(conversation, text, options)
 
-export const stops = ({ agent, conversation }: Harness): Promise<unknown> => agent.stop(conversation)
+export const stopTurn = ({ agent, conversation }: Harness): Promise<unknown> => agent.stop(conversation)
 
 /** What a person watching was told, and what the model was. */
 export const deltasOf = (events: readonly TurnEvent[], marker?: string): readonly LaneEvent[] =>
@@ -57,13 +57,13 @@ export const laneText = (events: readonly TurnEvent[], marker: string): string =
     .map(({ delta }) => delta.text)
     .join('')
 
-export async function noticesOf(stage: Harness): Promise<readonly Notice[]> {
-  return blocksOf(await stage.timeline()).flatMap((block) => readNotice(block) ?? [])
+export async function noticesOf(harness: Harness): Promise<readonly Notice[]> {
+  return blocksOf(await harness.timeline()).flatMap((block) => readNotice(block) ?? [])
 }
 
-export const codesOf = async (stage: Harness): Promise<readonly string[]> => (await noticesOf(stage)).map(({ code }) => code)
+export const codesOf = async (harness: Harness): Promise<readonly string[]> => (await noticesOf(harness)).map(({ code }) => code)
 
-export const blockTypes = async (stage: Harness): Promise<readonly string[]> => blocksOf(await stage.timeline()).map(({ type }) => type)
+export const blockTypes = async (harness: Harness): Promise<readonly string[]> => blocksOf(await harness.timeline()).map(({ type }) => type)
 
 /** How often a model was asked to decide. */
 export const decisions = ({ model }: Harness): number => model.requests.filter(({ role }) => role === 'decision').length

@@ -45,11 +45,11 @@ describe('whatever a model writes', () => {
       const ends = new Map<string, number>()
       await fc.assert(
         fc.asyncProperty(fc.array(brokenReply, { minLength: replies, maxLength: replies }), async (script) => {
-          const stage = createHarness({ replies: script, tools, settings: { maxRounds: 3 } })
-          while (stage.model.left > 0) {
-            const said = await stage.say('Do it.')
+          const harness = createHarness({ replies: script, tools, settings: { maxRounds: 3 } })
+          while (harness.model.left > 0) {
+            const said = await harness.say('Do it.')
             ends.set(said.exitReason, (ends.get(said.exitReason) ?? 0) + 1)
-            await expectSpoken(stage, said)
+            await expectSpoken(harness, said)
           }
         }),
         { numRuns: conversations, seed: batch },
@@ -60,13 +60,13 @@ describe('whatever a model writes', () => {
   )
 })
 
-async function expectSpoken(stage: Harness, said: RecordedTurn): Promise<void> {
+async function expectSpoken(harness: Harness, said: RecordedTurn): Promise<void> {
   expect(said.error === undefined || said.error.cause !== undefined).toBe(true) // a provider's error, never one of ours
   expect(said.answer.trim()).not.toBe('')
   expect(laneText(said.events, 'answer').trim()).not.toBe('')
   expect(gapsIn(said.events)).toEqual([])
 
-  const timeline = await stage.timeline()
+  const timeline = await harness.timeline()
   expect(timeline.openTurn).toBeUndefined()
   const blocks = blocksOfTurn(timeline, said.turnId)
   const called = blocks.filter(({ type }) => type === 'react.tool.call').map(({ call_id }) => call_id)

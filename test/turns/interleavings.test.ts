@@ -44,20 +44,20 @@ it('whatever comes in while turns run, and whenever: every event is folded once,
   await fc.assert(
     fc.asyncProperty(deeds, moves, fc.constantFrom(0, 1), async (done, moved, exitGraceMs) => {
       const settings = { exitGraceMs, stopGraceMs: 5, maxRounds: 6, recordPrompts: true }
-      const stage = createHarness({ replies: replies(moved), tools: [work()], settings })
-      const followers = await liveThrough(stage, done)
-      await settled(stage)
-      stage.clock.advance(3_600_000) // then feedback waits no longer, either
-      await stage.say('Anything left?')
-      const journal = await stage.journal()
+      const harness = createHarness({ replies: replies(moved), tools: [work()], settings })
+      const followers = await liveThrough(harness, done)
+      await settled(harness)
+      harness.clock.advance(3_600_000) // then feedback waits no longer, either
+      await harness.say('Anything left?')
+      const journal = await harness.journal()
       checkEvents(journal)
       checkTurns(journal)
-      expect(await stage.timeline()).toMatchObject({ inbox: [] })
+      expect(await harness.timeline()).toMatchObject({ inbox: [] })
       const replayed = journal.reduce(applyChange, emptyTimeline())
-      expect(toPayload(replayed)).toEqual(toPayload(await stage.timeline()))
-      const again = await replay(stage.store, conversation, { tools: [work()], settings })
+      expect(toPayload(replayed)).toEqual(toPayload(await harness.timeline()))
+      const again = await replay(harness.store, conversation, { tools: [work()], settings })
       expect(again.flatMap(({ divergence }) => divergence ?? [])).toEqual([])
-      await stage.agent.close()
+      await harness.agent.close()
       for (const { after, events } of followers) checkFollower(await events, after, journal.length)
       expect(unhandled).toEqual([])
     }),
@@ -66,8 +66,8 @@ it('whatever comes in while turns run, and whenever: every event is folded once,
 }, 60_000)
 
 /** Each in its time. Whoever runs a turn gets a result. */
-async function liveThrough(stage: Harness, done: readonly Deed[]) {
-  const { agent } = stage
+async function liveThrough(harness: Harness, done: readonly Deed[]) {
+  const { agent } = harness
   const results: Promise<unknown>[] = [agent.run({ conversation, input: 'Begin.' }).result]
   const followers: { readonly after: number; readonly events: Promise<readonly TurnEvent[]> }[] = []
   for (const [index, { deed, after, twice }] of done.entries()) {
@@ -91,9 +91,9 @@ async function liveThrough(stage: Harness, done: readonly Deed[]) {
 }
 
 /** No turn is open, and none is about to be. */
-async function settled(stage: Harness): Promise<void> {
+async function settled(harness: Harness): Promise<void> {
   for (;;) {
-    const { openTurn, inbox } = await stage.timeline()
+    const { openTurn, inbox } = await harness.timeline()
     if (openTurn === undefined && !inbox.some(({ kind }) => kind === 'followup')) return
     await ticks(1)
   }

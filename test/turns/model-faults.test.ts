@@ -68,12 +68,12 @@ afterEach(() => {
 describe.each(everyProvider)('%s', (name) => {
   it.each(Object.keys(faults))('%s: tried as often as it makes sense, then told to the user in a sentence', async (what) => {
     const { reply, sentence, calls, kind } = faults[what] as Fault
-    const { said, asked, stage } = await meet(name, Array<FakeReply>(5).fill(reply))
+    const { said, asked, harness } = await meet(name, Array<FakeReply>(5).fill(reply))
     expect(said.exitReason).toBe('error')
     expect(said.answer).toMatch(sentence)
     expect(asked).toBe(calls)
     expect(said.error?.cause).toMatchObject({ kind, provider: name })
-    expect(await codesOf(stage)).toEqual(['service_error'])
+    expect(await codesOf(harness)).toEqual(['service_error'])
   })
 
   it.each(['too many requests', 'an overloaded provider', 'a connection torn down before a word', 'ten minutes of silence'])(
@@ -86,10 +86,10 @@ describe.each(everyProvider)('%s', (name) => {
   )
 
   it.each(['reset', 'cut', 'malformed', 'stall'] as const)('%s in the middle of what is shown: noted, and a new round', async (fault) => {
-    const { said, asked, stage } = await meet(name, [{ text: thinking, fault }, answers('Here.')])
+    const { said, asked, harness } = await meet(name, [{ text: thinking, fault }, answers('Here.')])
     expect(said).toMatchObject({ answer: 'Here.', exitReason: 'complete' })
     expect(asked).toBe(2)
-    expect(await codesOf(stage)).toEqual(['service_interrupted'])
+    expect(await codesOf(harness)).toEqual(['service_interrupted'])
   })
 
   it('a refused connection', async () => {
@@ -134,11 +134,11 @@ async function meetAt(model: ReturnType<typeof modelFrom>) {
     left: 0,
     stream: (...[request, signal]: Parameters<typeof model.stream>) => (request.role === 'gate' ? gate : model).stream(request, signal),
   })
-  const stage = createHarness({ replies: [], model: served, onProblem: (problem) => problems.push(problem) })
-  const said = await stage.say('Do it.')
-  await stage.agent.close()
-  const everything = [said, said.error, await stage.journal(), await stage.timeline(), problems]
+  const harness = createHarness({ replies: [], model: served, onProblem: (problem) => problems.push(problem) })
+  const said = await harness.say('Do it.')
+  await harness.agent.close()
+  const everything = [said, said.error, await harness.journal(), await harness.timeline(), problems]
   expect(inspect(everything, { depth: Number.POSITIVE_INFINITY, showHidden: true, maxStringLength: null })).not.toContain(key)
   expect(JSON.stringify(everything)).not.toContain(key)
-  return { said, stage }
+  return { said, harness }
 }

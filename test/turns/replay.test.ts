@@ -12,7 +12,7 @@ import type { Part } from '../../src/core/render/types.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { answers, calls, scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { Scenario } from '../support/scenario.ts'
-import { slow, weather } from '../support/scenario-tools.ts'
+import { slowTool, weather } from '../support/scenario-tools.ts'
 
 const here = join(import.meta.dirname, '../scenarios')
 const names = readdirSync(here).filter((name) => existsSync(join(here, name, 'scenario.ts')))
@@ -22,14 +22,14 @@ const scenarios = await Promise.all(
 
 /** Plays a story, then what was recorded of it. */
 async function replayed(scenario: Scenario, recordPrompts: boolean) {
-  const cast = scenario.cast()
+  const cast = scenario.setup()
   const settings = { ...cast.settings, recordPrompts }
-  const stage = createHarness({ ...cast, settings })
-  await (scenario.act ?? ((given) => given.say('Please do it.')))(stage)
-  await stage.agent.close()
-  const parts = scenario.cast()
-  const turns = await replay(stage.store, stage.conversation, { ...parts, settings })
-  const answered = (await stage.journal()).filter((change) => change.type === 'response.received' && change.role === undefined)
+  const harness = createHarness({ ...cast, settings })
+  await (scenario.run ?? ((given) => given.say('Please do it.')))(harness)
+  await harness.agent.close()
+  const parts = scenario.setup()
+  const turns = await replay(harness.store, harness.conversation, { ...parts, settings })
+  const answered = (await harness.journal()).filter((change) => change.type === 'response.received' && change.role === undefined)
   expect(turns.reduce((sum, { rounds }) => sum + rounds, 0)).toBe(answered.length) // each was looked at
   return turns
 }
@@ -55,10 +55,10 @@ async function recorded(settings: { readonly recordPrompts: boolean }) {
     calls('weather.today', { city: 'Köln' }),
     answers('Auch.'),
   ]
-  const stage = createHarness({ replies, tools: [weather()], settings })
-  await stage.say('Wie ist das Wetter in Zürich?')
-  await stage.say('Und in Köln?')
-  return { stage, again: (parts = {}) => replay(stage.store, stage.conversation, { tools: [weather()], settings, ...parts }) }
+  const harness = createHarness({ replies, tools: [weather()], settings })
+  await harness.say('Wie ist das Wetter in Zürich?')
+  await harness.say('Und in Köln?')
+  return { harness, again: (parts = {}) => replay(harness.store, harness.conversation, { tools: [weather()], settings, ...parts }) }
 }
 
 /** Another letter in every block of that type that says so, behind the word. */
@@ -70,13 +70,13 @@ function plant(type: keyof typeof blockRenderers, word: string): void {
 
 describe('a renderer with one other letter', () => {
   it('is found at the block and the byte where the letter stands', async () => {
-    const { stage, again } = await recorded({ recordPrompts: true })
-    const [result] = (await stage.timeline()).buffer.blocks.filter(
+    const { harness, again } = await recorded({ recordPrompts: true })
+    const [result] = (await harness.timeline()).buffer.blocks.filter(
       ({ type, text }) => type === 'react.tool.result' && text?.includes('Zürich'),
     )
     plant('react.tool.result', 'Zürich')
     const [first, second] = await again()
-    const shown = renderedText(stage, 'Zürich"')
+    const shown = renderedText(harness, 'Zürich"')
     expect(first?.divergence).toMatchObject({
       kind: 'prompt',
       where: 'block',
@@ -94,8 +94,8 @@ describe('a renderer with one other letter', () => {
     ['react.tool.call', 'weather.today', 1],
     ['assistant.completion', 'Klar', 0],
   ] as const)('is found wherever it is: %s, behind %s', async (type, word, iteration) => {
-    const { stage, again } = await recorded({ recordPrompts: true })
-    const found = (await stage.timeline()).buffer.blocks.find((block) => block.type === type)
+    const { harness, again } = await recorded({ recordPrompts: true })
+    const found = (await harness.timeline()).buffer.blocks.find((block) => block.type === type)
     const before = blockRenderers[type] as (...given: Parameters<(typeof blockRenderers)[typeof type]>) => readonly Part[]
     let byte = -1
     vi.spyOn(blockRenderers, type).mockImplementation((...given: Parameters<typeof before>) =>
@@ -122,8 +122,8 @@ describe('a renderer with one other letter', () => {
   })
 
   /** The shown block as it was sent, from the model's own record. */
-  function renderedText(stage: Awaited<ReturnType<typeof recorded>>['stage'], word: string): string {
-    const parts = stage.model.requests.filter(({ role }) => role === 'decision')[1]?.parts ?? []
+  function renderedText(harness: Awaited<ReturnType<typeof recorded>>['harness'], word: string): string {
+    const parts = harness.model.requests.filter(({ role }) => role === 'decision')[1]?.parts ?? []
     const sent = parts.map((part) => (part.type === 'text' ? part.text : '')).find((text) => text.includes(word)) ?? ''
     return sent.split('\n\n').find((block) => block.includes(word) && block.includes('sky')) ?? ''
   }
@@ -135,7 +135,7 @@ describe('a change of the agent', () => {
     const where = async (parts: object) =>
       (await again(parts)).map(({ divergence }) => divergence && 'where' in divergence && divergence.where)
     expect(await where({ customisation: 'Be brief.' })).toEqual(['system text', 'system text'])
-    expect(await where({ tools: [weather(), slow()] })).toEqual(['tools', 'tools'])
+    expect(await where({ tools: [weather(), slowTool()] })).toEqual(['tools', 'tools'])
     expect(await where({ customisation: 'Be brief.', anySystem: true })).toEqual([undefined, undefined])
   })
 
@@ -167,22 +167,22 @@ describe('a change of the agent', () => {
 
 describe('a turn on record', () => {
   it('is chosen by its id, and one that is not there is missing', async () => {
-    const { stage, again: _again } = await recorded({ recordPrompts: false })
-    const [opened] = (await stage.journal()).filter(({ type }) => type === 'turn.opened')
+    const { harness, again: _again } = await recorded({ recordPrompts: false })
+    const [opened] = (await harness.journal()).filter(({ type }) => type === 'turn.opened')
     const turnId = opened?.type === 'turn.opened' ? opened.turn_id : ''
-    expect((await replay(stage.store, stage.conversation, { tools: [weather()] }, turnId)).map((turn) => turn.turnId)).toEqual([turnId])
-    await expect(replay(stage.store, stage.conversation, {}, 'turn_none')).rejects.toMatchObject({ code: 'turn.missing' })
+    expect((await replay(harness.store, harness.conversation, { tools: [weather()] }, turnId)).map((turn) => turn.turnId)).toEqual([turnId])
+    await expect(replay(harness.store, harness.conversation, {}, 'turn_none')).rejects.toMatchObject({ code: 'turn.missing' })
   })
 
   it('whose history was let go is not judged', async () => {
-    const { stage } = await recorded({ recordPrompts: false })
+    const { harness } = await recorded({ recordPrompts: false })
     const cut = {
-      ...stage.store,
-      async *readJournal(...asked: Parameters<typeof stage.store.readJournal>) {
-        for await (const entry of stage.store.readJournal(...asked)) if (entry.seq !== 4) yield entry
+      ...harness.store,
+      async *readJournal(...asked: Parameters<typeof harness.store.readJournal>) {
+        for await (const entry of harness.store.readJournal(...asked)) if (entry.seq !== 4) yield entry
       },
     }
-    expect(await replay(cut, stage.conversation)).toEqual([1, 2].map(() => ({ turnId: expect.any(String), rounds: 0, torn: true })))
+    expect(await replay(cut, harness.conversation)).toEqual([1, 2].map(() => ({ turnId: expect.any(String), rounds: 0, torn: true })))
   })
 
   it('that was played by the clock on the wall is the same by the times on record', async () => {
@@ -199,14 +199,14 @@ describe('a turn on record', () => {
     const running = new Promise<void>((resolve) => {
       started = resolve
     })
-    const tools = [slow({ started: () => started() })]
-    const stage = createHarness({ replies: [calls('slow.work')], tools })
-    stage.agent.run({ conversation: 'c1', input: 'Do it.' }).result.catch(() => {})
+    const tools = [slowTool({ started: () => started() })]
+    const harness = createHarness({ replies: [calls('slow.work')], tools })
+    harness.agent.run({ conversation: 'c1', input: 'Do it.' }).result.catch(() => {})
     await running
-    await stage.agent.close()
-    expect(await replay(stage.store, 'c1', { tools })).toEqual([{ turnId: expect.any(String), rounds: 1 }])
-    const next = createHarness({ replies: [answers('Without it, then.')], tools, store: stage.store, clock: stage.clock })
+    await harness.agent.close()
+    expect(await replay(harness.store, 'c1', { tools })).toEqual([{ turnId: expect.any(String), rounds: 1 }])
+    const next = createHarness({ replies: [answers('Without it, then.')], tools, store: harness.store, clock: harness.clock })
     await next.agent.recover()
-    expect(await replay(stage.store, 'c1', { tools })).toEqual([{ turnId: expect.any(String), rounds: 2 }])
+    expect(await replay(harness.store, 'c1', { tools })).toEqual([{ turnId: expect.any(String), rounds: 2 }])
   })
 })

@@ -43,19 +43,19 @@ async function perform(scenario: Scenario, where: string) {
           clock,
         })
   const hosting = createHosting({ objects: createMemoryObjects(), blobs: store.blobs })
-  const stage = createHarness({ ...scenario.cast(), store, clock, hosting })
+  const harness = createHarness({ ...scenario.setup(), store, clock, hosting })
   try {
-    if (scenario.act) await scenario.act(stage)
-    else await stage.say('Please do it.')
-    await scenario.check?.(stage)
-    const parts = stage.model.requests.filter(({ role }) => role === 'decision').at(-1)?.parts ?? []
+    if (scenario.run) await scenario.run(harness)
+    else await harness.say('Please do it.')
+    await scenario.check?.(harness)
+    const parts = harness.model.requests.filter(({ role }) => role === 'decision').at(-1)?.parts ?? []
     return {
-      journal: (await stage.journal()).map((change) => JSON.stringify(change)),
-      timeline: timelineText(await stage.timeline()),
+      journal: (await harness.journal()).map((change) => JSON.stringify(change)),
+      timeline: timelineText(await harness.timeline()),
       prompt: parts.map((part) => (part.type === 'text' ? part.text : `<${part.type} ${part.media_type}>`)).join(''),
     }
   } finally {
-    await stage.agent.close()
+    await harness.agent.close()
     await store.close()
   }
 }

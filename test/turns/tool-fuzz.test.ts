@@ -135,13 +135,13 @@ describe.each(tools.map((tool) => [tool.id, tool] as const))('%s', (id, tool) =>
           ...given.flatMap((params) => [calls(id, params), fine]),
           answers('Done.'),
         ]
-        const stage = createHarness({ replies, builtIn: everything, settings: roomy })
-        const { exitReason, error } = await stage.say('Go.')
+        const harness = createHarness({ replies, builtIn: everything, settings: roomy })
+        const { exitReason, error } = await harness.say('Go.')
         expect([exitReason, error]).toEqual(['complete', undefined])
-        expect(stage.model.left).toBe(0)
-        const blocks = (await stage.journal()).flatMap(blocksOfChange)
+        expect(harness.model.left).toBe(0)
+        const blocks = (await harness.journal()).flatMap(blocksOfChange)
         expectAnswered(blocks)
-        expect(JSON.stringify([blocks, stage.model.requests])).not.toContain('/home/me')
+        expect(JSON.stringify([blocks, harness.model.requests])).not.toContain('/home/me')
       }),
       { numRuns: 60 },
     )
@@ -236,19 +236,19 @@ describe('a tool of somebody else', () => {
       },
     })
     const problems: { readonly where: string }[] = []
-    const stage = createHarness({
+    const harness = createHarness({
       replies: [calls('test.tool'), answers('Done.'), answers('Still here.')],
       tools: [tool],
       settings: { ...roomy, stopGraceMs: 10 },
       onProblem: (problem) => problems.push(problem),
     })
-    const { exitReason, error } = await stage.say('Go.')
+    const { exitReason, error } = await harness.say('Go.')
     expect([exitReason, error]).toEqual(['complete', undefined])
-    const blocks = (await stage.journal()).flatMap(blocksOfChange)
+    const blocks = (await harness.journal()).flatMap(blocksOfChange)
     expectAnswered(blocks)
-    expect(JSON.stringify(stage.model.requests)).not.toContain('/home/me')
-    expect(JSON.stringify(stage.model.requests).length).toBeLessThan(500_000)
-    expect((await stage.say('And?')).answer).toBe('Still here.') // the journal can be read again
+    expect(JSON.stringify(harness.model.requests)).not.toContain('/home/me')
+    expect(JSON.stringify(harness.model.requests).length).toBeLessThan(500_000)
+    expect((await harness.say('And?')).answer).toBe('Still here.') // the journal can be read again
     expect(problems.filter(({ where }) => where !== 'result of test.tool')).toEqual([])
   })
 
@@ -259,9 +259,9 @@ describe('a tool of somebody else', () => {
   ])('that %s is answered with %s', async (_, code, params, run) => {
     const schema = z.object({ size: z.number().min(0).optional() })
     const tool = defineTool({ id: 'test.tool', description: 'Anything.', params: schema, timeoutMs: 50, run: run as never })
-    const stage = createHarness({ replies: [calls('test.tool', params), answers('Done.')], tools: [tool], settings: { stopGraceMs: 10 } })
-    await stage.say('Go.')
-    const results = (await stage.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.tool.result')
+    const harness = createHarness({ replies: [calls('test.tool', params), answers('Done.')], tools: [tool], settings: { stopGraceMs: 10 } })
+    await harness.say('Go.')
+    const results = (await harness.journal()).flatMap(blocksOfChange).filter(({ type }) => type === 'react.tool.result')
     expect(results.map(({ text }) => parseJson(text))).toMatchObject([{ ok: false, status: 'error', error: { code } }])
   })
 })

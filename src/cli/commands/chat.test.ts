@@ -13,8 +13,8 @@ afterEach(() => line.remove())
 
 const unfinished = (text: string): Reply => ({ text: answers(text).replace('</channel:answer>', ''), stall: true })
 
-it('answers line after line, and leaves when the lines end', async () => {
-  line.says(answers('One.'), answers('Two.'))
+it('answers one line after the other, and leaves at the end of the input', async () => {
+  line.setReplies(answers('One.'), answers('Two.'))
   const chat = line.start('chat', '--conversation', 'c1')
   chat.type('first')
   await chat.until('One.')
@@ -22,11 +22,11 @@ it('answers line after line, and leaves when the lines end', async () => {
   await chat.until('Two.')
   chat.endOfInput()
   expect(await chat.exitCode).toBe(0)
-  expect(chat.text).toMatch(/to go on: daybook chat --conversation c1\n$/)
+  expect(chat.text).toMatch(/to continue: daybook chat --conversation c1\n$/)
 })
 
-it('answers what a pipe says before it leaves', async () => {
-  line.says(answers('Heard.'))
+it('answers the last line of a pipe before it leaves', async () => {
+  line.setReplies(answers('Heard.'))
   const chat = line.start('chat')
   chat.type('hello')
   chat.endOfInput()
@@ -34,8 +34,8 @@ it('answers what a pipe says before it leaves', async () => {
   expect(chat.text).toContain('Heard.')
 })
 
-it('shows what happened before when it goes on', async () => {
-  line.says(answers('One.'), answers('Two.'))
+it('shows the last turns of a conversation that is continued', async () => {
+  line.setReplies(answers('One.'), answers('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   await line.run('run', 'another', '--conversation', 'c1')
   const chat = line.start('chat', '--continue')
@@ -47,8 +47,8 @@ it('shows what happened before when it goes on', async () => {
   expect(await chat.exitCode).toBe(0)
 })
 
-it('steers and stops what is running', async () => {
-  const model = line.says(unfinished('Wrong way'), unfinished('Right way'))
+it('steers and stops the running turn', async () => {
+  const model = line.setReplies(unfinished('Wrong way'), unfinished('Right way'))
   const chat = line.start('chat')
   chat.type('go')
   await chat.until('Wrong way')
@@ -58,55 +58,55 @@ it('steers and stops what is running', async () => {
   chat.type('/stop')
   await chat.until('> (stop)')
   chat.type('/stop')
-  await chat.until('nothing is running')
+  await chat.until('no turn is running')
   chat.type('/quit')
   expect(await chat.exitCode).toBe(0)
   expect(JSON.stringify(model.requests.at(-1)?.parts)).toContain('the other way')
 })
 
-it('adds to a turn what is said while it runs', async () => {
-  let goOn = () => {}
+it('adds a message to the running turn', async () => {
+  let resume = () => {}
   const held = new Promise<void>((resolve) => {
-    goOn = resolve
+    resume = resolve
   })
   const [before = '', after = ''] = answers('The first part').split(/(?<=The first)/)
-  line.says({ text: before + after, chunks: [before, after], onChunk: (index) => (index === 1 ? held : undefined) }, answers('Both.'))
+  line.setReplies({ text: before + after, chunks: [before, after], onChunk: (index) => (index === 1 ? held : undefined) }, answers('Both.'))
   const chat = line.start('chat', '--conversation', 'c1')
   chat.type('one')
   await chat.until('The first')
   chat.type('and two')
-  chat.type('/files') // one after the other: once this is answered, what was said before it is taken
+  chat.type('/files') // lines are handled in order: once this is answered, the message before it is accepted
   await chat.until('no files yet')
-  goOn()
+  resume()
   await chat.until('> and two')
   await chat.until('Both.')
   chat.type('/quit')
   expect(await chat.exitCode).toBe(0)
 })
 
-it('attaches files to what is said next, lists them, and names what it does not know', async () => {
+it('sends attached files with the next message, lists files, and rejects unknown commands', async () => {
   writeFileSync(join(line.folder, 'notes.txt'), 'nothing much')
-  line.says(answers('Read.'))
+  line.setReplies(answers('Read.'))
   const chat = line.start('chat')
   chat.type('/files')
   chat.type('/attach absent.txt')
   await chat.until('cannot read absent.txt')
   chat.type('/attach notes.txt')
-  await chat.until('goes along with what you say next: notes.txt')
+  await chat.until('will be sent with your next message: notes.txt')
   chat.type('read it')
   await chat.until('Read.')
   chat.type('/files')
   await chat.until('attachments/notes.txt')
   chat.type('/dance')
-  await chat.until('there is no /dance')
+  await chat.until('/dance is not a command')
   chat.type('/help')
   await chat.until('/steer <text>')
   chat.type('/quit')
   expect(await chat.exitCode).toBe(0)
 })
 
-it('begins another conversation', async () => {
-  line.says(answers('One.'))
+it('starts a new conversation', async () => {
+  line.setReplies(answers('One.'))
   const chat = line.start('chat', '--conversation', 'c1')
   await chat.until('c1 · /help')
   chat.type('/new')
@@ -115,25 +115,25 @@ it('begins another conversation', async () => {
   expect(await chat.exitCode).toBe(0)
 })
 
-it('shows no sign that a terminal would obey, whoever wrote it', async () => {
-  line.says(answers('\x1b]0;owned\x07 and \x9b2J'))
+it('prints no control characters of the model', async () => {
+  line.setReplies(answers('\x1b]0;owned\x07 and \x9b2J'))
   const chat = line.start('chat')
   chat.type('go')
   await chat.until('and')
   chat.endOfInput()
   await chat.exitCode
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the subject of this test
   expect(chat.text).not.toMatch(/[\x07\x1b\x9b]/)
 })
 
 it.each([
-  ['hello', { kind: 'say', text: 'hello' }],
-  ['//etc is a folder', { kind: 'say', text: '/etc is a folder' }],
-  ['  ', { kind: 'nothing' }],
+  ['hello', { kind: 'message', text: 'hello' }],
+  ['//etc is a folder', { kind: 'message', text: '/etc is a folder' }],
+  ['  ', { kind: 'empty' }],
   ['/steer go left', { kind: 'steer', text: 'go left' }],
-  ['/steer', { kind: 'unknown', word: 'steer' }],
+  ['/steer', { kind: 'unknown', name: 'steer' }],
   ['/quit', { kind: 'quit' }],
-  ['/', { kind: 'unknown', word: '' }],
-])('reads %j', (text, word) => {
-  expect(parseChatLine(text)).toEqual(word)
+  ['/', { kind: 'unknown', name: '' }],
+])('parses %j', (text, command) => {
+  expect(parseChatLine(text)).toEqual(command)
 })

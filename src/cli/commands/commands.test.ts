@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { type CommandLine, createCommandLine, type Running } from '../../../test/support/command-line.ts'
+import { type CommandLine, createCommandLine, type RunningCommand } from '../../../test/support/command-line.ts'
 import { answers, calls, scriptedModel } from '../../testing/scripted-model.ts'
 
 let line: CommandLine
@@ -16,35 +16,35 @@ afterEach(() => line.remove())
 
 const write = (name: string, text: string) => writeFileSync(join(line.folder, name), text)
 
-async function serving(): Promise<{ readonly url: string; readonly server: Running }> {
+async function startServer(): Promise<{ readonly url: string; readonly server: RunningCommand }> {
   const server = line.start('serve', '--port', '0')
   const [url = ''] = /http:\S+/.exec(await server.until(/daybook is at \S+\n/)) ?? []
   return { url, server }
 }
 
-it('serves until it is asked to end, and then ends in order', async () => {
-  line.says(answers('One.'))
-  const { url, server } = await serving()
+it('serves until a signal, then shuts down in order', async () => {
+  line.setReplies(answers('One.'))
+  const { url, server } = await startServer()
   expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' })
   server.end()
   expect(await server.exitCode).toBe(0)
   await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed')
 })
 
-it('does with a server what it does without one', async () => {
-  line.says(answers('One.'), answers('Two.'))
-  const { url, server } = await serving()
-  const there = (...args: readonly string[]) => line.run('--server', url, ...args)
-  expect(await there('run', 'first', '--conversation', 'c1')).toMatchObject({ exitCode: 0, text: expect.stringContaining('One.') })
-  expect((await there('list')).text).toContain('c1  A scripted conversation')
-  expect((await there('rename', 'c1', 'Other')).text).toBe('renamed c1')
-  expect((await there('show', 'c1')).text).toContain('assistant.completion')
-  expect((await there('show', 'c1', '--round', '0')).text).toContain('cache mark: system text')
-  expect((await there('fork', 'c1', '--as', 'c2')).text).toContain('forked c1 as c2')
-  expect((await there('export', 'c2', '--out', 'c2.json')).exitCode).toBe(0)
-  expect((await there('delete', 'c2')).text).toBe('deleted c2')
-  expect((await there('import', 'c2.json', '--as', 'c3')).text).toContain('imported c3')
-  expect(await there('show', 'c2')).toMatchObject({
+it('does the same with a server as without one', async () => {
+  line.setReplies(answers('One.'), answers('Two.'))
+  const { url, server } = await startServer()
+  const remote = (...args: readonly string[]) => line.run('--server', url, ...args)
+  expect(await remote('run', 'first', '--conversation', 'c1')).toMatchObject({ exitCode: 0, text: expect.stringContaining('One.') })
+  expect((await remote('list')).text).toContain('c1  A scripted conversation')
+  expect((await remote('rename', 'c1', 'Other')).text).toBe('renamed c1')
+  expect((await remote('show', 'c1')).text).toContain('assistant.completion')
+  expect((await remote('show', 'c1', '--round', '0')).text).toContain('cache mark: system text')
+  expect((await remote('fork', 'c1', '--as', 'c2')).text).toContain('forked c1 as c2')
+  expect((await remote('export', 'c2', '--out', 'c2.json')).exitCode).toBe(0)
+  expect((await remote('delete', 'c2')).text).toBe('deleted c2')
+  expect((await remote('import', 'c2.json', '--as', 'c3')).text).toContain('imported c3')
+  expect(await remote('show', 'c2')).toMatchObject({
     exitCode: 1,
     text: expect.stringMatching(/^conversation\.missing: [^\n]*daybook list/),
   })
@@ -56,11 +56,11 @@ it('does with a server what it does without one', async () => {
   expect(await chat.exitCode).toBe(0)
   server.end()
   expect(await server.exitCode).toBe(0)
-  expect(await there('list')).toMatchObject({ exitCode: 1, text: expect.stringContaining('is it running there?') })
+  expect(await remote('list')).toMatchObject({ exitCode: 1, text: expect.stringContaining('start one with daybook serve') })
 })
 
-it('says who may listen where: without tokens only this machine, with them one key', async () => {
-  line.says()
+it('serve needs tokens to listen beyond the loopback, and one key to verify them', async () => {
+  line.setReplies()
   expect(await line.run('serve', '--host', '0.0.0.0', '--port', '0')).toMatchObject({
     exitCode: 1,
     text: expect.stringContaining('configure auth'),
@@ -70,8 +70,8 @@ it('says who may listen where: without tokens only this machine, with them one k
   expect(await line.run('serve', '--port', '0')).toMatchObject({ exitCode: 1, text: expect.stringContaining('one key') })
 })
 
-it('says that a port is taken and what to do', async () => {
-  line.says()
+it('says that a port is in use and what to do', async () => {
+  line.setReplies()
   const other = createServer()
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   const { port } = other.address() as AddressInfo
@@ -81,8 +81,8 @@ it('says that a port is taken and what to do', async () => {
   other.close()
 })
 
-it('shows a conversation block by block, and one turn as a whole', async () => {
-  line.says(calls('react.plan', { mode: 'new', steps: ['look'] }), answers(`Long. ${'word '.repeat(100)}end.`))
+it('shows a conversation block by block, and one turn in full', async () => {
+  line.setReplies(calls('react.plan', { mode: 'new', steps: ['look'] }), answers(`Long. ${'word '.repeat(100)}end.`))
   await line.run('run', 'What?', '--conversation', 'c1')
   const { text } = await line.run('show', 'c1')
   expect(text).toMatch(/^c1 {2}A scripted conversation\n\n── turn_\S+ /)
@@ -91,12 +91,12 @@ it('shows a conversation block by block, and one turn as a whole', async () => {
   expect(text).not.toContain('end.')
   const [, turn = ''] = /── (turn_\S+)/.exec(text) ?? []
   expect((await line.run('show', 'c1', '--turn', turn)).text).toContain('end.')
-  expect((await line.run('show', 'c1', '--turn', 'turn_0')).text).toMatch(/^turn\.missing: .*names its turns$/)
+  expect((await line.run('show', 'c1', '--turn', 'turn_0')).text).toMatch(/^turn\.missing: .*lists its turns$/)
 })
 
-it('shows what the model read in any round, with its cache marks', async () => {
+it('shows the prompt of any round, with its cache marks', async () => {
   const model = scriptedModel([calls('react.plan', { mode: 'new', steps: ['look'] }), answers('One.'), answers('Two.')])
-  line.given = { model }
+  line.settings = { model }
   await line.run('run', 'What?', '--conversation', 'c1')
   await line.run('run', 'And?', '--conversation', 'c1')
   const [, first = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
@@ -108,7 +108,7 @@ it('shows what the model read in any round, with its cache marks', async () => {
   ] as const) {
     const { exitCode, text } = await line.run('show', 'c1', ...args)
     expect(exitCode).toBe(0)
-    expect(text).not.toContain('not what was sent')
+    expect(text).not.toContain('not the prompt that was sent')
     expect(text).toContain(request?.system)
     for (const part of request?.parts ?? []) if (part.type === 'text') expect(text).toContain(part.text)
     expect(text.match(/cache mark: \d/g) ?? []).toHaveLength(request?.parts.filter(({ cache }) => cache).length ?? -1)
@@ -121,7 +121,7 @@ it('shows what the model read in any round, with its cache marks', async () => {
 })
 
 it('forks at a turn and renames', async () => {
-  line.says(answers('One.'), answers('Two.'))
+  line.setReplies(answers('One.'), answers('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   await line.run('run', 'second', '--conversation', 'c1')
   const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
@@ -133,8 +133,8 @@ it('forks at a turn and renames', async () => {
   expect((await line.run('list', '--search', 'another')).text).toMatch(/c2 {2}Another␛\[2J title$/)
 })
 
-it('says what to do about a turn, a folder or a port that is not there', async () => {
-  line.says(answers('One.'))
+it('says what to do about a missing turn, a missing folder and a wrong port', async () => {
+  line.setReplies(answers('One.'))
   await line.run('run', 'first', '--conversation', 'c1')
   const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
   expect(await line.run('fork', 'c1', '--turn', 'nope')).toMatchObject({
@@ -143,7 +143,7 @@ it('says what to do about a turn, a folder or a port that is not there', async (
   })
   expect(await line.run('export', 'c1', '--out', 'absent/c1.json')).toMatchObject({
     exitCode: 1,
-    text: 'cannot write absent/c1.json: its folder is not there; make it, or name another file with --out',
+    text: 'cannot write absent/c1.json: its folder does not exist; create it, or name another file with --out',
   })
   expect(await line.run('export', 'c1', '--out', '.')).toMatchObject({
     exitCode: 1,
@@ -152,12 +152,12 @@ it('says what to do about a turn, a folder or a port that is not there', async (
   for (const port of ['abc', '70000', '-1', '1.5', '']) {
     expect(await line.run('serve', `--port=${port}`)).toMatchObject({
       exitCode: 2,
-      text: expect.stringContaining('must be a whole number from 0 to 65535; 0 takes any that is free'),
+      text: expect.stringContaining('must be a whole number from 0 to 65535; 0 chooses a free port'),
     })
   }
 })
 
-it.skipIf(!existsSync('/proc/self'))('refuses at once to keep conversations where no folder can be made', async () => {
+it.skipIf(!existsSync('/proc/self'))('fails at once when the data folder can not be created', async () => {
   for (const folder of ['/proc/daybook', '/proc/daybook/deep/down']) {
     expect(await line.run('--data', folder, 'list')).toMatchObject({
       exitCode: 1,
@@ -168,7 +168,7 @@ it.skipIf(!existsSync('/proc/self'))('refuses at once to keep conversations wher
   }
 })
 
-it('prints every setting, where it comes from, and no secret', async () => {
+it('prints every setting and where it comes from, and no secret', async () => {
   write('daybook.config.ts', `export default { budget: { rounds: 7 as number }, auth: { secret: 'very-secret-words' } }`)
   line.environment.DAYBOOK_TOKEN = 'token-words'
   line.environment.DAYBOOK_PORT = '4200'
@@ -181,13 +181,13 @@ it('prints every setting, where it comes from, and no secret', async () => {
   expect(text).not.toMatch(/very-secret|token-words/)
 })
 
-it('says what is wrong with a configuration file', async () => {
+it('reports the mistake in a configuration file', async () => {
   write('daybook.config.js', 'export default { modle: 1 }')
   expect(await line.run('list')).toMatchObject({
     exitCode: 1,
     text: expect.stringMatching(/^unknown setting modle in daybook\.config\.js; there is model, /),
   })
-  write('daybook.config.js', 'export default {') // imported once: another name is needed to see it again
+  write('daybook.config.js', 'export default {') // modules are cached: only another file name is read again
   write('daybook.config.ts', 'export default {')
   expect(await line.run('list')).toMatchObject({
     exitCode: 1,
@@ -195,7 +195,7 @@ it('says what is wrong with a configuration file', async () => {
   })
 })
 
-it('says what works on this machine, and never what a key is', async () => {
+it('doctor checks this machine and prints no key', async () => {
   line.environment.OPENAI_API_KEY = 'sk-something-secret'
   line.environment.DAYBOOK_PORT = '0'
   const { exitCode, text } = await line.run('doctor')
@@ -212,7 +212,7 @@ it('says what works on this machine, and never what a key is', async () => {
   })
 })
 
-it('upgrades what it can, says when there is nothing to do, and refuses what is newer', async () => {
+it('upgrade says when there is nothing to do, and leaves a newer database unchanged', async () => {
   expect((await line.run('upgrade')).text).toContain('nothing to do')
   await line.run('list')
   expect((await line.run('upgrade')).text).toContain('has the format of this version')

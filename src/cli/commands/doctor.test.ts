@@ -8,7 +8,7 @@ import { openStore } from '../../wiring.ts'
 let line: CommandLine
 beforeEach(() => {
   line = createCommandLine()
-  line.says(answers('Read.'))
+  line.setReplies(answers('Read.'))
   line.environment.DAYBOOK_PORT = '0'
 })
 afterEach(() => line.remove())
@@ -22,22 +22,22 @@ const filesIn = (folder: string) =>
 
 const filesAndFoldersIn = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
 
-/** As a process leaves them that dies between putting bytes and entering what refers to them. */
-async function leaveBehind(...texts: readonly string[]): Promise<readonly string[]> {
+/** Stores blobs as a process does that dies before it appends their entry. */
+async function putBlobs(...texts: readonly string[]): Promise<readonly string[]> {
   const store = await openStore({ data: data() })
-  const left = await Promise.all(texts.map((text) => store.blobs.put(new TextEncoder().encode(text))))
+  const blobs = await Promise.all(texts.map((text) => store.blobs.put(new TextEncoder().encode(text))))
   await store.close()
-  return left.map(({ sha256 }) => join(data(), 'blobs', sha256.slice(0, 2), sha256))
+  return blobs.map(({ sha256 }) => join(data(), 'blobs', sha256.slice(0, 2), sha256))
 }
 
 const age = (file: string, hours: number) => utimesSync(file, new Date(), Date.now() / 1000 - hours * 3600)
 
-it('tells how many blobs belong to no entry and how large they are, and touches nothing', async () => {
-  expect((await line.run('doctor')).text).toMatch(/^✓ blobs +nothing kept yet$/m)
+it('counts blobs that belong to no entry and their size, and changes nothing', async () => {
+  expect((await line.run('doctor')).text).toMatch(/^✓ blobs +nothing stored yet$/m)
   writeFileSync(join(line.folder, 'long.txt'), 'word '.repeat(5_000))
   await line.run('run', 'What does it say?', '--attach', join(line.folder, 'long.txt'))
-  expect((await line.run('doctor')).text).toMatch(/^✓ blobs +every one belongs to an entry$/m)
-  const [first = '', second = ''] = await leaveBehind('a'.repeat(1_200), 'bb', 'ccc')
+  expect((await line.run('doctor')).text).toMatch(/^✓ blobs +every blob belongs to an entry$/m)
+  const [first = '', second = ''] = await putBlobs('a'.repeat(1_200), 'bb', 'ccc')
   for (const file of [first, second]) age(file, 25)
   const before = filesIn(data())
   const { exitCode, text } = await line.run('doctor')
@@ -46,14 +46,14 @@ it('tells how many blobs belong to no entry and how large they are, and touches 
   expect(filesIn(data())).toEqual(before)
 })
 
-it('sweeps blobs that no entry can be on its way to: those without one for more than a day', async () => {
+it('--sweep removes only blobs that have belonged to no entry for more than a day', async () => {
   writeFileSync(join(line.folder, 'long.txt'), 'word '.repeat(5_000))
   await line.run('run', 'What does it say?', '--attach', join(line.folder, 'long.txt'))
   const entered = filesIn(join(data(), 'blobs'))
   expect(entered.length).toBeGreaterThan(0)
-  const [old = '', , again = ''] = await leaveBehind('old', 'young', 'put again')
+  const [old = '', , again = ''] = await putBlobs('old', 'young', 'put again')
   for (const file of [...entered, old, again]) age(file, 25)
-  await leaveBehind('put again')
+  await putBlobs('put again')
   const kept = filesIn(join(data(), 'blobs')).filter((file) => file !== old)
   expect(await line.run('doctor', '--sweep')).toMatchObject({
     exitCode: 0,
@@ -64,8 +64,8 @@ it('sweeps blobs that no entry can be on its way to: those without one for more 
   expect((await line.run('doctor', '--sweep')).text).toMatch(/^no blob .*nothing was removed$/m)
 })
 
-it('sweeps nothing where there is no database to say what is needed', async () => {
-  const [left = ''] = await leaveBehind('old')
+it('--sweep removes nothing when the database is damaged', async () => {
+  const [left = ''] = await putBlobs('old')
   age(left, 25)
   writeFileSync(join(data(), 'daybook.db'), 'x'.repeat(1_000))
   expect(await line.run('doctor')).toMatchObject({
@@ -76,18 +76,18 @@ it('sweeps nothing where there is no database to say what is needed', async () =
   expect(readFileSync(left, 'utf8')).toBe('old')
 })
 
-it.skipIf(!existsSync('/proc/self'))('calls a folder good only when a server could keep its data there, whoever asks', async () => {
+it.skipIf(!existsSync('/proc/self'))('a folder passes only when a server could store its data there, even for root', async () => {
   const { exitCode, text } = await line.run('--data', '/proc/daybook', 'doctor')
   expect(exitCode).toBe(1)
-  expect(text).toMatch(/^✗ data folder +\/proc\/daybook .*ENOENT.*: choose another with --data or DAYBOOK_DATA$/m)
+  expect(text).toMatch(/^✗ data folder +\/proc\/daybook .*ENOENT.*: choose another folder with --data or DAYBOOK_DATA$/m)
   expect(text).not.toContain('trial')
 })
 
-it('leaves nothing of what it tried: neither folders that were not there nor files in one that was', async () => {
+it('leaves behind neither folders that did not exist nor files in one that did', async () => {
   const one = join(line.folder, 'one')
   const two = join(one, 'two')
   const three = join(two, 'three')
-  expect((await line.run('--data', three, 'doctor')).text).toMatch(/^✓ data folder +\/\S+three \(not made yet\)$/m)
+  expect((await line.run('--data', three, 'doctor')).text).toMatch(/^✓ data folder +\/\S+three \(does not exist yet\)$/m)
   expect(existsSync(one)).toBe(false)
   mkdirSync(two, { recursive: true })
   expect((await line.run('--data', three, 'doctor')).exitCode).toBe(0)
@@ -99,7 +99,7 @@ it('leaves nothing of what it tried: neither folders that were not there nor fil
   expect(filesAndFoldersIn(one)).toEqual(['two', 'two/mine'])
 })
 
-it('says so when the database is there and can not be written to', async () => {
+it('fails when the existing database can not be written', async () => {
   mkdirSync(join(data(), 'daybook.db'), { recursive: true })
   expect(await line.run('doctor')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^✗ data folder +.*EISDIR/m) })
 })

@@ -11,16 +11,16 @@ beforeEach(() => {
 })
 afterEach(() => line.remove())
 
-it('prints what comes of a question, and exits with 0', async () => {
-  line.says(calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }), answers('Forty-two.'))
+it('prints the turn and exits with 0', async () => {
+  line.setReplies(calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }), answers('Forty-two.'))
   const { exitCode, text } = await line.run('run', 'What is it?')
   expect(exitCode).toBe(0)
   expect(text).toContain('First a plan.\n→ react.plan')
   expect(text).toMatch(/Forty-two\.$/)
 })
 
-it('prints one line of JSON per event and the result last', async () => {
-  line.says(answers('Forty-two.', { followups: ['Why?'] }))
+it('prints one JSON line per event and the result last', async () => {
+  line.setReplies(answers('Forty-two.', { followups: ['Why?'] }))
   const { exitCode, output } = await line.run('run', 'What is it?', '--json', '--conversation', 'c1')
   const events = output
     .trimEnd()
@@ -40,9 +40,9 @@ it('prints one line of JSON per event and the result last', async () => {
   })
 })
 
-it('sends files along, and the model sees them', async () => {
+it('sends attached files, and the model sees them', async () => {
   writeFileSync(join(line.folder, 'report.txt'), 'Costs were 7 in March.')
-  const model = line.says(answers('Seven.'))
+  const model = line.setReplies(answers('Seven.'))
   expect(await line.run('run', 'Costs?', '--attach', 'report.txt')).toMatchObject({ exitCode: 0 })
   const prompt = model.requests
     .at(-1)
@@ -51,23 +51,23 @@ it('sends files along, and the model sees them', async () => {
   expect(prompt).toContain('report.txt')
 })
 
-it('goes on in a conversation', async () => {
-  line.says(answers('One.'), answers('Two.'))
+it('continues a conversation', async () => {
+  line.setReplies(answers('One.'), answers('Two.'))
   await line.run('run', 'first', '--conversation', 'c1')
   expect((await line.run('run', 'second', '--conversation', 'c1')).text).not.toContain('One.')
   expect((await line.run('list')).text).toMatch(/ {2}c1 {2}A scripted conversation$/)
 })
 
 it('exits with 1 when the turn failed, and says why', async () => {
-  line.says({ error: { message: 'the provider is down' } }, { error: { message: 'the provider is down' } })
+  line.setReplies({ error: { message: 'the provider is down' } }, { error: { message: 'the provider is down' } })
   expect(await line.run('run', 'hello')).toMatchObject({ exitCode: 1, text: expect.stringContaining('✗ scripted: the provider is down') })
   const { exitCode, output } = await line.run('run', 'hello', '--json')
   expect(exitCode).toBe(1)
   expect(JSON.parse(output.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', ok: false, exit_reason: 'error' })
 })
 
-it('reads nothing halfway: a file that is not there is named before anything is asked', async () => {
-  const model = line.says(answers('never'))
+it('sends nothing when an attachment can not be read', async () => {
+  const model = line.setReplies(answers('never'))
   expect(await line.run('run', 'x', '--attach', 'absent.pdf')).toMatchObject({
     exitCode: 1,
     text: 'attachment.rejected: cannot read absent.pdf: there is no such file; nothing was sent',
@@ -75,17 +75,19 @@ it('reads nothing halfway: a file that is not there is named before anything is 
   expect(model.requests).toEqual([])
 })
 
-it('takes its prompt from the standard input', async () => {
-  const model = line.says(answers('Yes.'))
+it('reads its prompt from the standard input', async () => {
+  const model = line.setReplies(answers('Yes.'))
   const running = line.start('run', '-')
-  running.type('is this heard?')
+  running.type('is this read?')
   running.endOfInput()
   expect(await running.exitCode).toBe(0)
-  expect(JSON.stringify(model.requests)).toContain('is this heard?')
+  expect(JSON.stringify(model.requests)).toContain('is this read?')
 })
 
-it('stops the turn when it is asked to end, and exits as a program does that a signal ended', async () => {
-  line.says(...Array.from({ length: 2 }, () => ({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true }) as const))
+it('stops the turn on a signal and exits with the code of that signal', async () => {
+  line.setReplies(
+    ...Array.from({ length: 2 }, () => ({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true }) as const),
+  )
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -97,8 +99,8 @@ it('stops the turn when it is asked to end, and exits as a program does that a s
   }
 })
 
-it('tells whoever reads JSON of a stopped turn what came of it, too', async () => {
-  line.says({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true })
+it('prints the result as JSON for a stopped turn, too', async () => {
+  line.setReplies({ text: answers('Never quite').replace('</channel:answer>', ''), stall: true })
   const running = line.start('run', 'hello', '--json')
   await running.until('Never quite')
   running.end()
@@ -106,16 +108,16 @@ it('tells whoever reads JSON of a stopped turn what came of it, too', async () =
   expect(JSON.parse(running.text.trimEnd().split('\n').at(-1) as string)).toMatchObject({ type: 'result', exit_reason: 'steer' })
 })
 
-it('exits with 2 when it is not told what to ask, or where by no name', async () => {
+it('exits with 2 without a prompt or with an invalid conversation name', async () => {
   expect(await line.run('run', 'x', '--conversation', 'other/default/user/c1')).toMatchObject({
     exitCode: 2,
-    text: expect.stringContaining('must be made of letters'),
+    text: expect.stringContaining('must be letters'),
   })
   expect(await line.run('run')).toMatchObject({ exitCode: 2, text: expect.stringContaining("missing required argument 'prompt'") })
 })
 
-it('says in one line that a model can not be used', async () => {
-  line.given = { model: 'nobody/nothing' }
+it('prints one line when the model is not available', async () => {
+  line.settings = { model: 'unknown/model' }
   const { exitCode, text } = await line.run('run', 'x')
   expect(exitCode).toBe(1)
   expect(text).toMatch(/^model\.unavailable: [^\n]+$/)
@@ -125,10 +127,10 @@ it.each([
   ['.', 'it is a folder'],
   ['/dev/zero', 'it is a pipe or a device'],
   ['pipe', 'it is a pipe or a device'],
-])('refuses to attach %s at once, in words', async (name, words) => {
+])('rejects the attachment %s at once', async (name, reason) => {
   execFileSync('mkfifo', [join(line.folder, 'pipe')])
   const { exitCode, text } = await line.run('run', 'What is it?', '--attach', name)
   expect(exitCode).toBe(1)
-  expect(text).toContain(`attachment.rejected: cannot read ${name}: ${words}`)
+  expect(text).toContain(`attachment.rejected: cannot read ${name}: ${reason}`)
   expect(text.split('\n')).toHaveLength(1)
 })

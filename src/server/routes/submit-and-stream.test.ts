@@ -1,7 +1,7 @@
 import { HttpAgent } from '@ag-ui/client'
 import { DefaultChatTransport, readUIMessageStream, type UIMessage } from 'ai'
 import { afterEach, describe, expect, it } from 'vitest'
-import { paused, weather } from '../../../test/support/scenario-tools.ts'
+import { pausedTool, weather } from '../../../test/support/scenario-tools.ts'
 import { closeServers, openServer, viewWhen } from '../../../test/support/server-fixture.ts'
 import { answers, calls } from '../../testing/scripted-model.ts'
 
@@ -33,7 +33,7 @@ describe('an AG-UI client', () => {
   })
 
   it('reads the answer to a message that joined a running turn', async () => {
-    const work = paused()
+    const work = pausedTool()
     const { server, client } = await openServer({
       replies: [calls('paused.work'), answers('Both done.')],
       tools: [work.tool],

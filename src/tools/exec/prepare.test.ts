@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { press } from '../../../test/support/scenario-tools.ts'
+import { fileWritingTool } from '../../../test/support/scenario-tools.ts'
 import { toolFixture } from '../../../test/support/tool-fixture.ts'
 import { readNotice } from '../../core/block/index.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
@@ -25,8 +25,8 @@ async function call(params: object, code: string | undefined, work: () => Return
       return work()
     },
   })
-  const stage = await toolFixture([], { turnId: 'turn_c' })
-  const outcome = await withContract(tool).run(params as Record<string, unknown>, { ...stage.call, code })
+  const fixture = await toolFixture([], { turnId: 'turn_c' })
+  const outcome = await withContract(tool).run(params as Record<string, unknown>, { ...fixture.call, code })
   return { outcome, given, codes: (outcome.notices ?? []).map((said) => said.code.replace('protocol_violation.', '')) }
 }
 
@@ -112,12 +112,12 @@ describe('a tool that runs programs', () => {
   it('takes a contract that is referred to, once it is known what it says', async () => {
     const write = (content: string) => calls('react.write', { path: 'files/contract.json', channel: 'canvas', content, kind: 'file' })
     const run = calls('sample.press', { contract: 'ref:files/contract.json' }, { code: 'x' })
-    const stage = createHarness({
-      tools: [press()],
+    const harness = createHarness({
+      tools: [fileWritingTool()],
       replies: [write('{}'), run, write(JSON.stringify([file('files/a.csv')])), run, answers('Done.')],
     })
-    await stage.say('Do it.')
-    const blocks = blocksOf(await stage.timeline())
+    await harness.say('Do it.')
+    const blocks = blocksOf(await harness.timeline())
     const notices = blocks.flatMap((block) => readNotice(block) ?? [])
     expect(notices.filter(({ code }) => code.includes('exec_'))).toMatchObject([{ error: 'invalid_artifacts' }])
     expect(blocks.some(({ path }) => path?.endsWith('.files/a.csv'))).toBe(true)

@@ -6,8 +6,9 @@ import { weather } from '../../support/scenario-tools.ts'
 const call = calls('weather.today', { city: 'Rome' })
 
 export default {
-  title: 'a reply that does not begin with its thoughts, or has no action, is refused and shown to nobody; the model is told how to begin',
-  cast: () => ({
+  title:
+    'a reply that does not begin with the thinking channel, or has no action, is rejected and not shown to the user; a notice tells the model how to begin',
+  setup: () => ({
     tools: [weather()],
     replies: [`Sure! ${call}`, '<channel:answer>Clear.</channel:answer>', call, '', thinking, answers('Clear.')],
   }),

@@ -8,8 +8,8 @@ const cut = { text: call.slice(0, -40), finish: 'length' as const }
 
 export default {
   title:
-    'an action that is no JSON, has another shape, is cut off, comes twice or does not exist runs nothing; the notice says what and where',
-  cast: () => ({
+    'an action that is not JSON, has the wrong shape, is cut off, is repeated or is unknown runs nothing; the notice says what is wrong and where',
+  setup: () => ({
     tools: [weather()],
     replies: [
       action('{"action": call the weather tool}'),

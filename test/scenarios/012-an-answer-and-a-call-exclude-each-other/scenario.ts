@@ -8,7 +8,7 @@ const tool_call = { tool_id: 'weather.today', params: { city: 'Rome' } }
 
 export default {
   title: 'a completion needs an answer and no call; a call needs a tool and no answer',
-  cast: () => ({
+  setup: () => ({
     tools: [weather()],
     replies: [
       action({ action: 'complete' }),

@@ -6,8 +6,9 @@ import { weather } from '../../support/scenario-tools.ts'
 const call = calls('weather.today', { city: 'Rome' })
 
 export default {
-  title: 'a call is checked before it runs: its tool, its parameters, their types; what can be left out is left out with a warning',
-  cast: () => ({
+  title:
+    'a call is checked before it runs: its tool, its parameters and their types; an invalid optional parameter is dropped with a warning',
+  setup: () => ({
     tools: [weather()],
     replies: [
       calls('weather.tomorrow', { city: 'Rome' }),

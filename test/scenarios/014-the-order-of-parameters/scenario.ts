@@ -17,8 +17,8 @@ const publish = defineTool({
 })
 
 export default {
-  title: 'where content streams to the user the order of parameters binds: nothing is written until it is right',
-  cast: () => ({
+  title: 'a tool that streams content to the user requires its parameter order: nothing is written until the order is correct',
+  setup: () => ({
     tools: [publish],
     replies: [
       write('channel', 'path', 'content', 'kind'),

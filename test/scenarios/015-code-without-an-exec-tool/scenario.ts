@@ -7,8 +7,8 @@ const code = '\n<channel:code>print(1)</channel:code>'
 const contract = [{ filename: 'files/out.txt', description: 'the output' }]
 
 export default {
-  title: 'code runs only after a call of one exec tool that says which files it makes',
-  cast: () => ({
+  title: 'code runs only after a call of one exec tool whose contract names the files',
+  setup: () => ({
     tools: [weather(), program()],
     replies: [
       `${calls('weather.today', { city: 'Rome' })}${code}`,

@@ -2,8 +2,8 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
-  title: 'a plan call that makes no sense changes no plan; call, notice and one error result are on record, and the turn goes on',
-  cast: () => ({
+  title: 'an invalid plan call changes no plan; call, notice and one error result are recorded, and the turn continues',
+  setup: () => ({
     replies: [
       calls('react.plan', { mode: 'new', steps: ['Look', 'Write'] }),
       calls('react.plan', { mode: 'dance' }),

@@ -5,8 +5,8 @@ const write = (path: string) => calls('react.write', { path, channel: 'canvas', 
 
 export default {
   title:
-    'a path of another turn is moved into this one, and a file that the canvas cannot show is written all the same; both are mentioned',
-  cast: () => ({
+    'a path of another turn is moved into the current one, and a file that the canvas can not show is still written; a notice reports each',
+  setup: () => ({
     replies: [write('fi:turn_0.files/old.md'), write('files/data.bin'), write('../../etc/passwd'), answers('Written.')],
   }),
   prompt: true,

@@ -1,11 +1,11 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { faulty } from '../../support/scenario-tools.ts'
+import { failingTools } from '../../support/scenario-tools.ts'
 
 export default {
-  title: 'a tool that throws, says that it could not, or takes too long is a call, a notice and one error result; the turn goes on',
-  cast: () => ({
-    tools: faulty(),
+  title: 'a tool that throws, returns an error or times out is recorded as a call, a notice and one error result; the turn continues',
+  setup: () => ({
+    tools: failingTools(),
     replies: [
       calls('faulty.throws', {}),
       calls('faulty.refuses', {}),

@@ -5,8 +5,8 @@ import { weather } from '../../support/scenario-tools.ts'
 const call = calls('weather.today', { city: 'Rome' }, { notes: 'Looking it up.' })
 
 export default {
-  title: 'a stream that breaks after the user has seen something is not repeated behind their back: a notice, and another round',
-  cast: () => ({
+  title: 'a stream that breaks after the user has seen text is not retried silently: a notice is recorded and another round starts',
+  setup: () => ({
     tools: [weather()],
     replies: [
       { text: call.slice(0, -20), error: { kind: 'connection', retryable: true, error_type: 'ECONNRESET' } },

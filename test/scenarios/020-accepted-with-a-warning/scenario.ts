@@ -4,8 +4,8 @@ import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 
 export default {
-  title: 'what can be understood is accepted, and the model is told how to write it next time',
-  cast: () => ({
+  title: 'a malformed reply that can be understood is accepted, and a warning tells the model the correct form',
+  setup: () => ({
     tools: [weather()],
     replies: [
       action('{"action":"call_tool","notes":"","tool_call":{"tool_id":"weather.today","params":{"city":"Rome",}},}'),
@@ -16,10 +16,10 @@ export default {
       answers('Done.'),
     ],
   }),
-  act: async (stage) => {
-    await stage.say('How is Rome?')
-    await stage.say('And Oslo?')
-    await stage.say('Hide it.')
+  run: async (harness) => {
+    await harness.say('How is Rome?')
+    await harness.say('And Oslo?')
+    await harness.say('Hide it.')
   },
   prompt: true,
 } satisfies Scenario

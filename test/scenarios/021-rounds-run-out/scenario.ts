@@ -5,9 +5,8 @@ import { weather } from '../../support/scenario-tools.ts'
 const call = calls('weather.today', { city: 'Rome' })
 
 export default {
-  title:
-    'rounds run out: one more call that may only answer; when it does not, fixed words name the open steps and the files that were made',
-  cast: () => ({
+  title: 'when the rounds run out, one more call may only answer; if it does not, a fixed text names the open steps and the created files',
+  setup: () => ({
     tools: [weather()],
     settings: { maxRounds: 3 },
     replies: [

@@ -5,8 +5,8 @@ import { weather } from '../../support/scenario-tools.ts'
 const call = { text: calls('weather.today', { city: 'Rome' }), usage: { uncached: 1_000, output: 100 } }
 
 export default {
-  title: 'a limit of money ends the turn in a wrap-up',
-  cast: () => ({
+  title: 'reaching the money limit ends the turn with a wrap-up',
+  setup: () => ({
     tools: [weather()],
     settings: { maxMoney: 5, priceOf: ({ uncached }) => uncached / 500 },
     replies: [call, call, answers('That is what I found for the money.')],

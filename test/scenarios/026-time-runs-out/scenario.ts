@@ -11,14 +11,14 @@ function slowly(): string {
 }
 
 export default {
-  title: 'a limit of time ends the turn in a wrap-up',
-  cast: () => ({
+  title: 'reaching the time limit ends the turn with a wrap-up',
+  setup: () => ({
     tools: [weather()],
     settings: { maxSeconds: 60 },
     replies: [slowly, answers('That is what I found in a minute.')],
   }),
-  act: async (stage) => {
-    takeTime = () => stage.clock.advance(90_000)
-    await stage.say('Please do it.')
+  run: async (harness) => {
+    takeTime = () => harness.clock.advance(90_000)
+    await harness.say('Please do it.')
   },
 } satisfies Scenario

@@ -3,8 +3,8 @@ import type { Scenario } from '../../support/scenario.ts'
 import { search } from '../../support/scenario-tools.ts'
 
 export default {
-  title: 'sources get numbers that stay theirs; an answer that cites one that does not exist is noticed, and the number goes nowhere',
-  cast: () => ({
+  title: 'a source keeps its number; an answer that cites a missing source gets a warning, and the citation is removed',
+  setup: () => ({
     tools: [search()],
     replies: [
       calls('web_tools.web_search', { query: 'doors' }),
@@ -13,9 +13,9 @@ export default {
       answers('Still red [[S:2]].'),
     ],
   }),
-  act: async (stage) => {
-    await stage.say('Which colour are doors?')
-    await stage.say('Are you sure?')
+  run: async (harness) => {
+    await harness.say('Which colour are doors?')
+    await harness.say('Are you sure?')
   },
   prompt: true,
 } satisfies Scenario

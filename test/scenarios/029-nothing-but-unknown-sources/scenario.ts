@@ -5,13 +5,13 @@ import { search } from '../../support/scenario-tools.ts'
 import { deltasOf, laneText } from '../../support/watch-turn.ts'
 
 export default {
-  title: 'loop 17.55: an answer that is nothing but citations of sources that do not exist is blank: it is refused, and nobody has seen it',
-  cast: () => ({
+  title: 'loop 17.55: an answer that only cites missing sources is blank: it is rejected and was not shown to the user',
+  setup: () => ({
     tools: [search()],
     replies: [calls('web_tools.web_search', { query: 'doors' }), answers('[[S:99]] [[S:7,8]]'), answers('Doors are red [[S:1]].')],
   }),
-  act: async (stage) => {
-    const { answer, events } = await stage.say('Which colour are doors?')
+  run: async (harness) => {
+    const { answer, events } = await harness.say('Which colour are doors?')
     expect(answer).toBe('Doors are red [[S:1]].')
     expect(laneText(events, 'answer')).toMatch(/^Doors are red \[.+\]\(.+\)\.$/)
     expect(new Set(deltasOf(events, 'answer').map(({ iteration }) => iteration))).toEqual(new Set([2])) // the blank one was not even begun

@@ -7,15 +7,16 @@ const page = (number: number) => calls('library.fetch', { page: number })
 const summary = '## Goal\nThe doors of the street.\n\n## Done\nPages 1 and 2 were read: every door is red.'
 
 export default {
-  title: 'a context that is full when a turn begins is compacted first: a summary stands for what left, and old paths can be read',
-  cast: () => ({
+  title:
+    'a context that is full when a turn begins is compacted first: a summary replaces the removed blocks, and old paths can still be read',
+  setup: () => ({
     tools: [library()],
     settings: { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 },
     replies: [page(1), page(2), answers('Both pages speak of red doors.'), summary, page(3), answers('Red, all of them.')],
   }),
-  act: async (stage) => {
-    await stage.say('Read pages one and two.')
-    await stage.say(`Which colour? ${'Tell me exactly. '.repeat(200)}`)
+  run: async (harness) => {
+    await harness.say('Read pages one and two.')
+    await harness.say(`Which colour? ${'Tell me exactly. '.repeat(200)}`)
   },
   prompt: true,
 } satisfies Scenario

@@ -5,13 +5,13 @@ import { library } from '../../support/scenario-tools.ts'
 const turns = Array.from({ length: 8 }, (_, index) => [calls('library.fetch', { page: index }), answers(`Page ${index} is read.`)])
 
 export default {
-  title: 'an hour later the cache is cold: old turns are folded to a line each, a message says so, and the next turn folds nothing again',
-  cast: () => ({ tools: [library()], replies: [...turns.flat(), answers('Red.'), answers('Yes.')] }),
-  act: async (stage) => {
-    for (let turn = 0; turn < turns.length; turn++) await stage.say(`Read page ${turn}.`)
-    stage.clock.advance(3_600_000)
-    await stage.say('Which colour are the doors?')
-    await stage.say('Sure?')
+  title: 'after an hour the cache is cold: old turns are folded to one line each, a message says so, and the next turn folds nothing more',
+  setup: () => ({ tools: [library()], replies: [...turns.flat(), answers('Red.'), answers('Yes.')] }),
+  run: async (harness) => {
+    for (let turn = 0; turn < turns.length; turn++) await harness.say(`Read page ${turn}.`)
+    harness.clock.advance(3_600_000)
+    await harness.say('Which colour are the doors?')
+    await harness.say('Sure?')
   },
   prompt: true,
 } satisfies Scenario

@@ -5,14 +5,14 @@ import { weather } from '../../support/scenario-tools.ts'
 import { laneText } from '../../support/watch-turn.ts'
 
 export default {
-  title: 'a last call that only cites sources that do not exist has not answered: fixed words do',
-  cast: () => ({
+  title: 'a final call that only cites missing sources counts as no answer: the fixed text is used',
+  setup: () => ({
     tools: [weather()],
     settings: { maxRounds: 1 },
     replies: [calls('weather.today', { city: 'Rome' }), answers('[[S:99]]')],
   }),
-  act: async (stage) => {
-    const { exitReason, answer, events } = await stage.say('How is Rome?')
+  run: async (harness) => {
+    const { exitReason, answer, events } = await harness.say('How is Rome?')
     expect(exitReason).toBe('max_iterations')
     expect(answer).toMatch(/^I reached the step limit/)
     expect(laneText(events, 'answer')).toBe(answer)

@@ -12,14 +12,14 @@ const broken = {
 } as const
 
 export default {
-  title: 'a provider that fails in the last call, before it speaks or while it does: it is on record, and the user reads of the limit',
-  cast: () => ({ tools: [weather()], settings: { maxRounds: 1 }, replies: [call, refused, call, broken] }),
-  act: async (stage) => {
+  title: 'a provider that fails in the final call, before or during its output, is recorded, and the user reads that the limit was reached',
+  setup: () => ({ tools: [weather()], settings: { maxRounds: 1 }, replies: [call, refused, call, broken] }),
+  run: async (harness) => {
     for (const input of ['How is Rome?', 'And now?']) {
-      const { exitReason, answer, error } = await stage.say(input)
+      const { exitReason, answer, error } = await harness.say(input)
       expect([exitReason, error]).toEqual(['max_iterations', undefined])
       expect(answer).toMatch(/^I reached the step limit/)
     }
-    expect(await codesOf(stage)).toEqual(['service_error', 'service_error'])
+    expect(await codesOf(harness)).toEqual(['service_error', 'service_error'])
   },
 } satisfies Scenario

@@ -1,13 +1,13 @@
 import { answers, scriptedModel } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { entered, sayThen, steers } from '../../support/watch-turn.ts'
+import { entryOfType, runTurnWith, steerWith } from '../../support/watch-turn.ts'
 
 const replies = () => [{ text: '<channel:thinking>A title', stall: true as const }, answers('A short answer.')]
 
 export default {
-  title: 'a steer while the conversation is being named does not wait for the name, and the first decision knows of it',
-  cast: () => ({ replies: [], model: scriptedModel(replies(), { title: null }) }),
-  act: async (stage) =>
-    void (await sayThen(stage, 'Write a long answer.', { when: entered('blocks.appended'), act: steers('Keep it short.') })),
+  title: 'a steer during the title call does not wait for the title, and the first decision sees it',
+  setup: () => ({ replies: [], model: scriptedModel(replies(), { title: null }) }),
+  run: async (harness) =>
+    void (await runTurnWith(harness, 'Write a long answer.', { when: entryOfType('blocks.appended'), act: steerWith('Keep it short.') })),
   prompt: true,
 } satisfies Scenario

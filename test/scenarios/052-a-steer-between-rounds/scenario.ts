@@ -3,28 +3,30 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Tool } from '../../../src/tools/tool.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
-import { steers } from '../../support/watch-turn.ts'
+import { steerWith } from '../../support/watch-turn.ts'
 
-let stage: Harness | undefined
+let harness: Harness | undefined
 
 /** While it looks, the user goes on: the followup is there before the result is. */
 const interrupted = (tool: Tool): Tool => ({
   ...tool,
   async run(params, call) {
-    await stage?.agent.followUp(call.conversationId, 'And in Paris?')
+    await harness?.agent.followUp(call.conversationId, 'And in Paris?')
     return tool.run(params, call)
   },
 })
 
 export default {
   title: 'a steer that comes after one fold and before the next model call is folded before the model is asked',
-  cast: () => ({
+  setup: () => ({
     tools: [interrupted(weather())],
     replies: [calls('weather.today', { city: 'Rome' }), answers('Clear in Paris, too.')],
-    hooks: [{ onExternalEvent: async ({ type }) => void (type === 'followup' && stage && (await steers('In one sentence.')(stage))) }],
+    hooks: [
+      { onExternalEvent: async ({ type }) => void (type === 'followup' && harness && (await steerWith('In one sentence.')(harness))) },
+    ],
   }),
-  act: async (given) => {
-    stage = given
+  run: async (given) => {
+    harness = given
     await given.say('The weather in Rome?')
   },
 } satisfies Scenario

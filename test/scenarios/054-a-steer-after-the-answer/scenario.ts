@@ -1,15 +1,15 @@
 import { answers } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { answered, sayThen, steers } from '../../support/watch-turn.ts'
+import { answered, runTurnWith, steerWith } from '../../support/watch-turn.ts'
 
 export default {
-  title: 'a steer in the grace after an answer holds it back as the last word: both answers stand at the end',
-  cast: () => ({ settings: { exitGraceMs: 60_000 }, replies: [answers('It is 21 degrees.'), answers('It is 70 degrees Fahrenheit.')] }),
-  act: async (stage) => {
-    const sayings = sayThen(
-      stage,
+  title: 'a steer in the grace period after an answer keeps the turn open: both answers are in the timeline',
+  setup: () => ({ settings: { exitGraceMs: 60_000 }, replies: [answers('It is 21 degrees.'), answers('It is 70 degrees Fahrenheit.')] }),
+  run: async (harness) => {
+    const sayings = runTurnWith(
+      harness,
       'How warm is it?',
-      { when: answered, act: steers('In Fahrenheit!') },
+      { when: answered, act: steerWith('In Fahrenheit!') },
       { when: answered, act: ({ agent, conversation }) => agent.stop(conversation) },
     )
     await sayings

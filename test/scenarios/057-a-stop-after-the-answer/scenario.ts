@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import { answers } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { answered, sayThen, stops } from '../../support/watch-turn.ts'
+import { answered, runTurnWith, stopTurn } from '../../support/watch-turn.ts'
 
 export default {
-  title: 'a stop when the answer is complete changes nothing: there is nothing left to stop',
-  cast: () => ({ settings: { exitGraceMs: 60_000 }, replies: [answers('It is 21 degrees.')] }),
-  act: async (stage) => {
-    const { exitReason, answer } = await sayThen(stage, 'How warm is it?', { when: answered, act: stops })
+  title: 'a stop after the complete answer changes nothing',
+  setup: () => ({ settings: { exitGraceMs: 60_000 }, replies: [answers('It is 21 degrees.')] }),
+  run: async (harness) => {
+    const { exitReason, answer } = await runTurnWith(harness, 'How warm is it?', { when: answered, act: stopTurn })
     expect([exitReason, answer]).toEqual(['complete', 'It is 21 degrees.'])
   },
 } satisfies Scenario

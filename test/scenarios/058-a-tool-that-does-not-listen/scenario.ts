@@ -1,14 +1,14 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { slow } from '../../support/scenario-tools.ts'
-import { sayThen, steers, toolStarted } from '../../support/watch-turn.ts'
+import { slowTool } from '../../support/scenario-tools.ts'
+import { runTurnWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
-  title: 'a tool that ignores its signal is left behind, and its late result is ignored',
-  cast: () => ({
+  title: 'a tool that ignores its signal is abandoned, and its late result is ignored',
+  setup: () => ({
     settings: { stopGraceMs: 10 },
-    tools: [slow({ deaf: true, endsAfterMs: 300 })],
+    tools: [slowTool({ deaf: true, endsAfterMs: 300 })],
     replies: [calls('slow.work'), { text: answers('Then without it.'), delayMs: 350 }],
   }),
-  act: async (stage) => void (await sayThen(stage, 'Do it.', { when: toolStarted, act: steers('Never mind.') })),
+  run: async (harness) => void (await runTurnWith(harness, 'Do it.', { when: toolStarted, act: steerWith('Never mind.') })),
 } satisfies Scenario

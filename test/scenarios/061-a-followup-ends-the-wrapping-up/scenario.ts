@@ -1,21 +1,21 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { slow, weather } from '../../support/scenario-tools.ts'
-import { followsUp, sayThen, steers, toolStarted } from '../../support/watch-turn.ts'
+import { slowTool, weather } from '../../support/scenario-tools.ts'
+import { followUpWith, runTurnWith, steerWith, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
-  title: 'a followup that is newer than the request to wrap up gives the turn its tools and its rounds back',
-  cast: () => ({
-    tools: [slow(), weather()],
+  title: 'a followup after the request to wrap up restores the tools and rounds of the turn',
+  setup: () => ({
+    tools: [slowTool(), weather()],
     replies: [calls('slow.work'), calls('weather.today', { city: 'Rome' }), answers('Clear.')],
   }),
-  act: async (stage) => {
-    const { exitReason } = await sayThen(stage, 'Research it.', {
+  run: async (harness) => {
+    const { exitReason } = await runTurnWith(harness, 'Research it.', {
       when: toolStarted,
       act: async () => {
-        const wrapUp = steers('Wrap up.', { mode: 'wrap_up' })(stage)
-        await Promise.all([wrapUp, followsUp('No, tell me the weather first.')(stage)])
+        const wrapUp = steerWith('Wrap up.', { mode: 'wrap_up' })(harness)
+        await Promise.all([wrapUp, followUpWith('No, tell me the weather first.')(harness)])
       },
     })
     expect(exitReason).toBe('complete')

@@ -1,19 +1,19 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { slow } from '../../support/scenario-tools.ts'
-import { sayThen, stops, toolStarted } from '../../support/watch-turn.ts'
+import { slowTool } from '../../support/scenario-tools.ts'
+import { runTurnWith, stopTurn, toolStarted } from '../../support/watch-turn.ts'
 
 export default {
-  title: 'what is said after a stop is not lost with the turn that stops: it becomes the next turn',
-  cast: () => ({ tools: [slow()], replies: [calls('slow.work'), answers('Hello again.')] }),
-  act: async (stage) => {
+  title: 'a followup after a stop is not lost with the stopped turn: it becomes the next turn',
+  setup: () => ({ tools: [slowTool()], replies: [calls('slow.work'), answers('Hello again.')] }),
+  run: async (harness) => {
     let next: Promise<unknown> | undefined
-    const first = await sayThen(stage, 'Do it.', {
+    const first = await runTurnWith(harness, 'Do it.', {
       when: toolStarted,
       act: async () => {
-        const stopping = stops(stage)
-        next = stage.agent.run({ conversation: stage.conversation, input: 'Are you there?' }).result
+        const stopping = stopTurn(harness)
+        next = harness.agent.run({ conversation: harness.conversation, input: 'Are you there?' }).result
         await stopping
       },
     })

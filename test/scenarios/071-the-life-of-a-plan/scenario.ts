@@ -6,8 +6,8 @@ const look = (notes: string) => calls('weather.today', { city: 'Rome' }, { notes
 
 export default {
   title:
-    'loop 17.82, loop 17.83: marks in the notes acknowledge steps before the tool runs, and only what is new; not in a round that plans',
-  cast: () => ({
+    'loop 17.82, loop 17.83: marks in the notes acknowledge steps before the tool runs, each only once, and not in a round that changes the plan',
+  setup: () => ({
     tools: [weather()],
     replies: [
       calls('react.plan', { mode: 'new', steps: ['Look up Rome', 'Look up Paris'] }, { notes: '✓ [1] not in this round' }),

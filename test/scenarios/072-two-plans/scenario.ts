@@ -11,8 +11,8 @@ const announced = (request: unknown) =>
 const other = (request: unknown) => announced(request).find(({ current }) => !current)?.id
 
 export default {
-  title: 'loop 17.85, loop 17.86: a finished plan is not announced and promotes no other; a plan that is not there cannot be activated',
-  cast: () => ({
+  title: 'loop 17.85, loop 17.86: a finished plan is not announced and does not promote another plan; an unknown plan can not be activated',
+  setup: () => ({
     tools: [weather()],
     replies: [
       calls('react.plan', { mode: 'new', steps: ['Pack', 'Leave'] }),

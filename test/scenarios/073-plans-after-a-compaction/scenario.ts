@@ -7,8 +7,8 @@ import { weather } from '../../support/scenario-tools.ts'
 const long = 'It was a long story, and every word of it counted. '.repeat(400)
 
 export default {
-  title: 'a plan carried over a compaction keeps its id, its marks and its place as the current one; the history lists it',
-  cast: () => ({
+  title: 'a plan keeps its id, its marks and its place as the current plan across a compaction; the history lists it',
+  setup: () => ({
     settings: { contextTokens: contextWithRoom(14_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
     tools: [weather()],
     replies: [
@@ -21,13 +21,13 @@ export default {
       answers('Judged.'),
     ],
   }),
-  act: async (stage) => {
-    await stage.say('Plan it.')
-    await stage.say('Tell me more.')
-    await stage.say('And now?')
-    expect((await stage.journal()).some(({ type }) => type === 'range.compacted')).toBe(true)
-    const shown = JSON.stringify(stage.model.requests.at(-1)?.parts)
-    const [id] = /plan:turn_\w+:\w+/.exec(JSON.stringify(await stage.journal())) ?? []
+  run: async (harness) => {
+    await harness.say('Plan it.')
+    await harness.say('Tell me more.')
+    await harness.say('And now?')
+    expect((await harness.journal()).some(({ type }) => type === 'range.compacted')).toBe(true)
+    const shown = JSON.stringify(harness.model.requests.at(-1)?.parts)
+    const [id] = /plan:turn_\w+:\w+/.exec(JSON.stringify(await harness.journal())) ?? []
     expect(shown).toContain(`[COMPACTED PLAN HISTORY]\\n- plan #1 id=${id} (unfinished)`)
     expect(shown).toContain(`plan_id=${id} (current)`)
   },

@@ -8,11 +8,11 @@ const asking = answers('Which Rome, the one in Italy?', { action: 'exit' }).repl
 
 export default {
   title: 'an answer that marks its questions writes a clarification, and the next message resolves it, once',
-  cast: () => ({ replies: [asking, answers('Clear.'), answers('Still clear.')] }),
-  act: async (stage) => {
-    await stage.say('The weather in Rome?')
-    await stage.say('Yes, Italy.')
-    await stage.say('And now?')
+  setup: () => ({ replies: [asking, answers('Clear.'), answers('Still clear.')] }),
+  run: async (harness) => {
+    await harness.say('The weather in Rome?')
+    await harness.say('Yes, Italy.')
+    await harness.say('And now?')
   },
   prompt: true,
 } satisfies Scenario

@@ -1,25 +1,25 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { paused } from '../../support/scenario-tools.ts'
-import { answered, sayThen, toolStarted } from '../../support/watch-turn.ts'
+import { pausedTool } from '../../support/scenario-tools.ts'
+import { answered, runTurnWith, toolStarted } from '../../support/watch-turn.ts'
 
-const work = paused()
+const work = pausedTool()
 
 export default {
   title:
-    'loop 17.97: a service alert is read in the running turn and earns no round; what was published after the answer is read in the next',
-  cast: () => ({
+    'loop 17.97: a service alert is read in the running turn and adds no round; an event published after the answer is read in the next turn',
+  setup: () => ({
     settings: { exitGraceMs: 20 },
     tools: [work.tool],
     replies: [calls('paused.work'), answers('Done.'), answers('Published, as it seems.')],
   }),
-  act: async (stage) => {
-    const { agent, conversation } = stage
+  run: async (harness) => {
+    const { agent, conversation } = harness
     const alert = () => agent.notify(conversation, 'Search is slow today.', { source: 'status' })
     const published = () => agent.notify(conversation, 'Published as version 3.', { source: 'workspace', eventId: 'publish-3' })
-    await sayThen(
-      stage,
+    await runTurnWith(
+      harness,
       'Do it.',
       {
         when: toolStarted,
@@ -31,8 +31,8 @@ export default {
       { when: answered, act: published },
     )
     await published() // delivered again
-    expect(stage.model.left).toBe(1)
-    await stage.say('Is it out?')
+    expect(harness.model.left).toBe(1)
+    await harness.say('Is it out?')
   },
   prompt: true,
 } satisfies Scenario

@@ -4,8 +4,8 @@ import type { Scenario } from '../../support/scenario.ts'
 const menu = '# Menu\n\n- soup\n- bread\n- tea\n'
 
 export default {
-  title: 'a file is changed by a diff with wrong counts and then replaced as a whole; the timeline shows each patch as it was applied',
-  cast: () => ({
+  title: 'a file is patched with wrong line counts and then replaced as a whole; the timeline shows each patch as it was applied',
+  setup: () => ({
     replies: [
       calls('react.write', { path: 'files/menu.md', channel: 'canvas', content: menu, kind: 'display' }),
       calls('react.patch', {

@@ -5,8 +5,9 @@ const patch = (text: string) => calls('react.patch', { path: 'files/prices.json'
 const prices = '{\n  "soup": 4,\n  "tea": 2\n}\n'
 
 export default {
-  title: 'a patch that does not match changes nothing and says why; the next one breaks the file and is kept; the third repairs it',
-  cast: () => ({
+  title:
+    'a patch that does not match changes nothing and reports why; a patch that makes the file invalid is kept; a third patch repairs it',
+  setup: () => ({
     replies: [
       calls('react.write', { path: 'files/prices.json', channel: 'canvas', content: prices, kind: 'display' }),
       patch('@@ -2,2 +2,2 @@\n-  "soup": 5,\n+  "soup": 6,\n   "tea": 2\n'),

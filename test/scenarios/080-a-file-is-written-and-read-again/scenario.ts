@@ -7,8 +7,8 @@ import type { Scenario } from '../../support/scenario.ts'
 const report = `# Doors\n\n${Array.from({ length: 900 }, (_, n) => `House ${n} has a red door.`).join('\n')}\n`
 
 export default {
-  title: 'tools 18.19: a file is written, handed over once, and read in a later turn: what was shown only in part is read by ranges',
-  cast: () => ({
+  title: 'tools 18.19: a file is written, delivered once, and read by ranges in a later turn',
+  setup: () => ({
     replies: [
       calls(
         'react.write',
@@ -23,16 +23,16 @@ export default {
       answers('The last door is red, too.'),
     ],
   }),
-  act: async (stage) => {
-    await stage.say('Write a report about the doors.')
-    await stage.say('What does it say at the end?')
+  run: async (harness) => {
+    await harness.say('Write a report about the doors.')
+    await harness.say('What does it say at the end?')
   },
-  check: async (stage) => {
-    const written = blocksOf(await stage.timeline()).find(({ path, meta }) => path?.endsWith('doors/report.md') && meta?.rn !== undefined)
-    const files = (await stage.workspaces.open(localScope, stage.conversation)).files
+  check: async (harness) => {
+    const written = blocksOf(await harness.timeline()).find(({ path, meta }) => path?.endsWith('doors/report.md') && meta?.rn !== undefined)
+    const files = (await harness.workspaces.open(localScope, harness.conversation)).files
     expect(Buffer.from((await files.read(String(written?.meta?.physical_path))) ?? []).toString()).toBe(report)
-    const hosted = await stage.hosting?.resolve(String(written?.meta?.rn), localScope)
-    expect(hosted && Buffer.from((await stage.hosting?.read(hosted)) ?? []).toString()).toBe(report)
-    expect(await stage.hosting?.resolve(String(written?.meta?.rn), { ...localScope, user: 'somebody else' })).toBeUndefined()
+    const hosted = await harness.hosting?.resolve(String(written?.meta?.rn), localScope)
+    expect(hosted && Buffer.from((await harness.hosting?.read(hosted)) ?? []).toString()).toBe(report)
+    expect(await harness.hosting?.resolve(String(written?.meta?.rn), { ...localScope, user: 'somebody else' })).toBeUndefined()
   },
 } satisfies Scenario

@@ -12,8 +12,8 @@ const mail = defineTool({
 
 export default {
   title:
-    'a parameter may refer to what the model can see: the tool gets the content, and what cannot be seen is refused before anything runs',
-  cast: () => ({
+    'a parameter may refer to visible content: the tool gets the content; a reference to invisible content is rejected before the tool runs',
+  setup: () => ({
     tools: [mail],
     replies: [
       calls('react.write', { path: 'files/letter.md', channel: 'canvas', content: 'Dear Ada, the doors are red.', kind: 'display' }),

@@ -5,8 +5,8 @@ import { weather } from '../../support/scenario-tools.ts'
 const lastResult = ({ parts }: { readonly parts: unknown }) => [...JSON.stringify(parts).matchAll(/tc:turn_\w+\.\w+\.result/g)].at(-1)?.[0]
 
 export default {
-  title: 'what is hidden in the tail is one line, and reading its path shows it again where it was',
-  cast: () => ({
+  title: 'a block hidden in the tail is one line, and reading its path shows it again at its place',
+  setup: () => ({
     tools: [weather()],
     replies: [
       calls('weather.today', { city: 'Paris' }),

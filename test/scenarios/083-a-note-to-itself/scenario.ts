@@ -4,8 +4,8 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
-  title: 'tools 18.22: an internal file is a note for the agent: it is shown to it in the next turn, and never handed over',
-  cast: () => ({
+  title: 'tools 18.22: an internal file is a note for the agent: the next turn shows it to the model, and it is never delivered',
+  setup: () => ({
     replies: [
       calls('react.write', {
         path: 'files/memory.md',
@@ -17,10 +17,10 @@ export default {
       answers('As you like it.'),
     ],
   }),
-  act: async (stage) => {
-    await stage.say('I like short answers.')
-    await stage.say('Do you remember?')
+  run: async (harness) => {
+    await harness.say('I like short answers.')
+    await harness.say('Do you remember?')
   },
   prompt: true,
-  check: async (stage) => expect(blocksOf(await stage.timeline()).some(({ meta }) => meta?.rn !== undefined)).toBe(false),
+  check: async (harness) => expect(blocksOf(await harness.timeline()).some(({ meta }) => meta?.rn !== undefined)).toBe(false),
 } satisfies Scenario

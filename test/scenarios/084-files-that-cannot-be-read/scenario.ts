@@ -2,8 +2,8 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
-  title: 'tools 18.40: of several paths those that lead nowhere are named, each with its reason, and an empty file is an error',
-  cast: () => ({
+  title: 'tools 18.40: a read of several paths names each unreadable path with its reason, and an empty file is an error',
+  setup: () => ({
     replies: [
       calls('react.write', { path: 'files/empty.md', channel: 'canvas', content: '', kind: 'file' }),
       calls('react.read', {

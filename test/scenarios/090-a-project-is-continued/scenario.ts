@@ -4,8 +4,8 @@ import type { Scenario } from '../../support/scenario.ts'
 const write = (path: string, content: string) => calls('react.write', { path, channel: 'canvas', content, kind: 'display' })
 
 export default {
-  title: 'a project is checked out, changed and published: the second turn leaves a version of the whole, and says only what changed',
-  cast: () => ({
+  title: 'a project is checked out, changed and published: the second turn stores a complete version and reports only the changes',
+  setup: () => ({
     replies: [
       write('files/site/index.md', '# Home'),
       write('files/site/about.md', '# About'),
@@ -16,9 +16,9 @@ export default {
       answers('The page says Welcome.'),
     ],
   }),
-  async act(stage) {
-    await stage.say('Make a site.')
-    await stage.say('Change the title.')
+  async run(harness) {
+    await harness.say('Make a site.')
+    await harness.say('Change the title.')
   },
   prompt: true,
 } satisfies Scenario

@@ -2,8 +2,8 @@ import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
 
 export default {
-  title: 'files of earlier turns are pulled and searched; what can not be had is named with its reason',
-  cast: () => ({
+  title: 'files of earlier turns are pulled and searched; each unavailable path is named with its reason',
+  setup: () => ({
     replies: [
       calls('react.write', { path: 'files/notes/a.md', channel: 'canvas', content: 'rome\nparis', kind: 'display' }),
       answers('Noted.'),
@@ -14,9 +14,9 @@ export default {
       answers('It says Paris.'),
     ],
   }),
-  async act(stage) {
-    await stage.say('Note this.')
-    await stage.say('What did I note?')
+  async run(harness) {
+    await harness.say('Note this.')
+    await harness.say('What did I note?')
   },
   prompt: true,
 } satisfies Scenario

@@ -3,8 +3,8 @@ import type { Scenario } from '../../support/scenario.ts'
 import { search } from '../../support/scenario-tools.ts'
 
 export default {
-  title: 'a checkout that makes no sense checks out nothing; a source that a parameter names and nobody knows is left out, and said',
-  cast: () => ({
+  title: 'an invalid checkout checks out nothing; an unknown source in a parameter is dropped with a warning',
+  setup: () => ({
     tools: [search()],
     replies: [
       calls('react.checkout', { mode: 'merge', paths: ['fi:turn_1767225600000_000002.files/site'] }),

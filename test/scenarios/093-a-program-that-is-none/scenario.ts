@@ -15,8 +15,8 @@ const counting = () =>
 const params = { contract: [{ filename: 'files/count.txt', description: 'How many characters.' }] }
 
 export default {
-  title: 'a tool that runs programs does not run without one, nor with tags or a fence around it',
-  cast: () => ({
+  title: 'an exec tool does not run without code, nor with channel tags or a code fence around it',
+  setup: () => ({
     tools: [counting()],
     replies: [
       calls('sample.count', params),

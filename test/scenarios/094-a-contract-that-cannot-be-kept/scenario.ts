@@ -1,6 +1,6 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { press } from '../../support/scenario-tools.ts'
+import { fileWritingTool } from '../../support/scenario-tools.ts'
 
 const declares = (...filenames: readonly string[]) =>
   calls(
@@ -11,9 +11,9 @@ const declares = (...filenames: readonly string[]) =>
 
 export default {
   title:
-    'tools 18.80: files among the attachments, of another turn, outside, or twice cannot be declared: nothing runs until they are mended',
-  cast: () => ({
-    tools: [press()],
+    'tools 18.80: a contract can not declare files among the attachments, of another turn, outside the workspace or twice: nothing runs until it is corrected',
+  setup: () => ({
+    tools: [fileWritingTool()],
     replies: [
       declares('attachments/a.txt', 'turn_0/files/b.txt', '../c.txt'),
       declares('files/cities.txt', 'cities.txt'),

@@ -1,15 +1,15 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
 import type { Scenario } from '../../support/scenario.ts'
-import { press } from '../../support/scenario-tools.ts'
+import { fileWritingTool } from '../../support/scenario-tools.ts'
 
 const contract = [{ filename: 'cities.txt', description: 'The cities.' }]
 const told = { contract: [{ filename: 'files/cities.txt', description: 'The cities.', visibility: 'internal' }], prog_name: 'cities' }
 
 export default {
   title:
-    'a bare name in a contract, a program of another turn and paths in a program are no reason not to run; what became of them is told',
-  cast: () => ({
-    tools: [press()],
+    'a bare file name in a contract, a program of another turn and paths in the code do not prevent the run; notices report how they were rewritten',
+  setup: () => ({
+    tools: [fileWritingTool()],
     replies: [
       calls(
         'sample.press',

@@ -17,8 +17,8 @@ const rendering = () =>
   })
 
 export default {
-  title: 'a document is made also without a picture that is not there, and the agent is told which',
-  cast: () => ({
+  title: 'a document is rendered without a missing image, and a notice names the image',
+  setup: () => ({
     tools: [rendering()],
     replies: [calls('sample.render', { content: '# Rome\n![map](turn_0/files/map.png)' }), answers('The map is missing.')],
   }),

@@ -2,10 +2,10 @@ import { Failure } from '../../../src/core/failure.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
 
 /** `before`: nothing is written. `behind`: it is written, and nobody learns of it. */
-export type Break = 'before' | 'behind'
+export type FailureSide = 'before' | 'behind'
 
 /** A store that breaks at its nth append and is of no use from then on: to an agent, as good as dying. */
-export function breakingStore(store: ConversationStore, at: { readonly append: number; readonly side: Break }): ConversationStore {
+export function failingStore(store: ConversationStore, at: { readonly append: number; readonly side: FailureSide }): ConversationStore {
   let appends = 0
   let broken = false
   const check = () => {

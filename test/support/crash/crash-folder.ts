@@ -6,18 +6,18 @@ import { createSqliteStore } from '../../../src/adapters/store/sqlite/store.ts'
 import type { Change } from '../../../src/core/timeline/change.ts'
 import type { Timeline } from '../../../src/core/timeline/timeline.ts'
 import type { ConversationStore } from '../../../src/ports/store.ts'
-import type { Outside } from './long-turn.ts'
+import type { TurnObserver } from './long-turn.ts'
 
 /** A folder where processes work and die: the store, and what they did to the world, one line each. */
-export async function openSite(folder: string) {
+export async function openCrashFolder(folder: string) {
   const blobs = await createFileBlobs({ folder: join(folder, 'blobs') })
   const clock = createSystemClock()
   return { clock, store: await createSqliteStore({ file: join(folder, 'store.sqlite'), blobs, clock }) }
 }
 
-export const worldOf = (folder: string): Pick<Outside, 'asked' | 'effect'> => ({
-  asked: (iteration, conversation) => appendFileSync(join(folder, 'asked'), `${conversation} ${iteration}\n`),
-  effect: (key, toolId) => appendFileSync(join(folder, 'effects'), `${toolId} ${key}\n`),
+export const fileObserver = (folder: string): Pick<TurnObserver, 'onDecision' | 'onEffect'> => ({
+  onDecision: (iteration, conversation) => appendFileSync(join(folder, 'asked'), `${conversation} ${iteration}\n`),
+  onEffect: (key, toolId) => appendFileSync(join(folder, 'effects'), `${toolId} ${key}\n`),
 })
 
 export function linesOf(folder: string, file: 'asked' | 'effects'): readonly string[] {
@@ -25,12 +25,12 @@ export function linesOf(folder: string, file: 'asked' | 'effects'): readonly str
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
 }
 
-export interface Record {
+export interface ConversationRecord {
   readonly journal: readonly Change[]
   readonly timeline: Timeline | undefined
 }
 
-export async function recordOf(store: ConversationStore, conversation: string): Promise<Record> {
+export async function recordOf(store: ConversationStore, conversation: string): Promise<ConversationRecord> {
   const journal: Change[] = []
   for await (const { change } of store.readJournal(conversation, { after: 0 })) journal.push(change)
   return { journal, timeline: (await store.loadVisible(conversation))?.timeline }

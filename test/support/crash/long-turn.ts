@@ -15,34 +15,34 @@ import type { Call, Tool } from '../../../src/tools/tool.ts'
 export const ROUNDS = 30
 
 /** One to open, one for the title, two per tool round, one for the refused round and one for the answer. */
-export const COMMITS = 2 + 2 * (ROUNDS - 2) + 1 + 1
+export const ENTRIES = 2 + 2 * (ROUNDS - 2) + 1 + 1
 
 export const settings = { maxRounds: 40 }
 
-export interface Outside {
+export interface TurnObserver {
   /** A decision is asked for. */
-  asked(iteration: number, conversation: string): void
+  onDecision(iteration: number, conversation: string): void
   /** Something happened in the world that can not be undone. */
-  effect(key: string, toolId: string): void
+  onEffect(key: string, toolId: string): void
   /** The model is about to say its next piece, or a tool is before or behind its effect. A test may stop time, or the process, here. */
-  moment(where: string, conversation: string): void | Promise<void>
+  onStep(where: string, conversation: string): void | Promise<void>
 }
 
-export const quiet: Outside = { asked: () => {}, effect: () => {}, moment: () => {} }
+export const noObserver: TurnObserver = { onDecision: () => {}, onEffect: () => {}, onStep: () => {} }
 
-export function longTurnModel(outside: Outside): Model {
+export function longTurnModel(outside: TurnObserver): Model {
   return {
     name: 'long-turn',
     window: 200_000,
     async *stream(request, signal): AsyncGenerator<ModelEvent> {
       const conversation = request.cacheKey
       const iteration = request.role === 'decision' ? iterationOf(request) : -1
-      if (request.role === 'decision') outside.asked(iteration, conversation)
+      if (request.role === 'decision') outside.onDecision(iteration, conversation)
       const text = request.role === 'gate' ? title : reply(iteration, request)
-      for (let at = 0; at < text.length; at += PIECE) {
-        await outside.moment(`model ${iteration} ${at / PIECE}`, conversation)
+      for (let at = 0; at < text.length; at += CHUNK) {
+        await outside.onStep(`model ${iteration} ${at / CHUNK}`, conversation)
         if (signal.aborted) return
-        yield { type: 'text.delta', text: text.slice(at, at + PIECE) }
+        yield { type: 'text.delta', text: text.slice(at, at + CHUNK) }
       }
       const usage = { uncached: 10, cacheRead: 0, cacheWrite: 0, output: text.length, reasoning: 0 }
       yield { type: 'finish', finishReason: 'stop', modelName: 'long-turn', usage }
@@ -50,7 +50,7 @@ export function longTurnModel(outside: Outside): Model {
   }
 }
 
-const PIECE = 40
+const CHUNK = 40
 const title = '<channel:thinking>A title.</channel:thinking><channel:output>{"conversation_title":"Thirty rounds"}</channel:output>'
 
 function iterationOf({ parts }: ModelRequest): number {
@@ -75,11 +75,11 @@ function lastResult({ parts }: ModelRequest): string {
   return shown.at(-1)?.[0] ?? ''
 }
 
-export function longTurnTools(outside: Outside): readonly Tool[] {
+export function longTurnTools(outside: TurnObserver): readonly Tool[] {
   const act = async (toolId: string, call: Call) => {
-    await outside.moment(`tool ${call.origin.iteration} before`, call.conversationId)
-    outside.effect(call.idempotencyKey, toolId)
-    await outside.moment(`tool ${call.origin.iteration} behind`, call.conversationId)
+    await outside.onStep(`tool ${call.origin.iteration} before`, call.conversationId)
+    outside.onEffect(call.idempotencyKey, toolId)
+    await outside.onStep(`tool ${call.origin.iteration} behind`, call.conversationId)
   }
   const pay = defineTool({
     id: 'shop.pay',
@@ -104,16 +104,16 @@ export function longTurnTools(outside: Outside): readonly Tool[] {
 }
 
 /** What a timeline says when nobody looks at ids, times, and what a restart adds. Results whose outcome nobody knows are named by round. */
-export function storyOf(timeline: Timeline): { readonly lines: readonly string[]; readonly unknown: readonly number[] } {
+export function normalizedLines(timeline: Timeline): { readonly lines: readonly string[]; readonly unknown: readonly number[] } {
   const blocks = blocksOf(timeline)
-  const names = namesOf(blocks)
+  const names = placeholdersOf(blocks)
   const unknown = blocks.flatMap((block) => (isUnknownOutcome(block) ? [Number(block.meta?.iteration)] : []))
   const kept = blocks.filter((block) => readNotice(block)?.code !== 'tool_call_error.outcome_unknown')
   return { lines: kept.map((block) => `${block.meta?.iteration ?? ''} ${lineOf(block, names)}`), unknown }
 }
 
 /** The same story, with the results of these rounds left out. */
-export const without = (lines: readonly string[], rounds: readonly number[]): readonly string[] =>
+export const withoutResultsOf = (lines: readonly string[], rounds: readonly number[]): readonly string[] =>
   lines.filter((line) => !(line.includes('"react.tool.result"') && rounds.includes(Number.parseInt(line, 10))))
 
 function isUnknownOutcome(block: Block): boolean {
@@ -128,7 +128,7 @@ function lineOf({ id: _id, ts: _ts, ...block }: Block, names: ReadonlyMap<string
 }
 
 /** Call ids before what ends with them: a plan is named after the last digits of its call. */
-function namesOf(blocks: readonly Block[]): ReadonlyMap<string, string> {
+function placeholdersOf(blocks: readonly Block[]): ReadonlyMap<string, string> {
   const calls = blocks.flatMap(({ meta }) =>
     meta?.tool_call_id === undefined ? [] : [[meta.tool_call_id, `<call ${meta.iteration}>`] as const],
   )

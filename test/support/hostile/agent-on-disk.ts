@@ -42,7 +42,7 @@ function watchedBlobs(): { readonly blobs: BlobStore; readonly put: Uint8Array[]
 }
 
 /** A whole agent whose files lie on a real disk, and a tool by which a hostile program reaches into them between two calls. */
-export function stageOn(kind: Kind) {
+export function createAgentOnDisk(kind: Kind) {
   const folder = mkdtempSync(join(root, `${kind}-`))
   const { blobs, put } = watchedBlobs()
   const clock = createFixedClock()
@@ -68,7 +68,7 @@ export function stageOn(kind: Kind) {
     run: ({ paths }) => ({ artifact_type: 'files', files: paths.map((path) => ({ path, filename: 'made.txt' })) }),
   })
   const replies: Reply[] = []
-  const stage = createHarness({
+  const harness = createHarness({
     replies,
     clock,
     store: createMemoryStore({ blobs, clock }),
@@ -78,7 +78,7 @@ export function stageOn(kind: Kind) {
     settings: { maxRounds: 10_000, contextTokens: 100_000_000 },
   })
   return {
-    stage,
+    harness,
     outDir,
     hosted,
     put,
@@ -93,8 +93,8 @@ export function stageOn(kind: Kind) {
         id = known
         await plant(known)
       }
-      const said = await stage.say('Go on.')
-      const blocks = (await stage.journal()).flatMap(blocksOfChange).filter(({ turn_id }) => turn_id === said.turnId)
+      const said = await harness.say('Go on.')
+      const blocks = (await harness.journal()).flatMap(blocksOfChange).filter(({ turn_id }) => turn_id === said.turnId)
       const callIds = blocks.flatMap(({ type, call_id }) => (type === 'react.tool.call' ? [call_id] : [])).slice(1)
       const results = callIds.map((callId) =>
         blocks.filter(({ type, call_id }) => type === 'react.tool.result' && call_id === callId).map(({ text = '' }) => text),
@@ -104,12 +104,16 @@ export function stageOn(kind: Kind) {
   }
 }
 
-type Stage = ReturnType<typeof stageOn>
+type AgentOnDisk = ReturnType<typeof createAgentOnDisk>
 
 /** Nothing outside was changed, nothing of it was seen, and nobody was told where anything lies. */
-export async function expectNoHarm({ stage, put, hosted, folder }: Stage, place: HostilePlace, before: Readonly<Record<string, string>>) {
+export async function expectNoHarm(
+  { harness, put, hosted, folder }: AgentOnDisk,
+  place: HostilePlace,
+  before: Readonly<Record<string, string>>,
+) {
   expect(place.outside()).toEqual(before)
-  const told = JSON.stringify([await stage.journal(), stage.model.requests])
+  const told = JSON.stringify([await harness.journal(), harness.model.requests])
   for (const word of [place.secret, place.outsideFolder, folder]) expect(told).not.toContain(word)
   const kept = [...put, ...hosted.map(({ content }) => content)].filter((bytes) => bytes instanceof Uint8Array)
   expect(kept.filter((bytes) => Buffer.from(bytes).includes(place.secret))).toEqual([])

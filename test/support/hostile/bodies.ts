@@ -10,8 +10,8 @@ const part = (disposition: string, content: string, more = '') =>
   `--${boundary}\r\nContent-Disposition: ${disposition}\r\n${more}\r\n${content}\r\n`
 const whole = (...parts: readonly string[]) => `${parts.join('')}--${boundary}--\r\n`
 const said = (what: string, body: string | Uint8Array, status = 400, code = invalid): Attempt => ({
-  what: `multipart: ${what}`,
-  ask: () => ({ method: 'POST', path: turns, headers: form, body }),
+  description: `multipart: ${what}`,
+  request: () => ({ method: 'POST', path: turns, headers: form, body }),
   status,
   code,
 })
@@ -22,41 +22,41 @@ function* pieces(count: number): Generator<Uint8Array> {
 }
 
 const typed = (what: string, type: string | undefined, path = conversations): Attempt => ({
-  what: `of the wrong type: ${what}`,
-  ask: () => ({ method: 'POST', path, headers: type === undefined ? {} : { 'content-type': type }, body: '{"title":"x"}' }),
+  description: `of the wrong type: ${what}`,
+  request: () => ({ method: 'POST', path, headers: type === undefined ? {} : { 'content-type': type }, body: '{"title":"x"}' }),
   status: 415,
   code: 'request.unsupported',
 })
 
 /** Bodies that are too large, too deep, broken, or not what they say. */
-export const bodies: readonly Attempt[] = [
+export const bodyAttempts: readonly Attempt[] = [
   {
-    what: 'a body that says it is enormous',
-    ask: () => ({ method: 'POST', path: conversations, headers: { ...json, 'content-length': '99999999999' }, body: [] }),
+    description: 'a body that says it is enormous',
+    request: () => ({ method: 'POST', path: conversations, headers: { ...json, 'content-length': '99999999999' }, body: [] }),
     status: 413,
     code: 'request.too_large',
   },
   {
-    what: 'an upload that says it is enormous',
-    ask: () => ({ method: 'POST', path: turns, headers: { ...form, 'content-length': '99999999999' }, body: [] }),
+    description: 'an upload that says it is enormous',
+    request: () => ({ method: 'POST', path: turns, headers: { ...form, 'content-length': '99999999999' }, body: [] }),
     status: 413,
     code: 'request.too_large',
   },
   {
-    what: 'a body that does not say how long it is, and is too long',
-    ask: () => ({ method: 'POST', path: conversations, headers: json, body: pieces(3) }),
+    description: 'a body that does not say how long it is, and is too long',
+    request: () => ({ method: 'POST', path: conversations, headers: json, body: pieces(3) }),
     status: 413,
     code: 'request.too_large',
   },
   {
-    what: 'an upload that does not say how long it is, and is too long',
-    ask: () => ({ method: 'POST', path: turns, headers: form, body: pieces(40) }),
+    description: 'an upload that does not say how long it is, and is too long',
+    request: () => ({ method: 'POST', path: turns, headers: form, body: pieces(40) }),
     status: 413,
     code: 'request.too_large',
   },
   {
-    what: 'a body for a route that takes none',
-    ask: () => ({ method: 'POST', path: '/v1/conversations/mine/stop', headers: json, body: pieces(3) }),
+    description: 'a body for a route that takes none',
+    request: () => ({ method: 'POST', path: '/v1/conversations/mine/stop', headers: json, body: pieces(3) }),
     status: 413,
     code: 'request.too_large',
   },
@@ -139,7 +139,7 @@ export const bodies: readonly Attempt[] = [
   typed('text for feedback', 'text/plain', '/v1/conversations/mine/feedback'),
   {
     ...said('no boundary', 'x'),
-    ask: () => ({ method: 'POST', path: turns, headers: { 'content-type': 'multipart/form-data' }, body: 'x' }),
+    request: () => ({ method: 'POST', path: turns, headers: { 'content-type': 'multipart/form-data' }, body: 'x' }),
   },
   said('never closed', part('form-data; name="text"', 'hello')),
   said('another boundary', '--other\r\n\r\n--other--\r\n'),

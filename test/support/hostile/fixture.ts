@@ -21,13 +21,13 @@ import { answered, viewWhen } from '../server-fixture.ts'
 export type Mode = 'local' | 'bearer'
 
 /** One store, and two servers on it: one for whoever is at the machine, one for people with tokens. */
-export interface World {
+export interface HostileFixture {
   readonly url: Readonly<Record<Mode, string>>
   /** Of the attacker, who has a conversation `mine` in either. */
   readonly token: string
   readonly tokenOf: (claims: Readonly<Record<string, unknown>>) => string
   /** What Ann of another tenant has. */
-  readonly ann: Theirs
+  readonly ann: VictimData
   /** The attacker's own file. */
   readonly file: Readonly<Record<Mode, string>>
   /** Must be in no response and in no line of the log. */
@@ -38,7 +38,7 @@ export interface World {
   close(): Promise<void>
 }
 
-export interface Theirs {
+export interface VictimData {
   readonly rn: string
   readonly key: string
   readonly uri: string
@@ -60,7 +60,7 @@ const environment = 'QUICKSILVER-of-the-process'
 
 export const bearer: ServerSettings['auth'] = { kind: 'bearer', key: { kind: 'HS256', secret }, issuer, audience }
 
-export async function openWorld(): Promise<World> {
+export async function openHostileFixture(): Promise<HostileFixture> {
   process.env.DAYBOOK_TEST_SECRET = environment
   const folder = mkdtempSync(join(tmpdir(), 'daybook-hostile-'))
   const clock = createSystemClock()

@@ -1,13 +1,13 @@
 import { type Attempt, json } from './attempt.ts'
-import { tokenOf, type World } from './fixture.ts'
+import { type HostileFixture, tokenOf } from './fixture.ts'
 import { bearing } from './someone-elses-data.ts'
 
 const list = '/v1/conversations'
 
 const from = (what: string, headers: Readonly<Record<string, string>>, code: string, method = 'GET'): Attempt => ({
-  what,
+  description: what,
   mode: 'local',
-  ask: () => ({
+  request: () => ({
     method,
     path: list,
     headers: method === 'POST' ? { ...json, ...headers } : headers,
@@ -17,10 +17,10 @@ const from = (what: string, headers: Readonly<Record<string, string>>, code: str
   code,
 })
 
-const token = (what: string, make: (world: World) => string): Attempt => ({
-  what: `a token: ${what}`,
+const token = (what: string, make: (world: HostileFixture) => string): Attempt => ({
+  description: `a token: ${what}`,
   mode: 'bearer',
-  ask: (world) => ({ path: list, headers: bearing(make(world)) }),
+  request: (world) => ({ path: list, headers: bearing(make(world)) }),
   status: 401,
   code: 'token.refused',
 })
@@ -29,7 +29,7 @@ const eve = { tenant: 'rival', project: 'main', sub: 'eve' }
 const past = Math.floor(Date.now() / 1000) - 3_600
 
 /** Requests that are not from where, or from whom, they say. */
-export const heads: readonly Attempt[] = [
+export const headerAttempts: readonly Attempt[] = [
   from('a name that leads here', { host: 'evil.test' }, 'host.refused'),
   from('a name that begins like ours', { host: '127.0.0.1.evil.test' }, 'host.refused'),
   { ...from('a name that ends like ours', { host: 'evil.test:80@127.0.0.1' }, 'request.broken'), status: 400 },
@@ -48,16 +48,16 @@ export const heads: readonly Attempt[] = [
     'origin.refused',
     'OPTIONS',
   ),
-  { ...token('none', () => ''), ask: () => ({ path: list }) },
-  { ...token('in the query', () => ''), ask: (world) => ({ path: `${list}?access_token=${world.token}` }) },
-  { ...token('in a cookie', () => ''), ask: (world) => ({ path: list, headers: { cookie: `token=${world.token}` } }) },
+  { ...token('none', () => ''), request: () => ({ path: list }) },
+  { ...token('in the query', () => ''), request: (world) => ({ path: `${list}?access_token=${world.token}` }) },
+  { ...token('in a cookie', () => ''), request: (world) => ({ path: list, headers: { cookie: `token=${world.token}` } }) },
   {
     ...token('as a password', () => ''),
-    ask: (world) => ({ path: list, headers: { authorization: `Basic ${btoa(`eve:${world.token}`)}` } }),
+    request: (world) => ({ path: list, headers: { authorization: `Basic ${btoa(`eve:${world.token}`)}` } }),
   },
   {
     ...token('two', () => ''),
-    ask: (world) => ({ path: list, headers: { authorization: `Bearer ${world.token}, Bearer ${world.token}` } }),
+    request: (world) => ({ path: list, headers: { authorization: `Bearer ${world.token}, Bearer ${world.token}` } }),
   },
   token('expired', ({ tokenOf: make }) => make({ exp: past })),
   token('not valid yet', ({ tokenOf: make }) => make({ nbf: past + 7_200 })),

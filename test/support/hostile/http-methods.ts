@@ -1,30 +1,35 @@
 import { type Attempt, get } from './attempt.ts'
-import type { Mode, World } from './fixture.ts'
-import type { Ask } from './send.ts'
+import type { HostileFixture, Mode } from './fixture.ts'
+import type { HostileRequest } from './send.ts'
 
 const events = '/v1/conversations/mine/events'
 const invalid = 'request.invalid'
 const method = 'route.method'
 
 const cursor = (what: string, id: string): Attempt => ({
-  what: `an event id: ${what}`,
-  ask: () => ({ path: events, headers: { 'last-event-id': id } }),
+  description: `an event id: ${what}`,
+  request: () => ({ path: events, headers: { 'last-event-id': id } }),
   status: 400,
   code: invalid,
 })
 
-const by = (what: string, ask: Ask, status = 405, code = method): Attempt => ({ what, ask: () => ask, status, code })
+const by = (what: string, ask: HostileRequest, status = 405, code = method): Attempt => ({
+  description: what,
+  request: () => ask,
+  status,
+  code,
+})
 
 const ofFile = (what: string, headers: Readonly<Record<string, string>>, status: number, code?: string): Attempt => ({
-  what: `of a file: ${what}`,
-  ask: ({ file }, mode) => ({ path: `/v1/resources/${encodeURIComponent(file[mode])}`, headers }),
+  description: `of a file: ${what}`,
+  request: ({ file }, mode) => ({ path: `/v1/resources/${encodeURIComponent(file[mode])}`, headers }),
   status,
   ...(code !== undefined && { code }),
 })
 
 const named = (what: string, key: string): Attempt => ({
-  what: `an idempotency key: ${what}`,
-  ask: () => ({
+  description: `an idempotency key: ${what}`,
+  request: () => ({
     method: 'POST',
     path: '/v1/conversations/mine/turns',
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
@@ -35,20 +40,20 @@ const named = (what: string, key: string): Attempt => ({
 })
 
 const bytes = (what: string, make: (host: string) => string | Uint8Array, status = 400, code = 'request.broken'): Attempt => ({
-  what: `on the bare line: ${what}`,
-  ask: (world, mode) => ({ bytes: make(hostOf(world, mode)) }),
+  description: `on the bare line: ${what}`,
+  request: (world, mode) => ({ bytes: make(hostOf(world, mode)) }),
   status,
   code,
 })
 
-const hostOf = ({ url }: World, mode: Mode) => new URL(url[mode]).host
+const hostOf = ({ url }: HostileFixture, mode: Mode) => new URL(url[mode]).host
 const head =
   (line: string, ...more: readonly string[]) =>
   (host: string) =>
     [line, `Host: ${host}`, ...more, '', ''].join('\r\n')
 
 /** Requests that are made in ways nobody makes them. */
-export const ways: readonly Attempt[] = [
+export const methodAttempts: readonly Attempt[] = [
   cursor('below nothing', '-1'),
   cursor('a half', '1.5'),
   cursor('no number', 'latest'),

@@ -4,7 +4,7 @@ const missing = 'conversation.missing'
 const nothing = 'route.missing'
 
 /** Names that try to be more than names. */
-export const paths: readonly Attempt[] = [
+export const pathAttempts: readonly Attempt[] = [
   get('dots as a conversation', '/v1/conversations/%2e%2e', 404, nothing),
   get('dots and a slash', '/v1/conversations/%2e%2e%2f%2e%2e%2fetc', 404, missing),
   get('dots in the open', '/v1/conversations/../../etc/passwd', 404, nothing),

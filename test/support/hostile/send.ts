@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 
 /** A request as an attacker makes it: nothing is normalised, nothing is forbidden. */
-export interface Ask {
+export interface HostileRequest {
   readonly method?: string
   /** As it goes over the wire. */
   readonly path: string
@@ -10,7 +10,7 @@ export interface Ask {
   readonly body?: string | Uint8Array | Iterable<Uint8Array>
 }
 
-export interface Answer {
+export interface HostileResponse {
   readonly status: number
   /** Head and body, as one text: what must not leak must be in none of it. */
   readonly text: string
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** A body that is given piece by piece is sent in chunks, without saying how long it will be. */
-export function send(url: string, { method = 'GET', path, headers = {}, body }: Ask): Promise<Answer> {
+export function send(url: string, { method = 'GET', path, headers = {}, body }: HostileRequest): Promise<HostileResponse> {
   const { hostname, port } = new URL(url)
   const whole = typeof body === 'string' ? Buffer.from(body) : body instanceof Uint8Array ? body : undefined
   const length = whole && !hasLength(headers) ? { 'content-length': String(whole.byteLength) } : {}
@@ -45,20 +45,21 @@ export function send(url: string, { method = 'GET', path, headers = {}, body }: 
     asked.once('error', reject)
     if (whole) asked.end(whole)
     else if (body === undefined) asked.end()
-    else pour(asked, body as Iterable<Uint8Array>)
+    else writeChunks(asked, body as Iterable<Uint8Array>)
   })
 }
 
-const hasLength = (headers: Ask['headers']) => Object.keys(headers ?? {}).some((name) => /^(content-length|transfer-encoding)$/i.test(name))
+const hasLength = (headers: HostileRequest['headers']) =>
+  Object.keys(headers ?? {}).some((name) => /^(content-length|transfer-encoding)$/i.test(name))
 
-function pour(asked: ReturnType<typeof request>, pieces: Iterable<Uint8Array>): void {
+function writeChunks(asked: ReturnType<typeof request>, pieces: Iterable<Uint8Array>): void {
   asked.on('error', () => {}) // refused before the end: the answer says so
   for (const piece of pieces) asked.write(piece)
   asked.end()
 }
 
 /** Bytes on a bare connection, and everything that comes back until it is closed. */
-export function sendBytes(url: string, bytes: string | Uint8Array): Promise<Answer> {
+export function sendBytes(url: string, bytes: string | Uint8Array): Promise<HostileResponse> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []

@@ -4,7 +4,7 @@ const missing = 'conversation.missing'
 const theirs = '/v1/conversations/plans'
 
 /** What belongs to somebody else. It is told as if it were not there. */
-export const others: readonly Attempt[] = [
+export const otherTenantAttempts: readonly Attempt[] = [
   get('a conversation', theirs, 404, missing),
   get('a timeline', `${theirs}/timeline`, 404, missing),
   get('an event stream', `${theirs}/events`, 404, missing),
@@ -23,10 +23,15 @@ export const others: readonly Attempt[] = [
   post('a steer', `${theirs}/turns`, '{"text":"stop that","mode":"steer"}', 404, missing),
   post('a question by AG-UI', `${theirs}/ag-ui`, agUi('what is in here?'), 404, missing),
   post('a question by the AI SDK', `${theirs}/ui-message`, uiMessage('what is in here?'), 404, missing),
-  { what: 'a stop', ask: () => ({ method: 'POST', path: `${theirs}/stop` }), status: 404, code: missing },
+  { description: 'a stop', request: () => ({ method: 'POST', path: `${theirs}/stop` }), status: 404, code: missing },
   post('feedback', `${theirs}/feedback`, '{"turn_id":"turn_1","reaction":"ok"}', 404, missing),
-  { what: 'a new title', ask: () => ({ method: 'PATCH', path: theirs, headers: json, body: '{"title":"x"}' }), status: 404, code: missing },
-  { what: 'a deletion', ask: () => ({ method: 'DELETE', path: theirs }), status: 404, code: missing },
+  {
+    description: 'a new title',
+    request: () => ({ method: 'PATCH', path: theirs, headers: json, body: '{"title":"x"}' }),
+    status: 404,
+    code: missing,
+  },
+  { description: 'a deletion', request: () => ({ method: 'DELETE', path: theirs }), status: 404, code: missing },
   get('a list', '/v1/conversations', 200),
   get('a search for their words', '/v1/conversations?search=MARZIPAN', 200),
   get('a search for everything', '/v1/conversations?search=%25', 200),
@@ -38,21 +43,21 @@ export const others: readonly Attempt[] = [
   get('a file by its address', ({ ann }) => `/v1/resources/${encodeURIComponent(ann.uri)}`, 404, 'resource.missing'),
   get('a file by its hash', ({ ann }) => `/v1/resources/${ann.sha256}`, 404, 'resource.missing'),
   {
-    what: 'whether a file is what somebody thinks it is',
-    ask: ({ ann }) => ({ path: `/v1/resources/${encodeURIComponent(ann.rn)}`, headers: { 'if-none-match': `"${ann.sha256}"` } }),
+    description: 'whether a file is what somebody thinks it is',
+    request: ({ ann }) => ({ path: `/v1/resources/${encodeURIComponent(ann.rn)}`, headers: { 'if-none-match': `"${ann.sha256}"` } }),
     status: 404,
     code: 'resource.missing',
   },
   {
-    what: 'a part of a file',
-    ask: ({ ann }) => ({ path: `/v1/resources/${encodeURIComponent(ann.rn)}`, headers: { range: 'bytes=0-3' } }),
+    description: 'a part of a file',
+    request: ({ ann }) => ({ path: `/v1/resources/${encodeURIComponent(ann.rn)}`, headers: { range: 'bytes=0-3' } }),
     status: 404,
     code: 'resource.missing',
   },
   {
-    what: 'a file of another user of the same tenant',
+    description: 'a file of another user of the same tenant',
     mode: 'bearer',
-    ask: ({ ann, tokenOf }) => ({
+    request: ({ ann, tokenOf }) => ({
       path: `/v1/resources/${encodeURIComponent(ann.rn)}`,
       headers: bearing(tokenOf({ tenant: 'acme', sub: 'bob' })),
     }),
@@ -60,29 +65,29 @@ export const others: readonly Attempt[] = [
     code: 'resource.missing',
   },
   {
-    what: 'a conversation of another user of the same tenant',
+    description: 'a conversation of another user of the same tenant',
     mode: 'bearer',
-    ask: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme', sub: 'bob' })) }),
+    request: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme', sub: 'bob' })) }),
     status: 404,
     code: missing,
   },
   {
-    what: 'a conversation of the same user in another project',
+    description: 'a conversation of the same user in another project',
     mode: 'bearer',
-    ask: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme', project: 'side', sub: 'ann' })) }),
+    request: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme', project: 'side', sub: 'ann' })) }),
     status: 404,
     code: missing,
   },
   {
-    what: 'a scope whose names run into each other',
+    description: 'a scope whose names run into each other',
     mode: 'bearer',
-    ask: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme/main', project: 'ann', sub: 'plans' })) }),
+    request: ({ tokenOf }) => ({ path: theirs, headers: bearing(tokenOf({ tenant: 'acme/main', project: 'ann', sub: 'plans' })) }),
     status: 404,
     code: missing,
   },
   {
-    what: 'bytes that somebody else keeps, named by their hash in a bundle',
-    ask: ({ ann }) => ({
+    description: 'bytes that somebody else keeps, named by their hash in a bundle',
+    request: ({ ann }) => ({
       method: 'POST',
       path: '/v1/conversations/import?as=stolen',
       headers: json,
@@ -97,9 +102,12 @@ export const others: readonly Attempt[] = [
   post('a bundle that is put into their place', '/v1/conversations/import?as=acme%2Fmain%2Fann%2Fplans', '{}', 400, 'request.invalid'),
   post('a fork that is put into their place', '/v1/conversations/mine/fork', '{"id":"acme/main/ann/plans"}', 400, 'request.invalid'),
   {
-    what: 'another tenant in a header',
+    description: 'another tenant in a header',
     mode: 'bearer',
-    ask: ({ token }) => ({ path: theirs, headers: { ...bearing(token), 'x-tenant': 'acme', 'x-user': 'ann', 'x-forwarded-user': 'ann' } }),
+    request: ({ token }) => ({
+      path: theirs,
+      headers: { ...bearing(token), 'x-tenant': 'acme', 'x-user': 'ann', 'x-forwarded-user': 'ann' },
+    }),
     status: 404,
     code: missing,
   },
