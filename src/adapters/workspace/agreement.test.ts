@@ -23,7 +23,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 type Tree = Readonly<Record<string, string>>
 
-/** The whole meaning of a workspace, in the words of a test: plain objects, no hashes, no deltas. */
+/** A model of what a workspace does, on plain objects: no hashes, no deltas. */
 function createModel() {
   const versions = new Map<string, Tree>()
   let lineage: Tree = {}
@@ -100,7 +100,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 const histories = fc.array(fc.array(step, { maxLength: 5 }), { minLength: 1, maxLength: 10 })
 
-/** What a turn has taken out of its folder again is no reason why an earlier file of that name could not be had. */
+/** A turn leaves an empty folder in the place of an earlier file, which must still be restored. */
 const emptiedFolder: Step[][] = [
   [{ do: 'write', rel: 'app/b', content: '1' }],
   [
@@ -111,12 +111,12 @@ const emptiedFolder: Step[][] = [
   [],
 ]
 
-interface Contestant {
+interface TestedWorkspace {
   readonly workspace: Workspace
   readonly journal: TestJournal
 }
 
-async function contestants(): Promise<readonly Contestant[]> {
+async function openWorkspaces(): Promise<readonly TestedWorkspace[]> {
   const git = mkdtempSync(join(root, 'g-'))
   const kinds: readonly Workspaces[] = [
     createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles }),
@@ -126,16 +126,16 @@ async function contestants(): Promise<readonly Contestant[]> {
 }
 
 /**
- * A file in the place of a folder, or the other way round, is refused by every disk; a model of the meaning need not know of it. Nor of
- * folders that are still there when all that was in them is gone: `ever` is what the turn has had.
+ * Disks refuse a file in the place of a folder, and a folder in the place of a file. The model does not cover that, nor folders that
+ * stay when their files are removed: `ever` holds every path that the turn has had.
  */
 const isPossible = (files: Tree, ever: ReadonlySet<string>, each: Step) =>
   each.do !== 'write' ||
   !(Object.keys(files).some((path) => each.rel.startsWith(`${path}/`)) || [...ever].some((path) => path.startsWith(`${each.rel}/`)))
 
-async function take(turn: TestTurn, each: Step, sources: readonly (readonly [string, string])[]): Promise<string | undefined> {
+async function runStep(turn: TestTurn, each: Step, sources: readonly (readonly [string, string])[]): Promise<string | undefined> {
   if (each.do === 'write') return void (await turn.write(each.rel, each.content))
-  if (each.do === 'remove') return void (await turn.remove(each.rel).catch(() => {})) // a folder is not removed like a file
+  if (each.do === 'remove') return void (await turn.remove(each.rel).catch(() => {})) // fails for a folder
   const outcome = await turn.checkout(
     each.mode,
     sources.map(([turnId, path]) => (path === '' ? turnId : `${turnId}/${path}`)),
@@ -144,11 +144,11 @@ async function take(turn: TestTurn, each: Step, sources: readonly (readonly [str
   return outcome.ok ? 'ok' : outcome.code
 }
 
-it('custom and git agree with each other and with a model, over histories of writes, deletes and checkouts', async () => {
+it('custom and git workspaces agree with a model over histories of writes, deletes and checkouts', async () => {
   await fc.assert(
     fc.asyncProperty(histories, async (turns) => {
       const model = createModel()
-      const all = await contestants()
+      const all = await openWorkspaces()
       for (const [number, steps] of turns.entries()) {
         const turnId = `turn_${number}`
         const expected = model.begin(turnId)
@@ -157,14 +157,14 @@ it('custom and git agree with each other and with a model, over histories of wri
         for (const each of steps) {
           for (const path of Object.keys(expected.files())) ever.add(path)
           if (!isPossible(expected.files(), ever, each)) continue
-          if (each.do === 'checkout' && number === 0) continue // nothing came before
+          if (each.do === 'checkout' && number === 0) continue // there is no earlier turn
           const before = expected.files()
           const sources = each.do === 'checkout' ? each.sources.map(([n, path]) => [`turn_${n % number}`, path] as const) : []
           if (each.do === 'write') expected.write(each.rel, each.content)
           if (each.do === 'remove') expected.remove(each.rel)
           const verdict = each.do === 'checkout' ? expected.checkout(each.mode, sources, each.force) : undefined
           for (const turn of own) {
-            expect(await take(turn, each, sources)).toBe(verdict)
+            expect(await runStep(turn, each, sources)).toBe(verdict)
             expect(await turn.files()).toEqual(verdict === undefined || verdict === 'ok' ? expected.files() : before)
           }
         }

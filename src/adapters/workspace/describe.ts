@@ -7,17 +7,17 @@ import { filesFolder, listBelow } from './files.ts'
 import { isExcluded, scopeOf } from './names.ts'
 import type { WorkspaceFolders } from './workspace.ts'
 
-/** Among more files than this, not every turn is looked for. */
+/** When the workspace has more files, some earlier turns may be missing from the description. */
 const MAX_COUNTED_FILES = 20_000
 
-/** Where the turn works, for the announcement: local folders, what is editable, what was checked out. */
+/** The facts about a workspace that a turn's announcement shows: turn folders, editable scopes, checked-out sources. */
 export async function describeTurn(
   { files, runtime }: WorkspaceFolders,
   implementation: Workspaces['implementation'],
   turnId: string,
 ): Promise<WorkspaceFacts> {
   const listed = await files.list('', { limit: MAX_COUNTED_FILES, dotEntries: true })
-  const own = listed.truncated ? [...(await listBelow(files, filesFolder(turnId))).keys()] : pathsBelow(filesFolder(turnId), listed.files)
+  const rels = listed.truncated ? [...(await listBelow(files, filesFolder(turnId))).keys()] : pathsBelow(filesFolder(turnId), listed.files)
   const roots = turnRoots(listed.files)
   const record = await readCheckoutRecord(runtime, turnId)
   const from = record?.from.map(({ turnId: turn, rel }) => `fi:${turn}.files${rel === '' ? '' : `/${rel}`}`)
@@ -25,7 +25,7 @@ export async function describeTurn(
     implementation,
     currentTurnRoot: `${turnId}/`,
     turnRoots: [...roots.filter((root) => root !== turnId), turnId].map((root) => `${root}/`),
-    editable: countScopes(own.filter((rel) => !isExcluded(rel))),
+    editable: countScopes(rels.filter((rel) => !isExcluded(rel))),
     ...(from && from.length > 0 && { checkedOutFrom: from.join(', ') }),
     ...(record && { checkoutMode: record.mode }),
   }
@@ -34,12 +34,12 @@ export async function describeTurn(
 const pathsBelow = (folder: string, listed: readonly FileInfo[]) =>
   listed.filter(({ path }) => path.startsWith(`${folder}/`)).map(({ path }) => path.slice(folder.length + 1))
 
-/** Turn ids begin with their time: the order of names is that of turns. */
+/** Turn ids begin with their time, so the order of names is the order of turns. */
 function turnRoots(listed: readonly FileInfo[]): readonly string[] {
   return [...new Set(listed.map(({ path }) => scopeOf(path)))].filter((root) => isTurnFolder(root)).sort()
 }
 
-/** Top-level folders and files, with how many files each holds. */
+/** Scopes with the number of their files. */
 export function countScopes(rels: readonly string[]): readonly WorkspaceScope[] {
   const counts = new Map<string, number>()
   for (const rel of rels) counts.set(scopeOf(rel), (counts.get(scopeOf(rel)) ?? 0) + 1)

@@ -3,8 +3,7 @@ import { filePath } from '../../core/path/build.ts'
 import { stripAbsolutePaths } from '../../core/secrets.ts'
 import type { Files } from '../../ports/files.ts'
 import type { Hydration, HydrationRef, RecordedFiles } from '../../ports/workspace.ts'
-import type { VersionStore } from './files.ts'
-import { findTurnFiles, listBelow, readFiles } from './files.ts'
+import { findTurnFiles, listBelow, readFiles, type VersionStore } from './files.ts'
 import { isWithin } from './names.ts'
 
 export interface HydrationContext {
@@ -13,30 +12,30 @@ export interface HydrationContext {
   readonly history: RecordedFiles
 }
 
-/** Fewer than this are written one by one; a folder of many is laid as a whole. */
+/** From this number of files on, the folder is replaced in one step; fewer are written one by one. */
 const MIN_FOLDER_WRITE = 4
 
-/** Files of an earlier turn, brought here read-only. */
-export async function hydrate(turnId: string, refs: readonly HydrationRef[], parts: HydrationContext): Promise<Hydration> {
+/** Brings files of an earlier turn to this machine, read-only. */
+export async function hydrate(turnId: string, refs: readonly HydrationRef[], context: HydrationContext): Promise<Hydration> {
   const present: { ref: HydrationRef; files: { path: string; size: number }[] }[] = []
   const missing: HydrationRef[] = []
   const errors: { ref: HydrationRef; message: string }[] = []
   let fetched = 0
   for (const ref of refs) {
-    const brought = await hydrateRef(turnId, ref, parts).catch(failureOrThrow)
-    if (brought instanceof Failure) {
-      errors.push({ ref, message: stripAbsolutePaths(brought.message) })
+    const result = await hydrateRef(turnId, ref, context).catch(failureOrThrow)
+    if (result instanceof Failure) {
+      errors.push({ ref, message: stripAbsolutePaths(result.message) })
       continue
     }
-    fetched += brought.fetched
-    if (brought.lost.length > 0) errors.push({ ref, message: missingBytesMessage(brought.lost) })
-    if (brought.sizes.size > 0) present.push({ ref, files: presentFiles(turnId, ref, brought.sizes) })
-    else if (brought.lost.length === 0) missing.push(ref)
+    fetched += result.fetched
+    if (result.lost.length > 0) errors.push({ ref, message: missingBytesMessage(result.lost) })
+    if (result.sizes.size > 0) present.push({ ref, files: presentFiles(turnId, ref, result.sizes) })
+    else if (result.lost.length === 0) missing.push(ref)
   }
   return { present, missing, errors, fetched }
 }
 
-/** Files of the turn that is being worked on: what is here is the truth, and stays. Only a file that is asked for by name is fetched. */
+/** For the current turn: files in its folder stay as they are. Only a file that is missing and named exactly is fetched. */
 export async function hydrateCurrent(
   turnId: string,
   refs: readonly HydrationRef[],
@@ -46,8 +45,8 @@ export async function hydrateCurrent(
   const missing: HydrationRef[] = []
   let fetched = 0
   for (const ref of refs) {
-    const here = await listBelow(files, `${turnId}/${ref.area}`)
-    const sizes = new Map([...here].filter(([rel]) => isWithin(rel, ref.rel)).map(([rel, { size }]) => [rel, size]))
+    const onDisk = await listBelow(files, `${turnId}/${ref.area}`)
+    const sizes = new Map([...onDisk].filter(([rel]) => isWithin(rel, ref.rel)).map(([rel, { size }]) => [rel, size]))
     const bytes = sizes.size > 0 || ref.rel === '' ? undefined : await history.bytes(filePath(turnId, ref.area, ref.rel))
     if (bytes) {
       await files.write(`${turnId}/${ref.area}/${ref.rel}`, bytes, { readOnly: ref.area === 'attachments' })
@@ -60,76 +59,72 @@ export async function hydrateCurrent(
   return { present, missing, errors: [], fetched }
 }
 
-/** A folder that has become a link, a disk that is full: the other refs may still be had. */
+/** A Failure (a folder that is a link, a full disk) concerns one ref: the others can still be hydrated. */
 function failureOrThrow(error: unknown): Failure {
   if (error instanceof Failure) return error
   throw error
 }
 
 interface HydratedRef {
+  /** By path below the area. */
   readonly sizes: ReadonlyMap<string, number>
+  /** Files that are known to exist, but whose bytes were not found. */
   readonly lost: readonly string[]
   readonly fetched: number
 }
 
-async function hydrateRef(turnId: string, ref: HydrationRef, parts: HydrationContext): Promise<HydratedRef> {
-  const { versions, files, history } = parts
+async function hydrateRef(turnId: string, ref: HydrationRef, context: HydrationContext): Promise<HydratedRef> {
+  const { versions, files, history } = context
   const folder = `${turnId}/${ref.area}`
-  const { stored: kept, recorded, missing: lost } = await findTurnFiles(turnId, ref, parts)
-  const local = await readLocal(files, folder, [...kept.keys(), ...recorded.keys()])
-  const here = new Map([...kept].flatMap(([rel, { hash }]) => local.same(rel, (bytes) => versions.hashOf(bytes) === hash)))
-  const absent = new Map([...kept].filter(([rel]) => !here.has(rel)))
-  const read = absent.size > 0 ? await versions.read(absent, history) : new Map<string, Uint8Array>()
-  const gone = [...absent.keys()].filter((rel) => !read.has(rel))
-  const foreign = [...recorded].filter(([rel, bytes]) => local.same(rel, (own) => Buffer.compare(own, bytes) === 0).length === 0)
-  const brought = new Map([...read, ...foreign])
-  const contents = new Map([...here, ...read, ...recorded])
-  const open = [...contents.keys()].filter((rel) => brought.has(rel) || !local.infos.get(rel)?.readOnly)
-  await writeReadOnly(files, folder, { contents, open, infos: local.infos })
-  const sizes = new Map([...contents].sort(([a], [b]) => (a < b ? -1 : 1)).map(([rel, bytes]) => [rel, bytes.length]))
-  return { sizes, lost: [...lost, ...gone], fetched: brought.size }
-}
-
-/** What lies here under these names. */
-async function readLocal(files: Files, folder: string, rels: readonly string[]) {
-  const infos = await listBelow(files, folder)
-  const contents = await readFiles(
+  const { stored, recorded, missing } = await findTurnFiles(turnId, ref, context)
+  const onDisk = await listBelow(files, folder)
+  const local = await readFiles(
     files,
     folder,
-    rels.filter((rel) => infos.has(rel)),
+    [...stored.keys(), ...recorded.keys()].filter((rel) => onDisk.has(rel)),
   )
-  return {
-    infos,
-    same(rel: string, isIt: (bytes: Uint8Array) => boolean): readonly (readonly [string, Uint8Array])[] {
-      const bytes = contents.get(rel)
-      return bytes && isIt(bytes) ? [[rel, bytes]] : []
-    },
-  }
+  const current = new Map([...local].filter(([rel, bytes]) => stored.has(rel) && stored.get(rel)?.hash === versions.hashOf(bytes)))
+  const outdated = new Map([...stored].filter(([rel]) => !current.has(rel)))
+  const fetched = outdated.size > 0 ? await versions.read(outdated, history) : new Map<string, Uint8Array>()
+  const contents = new Map([...current, ...fetched, ...recorded])
+  const changed = new Set([...contents].filter(([rel, bytes]) => !isEqual(local.get(rel), bytes)).map(([rel]) => rel))
+  const toWrite = [...contents.keys()].filter((rel) => changed.has(rel) || !onDisk.get(rel)?.readOnly)
+  await writeReadOnly(files, folder, { contents, toWrite, onDisk })
+  const sizes = new Map([...contents].sort(([a], [b]) => (a < b ? -1 : 1)).map(([rel, bytes]) => [rel, bytes.length]))
+  const lost = [...missing, ...[...outdated.keys()].filter((rel) => !fetched.has(rel))]
+  return { sizes, lost, fetched: changed.size }
 }
 
-interface FolderContents {
+const isEqual = (a: Uint8Array | undefined, b: Uint8Array) => a !== undefined && Buffer.compare(a, b) === 0
+
+interface FolderUpdate {
   readonly contents: ReadonlyMap<string, Uint8Array>
-  /** Those that are not here, or not read-only. */
-  readonly open: readonly string[]
-  readonly infos: Awaited<ReturnType<typeof listBelow>>
+  /** Files that are missing, have other content, or are not read-only. */
+  readonly toWrite: readonly string[]
+  readonly onDisk: Awaited<ReturnType<typeof listBelow>>
 }
 
-/** Read-only, beside whatever else of that turn is here. */
-async function writeReadOnly(files: Files, folder: string, { contents, open, infos }: FolderContents): Promise<void> {
-  const overwritten = open.some((rel) => infos.get(rel)?.readOnly) // a program has changed what it was not to touch
-  if (open.length < MIN_FOLDER_WRITE && !overwritten && (await writeEach(files, folder, contents, open))) return
+/** Makes these files read-only in the folder. Other files of the turn stay. */
+async function writeReadOnly(files: Files, folder: string, { contents, toWrite, onDisk }: FolderUpdate): Promise<void> {
+  const replacesReadOnly = toWrite.some((rel) => onDisk.get(rel)?.readOnly) // `write` would refuse: a program changed a read-only file
+  if (toWrite.length < MIN_FOLDER_WRITE && !replacesReadOnly && (await writeEach(files, folder, contents, toWrite))) return
   const others = await readFiles(
     files,
     folder,
-    [...infos.keys()].filter((rel) => !contents.has(rel)),
+    [...onDisk.keys()].filter((rel) => !contents.has(rel)),
   )
   await files.replaceFolder(folder, new Map([...others, ...contents]), { readOnly: true })
 }
 
-/** False where a folder lies in the way of a file: one that a program has emptied and left. It goes when the whole is laid. */
-async function writeEach(files: Files, folder: string, contents: FolderContents['contents'], open: readonly string[]): Promise<boolean> {
+/** False when an empty folder, left by a program, is in the place of a file: replacing the whole folder removes it. */
+async function writeEach(
+  files: Files,
+  folder: string,
+  contents: ReadonlyMap<string, Uint8Array>,
+  rels: readonly string[],
+): Promise<boolean> {
   try {
-    for (const rel of open) await files.write(`${folder}/${rel}`, contents.get(rel) as Uint8Array, { readOnly: true })
+    for (const rel of rels) await files.write(`${folder}/${rel}`, contents.get(rel) as Uint8Array, { readOnly: true })
     return true
   } catch (error) {
     if (error instanceof Failure && error.details.reason === 'not_a_file') return false

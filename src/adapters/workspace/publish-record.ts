@@ -1,19 +1,19 @@
 import type { PublishOutcome, Workspaces } from '../../ports/workspace.ts'
-import { type CheckoutRecord, isCheckedOutScope } from './checkout.ts'
+import type { CheckoutRecord } from './checkout.ts'
 import { scopeOf } from './names.ts'
 
 type RecordFields = Readonly<Record<string, unknown>>
 
-/** The ways a publish can end, in the words that the block uses. */
+/** Makes the outcome of a publish, with the record that goes into the block. */
 export function publishOutcomes(implementation: Workspaces['implementation'], turnId: string) {
   const common = { turn_id: turnId, workspace_implementation: implementation }
   return {
-    committed: (facts: RecordFields): PublishOutcome => ({
+    committed: (fields: RecordFields): PublishOutcome => ({
       status: 'published',
-      record: { status: 'published', ...common, committed: true, ...facts },
+      record: { status: 'published', ...common, committed: true, ...fields },
     }),
-    /** The version is that of the turn before: it can be read under this turn's name, too. */
-    unchanged: (facts: RecordFields): PublishOutcome => ({
+    /** The turn changed nothing: its version is an alias of the one before. */
+    unchanged: (fields: RecordFields): PublishOutcome => ({
       status: 'published',
       record: {
         status: 'published',
@@ -21,7 +21,7 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
         committed: false,
         reason: 'workspace_unchanged',
         version_aliased: true,
-        ...facts,
+        ...fields,
       },
     }),
     skipped: (reason: 'workspace_not_materialized' | 'empty_workspace'): PublishOutcome => ({
@@ -35,13 +35,17 @@ export function publishOutcomes(implementation: Workspaces['implementation'], tu
   }
 }
 
-/** The lineage after a turn: every scope that the turn has files in, or has checked out, is what the turn made of it; the others stay. */
+/**
+ * The files of the conversation after a turn, by path below `files/`. Every scope that the turn has files in or has checked out becomes
+ * what the turn has of it; the other scopes stay as they were.
+ */
 export function nextLineage<T>(
   before: ReadonlyMap<string, T>,
-  made: ReadonlyMap<string, T>,
+  ofTurn: ReadonlyMap<string, T>,
   checkedOut: CheckoutRecord | undefined,
 ): ReadonlyMap<string, T> {
-  const touched = new Set([...made.keys()].map(scopeOf))
-  const untouched = [...before].filter(([rel]) => !touched.has(scopeOf(rel)) && !isCheckedOutScope(checkedOut, rel))
-  return new Map([...untouched, ...made].sort(([a], [b]) => (a < b ? -1 : 1)))
+  const replaced = new Set([...ofTurn.keys()].map(scopeOf))
+  if (checkedOut && checkedOut.scopes !== true) for (const scope of checkedOut.scopes) replaced.add(scope)
+  const others = checkedOut?.scopes === true ? [] : [...before].filter(([rel]) => !replaced.has(scopeOf(rel)))
+  return new Map([...others, ...ofTurn].sort(([a], [b]) => (a < b ? -1 : 1)))
 }

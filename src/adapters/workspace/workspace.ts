@@ -8,36 +8,50 @@ import type { VersionStore } from './files.ts'
 import { hydrate, hydrateCurrent } from './hydrate.ts'
 import { publishOutcomes } from './publish-record.ts'
 
-/** The three folders of a workspace. */
+/** Opens and removes folders below the root of all workspaces, on disk or in memory. */
+export interface FolderProvider {
+  /** The same files for the same name. */
+  openFiles(folder: string): Files
+  /** Removes the folder and everything in it. */
+  removeFiles(folder: string): Promise<void>
+}
+
+/** The three folders of a conversation's workspace. */
 export interface WorkspaceFolders {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
 }
 
-/** What one kind of workspace does in its own way. */
+/** `home` is the folder of the conversation, below the root of all workspaces. */
+export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, home: string): WorkspaceFolders {
+  return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
+}
+
+/** The steps that differ between kinds of workspaces. Mainly, each kind stores versions in its own way. */
 export interface WorkspaceKind {
   readonly implementation: Workspaces['implementation']
   readonly versions: VersionStore
   startTurn(turnId: string): Promise<void>
-  afterCheckout(turnId: string, laid: CheckoutResult): Promise<void>
+  /** Runs after a successful checkout. */
+  afterCheckout(turnId: string, result: CheckoutResult): Promise<void>
   publish: Workspace['publish']
-  /** Besides what every workspace says of itself; `last` is what came of the last publish, if it was here. */
+  /** Facts that only this kind has. `last` is the outcome of this process's last publish. */
   describe(turnId: string, last: PublishOutcome | undefined): Promise<Pick<Awaited<ReturnType<Workspace['describe']>>, 'git'>>
 }
 
-/** What all workspaces have in common: a kind only says where versions are kept. */
+/** A workspace of any kind: checkout, hydration and description are the same for all of them. */
 export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind): Workspace {
   const { files, runtime } = folders
   const { implementation, versions } = kind
-  let begun: string | undefined
-  let last: PublishOutcome | undefined
+  let currentTurn: string | undefined
+  let lastPublish: PublishOutcome | undefined
 
   async function publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome> {
     try {
       return await kind.publish(turnId, request, history)
     } catch (error) {
-      if (!(error instanceof Failure)) throw error // a bug: nobody's workspace is to blame
+      if (!(error instanceof Failure)) throw error // a bug, not a problem of the workspace
       return publishOutcomes(implementation, turnId).failed(stripAbsolutePaths(error.message))
     }
   }
@@ -46,25 +60,25 @@ export function createWorkspace(folders: WorkspaceFolders, kind: WorkspaceKind):
     ...folders,
     async startTurn(turnId) {
       await kind.startTurn(turnId)
-      begun = turnId
+      currentTurn = turnId
     },
     async version(turnId, history) {
       const version = await versions.find(turnId, history)
       return version && [...version].map(([rel, { size }]) => ({ rel, size }))
     },
-    hydrate: (turnId, refs, history) => (turnId === begun ? hydrateCurrent : hydrate)(turnId, refs, { versions, files, history }),
+    hydrate: (turnId, refs, history) => (turnId === currentTurn ? hydrateCurrent : hydrate)(turnId, refs, { versions, files, history }),
     async checkout(turnId, request, history) {
-      const laid = await checkout(turnId, request, { versions, files, runtime, history })
-      if (laid.outcome.ok) await kind.afterCheckout(turnId, laid)
-      return laid.outcome
+      const result = await checkout(turnId, request, { versions, files, runtime, history })
+      if (result.outcome.ok) await kind.afterCheckout(turnId, result)
+      return result.outcome
     },
     async publish(turnId, request, history) {
-      last = await publish(turnId, request, history)
-      return last
+      lastPublish = await publish(turnId, request, history)
+      return lastPublish
     },
     async describe(turnId) {
       const facts = await describeTurn(folders, implementation, turnId)
-      return { ...facts, ...(await kind.describe(turnId, last)) }
+      return { ...facts, ...(await kind.describe(turnId, lastPublish)) }
     },
   }
 }

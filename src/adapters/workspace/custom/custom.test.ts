@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isObject } from '../../../core/json.ts'
 import { localScope } from '../../../core/scope.ts'
@@ -6,10 +5,9 @@ import type { RecordedFiles } from '../../../ports/workspace.ts'
 import { beginTurn, contentsBelow, createTestJournal, publishTurn, relsOf } from '../../../testing/conformance/workspace-fixture.ts'
 import { createMemoryBlobs } from '../../blobs/memory.ts'
 import { createMemoryFiles } from '../../files/memory.ts'
-import { conversationFolder, decodeName, encodeName } from '../names.ts'
 import { createCustomWorkspaces, createMemoryWorkspaces } from './custom.ts'
 
-function scene() {
+function createFixture() {
   const blobs = createMemoryBlobs()
   const puts: string[] = []
   const counting = {
@@ -26,15 +24,15 @@ function scene() {
 
 const filesIn = (manifest: unknown) => Object.keys(isObject(manifest) && isObject(manifest.files) ? manifest.files : {})
 
-describe('a manifest in the journal', () => {
-  it('tools 18.104: a machine that never saw the turn brings back every file, internal ones too', async () => {
-    const { machine, journal, puts } = scene()
+describe('custom workspaces', () => {
+  it('restore every file, internal ones included, on a machine that never saw the turn (tools 18.104)', async () => {
+    const { machine, journal, puts } = createFixture()
     const turn = await beginTurn(await machine(), 'turn_1', journal)
     await turn.write('app/shown.md', 'shown')
     await turn.write('app/.cache/internal.bin', 'never \0 hosted')
     await turn.writeRecorded('app/recorded.md', 'in a block')
     const { keeps = [] } = await turn.publish()
-    expect(keeps.map(({ sha256 }) => sha256)).toEqual(puts) // and what the journal holds is not kept twice
+    expect(keeps.map(({ sha256 }) => sha256)).toEqual(puts) // the file that a block holds is not stored again
     expect(puts.length).toBe(2)
     const other = await machine()
     await other.startTurn('turn_2')
@@ -46,8 +44,8 @@ describe('a manifest in the journal', () => {
     })
   })
 
-  it('names what changed and what was deleted, and nothing else', async () => {
-    const { machine, journal, puts } = scene()
+  it('write a manifest that names only changed and deleted files', async () => {
+    const { machine, journal, puts } = createFixture()
     const workspace = await machine()
     const many = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`app/${n}`, `content ${n}`]))
     await publishTurn(workspace, 'turn_1', journal, many)
@@ -64,20 +62,20 @@ describe('a manifest in the journal', () => {
     expect([filesIn(record.manifest).length, puts.length]).toEqual([2, 1])
   })
 
-  it('names everything again before the way back becomes long', async () => {
-    const { machine, journal } = scene()
+  it('name every file again before the chain of manifests becomes long', async () => {
+    const { machine, journal } = createFixture()
     const workspace = await machine()
     const depths: unknown[] = []
     for (let n = 1; n <= 150; n++) {
       const { record } = await publishTurn(workspace, `turn_${n}`, journal, { [`scope${n % 90}/x`]: String(n) })
-      depths.push((isObject(record.manifest) && record.manifest.depth) || 0) // in a blob it names everything
+      depths.push((isObject(record.manifest) && record.manifest.depth) || 0) // a manifest in a blob names every file
     }
     expect(depths.every((depth) => typeof depth === 'number' && depth <= 64)).toBe(true)
     expect((await relsOf(await machine(), 'turn_150', journal))?.length).toBe(90)
   })
 
-  it('goes into a blob that the block keeps when it is large', async () => {
-    const { machine, journal, blobs } = scene()
+  it('store a large manifest in a blob that the block keeps', async () => {
+    const { machine, journal, blobs } = createFixture()
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`app/a-rather-long-name-${n}`, String(n)]))
     const { record, keeps = [] } = await publishTurn(await machine(), 'turn_1', journal, many)
     expect(JSON.stringify(record).length).toBeLessThan(1_000)
@@ -86,8 +84,8 @@ describe('a manifest in the journal', () => {
     expect((await relsOf(await machine(), 'turn_1', journal))?.length).toBe(300)
   })
 
-  it('is not believed when we could not have written it', async () => {
-    const { machine } = scene()
+  it('ignore manifests that Daybook can not have written', async () => {
+    const { machine } = createFixture()
     const workspace = await machine()
     const sha256 = 'a'.repeat(64)
     const files = [
@@ -104,8 +102,8 @@ describe('a manifest in the journal', () => {
     }
   })
 
-  it('fails, and loses nothing, when a manifest that it leads back to is gone or leads in a circle', async () => {
-    const { machine, journal } = scene()
+  it('fail to publish, and lose nothing, when an earlier manifest is missing or the chain is a circle', async () => {
+    const { machine, journal } = createFixture()
     const workspace = await machine()
     const turn = await beginTurn(workspace, 'turn_3', journal)
     await turn.write('app/a', '3')
@@ -117,8 +115,8 @@ describe('a manifest in the journal', () => {
     }
   })
 
-  it('says which files are lost when their bytes are gone', async () => {
-    const { machine, journal, blobs, puts } = scene()
+  it('name the files whose bytes are missing', async () => {
+    const { machine, journal, blobs, puts } = createFixture()
     await publishTurn(await machine(), 'turn_1', journal, { 'app/a': 'one', 'app/b': 'two' })
     await blobs.remove(puts[0] as string)
     const other = await machine()
@@ -130,7 +128,7 @@ describe('a manifest in the journal', () => {
     expect(outcome).toMatchObject({ ok: false, code: 'missing', problems: [{ source: { turnId: 'turn_1', rel: '' } }] })
   })
 
-  it('makes nothing before something is written', async () => {
+  it('create no folder before the first write', async () => {
     const opened: string[] = []
     const openFiles = (folder: string) => {
       opened.push(folder)
@@ -143,34 +141,5 @@ describe('a manifest in the journal', () => {
     await workspace.files.read('turn_1/files/x')
     expect((await workspace.runtime.list('')).files).toEqual([])
     expect(opened).toEqual(['local/default/local/c1/out/workdir', 'local/default/local/c1/work', 'local/default/local/c1/out'])
-  })
-})
-
-describe('names on disk and in refs', () => {
-  const name = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ maxLength: 700 }))
-
-  it('are read back as they were, and no two names are one', () => {
-    fc.assert(fc.property(name, (each) => decodeName(encodeName(each)) === each.toWellFormed()))
-    fc.assert(fc.property(name, name, (a, b) => a === b || encodeName(a) !== encodeName(b)))
-  })
-
-  it('are what git and every disk allow', () => {
-    fc.assert(
-      fc.property(name, (each) => {
-        for (const segment of encodeName(each).split('/')) expect(segment).toMatch(/^[a-z0-9_%A-F-]{1,203}$/)
-      }),
-    )
-    expect(encodeName('A.lock')).toBe('%41%2Elock')
-    expect(decodeName('%41%2elock')).toBe(undefined)
-  })
-
-  it('keep scopes apart, however they are spelled', () => {
-    const scope = fc.record({ tenant: name, project: name, user: name })
-    fc.assert(
-      fc.property(scope, name, scope, name, (a, x, b, y) => {
-        const same = [a.tenant, a.project, a.user, x].join('\0') === [b.tenant, b.project, b.user, y].join('\0')
-        return same || conversationFolder(a, x) !== conversationFolder(b, y)
-      }),
-    )
   })
 })

@@ -2,25 +2,13 @@ import type { BlobStore } from '../../../ports/blobs.ts'
 import type { Files } from '../../../ports/files.ts'
 import type { Workspaces } from '../../../ports/workspace.ts'
 import { conversationFolder } from '../names.ts'
-import { createWorkspace } from '../workspace.ts'
+import { createWorkspace, type FolderProvider, openFolders } from '../workspace.ts'
 import { publishCustom } from './publish.ts'
 import { createCustomVersions } from './versions.ts'
 
-export interface FolderProvider {
-  /** Files below a folder of the root of all workspaces; on disk or in memory. The same for the same name. */
-  openFiles(folder: string): Files
-  /** That folder and everything in it. */
-  removeFiles(folder: string): Promise<void>
-}
-
-/** The three folders of a conversation, below the root of all workspaces. */
-export function openFolders({ openFiles }: Pick<FolderProvider, 'openFiles'>, home: string) {
-  return { files: openFiles(`${home}/out/workdir`), scratch: openFiles(`${home}/work`), runtime: openFiles(`${home}/out`) }
-}
-
 /**
- * Workspaces that need nothing but the journal: each turn's publish block holds a manifest of what the turn changed, and bytes are found
- * by content. A machine that never saw the conversation can bring back every version of it.
+ * Workspaces that keep versions in the journal: each turn's publish block holds a manifest of the files that the turn changed, and bytes
+ * are stored as blobs by their hash. Any machine with the journal and the blobs can restore every version.
  */
 export function createCustomWorkspaces(options: FolderProvider & { readonly blobs: Pick<BlobStore, 'get' | 'put'> }): Workspaces {
   const { blobs } = options
@@ -32,7 +20,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
       return createWorkspace(folders, {
         implementation: 'custom',
         versions,
-        startTurn: async () => {}, // nothing is made before something is written
+        startTurn: async () => {}, // folders are created by the first write
         afterCheckout: async () => {},
         publish: (turnId, request, history) => publishCustom(turnId, request, { versions, ...folders, blobs, history }),
         describe: async () => ({}),
@@ -42,7 +30,7 @@ export function createCustomWorkspaces(options: FolderProvider & { readonly blob
   }
 }
 
-/** For tests, and for agents that need no tomorrow: the same workspaces, their folders in memory. */
+/** Custom workspaces with their folders in memory: for tests, and for agents that may forget everything on exit. */
 export function createMemoryWorkspaces({ blobs, createFiles }: { readonly blobs: BlobStore; createFiles(): Files }): Workspaces {
   const folders = new Map<string, Files>()
   return createCustomWorkspaces({

@@ -5,52 +5,53 @@ import { filePath } from '../../../core/path/build.ts'
 import { unsafeReason } from '../../../core/path/safety.ts'
 import type { BlobStore } from '../../../ports/blobs.ts'
 import type { RecordedFiles } from '../../../ports/workspace.ts'
-import { sha256Of } from '../checkout.ts'
-import type { StoredFile, Version, VersionStore } from '../files.ts'
+import { type StoredFile, sha256Of, type Version, type VersionStore } from '../files.ts'
 
 export interface CustomVersions extends VersionStore {
-  /** The version of a turn, and the manifest that leads to it. */
-  load(turnId: string, history: RecordedFiles): Promise<{ readonly version: Version; readonly manifest: Manifest } | undefined>
+  /** Undefined when the turn left no version. */
+  load(turnId: string, history: RecordedFiles): Promise<LoadedVersion | undefined>
 }
 
-/** Looked up this often, a version need not be put together again; more than these are seldom wanted in one turn. */
+interface LoadedVersion {
+  readonly version: Version
+  readonly manifest: Manifest
+}
+
+/** A turn seldom reads more versions. */
 const MAX_CACHED_VERSIONS = 8
 
-/** Versions as the journal has them: a manifest in each turn's publish block, bytes in blobs or in the blocks that wrote them. */
+/** Versions in the journal: a manifest in each turn's publish block, bytes in blobs or in the blocks of the tools that wrote them. */
 export function createCustomVersions(blobs: Pick<BlobStore, 'get'>): CustomVersions {
-  const remembered = new Map<string, { version: Version; manifest: Manifest }>()
+  const cache = new Map<string, LoadedVersion>()
 
-  async function look(turnId: string, history: RecordedFiles) {
-    const known = remembered.get(turnId)
-    if (known) return known
+  async function load(turnId: string, history: RecordedFiles) {
+    const cached = cache.get(turnId)
+    if (cached) return cached
     const manifest = await loadManifest(turnId, history, blobs)
-    const found = manifest && { manifest, version: await versionFromManifest(manifest, history, blobs) }
-    if (found) remember(turnId, found)
-    return found
-  }
-
-  function remember(turnId: string, found: { version: Version; manifest: Manifest }): void {
-    remembered.set(turnId, found)
-    const oldest = remembered.size > MAX_CACHED_VERSIONS ? remembered.keys().next().value : undefined
-    if (oldest !== undefined) remembered.delete(oldest)
+    if (!manifest) return undefined
+    const loaded = { manifest, version: await versionFromManifest(manifest, history, blobs) }
+    cache.set(turnId, loaded)
+    const oldest = cache.size > MAX_CACHED_VERSIONS ? cache.keys().next().value : undefined
+    if (oldest !== undefined) cache.delete(oldest)
+    return loaded
   }
 
   return {
-    load: look,
-    find: async (turnId, history) => (await look(turnId, history))?.version,
+    load,
+    find: async (turnId, history) => (await load(turnId, history))?.version,
     hashOf: sha256Of,
     async read(files, history) {
-      const found = new Map<string, Uint8Array>()
-      for (const [rel, kept] of files) {
-        const bytes = await readStoredFile(rel, kept, history, blobs)
-        if (bytes) found.set(rel, bytes)
+      const contents = new Map<string, Uint8Array>()
+      for (const [rel, file] of files) {
+        const bytes = await readStoredFile(rel, file, history, blobs)
+        if (bytes) contents.set(rel, bytes)
       }
-      return found
+      return contents
     },
   }
 }
 
-/** From the manifest that names everything up to this one. */
+/** Applies the manifests from the one that names every file up to this one. */
 async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Version> {
   const manifests = [top]
   const seen = new Set<string>()
@@ -62,18 +63,18 @@ async function versionFromManifest(top: Manifest, history: RecordedFiles, blobs:
   }
   const version = new Map<string, StoredFile>()
   for (const { files } of manifests.reverse()) {
-    for (const [rel, kept] of files) {
-      if (kept === 'deleted') version.delete(rel)
-      else version.set(rel, kept)
+    for (const [rel, file] of files) {
+      if (file === 'deleted') version.delete(rel)
+      else version.set(rel, file)
     }
   }
   return new Map([...version].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What a turn's own block holds is believed only when it is what the manifest says. */
+/** Bytes from a block of the turn count only when they match the hash in the manifest. */
 async function readStoredFile(rel: string, { hash, recorded }: StoredFile, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>) {
-  const own = recorded === undefined ? undefined : await history.bytes(filePath(recorded, 'files', rel))
-  if (own && sha256Of(own) === hash) return own
+  const fromBlock = recorded === undefined ? undefined : await history.bytes(filePath(recorded, 'files', rel))
+  if (fromBlock && sha256Of(fromBlock) === hash) return fromBlock
   try {
     return await blobs.get(hash)
   } catch (error) {
@@ -83,24 +84,25 @@ async function readStoredFile(rel: string, { hash, recorded }: StoredFile, histo
 }
 
 /**
- * What one publish changed, by path: `{ sha256, size }`, with `recorded` naming the turn whose own block holds the bytes, or
- * `{ deleted: true }`. Whatever it does not name is as in the version of `parent`. Without a parent it names everything.
+ * The files that one publish changed, by path: `{ sha256, size }`, with `recorded` for the turn whose block holds the bytes, or
+ * `{ deleted: true }`. Other files are as in the version of the turn `parent`. A manifest without a parent names every file.
  */
 export interface Manifest {
   readonly parent?: string
-  /** How many manifests lie below this one, and how many entries they name. */
+  /** How many manifests must be read before this one. */
   readonly depth: number
+  /** How many entries they and this one have together. */
   readonly weight: number
   readonly files: ReadonlyMap<string, StoredFile | 'deleted'>
 }
 
-/** Reading a version takes as many looks into the journal as manifests lie below it. */
+/** Reading a version reads the journal once for each manifest below it. */
 const MAX_DEPTH = 64
 
-/** From here on it is kept as a blob. */
+/** A longer manifest is stored as a blob. */
 const MAX_INLINE_LENGTH = 8_000
 
-/** The manifest that leads from one version to the next. Everything is named again when that is hardly more, or the way has become long. */
+/** The manifest of a new version. It names every file when the chain of manifests has become deep, or longer than twice the version. */
 export function nextManifest(
   parent: { readonly turnId: string; readonly version: Version; readonly manifest: Manifest } | undefined,
   next: Version,
@@ -119,7 +121,7 @@ export function changesBetween(before: Version, after: Version): ReadonlyMap<str
   return new Map<string, StoredFile | 'deleted'>([...changed, ...deleted])
 }
 
-/** As it stands in the block: as it is, or as a reference to a blob that the block keeps. */
+/** The manifest as the publish block holds it: inline, or as a reference to a blob that the block keeps. */
 export async function storeManifest(manifest: Manifest, blobs: Pick<BlobStore, 'put'>) {
   const text = manifestText(manifest)
   if (text.length <= MAX_INLINE_LENGTH) return { manifest: parseJson(text), keeps: [] }
@@ -128,14 +130,14 @@ export async function storeManifest(manifest: Manifest, blobs: Pick<BlobStore, '
 }
 
 function manifestText({ parent, depth, weight, files }: Manifest): string {
-  const entries = [...files].map(([rel, kept]) => `${JSON.stringify(rel)}:${JSON.stringify(entryOf(kept))}`) // a path may be `__proto__`
+  const entries = [...files].map(([rel, file]) => `${JSON.stringify(rel)}:${JSON.stringify(entryOf(file))}`) // not an object: a path may be `__proto__`
   return `{${parent === undefined ? '' : `"parent":${JSON.stringify(parent)},`}"depth":${depth},"weight":${weight},"files":{${entries.join(',')}}}`
 }
 
-const entryOf = (kept: StoredFile | 'deleted') =>
-  kept === 'deleted'
+const entryOf = (file: StoredFile | 'deleted') =>
+  file === 'deleted'
     ? { deleted: true }
-    : { sha256: kept.hash, size: kept.size, ...(kept.recorded !== undefined && { recorded: kept.recorded }) }
+    : { sha256: file.hash, size: file.size, ...(file.recorded !== undefined && { recorded: file.recorded }) }
 
 const ManifestHead = z.object({
   parent: z.string().optional(),
@@ -148,8 +150,8 @@ const ManifestEntry = z.union([
 ])
 const ManifestReference = z.object({ sha256: z.string(), size: z.number() })
 
-/** The manifest in the record that a turn left; undefined when there is none, or none that we could have written. */
-export async function loadManifest(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Manifest | undefined> {
+/** The manifest in the publish record of a turn; undefined without one, and for a value that `storeManifest` can not have written. */
+async function loadManifest(turnId: string, history: RecordedFiles, blobs: Pick<BlobStore, 'get'>): Promise<Manifest | undefined> {
   const record = await history.manifest(turnId)
   const given = isObject(record) && record.workspace_implementation === 'custom' ? record.manifest : undefined
   const reference = ManifestReference.safeParse(given)

@@ -15,7 +15,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 const home = 'local/default/local/c1'
 const refs = lineageRefs(localScope, 'c1')
 
-async function scene(options: Partial<GitWorkspacesOptions> = {}) {
+async function createFixture(options: Partial<GitWorkspacesOptions> = {}) {
   const folder = mkdtempSync(join(root, 'w-'))
   const open = () => createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, ...options }).open(localScope, 'c1')
   const journal = createTestJournal()
@@ -26,9 +26,9 @@ async function scene(options: Partial<GitWorkspacesOptions> = {}) {
 
 const first = { 'app/a.ts': 'a', 'app/b.ts': 'b', 'notes/n.md': 'n' }
 
-describe('a lineage in git', () => {
-  it('tools 18.100: a checked-out file that was deleted is not in the version of this turn, and is in the one before', async () => {
-    const { workspace, journal, git } = await scene()
+describe('git workspaces', () => {
+  it('leave a deleted file out of the version of its turn, and keep it in the one before (tools 18.100)', async () => {
+    const { workspace, journal, git } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     const turn = await beginTurn(workspace, 'turn_2', journal)
     await turn.checkout('replace', ['turn_1/app'])
@@ -51,8 +51,8 @@ describe('a lineage in git', () => {
     )
   })
 
-  it('tools 18.101: without a change there is no commit, and the version is the head', async () => {
-    const { workspace, journal, git } = await scene()
+  it('make no commit without a change: the version is the head (tools 18.101)', async () => {
+    const { workspace, journal, git } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     const head = git('rev-parse', refs.branch)
     const turn = await beginTurn(workspace, 'turn_2', journal)
@@ -69,8 +69,8 @@ describe('a lineage in git', () => {
     )
   })
 
-  it('tools 18.103: a program sees one branch, no remote, and a sparse folder with nothing in it', async () => {
-    const { workspace, journal, at } = await scene()
+  it('show programs one branch, no remote and an empty sparse checkout (tools 18.103)', async () => {
+    const { workspace, journal, at } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     await publishTurn(workspace, 'turn_2', journal, { 'app/a.ts': '2' })
     await workspace.startTurn('turn_3')
@@ -87,8 +87,8 @@ describe('a lineage in git', () => {
     expect(git('log', '-1', '--format=%s %an')).toBe('mine Daybook')
   })
 
-  it('passes over ignored files, links, pipes and hard links; a repository inside is a folder', async () => {
-    const { workspace, journal, at } = await scene()
+  it('publish no ignored files, links, pipes or hard links; a nested repository is published as a folder', async () => {
+    const { workspace, journal, at } = await createFixture()
     const turn = await beginTurn(workspace, 'turn_1', journal)
     await turn.write('app/.gitignore', '*.tmp\n/secret\n')
     for (const rel of ['app/a.ts', 'app/x.tmp', 'app/secret', 'app/inner/i.ts', 'twice']) await turn.write(rel, rel)
@@ -103,8 +103,8 @@ describe('a lineage in git', () => {
     expect(await relsOf(workspace, 'turn_1', journal)).toEqual(['app/.gitignore', 'app/a.ts', 'app/inner/i.ts'])
   })
 
-  it('runs nothing and reads nothing that the agent wrote into its repository', async () => {
-    const { workspace, journal, at, open } = await scene()
+  it('run no program and read no setting that the agent wrote into its repository', async () => {
+    const { workspace, journal, at, open } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     const turn = await beginTurn(workspace, 'turn_2', journal)
     await turn.checkout('replace', ['turn_1'])
@@ -140,8 +140,8 @@ describe('a lineage in git', () => {
     expect(readFileSync(at('out/workdir/turn_2/files/app/a.ts'), 'utf8')).toBe('changed\r\n')
   })
 
-  it('makes the repository of a turn anew when its branch points at nothing, and leaves a sound one alone', async () => {
-    const { workspace, journal, at } = await scene()
+  it('create the repository of a turn again when its branch has no commit, and leave an intact one alone', async () => {
+    const { workspace, journal, at } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     await workspace.startTurn('turn_2')
     const ref = at('out/workdir/turn_2/.git/refs/heads/workspace')
@@ -155,14 +155,14 @@ describe('a lineage in git', () => {
   })
 })
 
-describe('two that publish at once', () => {
+describe('two turns that publish at the same time', () => {
   const both = async (options: () => Partial<GitWorkspacesOptions>) => {
-    const one = await scene(options())
+    const one = await createFixture(options())
     await publishTurn(one.workspace, 'turn_1', one.journal, first)
     return one
   }
 
-  it('both are kept: the later one is laid on what the earlier one left', async () => {
+  it('are both kept: the later commit is on top of the earlier one', async () => {
     const { workspace, journal, open, git } = await both(() => ({}))
     const other = await open()
     const [a, b] = [await beginTurn(workspace, 'turn_2', journal), await beginTurn(other, 'turn_3', journal)]
@@ -176,11 +176,11 @@ describe('two that publish at once', () => {
     expect(git('rev-list', '--count', '--merges', refs.branch)).toBe('0')
   })
 
-  it('also on two machines with one origin', async () => {
+  it('are both kept on two machines with one origin', async () => {
     const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
     execFileSync('git', ['init', '--quiet', '--bare', remote])
     const { workspace, journal } = await both(() => ({ remote }))
-    const elsewhere = await scene({ remote })
+    const elsewhere = await createFixture({ remote })
     const [a, b] = [await beginTurn(workspace, 'turn_2', journal), await beginTurn(elsewhere.workspace, 'turn_3', journal as TestJournal)]
     await a.write('two/x', '2')
     await b.write('three/x', '3')
@@ -191,7 +191,7 @@ describe('two that publish at once', () => {
     expect(await relsOf(workspace, 'turn_3', journal)).toContain('three/x')
   })
 
-  it('says so when the branch never stands still', async () => {
+  it('fail with a reason when the branch keeps moving', async () => {
     const { workspace, journal, at, git } = await both(() => ({}))
     const turn = await beginTurn(workspace, 'turn_2', journal)
     await turn.write('two/x', '2')
@@ -215,7 +215,7 @@ describe('two that publish at once', () => {
   })
 })
 
-it('forgets a conversation at the origin, too, and no other', async () => {
+it('removes a conversation at the origin too, and no other', async () => {
   const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
   execFileSync('git', ['init', '--quiet', '--bare', remote])
   const folder = mkdtempSync(join(root, 'w-'))
@@ -231,8 +231,8 @@ it('forgets a conversation at the origin, too, and no other', async () => {
 })
 
 describe('an origin that can not be reached', () => {
-  it('fails a publish, says why without saying where, and leaves the branch as it was', async () => {
-    const { folder, workspace, journal, git } = await scene()
+  it('makes a publish fail with a reason that names no path, and leaves the branch unchanged', async () => {
+    const { folder, workspace, journal, git } = await createFixture()
     await publishTurn(workspace, 'turn_1', journal, first)
     const head = git('rev-parse', refs.branch)
     const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote: join(root, 'nowhere.git') }).open(
@@ -247,8 +247,8 @@ describe('an origin that can not be reached', () => {
     expect((await cut.describe('turn_2')).git).toMatchObject({ publishError: expect.any(String), currentTurnPublish: 'failed' })
   })
 
-  it('leaves hydration to the journal', async () => {
-    const { folder, journal } = await scene()
+  it('does not keep hydration from using the journal', async () => {
+    const { folder, journal } = await createFixture()
     journal.record('fi:turn_1.files/app/a.ts', Buffer.from('recorded'))
     const cut = await createGitWorkspaces({ ...foldersOnDisk(folder), root: folder, remote: join(root, 'nowhere.git') }).open(
       localScope,
@@ -258,8 +258,8 @@ describe('an origin that can not be reached', () => {
   })
 })
 
-it('announces the repository: what it holds, whether something changed, what was published', async () => {
-  const { workspace, journal } = await scene()
+it('describes the repository: its scopes, whether files changed, what was published', async () => {
+  const { workspace, journal } = await createFixture()
   await workspace.startTurn('turn_1')
   expect((await workspace.describe('turn_1')).git).toEqual({ status: 'clean', lineage: [] })
   await publishTurn(workspace, 'turn_1', journal, first)
@@ -275,8 +275,8 @@ it('announces the repository: what it holds, whether something changed, what was
   expect((await workspace.describe('turn_9')).git).toMatchObject({ status: 'uninitialized' })
 })
 
-it('without git nothing can be published, and the announcement says so', async () => {
-  const { workspace, journal } = await scene({ program: 'no-such-git' })
+it('reports a failed publish and an unavailable repository when git is not installed', async () => {
+  const { workspace, journal } = await createFixture({ program: 'no-such-git' })
   const turn = await beginTurn(workspace, 'turn_1', journal)
   await turn.write('app/a.ts', 'a')
   expect((await turn.publish()).record).toMatchObject({ status: 'failed', error: { code: 'workspace_publish_failed' } })

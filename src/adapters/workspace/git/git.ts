@@ -4,53 +4,51 @@ import type { AnnouncedWorkspace as WorkspaceFacts } from '../../../core/announc
 import { Failure } from '../../../core/failure.ts'
 import type { Scope } from '../../../core/scope.ts'
 import type { PublishOutcome, Workspaces } from '../../../ports/workspace.ts'
-import { type FolderProvider, openFolders } from '../custom/custom.ts'
 import { countScopes } from '../describe.ts'
 import type { VersionStore } from '../files.ts'
 import { conversationFolder, encodeName, isExcluded } from '../names.ts'
-import { createWorkspace } from '../workspace.ts'
-import { createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
+import { createWorkspace, type FolderProvider, openFolders } from '../workspace.ts'
+import { commitSubject, createOrigin, gitBlobHash, type Lineage, lineageRefs, type Origin, openLineage } from './lineage.ts'
 import { publishGit } from './publish.ts'
-import { outputText } from './run.ts'
 import { fillIndex, readTurnChanges, type TurnIndex } from './turn-index.ts'
 import { makeTurnRepository } from './turn-repository.ts'
 
 export interface GitWorkspacesOptions extends FolderProvider {
-  /** Where `openFiles` has its folders on disk; absolute. */
+  /** The folder on disk below which `openFiles` opens folders; absolute. */
   readonly root: string
-  /** Another bare repository, by path or address, that all machines push to and fetch from. */
+  /** A bare repository, by path or URL, that all machines push to and fetch from. */
   readonly remote?: string
-  /** The git to run. */
+  /** The git program; `git` by default. */
   readonly program?: string
 }
 
 /**
- * Workspaces with a history that git can read:
+ * Workspaces that keep versions as git commits:
  *
- *   <root>/<conversation>/lineage.git                   bare; a branch, and a ref for the version of each turn
- *                        /index/<turn>                  what was checked out, so that changes are found without reading everything
- *                        /out/workdir/<turn>/.git       for the agent's own programs; nothing of ours depends on it
+ *   <root>/<conversation>/lineage.git                   bare repository: a branch, and a ref for the version of each turn
+ *                        /index/<turn>                  git index of the checked-out files, to find changes without reading every file
+ *                        /out/workdir/<turn>/.git       repository for the agent's programs; Daybook never reads it
  */
 export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
   return {
     implementation: 'git',
     async open(owner, conversation) {
       const home = conversationFolder(owner, conversation)
-      const place = join(options.root, home)
+      const folder = join(options.root, home)
       const folders = openFolders(options, home)
       const { lineage, origin } = openRepositories(options, owner, conversation)
-      const turnRoot = (turnId: string) => join(place, 'out/workdir', turnId)
-      const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(place, 'index', encodeName(turnId)) })
+      const turnRoot = (turnId: string) => join(folder, 'out/workdir', turnId)
+      const index = (turnId: string) => ({ turnRoot: turnRoot(turnId), file: join(folder, 'index', encodeName(turnId)) })
       return createWorkspace(folders, {
         implementation: 'git',
         versions: createGitVersions(lineage, origin),
         async startTurn(turnId) {
           await lineage.prepare()
           if (origin) await origin.fetchBranch()
-          await folders.files.list(turnId, { limit: 1 }) // a folder that was being replaced when a process died is whole from here on
+          await folders.files.list(turnId, { limit: 1 }) // first use: finishes a replacement that a dead process left half done
           await makeTurnRepository(lineage, await lineage.commitOf(lineage.refs.branch), turnRoot(turnId), options.program)
         },
-        afterCheckout: (turnId, { storedFiles: kept }) => fillIndex(lineage, index(turnId), kept),
+        afterCheckout: (turnId, { storedFiles }) => fillIndex(lineage, index(turnId), storedFiles),
         publish: (turnId) => publishGit(turnId, { lineage, origin, index: index(turnId), ...folders }),
         describe: (turnId, last) => describeGit(lineage, index(turnId), turnId, last),
       })
@@ -58,7 +56,7 @@ export function createGitWorkspaces(options: GitWorkspacesOptions): Workspaces {
     async remove(owner, conversation) {
       const { lineage, origin } = openRepositories(options, owner, conversation)
       if (origin) await lineage.prepare()
-      await origin?.forget()
+      await origin?.removeRefs()
       await options.removeFiles(conversationFolder(owner, conversation))
     },
   }
@@ -74,8 +72,8 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versio
   return {
     async find(turnId) {
       const ref = lineage.refs.version(turnId)
-      const known = await lineage.commitOf(ref)
-      const commit = known ?? (origin && (await tryFetchVersion(lineage, origin, turnId)) ? await lineage.commitOf(ref) : undefined)
+      const local = await lineage.commitOf(ref)
+      const commit = local ?? (origin && (await tryFetchVersion(lineage, origin, turnId)) ? await lineage.commitOf(ref) : undefined)
       return commit === undefined ? undefined : lineage.filesOf(commit)
     },
     async read(files) {
@@ -86,7 +84,7 @@ function createGitVersions(lineage: Lineage, origin: Origin | undefined): Versio
   }
 }
 
-/** An origin that can not be reached has nothing for us: the journal may. */
+/** False also when the origin can not be reached: the journal may have the files. */
 async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string): Promise<boolean> {
   await lineage.prepare()
   try {
@@ -97,8 +95,8 @@ async function tryFetchVersion(lineage: Lineage, origin: Origin, turnId: string)
   }
 }
 
-/** What an announcement says of the repository: no hashes, no refs. */
-export async function describeGit(
+/** The facts about the repository that an announcement shows: no hashes, no refs. */
+async function describeGit(
   lineage: Lineage,
   index: TurnIndex,
   turnId: string,
@@ -122,8 +120,6 @@ export async function describeGit(
     throw error
   }
 }
-
-const commitSubject = async (lineage: Lineage, commit: string) => outputText(await lineage.git(['log', '-1', '--format=%s', commit]))
 
 async function repositoryStatus(lineage: Lineage, index: TurnIndex): Promise<'clean' | 'dirty' | 'uninitialized'> {
   if (!existsSync(join(index.turnRoot, '.git'))) return 'uninitialized'

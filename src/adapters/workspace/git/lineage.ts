@@ -9,11 +9,11 @@ import type { StoredFile, Version } from '../files.ts'
 import { conversationFolder, encodeName, excludedNames } from '../names.ts'
 import { createGit, type Git, outputRecords, outputText } from './run.ts'
 
-/** Names that git knows a conversation by. */
+/** The git refs of a conversation. */
 export interface LineageRefs {
   readonly branch: string
   version(turnId: string): string
-  /** What all versions begin with. */
+  /** The common prefix of all version refs. */
   readonly versions: string
 }
 
@@ -23,21 +23,22 @@ export function lineageRefs(owner: Scope, conversation: string): LineageRefs {
   return { branch: `refs/heads/daybook/${name}`, versions, version: (turnId) => `${versions}${encodeName(turnId)}` }
 }
 
-/** A bare repository with the branch and the versions of one conversation. It lies where no program of the agent's can reach it. */
+/** A bare repository with the branch and the versions of one conversation, where the agent's programs can not reach it. */
 export interface Lineage {
   readonly folder: string
   readonly refs: LineageRefs
   readonly git: Git
-  /** Makes the repository, unless it is there. */
+  /** Creates the repository when it does not exist. */
   prepare(): Promise<void>
-  /** The commit that a ref names. */
+  /** The commit of a ref; undefined when there is no such ref. */
   commitOf(ref: string): Promise<string | undefined>
-  /** What a commit has below `files/`. */
+  /** The files of a commit, by path below `files/`. */
   filesOf(commit: string): Promise<Version>
-  /** The same without the sizes, which git would have to look up one by one. */
+  /** Only the hashes of a commit's files: git finds sizes one by one, which is slow. */
   hashesOf(commit: string): Promise<ReadonlyMap<string, string>>
-  /** Whoever made a commit knows what it has: it need not be asked for. */
+  /** Saves the next `hashesOf` of a commit that was just made. */
   remember(commit: string, hashes: ReadonlyMap<string, string>): void
+  /** Bytes by hash; without objects that the repository does not have. */
   readObjects(hashes: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>
 }
 
@@ -46,7 +47,7 @@ const config = `[core]
 \tbare = true
 `
 
-// Bytes are bytes: whatever attributes a project brings along, nothing is converted.
+// git must not convert files, whatever attributes a project sets.
 const attributes = '* -text -ident -filter -working-tree-encoding !eol -diff -merge\n'
 
 export function openLineage(options: {
@@ -57,7 +58,7 @@ export function openLineage(options: {
   const { folder, refs, program } = options
   const git = createGit({ repository: folder, ...(program !== undefined && { program }) })
   let prepared: Promise<void> | undefined
-  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined // a commit never changes
+  let latest: { readonly commit: string; readonly hashes: ReadonlyMap<string, string> } | undefined // never outdated: commits do not change
 
   return {
     folder,
@@ -65,7 +66,7 @@ export function openLineage(options: {
     git,
     prepare() {
       prepared ??= makeRepository(folder).catch((error: unknown) => {
-        prepared = undefined // a full disk may be mended: the next one asks again
+        prepared = undefined // the next call tries again: the disk may have been full
         throw new Failure('workspace.failed', 'the lineage of this workspace could not be made on disk', { cause: error })
       })
       return prepared
@@ -91,12 +92,12 @@ export function openLineage(options: {
   }
 }
 
-/** Beside its place first: a repository is there as a whole or not at all. */
+/** Creates the repository beside its place and renames it, so that it exists complete or not at all. */
 async function makeRepository(folder: string): Promise<void> {
   if (existsSync(join(folder, 'HEAD'))) return
   const draft = `${folder}.${randomBytes(6).toString('hex')}.draft`
-  for (const inside of ['objects/info', 'objects/pack', 'refs/heads', 'info'])
-    await mkdir(join(draft, inside), { recursive: true, mode: 0o700 })
+  for (const name of ['objects/info', 'objects/pack', 'refs/heads', 'info'])
+    await mkdir(join(draft, name), { recursive: true, mode: 0o700 })
   await writeFile(join(draft, 'HEAD'), 'ref: refs/heads/nobody\n')
   await writeFile(join(draft, 'config'), config)
   await writeFile(join(draft, 'info/attributes'), attributes)
@@ -106,11 +107,11 @@ async function makeRepository(folder: string): Promise<void> {
     await rename(draft, folder)
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
-    if (!existsSync(join(folder, 'HEAD'))) throw error // otherwise somebody else was faster
+    if (!existsSync(join(folder, 'HEAD'))) throw error // otherwise another process has created it
   }
 }
 
-/** As git keeps it on disk: in a file of its own, or in a list. */
+/** Reads a ref from git's files, which is faster than a process: a file of its own, or a line of `packed-refs`. */
 async function readRef(folder: string, ref: string): Promise<string | undefined> {
   const loose = await readTextIfExists(join(folder, ref))
   if (loose !== undefined && /^[0-9a-f]{40}\n?$/.test(loose)) return loose.trim()
@@ -125,23 +126,24 @@ async function readTextIfExists(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
   } catch {
-    return undefined // no such ref
+    return undefined // missing or unreadable: no such ref
   }
 }
 
-/** `<mode> blob <hash> <size>\t<path>`. Links, submodules and names that nobody may use are passed over: not every lineage is ours. */
+/** Parses `<mode> blob <hash> <size>\t<path>`. Skips links, submodules and unsafe names: other programs may push to the origin. */
 function parseTreeEntry(record: string): readonly (readonly [string, StoredFile])[] {
   const [, mode, hash, size, path] = /^(\d+) blob ([0-9a-f]+) +(\d+)\tfiles\/(.+)$/s.exec(record) ?? []
   if (!mode?.startsWith('100') || hash === undefined || path === undefined || unsafeReason(path) !== undefined) return []
   return [[path, { hash, size: Number(size) }]]
 }
 
+/** Parses `<mode> blob <hash>\t<path>`, and skips the same entries. */
 function parseTreeHash(record: string): readonly (readonly [string, string])[] {
   const [, hash, path] = /^100\d+ blob ([0-9a-f]+)\tfiles\/(.+)$/s.exec(record) ?? []
   return hash === undefined || path === undefined || unsafeReason(path) !== undefined ? [] : [[path, hash]]
 }
 
-/** `<hash> <type> <size>\n<bytes>\n`, one after the other; `<hash> missing\n` for what is not there. */
+/** Parses `<hash> <type> <size>\n<bytes>\n` for each object, and `<hash> missing\n` for a missing one. */
 function parseObjects(printed: Buffer): ReadonlyMap<string, Uint8Array> {
   const objects = new Map<string, Uint8Array>()
   for (let at = 0; at < printed.length; ) {
@@ -155,26 +157,30 @@ function parseObjects(printed: Buffer): ReadonlyMap<string, Uint8Array> {
   return objects
 }
 
-/** The name that git gives to a file with this content. */
+/** The hash that git gives to a file with this content. */
 export function gitBlobHash(bytes: Uint8Array): string {
   return createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 }
 
-/** Another repository that the mirrors of several machines share. */
+/** The subject line of a commit. */
+export const commitSubject = async (lineage: Lineage, commit: string): Promise<string> =>
+  outputText(await lineage.git(['log', '-1', '--format=%s', commit]))
+
+/** A repository that several machines share; each machine's lineage mirrors the conversation's part of it. */
 export interface Origin {
-  /** Brings the branch here as it is there. */
+  /** Sets the local branch to that of the origin. */
   fetchBranch(): Promise<void>
-  /** Asked once for each turn. False when the origin does not have it. */
+  /** False when the origin does not have the version, which is asked for once per turn. */
   fetchVersion(turnId: string): Promise<boolean>
-  /** Both refs or none, and the branch only from `head`. False when it was elsewhere: then it has been fetched. */
-  push(turnId: string, commit: string, head: string | undefined): Promise<boolean>
-  /** Branch and versions are there no more. */
-  forget(): Promise<void>
+  /** Moves both refs or none, and only when the branch is at `from`. Otherwise fetches the branch and returns false. */
+  push(turnId: string, commit: string, from: string | undefined): Promise<boolean>
+  /** Removes the branch and the versions of the conversation. */
+  removeRefs(): Promise<void>
 }
 
 export function createOrigin(lineage: Lineage, remote: string): Origin {
   const { git, refs } = lineage
-  const absent = new Set<string>()
+  const absentVersions = new Set<string>()
 
   async function has(ref: string): Promise<boolean> {
     return (await git(['ls-remote', '--refs', '--', remote, ref])).length > 0
@@ -186,14 +192,14 @@ export function createOrigin(lineage: Lineage, remote: string): Origin {
       if (await has(refs.branch)) await fetch(refs.branch)
     },
     async fetchVersion(turnId) {
-      if (absent.has(turnId)) return false
+      if (absentVersions.has(turnId)) return false
       const found = await has(refs.version(turnId))
       if (found) await fetch(refs.version(turnId))
-      else absent.add(turnId)
+      else absentVersions.add(turnId)
       return found
     },
-    async push(turnId, commit, head) {
-      const lease = `--force-with-lease=${refs.branch}:${head ?? ''}`
+    async push(turnId, commit, from) {
+      const lease = `--force-with-lease=${refs.branch}:${from ?? ''}`
       try {
         await git(['push', '--quiet', '--atomic', lease, '--', remote, `${commit}:${refs.branch}`, `+${commit}:${refs.version(turnId)}`])
         return true
@@ -203,7 +209,7 @@ export function createOrigin(lineage: Lineage, remote: string): Origin {
         return false
       }
     },
-    async forget() {
+    async removeRefs() {
       const listed = outputText(await git(['ls-remote', '--refs', '--', remote, refs.branch, `${refs.versions}*`]))
       const isOurs = (ref: string) => ref === refs.branch || ref.startsWith(refs.versions)
       const found = listed

@@ -4,7 +4,7 @@ import type { PublishOutcome } from '../../../ports/workspace.ts'
 import { readCheckoutRecord } from '../checkout.ts'
 import { filesFolder, isEmpty } from '../files.ts'
 import { nextLineage, publishOutcomes } from '../publish-record.ts'
-import type { Lineage, Origin } from './lineage.ts'
+import { commitSubject, type Lineage, type Origin } from './lineage.ts'
 import { author, outputText } from './run.ts'
 import { readTurnChanges, readTurnFiles, type TurnIndex } from './turn-index.ts'
 
@@ -19,77 +19,70 @@ export interface GitPublishContext {
 const MAX_RETRIES = 3
 
 /**
- * The lineage with what the turn made of its scopes, as a commit; branch and version move together, and the branch only from where it
- * was seen. Somebody else was faster: the same files on top of what is there now.
+ * Publishes the files of a turn as a commit on the branch of the conversation. The branch and the version of the turn move in one step,
+ * and only when the branch is still where it was read. When another turn has moved it, the commit is made again on top.
  */
-export async function publishGit(turnId: string, parts: GitPublishContext): Promise<PublishOutcome> {
-  const { lineage, index, files, runtime } = parts
-  const record = publishOutcomes('git', turnId)
+export async function publishGit(turnId: string, context: GitPublishContext): Promise<PublishOutcome> {
+  const { lineage, index, files, runtime } = context
+  const outcomes = publishOutcomes('git', turnId)
   await lineage.prepare()
-  let seen = readHead(lineage) // meanwhile
-  seen.catch(() => {})
-  const [checkedOut, empty, state] = await Promise.all([
+  let head = readHead(lineage) // runs while the turn's folder is read
+  head.catch(() => {}) // awaited below
+  const [checkedOut, hasNoFiles, changes] = await Promise.all([
     readCheckoutRecord(runtime, turnId),
     isEmpty(files, filesFolder(turnId)),
     readTurnChanges(lineage, index),
   ])
-  if (!checkedOut && empty) return record.skipped('workspace_not_materialized')
-  const { made: present, fresh } = await readTurnFiles(state, files, turnId)
-  for (let attempt = 0; ; attempt++, seen = readHead(lineage)) {
-    const { head, before } = await seen
-    const next = nextLineage(before, present, checkedOut)
-    if (head === undefined && next.size === 0) return record.skipped('empty_workspace')
-    const changes = changesBetween(before, next)
-    const made = changes.size === 0 && head !== undefined ? head : createSnapshot(lineage, turnId, { parent: head, changes, fresh })
-    if (await moveRefs(parts, turnId, { commit: Promise.resolve(made), head })) {
-      const commit = await made
+  if (!checkedOut && hasNoFiles) return outcomes.skipped('workspace_not_materialized')
+  const { hashes, contents } = await readTurnFiles(changes, files, turnId)
+  for (let attempt = 0; ; attempt++, head = readHead(lineage)) {
+    const { commit: parent, hashes: before } = await head
+    const next = nextLineage(before, hashes, checkedOut)
+    if (parent === undefined && next.size === 0) return outcomes.skipped('empty_workspace')
+    const changed = changesBetween(before, next)
+    const isUnchanged = changed.size === 0 && parent !== undefined
+    const snapshot = { turnId, parent, changes: changed, contents, now: Date.now() }
+    const pending = isUnchanged ? Promise.resolve(parent) : writeSnapshot(lineage, snapshot)
+    if (await moveRefs(context, turnId, { commit: pending, from: parent })) {
+      const commit = await pending
       lineage.remember(commit, next)
-      const facts = { commit_sha: commit, lineage_ref: lineage.refs.branch, version_ref: lineage.refs.version(turnId) }
-      const own = commit !== head || (await isCommitOfTurn(lineage, commit, turnId)) // again, after a crash: it is there already
-      return own ? record.committed(facts) : record.unchanged(facts)
+      const fields = { commit_sha: commit, lineage_ref: lineage.refs.branch, version_ref: lineage.refs.version(turnId) }
+      const isOwn = !isUnchanged || (await commitSubject(lineage, commit)) === snapshotMessage(turnId) // made before a crash of this turn
+      return isOwn ? outcomes.committed(fields) : outcomes.unchanged(fields)
     }
     if (attempt === MAX_RETRIES) throw new Failure('workspace.failed', 'other turns of this conversation kept publishing at the same time')
   }
 }
 
+/** The last commit of the branch, and the hashes of its files by path. */
 async function readHead(lineage: Lineage) {
-  const head = await lineage.commitOf(lineage.refs.branch)
-  return { head, before: head === undefined ? new Map<string, string>() : await lineage.hashesOf(head) }
+  const commit = await lineage.commitOf(lineage.refs.branch)
+  return { commit, hashes: commit === undefined ? new Map<string, string>() : await lineage.hashesOf(commit) }
 }
 
+/** New hashes by path; undefined for removed files. */
 function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ReadonlyMap<string, string | undefined> {
   const put = [...after].filter(([rel, hash]) => before.get(rel) !== hash)
   const removed = [...before.keys()].filter((rel) => !after.has(rel)).map((rel) => [rel, undefined] as const)
   return new Map<string, string | undefined>([...put, ...removed])
 }
 
-function createSnapshot(
-  lineage: Lineage,
-  turnId: string,
-  rest: { parent: string | undefined; changes: ReadonlyMap<string, string | undefined>; fresh: ReadonlyMap<string, Uint8Array> },
-): Promise<string> {
-  return writeSnapshot(lineage, { turnId, now: Date.now(), ...rest })
-}
-
-async function isCommitOfTurn(lineage: Lineage, commit: string, turnId: string): Promise<boolean> {
-  return outputText(await lineage.git(['log', '-1', '--format=%s', commit])) === snapshotMessage(turnId)
-}
-
 interface RefUpdate {
-  /** Perhaps still being made: whoever moves the refs is ready when it is. */
+  /** May still be in the making: git starts while it is, and waits for its name. */
   readonly commit: Promise<string>
-  readonly head: string | undefined
+  /** Where the branch was read. */
+  readonly from: string | undefined
 }
 
-/** At the origin first, where there is one: what others can see is what counts. False when the branch is no longer where it was seen. */
-async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, { commit, head }: RefUpdate): Promise<boolean> {
+/** Moves the branch and the version of the turn, at the origin first: other machines see only that. False when the branch has moved. */
+async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, { commit, from }: RefUpdate): Promise<boolean> {
   const { refs } = lineage
-  if (origin && !(await origin.push(turnId, await commit, head))) return false
-  const input = commit.then((made) =>
+  if (origin && !(await origin.push(turnId, await commit, from))) return false
+  const input = commit.then((hash) =>
     [
       'start',
-      `update ${refs.branch} ${made} ${head ?? '0'.repeat(40)}`,
-      `update ${refs.version(turnId)} ${made}`,
+      `update ${refs.branch} ${hash} ${from ?? '0'.repeat(40)}`,
+      `update ${refs.version(turnId)} ${hash}`,
       `delete ${importRef(turnId)}`,
       'prepare',
       'commit\n',
@@ -99,48 +92,49 @@ async function moveRefs({ lineage, origin }: GitPublishContext, turnId: string, 
     await lineage.git(['update-ref', '--stdin'], { input })
     return true
   } catch (error) {
-    await commit // when there is none, that is why
-    if ((await lineage.commitOf(refs.branch)) === head) throw error // nobody was faster: it is something else
+    await commit // rejects when the commit could not be made
+    if ((await lineage.commitOf(refs.branch)) === from) throw error // the branch has not moved: another problem
     return false
   }
 }
 
-export interface Snapshot {
+interface Snapshot {
   readonly turnId: string
   readonly parent: string | undefined
-  /** By path below `files/`: the hash of what is to be there, or nothing. */
+  /** By path below `files/`: the new hash; undefined removes the file. */
   readonly changes: ReadonlyMap<string, string | undefined>
-  /** By hash: what the repository may not have yet. */
-  readonly fresh: ReadonlyMap<string, Uint8Array>
+  /** Bytes that the repository may not have yet, by hash. */
+  readonly contents: ReadonlyMap<string, Uint8Array>
   readonly now: number
 }
 
-export const snapshotMessage = (turnId: string): string => `React workspace snapshot ${turnId}`
+const snapshotMessage = (turnId: string): string => `React workspace snapshot ${turnId}`
 
-/** Where a commit hangs until the refs that are to name it do. */
-export const importRef = (turnId: string): string => `refs/daybook-import/${turnId}`
+/** Refers to a new commit until the branch does. */
+const importRef = (turnId: string): string => `refs/daybook-import/${turnId}`
 
-/** A commit with exactly these changes: the tree is built from contents, not from what an index believes. One process, however many files. */
-export async function writeSnapshot(lineage: Lineage, snapshot: Snapshot): Promise<string> {
-  const printed = await lineage.git(['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], { input: importStream(snapshot) })
-  return printed.toString().trim()
+/** Makes a commit with exactly these changes and returns its hash. `fast-import` needs one process for any number of files, and no index. */
+async function writeSnapshot(lineage: Lineage, snapshot: Snapshot): Promise<string> {
+  return outputText(
+    await lineage.git(['fast-import', '--quiet', '--force', '--done', '--date-format=raw'], { input: importStream(snapshot) }),
+  )
 }
 
-function importStream({ turnId, parent, changes, fresh, now }: Snapshot): Buffer {
+function importStream({ turnId, parent, changes, contents, now }: Snapshot): Buffer {
   const message = snapshotMessage(turnId)
-  const who = `${author.name} <${author.email}> ${Math.floor(now / 1000)} +0000`
+  const signature = `${author.name} <${author.email}> ${Math.floor(now / 1000)} +0000`
   const chunks: (string | Uint8Array)[] = [
     `reset ${importRef(turnId)}\n`,
     ...(parent === undefined ? [] : [`from ${parent}\n`]),
     '\n',
-    `commit ${importRef(turnId)}\nmark :1\nauthor ${who}\ncommitter ${who}\n`,
+    `commit ${importRef(turnId)}\nmark :1\nauthor ${signature}\ncommitter ${signature}\n`,
     `data ${Buffer.byteLength(message)}\n${message}\n`,
   ]
   const removed = [...changes].filter(([, hash]) => hash === undefined)
   const put = [...changes].filter((change): change is [string, string] => change[1] !== undefined)
-  for (const [rel] of removed) chunks.push(`D ${quotePath(rel)}\n`) // first: a folder may become a file
+  for (const [rel] of removed) chunks.push(`D ${quotePath(rel)}\n`) // before the others: a file may take the place of a folder
   for (const [rel, hash] of put) {
-    const bytes = fresh.get(hash)
+    const bytes = contents.get(hash)
     if (bytes === undefined) chunks.push(`M 100644 ${hash} ${quotePath(rel)}\n`)
     else chunks.push(`M 100644 inline ${quotePath(rel)}\ndata ${bytes.length}\n`, bytes, '\n')
   }

@@ -2,21 +2,23 @@ import { spawn } from 'node:child_process'
 import { Failure } from '../../../core/failure.ts'
 import { stripAbsolutePaths } from '../../../core/secrets.ts'
 
-export interface GitCall {
-  /** May be given when it is known: git is there by then. */
+export interface GitOptions {
+  /** A promise lets git start before its input is known. */
   readonly input?: string | Uint8Array | Promise<string | Uint8Array>
-  /** For one that looks at files of a turn: never with a config or a repository that lies there. */
+  /** For commands that look at files of a turn. git reads no config and no repository in there. */
   readonly workTree?: string
+  /** The index file to use. */
   readonly index?: string
   readonly timeoutMs?: number
 }
 
-/** Runs git in one repository and gives what it printed. It fails with git's own words, as `workspace.failed`. */
-export type Git = (args: readonly string[], call?: GitCall) => Promise<Buffer>
+/** Runs git in one repository and returns its output. Throws `workspace.failed` with git's error text. */
+export type Git = (args: readonly string[], options?: GitOptions) => Promise<Buffer>
 
 /**
- * Whatever a config could make git run or read is set here, where it counts more than any file: no hooks, no file system monitor, no
- * filters, no attributes and ignore files of the machine's owner, no transport that is a program, no replaced objects, no questions.
+ * Overrides every setting with which a config file could make git run a program or read a file: no hooks, no file system monitor, no
+ * attributes or ignore files of the user, no external transports, no prompts. Together with the environment below, nothing that the
+ * agent or the user has configured takes effect.
  */
 const settings = {
   'core.hooksPath': '/dev/null',
@@ -58,6 +60,7 @@ const environment: Readonly<Record<string, string>> = {
 const TIMEOUT_MS = 60_000
 const MAX_ERROR_LENGTH = 4_000
 
+/** Runs git without the configuration of the machine, the user or the agent. */
 export function createGit({ program = 'git', repository }: { readonly program?: string; readonly repository: string }): Git {
   return (args, { input, workTree, index, timeoutMs = TIMEOUT_MS } = {}) => {
     const env = {
@@ -74,18 +77,18 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
         timeout: timeoutMs,
         killSignal: 'SIGKILL',
       })
-      const printed: Buffer[] = []
-      let complaint = ''
-      child.stdout.on('data', (chunk: Buffer) => printed.push(chunk))
+      const output: Buffer[] = []
+      let errorText = ''
+      child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
       child.stderr.on('data', (chunk: Buffer) => {
-        if (complaint.length < MAX_ERROR_LENGTH) complaint += chunk.toString()
+        if (errorText.length < MAX_ERROR_LENGTH) errorText += chunk.toString()
       })
       child.on('error', (error) => reject(gitFailure(args, error.message, error)))
       child.on('close', (code, signal) => {
-        if (code === 0) resolve(Buffer.concat(printed))
-        else reject(gitFailure(args, signal === null ? complaint : `it was stopped after ${timeoutMs} ms`))
+        if (code === 0) resolve(Buffer.concat(output))
+        else reject(gitFailure(args, signal === null ? errorText : `it was stopped after ${timeoutMs} ms`))
       })
-      child.stdin.on('error', () => {}) // it ended before it had read everything: how it ended says why
+      child.stdin.on('error', () => {}) // git ended before it had read all input: its exit code tells why
       if (!(input instanceof Promise)) child.stdin.end(input)
       else {
         input.then(
@@ -100,17 +103,17 @@ export function createGit({ program = 'git', repository }: { readonly program?: 
   }
 }
 
-function gitFailure(args: readonly string[], said: string, cause?: unknown): Failure {
+function gitFailure(args: readonly string[], errorText: string, cause?: unknown): Failure {
   const command = args[0] ?? ''
-  const words = stripAbsolutePaths(said.trim()) || 'it did not say why'
-  return new Failure('workspace.failed', `git ${command} failed: ${words}`, { cause, details: { command, said: words } })
+  const reason = stripAbsolutePaths(errorText.trim()) || 'it did not say why'
+  return new Failure('workspace.failed', `git ${command} failed: ${reason}`, { cause, details: { command, said: reason } })
 }
 
-export const outputText = (printed: Buffer): string => printed.toString().trim()
+export const outputText = (output: Buffer): string => output.toString().trim()
 
-/** Records that git ends with NUL: names may hold anything else. */
-export const outputRecords = (printed: Buffer): readonly string[] =>
-  printed
+/** The records of an output with `-z`: each ends with NUL, the only character that no path contains. */
+export const outputRecords = (output: Buffer): readonly string[] =>
+  output
     .toString()
     .split('\0')
     .filter((record) => record !== '')

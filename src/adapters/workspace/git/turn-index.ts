@@ -2,43 +2,42 @@ import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Failure } from '../../../core/failure.ts'
 import type { Files } from '../../../ports/files.ts'
-import type { StoredFile } from '../files.ts'
-import { filesFolder, listBelow, readIfSafe } from '../files.ts'
+import { filesFolder, listBelow, readIfSafe, type StoredFile } from '../files.ts'
 import { isExcluded } from '../names.ts'
 import { gitBlobHash, type Lineage } from './lineage.ts'
 import { outputRecords } from './run.ts'
 
-/** One turn's folder as git sees it, through an index of our own: with it git tells what changed without reading what did not. */
+/** A git index of a turn's checked-out files: with it, git finds changed files without reading the others. */
 export interface TurnIndex {
-  /** Where the turn's root is on disk. */
+  /** The turn's folder on disk. */
   readonly turnRoot: string
-  /** A file outside the folder, out of reach. */
+  /** The index file, where the agent's programs can not reach it. */
   readonly file: string
 }
 
 export interface TurnChanges {
-  /** As a checkout put them, by path below `files/`. */
+  /** Hashes of the files that are as the checkout put them, by path below `files/`. */
   readonly unchanged: ReadonlyMap<string, string>
-  /** Not so, any more or ever: changed, new, or gone. A name that ends in a slash is a repository inside, of which git says no more. */
+  /** Files that were changed, added or removed since. A path that ends in a slash is a nested repository, which git does not list further. */
   readonly changed: ReadonlySet<string>
 }
 
-/** After a checkout: what lies there as a version has it. The rest is new to git, and will be read. */
-export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex, kept: ReadonlyMap<string, StoredFile>): Promise<void> {
+/** Makes the index after a checkout, from the files that a version holds. git will read the other files as new ones. */
+export async function fillIndex(lineage: Lineage, { turnRoot, file }: TurnIndex, stored: ReadonlyMap<string, StoredFile>): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await rm(file, { force: true })
-  if (kept.size === 0) return
-  const input = [...kept].map(([rel, { hash }]) => `100644 ${hash} 0\tfiles/${rel}\0`).join('')
+  if (stored.size === 0) return
+  const input = [...stored].map(([rel, { hash }]) => `100644 ${hash} 0\tfiles/${rel}\0`).join('')
   await lineage.git(['update-index', '-z', '--index-info'], { input, index: file })
   await lineage.git(['update-index', '-q', '--refresh'], { index: file, workTree: turnRoot }).catch(ignoreStaleEntries)
 }
 
-/** Something changed between the checkout and now: that is for `readState` to find. */
+/** git reports files that changed since the checkout: `readTurnChanges` finds them. */
 function ignoreStaleEntries(error: unknown): void {
   if (!(error instanceof Failure)) throw error
 }
 
-/** Everything but what is ignored. Links and pipes may be among the changed: they are not read here. */
+/** Compares the turn's folder with its index, without ignored files. Changed paths may be links or pipes. */
 export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: TurnIndex): Promise<TurnChanges> {
   const printed = await lineage.git(['ls-files', '-z', '-t', '-s', '-c', '-m', '-d', '-o', '--exclude-standard', '--', 'files'], {
     index: file,
@@ -56,26 +55,26 @@ export async function readTurnChanges(lineage: Lineage, { turnRoot, file }: Turn
   return { unchanged, changed }
 }
 
-/** What the turn has below `files/`, by hash, and the bytes of what git may not have yet. */
-export async function readTurnFiles(state: TurnChanges, files: Files, turnId: string) {
-  const made = new Map(state.unchanged)
-  const fresh = new Map<string, Uint8Array>()
-  for (const rel of await expandRepositories(state.changed, files, turnId)) {
+/** The hashes of the turn's files by path, and the bytes that the repository may not have yet by hash. */
+export async function readTurnFiles(changes: TurnChanges, files: Files, turnId: string) {
+  const hashes = new Map(changes.unchanged)
+  const contents = new Map<string, Uint8Array>()
+  for (const rel of await expandRepositories(changes.changed, files, turnId)) {
     const bytes = isExcluded(rel) ? undefined : await readIfSafe(files, `${filesFolder(turnId)}/${rel}`)
     if (!bytes) continue
     const hash = gitBlobHash(bytes)
-    made.set(rel, hash)
-    fresh.set(hash, bytes)
+    hashes.set(rel, hash)
+    contents.set(hash, bytes)
   }
-  return { made, fresh }
+  return { hashes, contents }
 }
 
-/** A repository that the agent made inside is a folder like any other, without its `.git`. */
+/** Lists the files of nested repositories: they are published like other folders, without their `.git`. */
 async function expandRepositories(changed: ReadonlySet<string>, files: Files, turnId: string): Promise<readonly string[]> {
   const plain = [...changed].filter((path) => !path.endsWith('/'))
-  const inside = [...changed].filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
+  const nested = [...changed].filter((path) => path.endsWith('/')).map((path) => path.slice(0, -1))
   const listed = await Promise.all(
-    inside.map(async (folder) => [...(await listBelow(files, `${filesFolder(turnId)}/${folder}`)).keys()].map((rel) => `${folder}/${rel}`)),
+    nested.map(async (folder) => [...(await listBelow(files, `${filesFolder(turnId)}/${folder}`)).keys()].map((rel) => `${folder}/${rel}`)),
   )
   return [...plain, ...listed.flat()]
 }

@@ -7,7 +7,7 @@ import { author, createGit } from './run.ts'
 
 const BRANCH = 'refs/heads/workspace'
 
-// What the agent's programs find: the lineage as `workspace`, nothing of it in the folder, and nowhere to push to.
+// The agent's programs see the lineage as the branch `workspace`, with none of its files checked out and without a remote.
 const config = `[core]
 \trepositoryformatversion = 0
 \tbare = false
@@ -19,8 +19,8 @@ const config = `[core]
 `
 
 /**
- * A repository for the agent's programs at the root of the turn: `log`, `diff`, `show`, `commit`. It is theirs: what they do to it changes
- * nothing of ours, and git never runs with what is written in it. So it is made elsewhere and moved there when it is whole.
+ * Creates a repository in the turn's folder, in which the agent's programs can use `log`, `diff`, `show` and `commit`. They may do
+ * anything to it: Daybook's own git never uses it. It is therefore created elsewhere and moved into place when it is complete.
  */
 export async function makeTurnRepository(
   lineage: Lineage,
@@ -28,11 +28,11 @@ export async function makeTurnRepository(
   turnRoot: string,
   program: string | undefined,
 ): Promise<void> {
-  const place = join(turnRoot, '.git')
+  const target = join(turnRoot, '.git')
   if (await isIntact(turnRoot)) return
   const draft = join(lineage.folder, '..', `turn-repository.${randomBytes(6).toString('hex')}`)
   try {
-    for (const inside of ['objects', 'refs/heads', 'info']) await mkdir(join(draft, inside), { recursive: true })
+    for (const name of ['objects', 'refs/heads', 'info']) await mkdir(join(draft, name), { recursive: true })
     await writeFile(join(draft, 'HEAD'), `ref: ${BRANCH}\n`)
     await writeFile(join(draft, 'config'), config)
     await writeFile(join(draft, 'info/sparse-checkout'), '')
@@ -41,8 +41,8 @@ export async function makeTurnRepository(
     await mkdir(turnRoot, { recursive: true })
     if (!(await lstat(turnRoot)).isDirectory())
       throw new Failure('file.unsafe', 'the root of this turn is a link', { details: { reason: 'symlink_blocked' } })
-    await rm(place, { recursive: true, force: true })
-    await rename(draft, place)
+    await rm(target, { recursive: true, force: true })
+    await rename(draft, target)
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
     if (error instanceof Failure) throw error
@@ -50,7 +50,7 @@ export async function makeTurnRepository(
   }
 }
 
-/** The branch, its history, and an index that says of every file that it is not here. */
+/** Fetches the branch with its history, and makes an index in which every file is marked as not checked out. */
 async function fillRepository(draft: string, lineage: Lineage, program: string | undefined): Promise<void> {
   const git = createGit({ repository: draft, ...(program !== undefined && { program }) })
   await git([
@@ -65,7 +65,7 @@ async function fillRepository(draft: string, lineage: Lineage, program: string |
   await git(['-c', 'core.sparseCheckout=true', 'read-tree', '-m', '-u', BRANCH], { workTree: draft })
 }
 
-/** Read as plain files: a branch that names a commit, or one that has none yet. Anything else is made anew. */
+/** True when HEAD leads to a commit or to a branch of the agent. Reads plain files: git must not run in a repository of the agent. */
 async function isIntact(turnRoot: string): Promise<boolean> {
   try {
     for (const part of ['', '.git', '.git/refs', '.git/refs/heads']) {
@@ -77,7 +77,7 @@ async function isIntact(turnRoot: string): Promise<boolean> {
     const packed = await readRegularFile(join(turnRoot, '.git/packed-refs')).catch(() => '')
     return /^[0-9a-f]{40}\s*$/.test(loose) || packed.includes(` ${BRANCH}\n`)
   } catch {
-    return false // not there, or not what it should be
+    return false // missing or not a repository: created again
   }
 }
 
