@@ -11,15 +11,15 @@ import { createHarness, type Harness } from '../testing/harness.ts'
 import { answers, calls } from '../testing/scripted-model.ts'
 import { defineTool } from './define.ts'
 
-const runtimeOf = async (stage: Harness) => (await stage.workspaces.open(localScope, 'c1')).runtime
+const runtimeOf = async (harness: Harness) => (await harness.workspaces.open(localScope, 'c1')).runtime
 
-async function readJson(stage: Harness, path: string): Promise<unknown> {
-  const bytes = await (await runtimeOf(stage)).read(path)
+async function readJson(harness: Harness, path: string): Promise<unknown> {
+  const bytes = await (await runtimeOf(harness)).read(path)
   return bytes && JSON.parse(Buffer.from(bytes).toString())
 }
 
-describe('what a turn leaves beside its files', () => {
-  it('the timeline, the sources and each call, when somebody has used the files', async () => {
+describe('the context files of a turn', () => {
+  it('are the timeline, the sources and each call, when a tool has opened the workspace', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const replies = [
@@ -27,29 +27,29 @@ describe('what a turn leaves beside its files', () => {
       calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }),
       answers('Done.'),
     ]
-    const stage = createHarness({ store, clock, hosting: hostingOn(store.blobs).hosting, tools: [weather()], replies })
-    await stage.say('Write.')
-    const payload = await readJson(stage, 'timeline.json')
+    const harness = createHarness({ store, clock, hosting: hostingOn(store.blobs).hosting, tools: [weather()], replies })
+    await harness.say('Write.')
+    const payload = await readJson(harness, 'timeline.json')
     expect(parsePayload(payload)).toMatchObject({ version: 1, conversation_title: 'A scripted conversation' })
     expect(JSON.stringify(payload)).toContain('"assistant.completion"')
     expect(JSON.stringify(payload)).not.toMatch(/hosted_uri|"rn"/)
-    expect(await readJson(stage, 'sources_pool.json')).toEqual({ sources: [], next_sid: 1 })
-    const calls_ = (await (await runtimeOf(stage)).list('tool_calls')).files.map(({ path }) => path)
+    expect(await readJson(harness, 'sources_pool.json')).toEqual({ sources: [], next_sid: 1 })
+    const calls_ = (await (await runtimeOf(harness)).list('tool_calls')).files.map(({ path }) => path)
     expect(calls_).toHaveLength(2)
-    expect(await readJson(stage, calls_[0] ?? '')).toEqual({
+    expect(await readJson(harness, calls_[0] ?? '')).toEqual({
       description: 'Looking.',
       in: { tool_id: 'weather.today', params: { city: 'Rome' } },
       ret: { ok: true, error: null, ret: { city: 'Rome', sky: 'clear', degrees: 21 } },
     })
   })
 
-  it('each call, also where one returned what cannot be written; and of a declared file nothing by which it is hosted', async () => {
+  it('include calls whose result can not be serialised, and contain no hosting handles', async () => {
     const returning = (id: string, value: unknown) =>
       defineTool({ id, description: 'Returns it.', params: z.object({}), run: () => value as never })
     const cyclic: { me?: object } = {}
     cyclic.me = cyclic
     const declared = { artifact_type: 'files', files: [{ filename: 'a.txt', rn: 'ef:secret', key: 'secret', hosted_uri: 's3://secret' }] }
-    const stage = createHarness({
+    const harness = createHarness({
       tools: [returning('test.cyclic', cyclic), returning('test.declared', declared), weather()],
       replies: [
         calls('react.search_files'),
@@ -59,9 +59,9 @@ describe('what a turn leaves beside its files', () => {
         answers('Done.'),
       ],
     })
-    await stage.say('Go.')
-    const paths = (await (await runtimeOf(stage)).list('tool_calls')).files.map(({ path }) => path)
-    const records = await Promise.all(paths.map((path) => readJson(stage, path)))
+    await harness.say('Go.')
+    const paths = (await (await runtimeOf(harness)).list('tool_calls')).files.map(({ path }) => path)
+    const records = await Promise.all(paths.map((path) => readJson(harness, path)))
     expect(records.map((record) => (record as { in: object; ret: object }).ret)).toMatchObject([
       { ok: true },
       { ok: false, error: { code: 'result_unfit' } },
@@ -71,13 +71,13 @@ describe('what a turn leaves beside its files', () => {
     expect(JSON.stringify(records)).not.toContain('secret')
   })
 
-  it('nothing, when nobody has', async () => {
-    const stage = createHarness({ tools: [weather()], replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')] })
-    await stage.say('Look.')
-    expect((await (await runtimeOf(stage)).list('')).files).toEqual([])
+  it('are not written when no tool has opened the workspace', async () => {
+    const harness = createHarness({ tools: [weather()], replies: [calls('weather.today', { city: 'Rome' }), answers('Clear.')] })
+    await harness.say('Look.')
+    expect((await (await runtimeOf(harness)).list('')).files).toEqual([])
   })
 
-  it('a workspace that cannot be written is a problem of its owner’s, not the end of a turn', async () => {
+  it('are not required: a write error is reported to the operator, and the turn continues', async () => {
     const base = createHarness({ replies: [] })
     const problems: unknown[] = []
     const broken = {
@@ -87,12 +87,12 @@ describe('what a turn leaves beside its files', () => {
         runtime: { ...(await runtimeOf(base)), write: () => Promise.reject(new Error('full')) },
       }),
     }
-    const stage = createHarness({
+    const harness = createHarness({
       workspaces: broken,
       onProblem: ({ where }) => problems.push(where),
       replies: [calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'display' }), answers('Done.')],
     })
-    expect(await stage.say('Write.')).toMatchObject({ exitReason: 'complete', answer: 'Done.' })
+    expect(await harness.say('Write.')).toMatchObject({ exitReason: 'complete', answer: 'Done.' })
     expect(problems).toEqual(['workspace'])
   })
 })

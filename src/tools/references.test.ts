@@ -31,7 +31,7 @@ const blocks = [
 ]
 
 async function bound(params: Record<string, unknown>, id = 'shop.send') {
-  const stage = await toolFixture(blocks, {
+  const fixture = await toolFixture(blocks, {
     hidden: ['tc:t1.r3.result'],
     sources: [
       { url: 'https://a.b/', title: 'A' },
@@ -43,7 +43,7 @@ async function bound(params: Record<string, unknown>, id = 'shop.send') {
     ['b.json', Buffer.from('{"b":1}')],
     ['p.png', Buffer.from([0x89, 0, 0xff])],
   ] as const)
-    await stage.workspace.files.write(`t1/files/${name}`, bytes)
+    await fixture.workspace.files.write(`t1/files/${name}`, bytes)
   let given: unknown
   const schema = z.looseObject({ text: z.string().optional(), data: z.unknown().optional() })
   const tool = defineTool({
@@ -56,7 +56,7 @@ async function bound(params: Record<string, unknown>, id = 'shop.send') {
     },
   })
   expect(hasReference(params)).toBe(true)
-  const outcome = await stage.run(withBoundReferences(tool), params)
+  const outcome = await fixture.run(withBoundReferences(tool), params)
   return {
     given,
     outcome,
@@ -66,7 +66,7 @@ async function bound(params: Record<string, unknown>, id = 'shop.send') {
 }
 
 describe('references in parameters', () => {
-  it('nothing of another conversation stands in their place, whatever has the same address here', async () => {
+  it('are never bound to another conversation, nor to the same address in this one', async () => {
     for (const address of [
       'so:conv_other.sources_pool[1]',
       'tc:conv_other.t1.r1.result',
@@ -78,19 +78,19 @@ describe('references in parameters', () => {
     }
   })
 
-  it('a file that is referred to very often is read once, and no call is given more than there is room for', async () => {
+  it('read a file once, and are limited in total size', async () => {
     const large = Buffer.alloc(8 * 1024 * 1024, 'x')
-    const stage = await toolFixture(file('large.txt', 'the beginning'))
-    await stage.workspace.files.write('t1/files/large.txt', large)
+    const fixture = await toolFixture(file('large.txt', 'the beginning'))
+    await fixture.workspace.files.write('t1/files/large.txt', large)
     let reads = 0
     const files = {
-      ...stage.workspace.files,
-      read(...path: Parameters<typeof stage.workspace.files.read>) {
+      ...fixture.workspace.files,
+      read(...path: Parameters<typeof fixture.workspace.files.read>) {
         reads++
-        return stage.workspace.files.read(...path)
+        return fixture.workspace.files.read(...path)
       },
     }
-    const call = { ...stage.call, workspace: async () => ({ ...stage.workspace, files }) }
+    const call = { ...fixture.call, workspace: async () => ({ ...fixture.workspace, files }) }
     const tool = defineTool({ id: 'shop.send', description: '', params: z.looseObject({}), run: () => 'sent' })
     const send = (times: number) =>
       withBoundReferences(tool).run({ data: Array.from({ length: times }, () => 'ref:fi:t1.files/large.txt') }, call)
@@ -102,7 +102,7 @@ describe('references in parameters', () => {
     expect(reads).toBe(2)
   })
 
-  it('what is visible stands in their place, as deep as they are', async () => {
+  it('are replaced by visible content at any depth', async () => {
     const { given, notices } = await bound({
       text: 'ref:tc:t1.r1.result',
       data: { list: ['ref:ar:t1.user.prompt', 'plain'], in: { deep: 'ref:tc:t1.r2.result' } },
@@ -111,21 +111,21 @@ describe('references in parameters', () => {
     expect(notices).toEqual([])
   })
 
-  it('JSON is a value, or text where text is wanted', async () => {
+  it('bind JSON as a value, or as text for a string parameter', async () => {
     expect((await bound({ text: 'ref:tc:t1.r2.result', data: 'ref:tc:t1.r2.result' })).given).toEqual({
       text: '{"rows":[1,2]}',
       data: { rows: [1, 2] },
     })
   })
 
-  it('a file is bound from the disk, never from what the timeline shows of it', async () => {
+  it('bind a file from the workspace, not from the timeline', async () => {
     expect((await bound({ text: 'ref:fi:t1.files/a.md', data: 'ref:fi:t1.files/b.json' })).given).toEqual({
       text: 'the whole file',
       data: { b: 1 },
     })
   })
 
-  it('a physical path is its logical twin; a bare one means this turn and is mentioned', async () => {
+  it('accept physical paths; a bare path means the current turn and gets a warning', async () => {
     expect(await bound({ text: 'ref:t1/files/a.md' })).toMatchObject({ given: { text: 'the whole file' }, notices: [] })
     const { given, notices } = await bound({ text: 'ref:files/a.md' })
     expect(given).toEqual({ text: 'the whole file' })
@@ -134,7 +134,7 @@ describe('references in parameters', () => {
     ])
   })
 
-  it('sources are bound as rows; those that do not exist are mentioned', async () => {
+  it('bind sources as rows; missing ones get a warning', async () => {
     const { given, notices } = await bound({ sources_list: 'ref:so:sources_pool[1-2,9]' })
     expect(given).toMatchObject({
       sources_list: [
@@ -155,7 +155,7 @@ describe('references in parameters', () => {
     [{ text: 'ref:fi:t1.files/secret.md' }, 'ref_internal_not_visible'],
     [{ text: 'ref:fi:t1.files/gone.md' }, 'fi_ref_not_materialized'],
     [{ sources_list: 'ref:tc:t1.r1.result' }, 'sources_list_requires_so_ref'],
-  ])('%j: nothing runs, %s', async (params, code) => {
+  ])('that can not be bound stop the call: %j, %s', async (params, code) => {
     const { given, outcome, codes } = await bound(params)
     expect(given).toBeUndefined()
     expect(outcome).toMatchObject({
@@ -166,7 +166,7 @@ describe('references in parameters', () => {
     expect(codes).toEqual([code])
   })
 
-  it('the content of a document must be text', async () => {
+  it('must be text for the content of a document', async () => {
     const png = await toolFixture([
       ...blocks,
       artifactDigestBlock(blockOrigin('w4'), { artifact_path: 'fi:t1.files/p.png', visibility: 'external' }),
@@ -194,19 +194,19 @@ describe('references in parameters', () => {
     ])
   })
 
-  it('a near miss is named', async () => {
+  it('that are not visible get a similar path as suggestion', async () => {
     const { notices } = await bound({ text: 'ref:fi:t0.files/a.md' })
     expect(notices[0]).toMatchObject({ violations: [{ suggested_ref: 'ref:fi:t1.files/a.md' }] })
   })
 
-  it('prose that begins like one is prose', () => {
+  it('do not match prose that begins with ref:', () => {
     for (const text of ['ref: see the appendix', 'ref:', 'reference fi:t1.files/a.md', 'ref:unknown', 'ref:fi:t1.files/a.md\nand more'])
       expect(hasReference({ text })).toBe(false)
     expect(hasReference({ a: [{ b: 'ref:fi:t1.files/a.md' }] })).toBe(true)
     expect(hasReference({ a: 1, b: null, c: ['x'] })).toBe(false)
   })
 
-  it('tools of the runtime take addresses as addresses; only content is bound', async () => {
+  it('in react.* tools are bound only in content and patch', async () => {
     const { given } = await bound({ path: 'ref:tc:t1.r1.result', content: 'ref:tc:t1.r1.result' }, 'react.write')
     expect(given).toEqual({ path: 'ref:tc:t1.r1.result', content: 'a plain result' })
   })

@@ -7,20 +7,23 @@ import { defineTool } from './define.ts'
 import { outcomeOf, succeeded } from './outcome.ts'
 import type { Outcome } from './tool.ts'
 
-async function told(run: () => unknown, notes = 'Now.') {
+async function callBlocks(run: () => unknown, notes = 'Now.') {
   const tool = defineTool({ id: 'shop.do', description: '', params: z.object({}), run: run as () => Outcome })
-  const stage = createHarness({ tools: [tool], replies: [calls('shop.do', {}, { notes }), answers('Done.')] })
-  const result = await stage.say('Do it.')
-  return { result, blocks: blocksOf(await stage.timeline()).filter(({ meta, type }) => meta?.iteration === 0 && type !== 'react.thinking') }
+  const harness = createHarness({ tools: [tool], replies: [calls('shop.do', {}, { notes }), answers('Done.')] })
+  const result = await harness.say('Do it.')
+  return {
+    result,
+    blocks: blocksOf(await harness.timeline()).filter(({ meta, type }) => meta?.iteration === 0 && type !== 'react.thinking'),
+  }
 }
 
-describe('what a call leaves in the timeline', () => {
-  it('tools 18.11: notes, call, notices, results, in this order; the call says nothing of the notes', async () => {
+describe('the blocks of a call', () => {
+  it('tools 18.11: notes, call, notices, results, in this order; the call does not contain the notes', async () => {
     const notices = [
       { code: 'protocol_warning.x', message: 'about the call' },
       { code: 'shop.closed', message: 'about the result' },
     ]
-    const { blocks } = await told(() => succeeded({ output: 'done', notices }))
+    const { blocks } = await callBlocks(() => succeeded({ output: 'done', notices }))
     expect(blocks.map(({ type, meta }) => [type, meta?.rel])).toEqual([
       ['react.notes', undefined],
       ['react.tool.call', undefined],
@@ -31,14 +34,14 @@ describe('what a call leaves in the timeline', () => {
     expect(blocks[1]?.text).not.toContain('Now.')
   })
 
-  it('tools 18.16: that an error was managed is said nowhere, however deep', async () => {
+  it('tools 18.16: the flag managed is removed at any depth', async () => {
     const error = {
       code: 'x',
       message: 'no',
       managed: true,
       details: { managed: true, tool_error: { managed: false, why: 'y', list: [{ managed: 1 }] } },
     }
-    const { blocks } = await told(() => ({ ok: false, error }))
+    const { blocks } = await callBlocks(() => ({ ok: false, error }))
     expect(JSON.stringify(blocks)).not.toContain('managed')
     expect(JSON.parse(blocks.at(-1)?.text ?? '')).toMatchObject({
       ok: false,
@@ -47,20 +50,20 @@ describe('what a call leaves in the timeline', () => {
     })
   })
 
-  it('tools 18.17: bytes that a tool prints do not enter the timeline', async () => {
+  it('tools 18.17: base64 data in the output is removed', async () => {
     const run = 'QUJD'.repeat(750)
     for (const returned of [
       `see ${run}.`,
       { ok: true, ret: { image: run } },
       { ok: false, error: { code: 'x', message: 'no' }, ret: run },
     ]) {
-      const { blocks } = await told(() => returned)
+      const { blocks } = await callBlocks(() => returned)
       expect(blocks.at(-1)?.text).toContain('[base64 removed: 3000 characters')
       expect(blocks.at(-1)?.text).not.toContain(run)
     }
   })
 
-  it('every failed call is a call, a notice and one JSON error, and never the end of the turn', async () => {
+  it('a failed call has a call block, a notice and one JSON error, and the turn continues', async () => {
     const throws = () => {
       throw new Error('broken')
     }
@@ -68,7 +71,7 @@ describe('what a call leaves in the timeline', () => {
       [throws, 'tool_call_error'],
       [() => ({ ok: false }), 'tool_result_error'],
     ] as const) {
-      const { blocks, result } = await told(run, '')
+      const { blocks, result } = await callBlocks(run, '')
       expect(result.exitReason).toBe('complete')
       expect(blocks.map(({ type }) => type)).toEqual(['react.tool.call', 'react.notice', 'react.tool.result'])
       expect(JSON.parse(blocks[1]?.text ?? '')).toMatchObject({ code })
@@ -76,7 +79,7 @@ describe('what a call leaves in the timeline', () => {
     }
   })
 
-  it('tools 18.113: a tool with an ok of its own keeps what else it says', () => {
+  it('tools 18.113: an object with ok: false and no ret keeps its other fields', () => {
     expect(outcomeOf({ ok: false, error: 'closed', opens: 9 } as never)).toEqual({
       ok: false,
       error: { code: 'tool_error', message: 'closed' },

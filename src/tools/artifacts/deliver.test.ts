@@ -36,7 +36,7 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
     ? calls('shop.make', { contract: [{ filename: 'files/a.md', description: 'b' }] }, { code: 'x' })
     : calls('shop.make', {})
   const problems: unknown[] = []
-  const stage = createHarness({
+  const harness = createHarness({
     store,
     clock,
     tools: [tool],
@@ -44,11 +44,11 @@ async function perform(work: Work, options: { hosting?: (hosting: Hosting) => Ho
     onProblem: (problem) => problems.push(problem),
     replies: [reply, answers('Done.')],
   })
-  const { turnId } = await stage.say('Make it.')
-  const timeline = await stage.timeline()
+  const { turnId } = await harness.say('Make it.')
+  const timeline = await harness.timeline()
   const results = blocksOf(timeline).filter(({ type }) => type === 'react.tool.result')
   return {
-    stage,
+    harness,
     problems,
     store,
     timeline,
@@ -72,11 +72,11 @@ const made =
   async (call) =>
     succeeded({ artifacts: [{ digest: fileOf(call, name), mime, ...(bytes && { bytes }), ...more }] })
 
-describe('what a tool has made', () => {
+describe('artifacts of a tool', () => {
   it.each([
     ['UTF-16', Buffer.from('\ufeffeins\n', 'utf16le')],
-    ['UTF-8 with a mark', Buffer.from('\ufeffeins\n')],
-  ])('is shown as text and kept to the byte: %s', async (_, bytes) => {
+    ['UTF-8 with a byte order mark', Buffer.from('\ufeffeins\n')],
+  ])('are shown as text and stored byte for byte: %s', async (_, bytes) => {
     const { store, results, turnId } = await perform(async (call) => {
       await (await call.workspace()).files.write(`${call.origin.turnId}/outputs/a.txt`, bytes)
       return { ok: true, ret: { artifact_type: 'files', files: [{ path: 'outputs/a.txt', visibility: 'internal' }] } }
@@ -87,37 +87,37 @@ describe('what a tool has made', () => {
     expect(Buffer.from(kept ?? []).equals(bytes)).toBe(true)
   })
 
-  it('is handed over once, however often it is declared; and what is beyond all measure is said not to be', async () => {
-    const { hosted, stage } = await perform(async (call) => {
+  it('are hosted once, even if they are declared many times; rows beyond the limit get a notice', async () => {
+    const { hosted, harness } = await perform(async (call) => {
       await (await call.workspace()).files.write(`${call.origin.turnId}/outputs/a.txt`, Buffer.from('a'))
       return { ok: true, ret: { artifact_type: 'files', files: Array.from({ length: 300 }, () => ({ path: 'outputs/a.txt' })) } }
     })
     expect(hosted).toHaveLength(1)
-    expect(await codesOf(stage)).toEqual(['delivery_failed.file_hosting'])
+    expect(await codesOf(harness)).toEqual(['delivery_failed.file_hosting'])
   })
 
-  it('tools 18.19: a file is hosted once; its handles stand in meta, and in no digest and no text', async () => {
-    const { results, hosted, hosting, digests, stage } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }))
+  it('tools 18.19: a file is hosted once; its handles are in meta, and in no digest and no text', async () => {
+    const { results, hosted, hosting, digests, harness } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }))
     expect(hosted).toHaveLength(1)
     const content = results.at(-1)
     expect(content).toMatchObject({
       text: '# A',
       meta: { rn: expect.any(String), key: expect.any(String), hosted_uri: expect.any(String), keeps: [{ size: 3 }] },
     })
-    const said = JSON.stringify([...results.map(({ text }) => text), ...results.map(({ meta }) => meta?.digest), digests])
-    for (const handle of ['rn', 'hosted_uri', 'key']) expect(said).not.toContain(String(content?.meta?.[handle]))
-    expect(said).not.toMatch(/hosted_uri|\brn\b/)
-    expect(JSON.stringify(stage.model.requests.map(({ parts }) => parts))).not.toContain(String(content?.meta?.rn))
+    const shown = JSON.stringify([...results.map(({ text }) => text), ...results.map(({ meta }) => meta?.digest), digests])
+    for (const handle of ['rn', 'hosted_uri', 'key']) expect(shown).not.toContain(String(content?.meta?.[handle]))
+    expect(shown).not.toMatch(/hosted_uri|\brn\b/)
+    expect(JSON.stringify(harness.model.requests.map(({ parts }) => parts))).not.toContain(String(content?.meta?.rn))
     const found = await hosting.resolve(String(content?.meta?.rn), localScope)
     expect(found && Buffer.from(await hosting.read(found)).toString()).toBe('# A')
   })
 
-  it('tools 18.20: hosting that fails is a notice; the file is there, and the reason is not told', async () => {
+  it('tools 18.20: failed hosting gives a notice without the reason, and the file is still stored', async () => {
     const broken = (hosting: Hosting): Hosting => ({ ...hosting, host: () => Promise.reject(new Error('bucket secret-bucket')) })
-    const { stage, results, problems } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting: broken })
-    expect(await codesOf(stage)).toEqual(['delivery_failed.file_hosting'])
+    const { harness, results, problems } = await perform(made('a.md', 'text/markdown', undefined, { text: '# A' }), { hosting: broken })
+    expect(await codesOf(harness)).toEqual(['delivery_failed.file_hosting'])
     expect(problems).toMatchObject([{ where: 'hosting', error: { message: 'bucket secret-bucket' } }])
-    expect(JSON.stringify(await stage.journal())).not.toContain('secret-bucket')
+    expect(JSON.stringify(await harness.journal())).not.toContain('secret-bucket')
     expect(results.at(-1)).toMatchObject({ text: '# A' })
     const written = createHarness({
       replies: [calls('react.write', { path: 'a.md', channel: 'canvas', content: 'x', kind: 'file' }), answers('Done.')],
@@ -130,7 +130,7 @@ describe('what a tool has made', () => {
     expect(file?.meta).not.toHaveProperty('rn')
   })
 
-  it('a store that cannot keep the bytes fails the call, not the turn', async () => {
+  it('a blob store that fails makes the call fail, and the turn continues', async () => {
     const clock = createFixedClock()
     const blobs = { ...createMemoryBlobs(), put: () => Promise.reject(new Error('disk full')) }
     const store = createMemoryStore({ blobs, clock })
@@ -140,9 +140,9 @@ describe('what a tool has made', () => {
       params: z.object({}),
       run: (_, call) => made('a.png', 'image/png', png)(call) as never,
     })
-    const stage = createHarness({ store, clock, tools: [tool], replies: [calls('shop.make', {}), answers('Then not.')] })
-    expect(await stage.say('Make it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
-    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
+    const harness = createHarness({ store, clock, tools: [tool], replies: [calls('shop.make', {}), answers('Then not.')] })
+    expect(await harness.say('Make it.')).toMatchObject({ exitReason: 'complete', answer: 'Then not.' })
+    expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_result_error', error_code: 'result_unfit' }])
   })
 
   it('display and internal files are not hosted', async () => {
@@ -159,7 +159,7 @@ describe('what a tool has made', () => {
     expect(results.map(({ meta, call_id }) => meta?.tool_call_id === call_id && call_id !== undefined)).toEqual([true, true])
   })
 
-  it('an image or a PDF stands for its bytes, and an image for the user is a source', async () => {
+  it('an image or a PDF is stored as blob, and an external image becomes a source', async () => {
     const { results, timeline, turnId } = await perform(made('a.png', 'image/png', png))
     expect(results.at(-1)).toMatchObject({ mime: 'image/png', blob: { size: png.length }, path: `fi:${turnId}.files/a.png` })
     expect(timeline.sources.rows).toMatchObject([
@@ -170,7 +170,7 @@ describe('what a tool has made', () => {
     expect(document.timeline.sources.rows).toEqual([])
   })
 
-  it('bytes that no model can be shown are kept with a block that shows nothing, and are found again', async () => {
+  it('bytes that no model can be shown are kept with a block without content, and can be read again', async () => {
     const { store, turnId, results } = await perform(made('a.bin', 'application/octet-stream', Buffer.from([0, 1, 2])))
     expect(results.at(-1)).toMatchObject({ path: `fi:${turnId}.files/a.bin`, meta: { keeps: [{ size: 3 }] } })
     expect(results.at(-1)).not.toHaveProperty('text')
@@ -183,20 +183,20 @@ describe('what a tool has made', () => {
     expect(await historyOf({ records, blobs: store.blobs }).bytes(`fi:${turnId}.files/a.bin`)).toEqual(Uint8Array.of(0, 1, 2))
   })
 
-  it('an image too large to be shown is kept all the same', async () => {
+  it('an image that is too large to be shown is stored', async () => {
     const { results } = await perform(made('a.png', 'image/png', Buffer.concat([png, Buffer.alloc(800_000)])))
     expect(results.at(-1)).not.toHaveProperty('blob')
     expect(results.at(-1)).toMatchObject({ meta: { multimodal_status: 'too_large_for_visible_context', keeps: [{ size: 800_011 }] } })
   })
 
-  it('long text is cut between characters and kept whole', async () => {
+  it('long text is cut between characters and stored completely', async () => {
     const { results } = await perform(made('a.txt', 'text/plain', Buffer.from(`a${'é'.repeat(15_000)}`)))
     const { text = '', meta } = results.at(-1) ?? {}
     expect(text).toBe(`a${'é'.repeat(9_999)}...[truncated]`)
     expect(meta).toMatchObject({ partial: true, keeps: [{ size: 30_001 }] })
   })
 
-  it('a file that only lies in the workspace is examined there', async () => {
+  it('a file without content in the outcome is read from the workspace', async () => {
     const lies: Work = async (call) => {
       await (await call.workspace()).files.write(`${call.origin.turnId}/files/a.pdf`, pdf)
       return succeeded({ artifacts: [{ digest: fileOf(call, 'a.pdf'), mime: 'application/pdf' }] })
@@ -210,29 +210,29 @@ describe('what a tool has made', () => {
     ['a.pdf', 'application/pdf', Buffer.from('x'.repeat(900)), 'pdf_invalid'],
     ['a.md', 'text/markdown', undefined, 'file_not_found'],
     ['a.md', 'text/markdown', Buffer.alloc(0), 'empty_file'],
-  ])('a broken %s is an error that stays inside (%#)', async (name, mime, bytes, problem) => {
-    const { stage, digests, hosted } = await perform(made(name, mime, bytes))
+  ])('a broken %s becomes internal, with an error (%#)', async (name, mime, bytes, problem) => {
+    const { harness, digests, hosted } = await perform(made(name, mime, bytes))
     expect(digests).toMatchObject([
       { status: 'error', visibility: 'internal', write_error: problem, error: { code: 'artifact_invalid', where: 'artifact_analysis' } },
     ])
     expect(hosted).toEqual([])
-    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'artifact_invalid' }])
+    expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_result_error', error_code: 'artifact_invalid' }])
   })
 
-  it('a small file is only mentioned in its digest', async () => {
-    const { stage, digests, hosted } = await perform(made('a.pdf', 'application/pdf', Buffer.from('%PDF-1.7\n%%EOF\n')))
+  it('an unusually small file gets a warning in its digest only', async () => {
+    const { harness, digests, hosted } = await perform(made('a.pdf', 'application/pdf', Buffer.from('%PDF-1.7\n%%EOF\n')))
     expect(digests).toMatchObject([{ write_warning: 'file_unusually_small' }])
     expect(digests[0]).not.toHaveProperty('status')
-    expect([await codesOf(stage), hosted.length]).toEqual([[], 1])
+    expect([await codesOf(harness), hosted.length]).toEqual([[], 1])
   })
 
-  it('a tool that runs programs tells of broken files itself', async () => {
-    const { stage, digests } = await perform(made('a.md', 'text/markdown', Buffer.alloc(0)), { exec: true })
+  it('a broken file of an exec tool gets no notice', async () => {
+    const { harness, digests } = await perform(made('a.md', 'text/markdown', Buffer.alloc(0)), { exec: true })
     expect(digests).toMatchObject([{ status: 'error' }])
-    expect(await codesOf(stage)).toEqual([])
+    expect(await codesOf(harness)).toEqual([])
   })
 
-  it('a patch shows the diff, and is found by what came of it', async () => {
+  it('a patch shows the diff and stores the patched content', async () => {
     const patch = made('a.md', 'text/markdown', Buffer.from('new'), { text: '@@ -1 +1 @@', isPatch: true })
     const { results } = await perform(patch)
     expect(results.at(-1)).toMatchObject({ text: '@@ -1 +1 @@', meta: { is_patch: true, keeps: [{ size: 3 }] } })
@@ -247,7 +247,7 @@ describe('files that a tool declares', () => {
       return { ok: true, ret: nest({ artifact_type: 'files', files: rows }) }
     }
 
-  it('become artifacts after the answer, at the top or one level deeper', async () => {
+  it('become artifacts after the output, from its top or one level deeper', async () => {
     for (const nest of [(value: object) => value, (value: object) => ({ report: value })]) {
       const { results, hosted, turnId } = await perform(declared([{ path: 'outputs/r.csv', description: 'rows' }], nest))
       expect(results.map(({ path }) => path)).toEqual([
@@ -260,12 +260,12 @@ describe('files that a tool declares', () => {
     }
   })
 
-  it('are data without the marker', async () => {
+  it('are plain data without artifact_type', async () => {
     const { results, hosted } = await perform(async () => ({ ok: true, ret: { files: [{ path: 'outputs/r.csv' }] } }))
     expect([results.length, hosted.length]).toEqual([1, 0])
   })
 
-  it('that are hosted already are recorded and nothing more; where, the model does not read', async () => {
+  it('that are hosted already are only recorded, and the model does not read their handles', async () => {
     const { results, hosted, turnId } = await perform(
       declared([{ rn: 'ef:x', hosted_uri: 's3://b/k', key: 'k', filename: 'r.pdf', size: 9, emitted: true }]),
     )
@@ -280,20 +280,20 @@ describe('files that a tool declares', () => {
     { path: 'outputs/none.csv' },
     { filename: 'x' },
     { rn: 'ef:x', filename: '../x' },
-  ])('%j cannot be handed over, and the model must not say that it was', async (row) => {
-    const { stage, hosted } = await perform(declared([row]))
+  ])('get a notice when they can not be hosted: %j', async (row) => {
+    const { harness, hosted } = await perform(declared([row]))
     expect(hosted).toEqual([])
-    expect((await codesOf(stage)).at(-1)).toBe('delivery_failed.file_hosting')
+    expect((await codesOf(harness)).at(-1)).toBe('delivery_failed.file_hosting')
   })
 
-  it('internal ones stay here', async () => {
-    const { stage, hosted, digests } = await perform(
+  it('are not hosted when they are internal', async () => {
+    const { harness, hosted, digests } = await perform(
       declared([
         { path: 'outputs/r.csv', visibility: 'internal' },
         { path: '../x', visibility: 'internal' },
       ]),
     )
-    expect([hosted, await codesOf(stage)]).toEqual([[], []])
+    expect([hosted, await codesOf(harness)]).toEqual([[], []])
     expect(digests).toMatchObject([{ visibility: 'internal' }])
   })
 })

@@ -1,6 +1,5 @@
 import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { readSmallEntry, readZip } from '../zip.ts'
 import { examine } from './examine.ts'
 
 /** An archive by hand: local headers, central directory, end. */
@@ -42,7 +41,7 @@ const workbook = (sheets: string, padding = 'x') =>
   zipOf({ 'xl/workbook.xml': `<workbook><sheets>${sheets}</sheets></workbook>`, padding }, 0)
 const noise = Array.from({ length: 2_500 }, (_, i) => String.fromCharCode(33 + ((i * i * 7) % 90))).join('')
 
-describe('a file that a tool says it has made', () => {
+describe('examine', () => {
   it.each([
     ['report.md', undefined, { problem: 'file_not_found' }],
     ['report.md', '', { problem: 'empty_file' }],
@@ -72,25 +71,16 @@ describe('a file that a tool says it has made', () => {
       { problem: 'xlsx_no_visible_sheets' },
     ],
     ['a.xlsx', zipOf({ other: noise }, 0), { problem: 'xlsx_open_failed' }],
-  ])('%s', (name, bytes, expected) => {
+  ])('checks %s (%#)', (name, bytes, expected) => {
     expect(examine(name, typeof bytes === 'string' ? Buffer.from(bytes) : bytes)).toEqual(expected)
   })
 
-  it('is never unpacked beyond the limit', () => {
-    const archive = zipOf({ big: 'a'.repeat(100_000) })
-    const [entry] = readZip(archive) ?? []
-    if (!entry) throw new Error('the archive has an entry')
-    expect(entry).toMatchObject({ name: 'big', size: 100_000 })
-    expect(readSmallEntry(archive, entry, 1_000)).toBeUndefined()
-    expect(readSmallEntry(archive, entry, 100_000)?.length).toBe(100_000)
-  })
-
-  it('is a workbook that is looked through once, however many tags it opens and never closes', () => {
+  it('is linear for a workbook with very many tags that are not closed', () => {
     const bytes = zipOf({ 'xl/workbook.xml': '<sheet '.repeat(500_000) })
     expect(examine('a.xlsx', bytes).problem).toBe('xlsx_no_visible_sheets')
   })
 
-  it('may hold anything: no bytes at all make it fall over', () => {
+  it('never throws for damaged archives', () => {
     for (let seed = 0; seed < 300; seed++) {
       const bytes = Buffer.from(zipOf({ 'xl/workbook.xml': '<sheet name="A"/>' }))
       for (let n = 0; n < 4; n++) bytes[(seed * 131 + n * 977) % bytes.length] = (seed * 17 + n) % 256

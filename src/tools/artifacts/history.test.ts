@@ -27,8 +27,8 @@ const bytesAt = async (history: ReturnType<typeof historyWith>, at = path) => {
   return bytes === undefined ? undefined : Buffer.from(bytes).toString()
 }
 
-describe('what the journal knows of files', () => {
-  it('the newest version counts, and every spelling of a path leads to it', async () => {
+describe('historyOf', () => {
+  it('returns the newest version, for every spelling of a logical path', async () => {
     const history = historyWith(file({ text: 'one' }), file({ text: 'two' }))
     expect(await bytesAt(history)).toBe('two')
     expect(await bytesAt(history, `conv:${path}`)).toBe('two')
@@ -36,12 +36,12 @@ describe('what the journal knows of files', () => {
     expect(await bytesAt(history, 't1/files/app/a.md')).toBeUndefined()
   })
 
-  it('a preview or a range is never taken for the file', async () => {
+  it('never returns a preview or a range', async () => {
     expect(await bytesAt(historyWith(file({ text: 'the first lines', meta: { partial: true } })))).toBeUndefined()
     expect(await bytesAt(historyWith(file({ text: 'all' }), file({ text: 'some', meta: { partial: true } })))).toBe('all')
   })
 
-  it('bytes that a block keeps are the content, whatever its text shows', async () => {
+  it('returns the kept bytes, not the text that the block shows', async () => {
     expect(await bytesAt(historyWith(file({ text: 'al…', meta: { partial: true, keeps: [await put('all of it')] } })))).toBe('all of it')
     expect(await bytesAt(historyWith(file({ text: '@@ -1 +1 @@', meta: { is_patch: true, keeps: [await put('patched')] } })))).toBe(
       'patched',
@@ -51,18 +51,18 @@ describe('what the journal knows of files', () => {
     expect(await bytesAt(historyWith({ ...note, meta: { ...note.meta, partial: true, keeps: [await put('the note')] } }))).toBe('the note')
   })
 
-  it('a patch without its result hides what was there before: that would be the wrong version', async () => {
+  it('returns nothing older than a patch without stored result', async () => {
     expect(await bytesAt(historyWith(file({ text: 'old' }), file({ text: '@@ -1 +1 @@', meta: { is_patch: true } })))).toBeUndefined()
   })
 
-  it('text that stands for something else is not its bytes', async () => {
+  it('does not return text that describes other content', async () => {
     expect(await bytesAt(historyWith(file({ text: 'page 1: …', mime: 'application/pdf' })))).toBeUndefined()
     expect(await bytesAt(historyWith({ ...file({ text: '{"artifact_path":"x"}', mime: 'application/json' }) }))).toBeUndefined()
     const gone = { sha256: '0'.repeat(64), size: 3 }
     expect(await bytesAt(historyWith(file({ text: 'old' }), file({ blob: gone, mime: 'image/png' })))).toBe('old')
   })
 
-  it('the files of a turn are those that its blocks, digests and physical paths name', async () => {
+  it('lists the files of a turn by block paths, digests and physical paths', async () => {
     const history = historyWith(
       header(),
       file({ text: 'x' }),
@@ -79,7 +79,7 @@ describe('what the journal knows of files', () => {
     expect(await history.paths('t2')).toEqual([])
   })
 
-  it('the manifest of a turn is what its publish left', async () => {
+  it('returns the manifest of the last publish of a turn', async () => {
     const published = (text: string): Draft => ({ ...header(), type: 'react.workspace.publish', path: publishPath('t1'), text })
     expect(await historyWith(published('{"a":1}'), published('{"a":2}')).manifest('t1')).toEqual({ a: 2 })
     expect(await historyWith(published('not JSON')).manifest('t1')).toBeUndefined()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { syntaxProblem } from './syntax.ts'
 
-describe('the syntax of a text, by its name', () => {
+describe('syntaxProblem', () => {
   it.each([
     ['a.json', '{"a": [1, 2]}'],
     ['a.js', 'with (a) { b }\nvar c = 010\nreturned = () => await1'],
@@ -11,7 +11,7 @@ describe('the syntax of a text, by its name', () => {
     ['a.py', 'def f(a="(", b=\'"\'):  # it\'s (\n    """a ( "quoted" ["""\n    return f"{a[0]}" + r"\\d" + {"k": [1]}["k"]\n'],
     ['a.tsx', "const a = <b>it's fine</b> (("],
     ['a.md', '((('],
-  ])('finds nothing wrong with %s', async (name, text) => {
+  ])('accepts %s', async (name, text) => {
     expect(await syntaxProblem(name, text)).toBeUndefined()
   })
 
@@ -28,22 +28,22 @@ describe('the syntax of a text, by its name', () => {
     ['a.py', '\nx = """abc\n', /^line 2: a string in triple quotes is not closed$/],
     ['a.py', 'x = "abc\ny = 1\n', /^line 1: a string is not closed$/],
     ['a.txt', '', /empty/],
-  ])('says what is wrong with %s: %j', async (name, text, said) => {
-    expect(await syntaxProblem(name, text)).toMatch(said)
+  ])('reports the error in %s: %j', async (name, text, problem) => {
+    expect(await syntaxProblem(name, text)).toMatch(problem)
   })
 
-  it.each(['a.js', 'a.ts'])('has no verdict on a %s that breaks the compiler, and the next one is checked as ever', async (name) => {
+  it.each(['a.js', 'a.ts'])('gives no verdict on a %s that breaks the compiler, and still checks the next file', async (name) => {
     expect(await syntaxProblem(name, '('.repeat(200_000))).toBeUndefined()
     expect(await syntaxProblem(name, 'const a = ;')).toMatch(/expected|Unexpected/)
     expect(await syntaxProblem(name, 'const a = 1')).toBeUndefined()
   })
 
-  it('takes a very long string for what it is', async () => {
+  it('reads very long strings', async () => {
     expect(await syntaxProblem('a.py', `x = """${'a'.repeat(900_000)}"""\n`)).toBeUndefined()
     expect(await syntaxProblem('a.py', `x = """${'\\"'.repeat(400_000)}`)).toMatch(/triple/)
   })
 
-  it('runs nothing', async () => {
+  it('never runs the text', async () => {
     await syntaxProblem('a.js', 'require("node:fs").writeFileSync("never", "")')
     await syntaxProblem('a.mjs', 'import "./never.mjs"\nglobalThis.never = true; while (true) {}')
     expect(globalThis).not.toHaveProperty('never')

@@ -40,7 +40,7 @@ async function rejectionsOf(uploads: readonly Upload[], given: IngestPorts, text
   return error.details.attachments as readonly Rejection[]
 }
 
-describe('what is taken', () => {
+describe('accepted files', () => {
   it.each(accepted)('$name', async (upload, found) => {
     const given = ports()
     const { attachments, written } = await ingest({ text: '', uploads: [upload] }, given)
@@ -51,7 +51,7 @@ describe('what is taken', () => {
   })
 })
 
-describe('what is refused, and nothing is kept', () => {
+describe('rejected files, of which nothing is stored', () => {
   it.each(hostile)('$what', async ({ upload, reason, finding }) => {
     const given = ports()
     const good = { name: 'good.txt', content: 'good' }
@@ -62,26 +62,26 @@ describe('what is refused, and nothing is kept', () => {
     expect(given.problems).toEqual([])
   })
 
-  it('each with its own words', async () => {
+  it('have different messages', async () => {
     const names = new Set<string>()
     for (const { upload } of hostile)
       for (const { message, name } of await rejectionsOf([upload()], ports())) names.add(message.replace(name, ''))
     expect(names.size).toBeGreaterThan(25)
   })
 
-  it('too many files', async () => {
+  it('include all files of a message with too many', async () => {
     const uploads = Array.from({ length: 21 }, (_, index) => ({ name: `${index}.txt`, content: 'x' }))
     const rejections = await rejectionsOf(uploads, ports())
     expect(rejections).toHaveLength(21)
     expect(rejections[0]?.reason).toBe('message_size_limit')
   })
 
-  it('counts the words of the message, too', async () => {
+  it('include all files of a message that is too large together with its text', async () => {
     const upload = { name: 'a.txt', content: 'x'.repeat(5_000_000) }
     expect(await rejectionsOf([upload], ports(), 'y'.repeat(22_000_000))).toMatchObject([{ reason: 'message_size_limit' }])
   })
 
-  it('tells of every bad file at once', async () => {
+  it('are all listed in one failure', async () => {
     const uploads = [
       { name: 'a.png', content: 'x' },
       { name: 'b.txt', content: 'good' },
@@ -94,8 +94,8 @@ describe('what is refused, and nothing is kept', () => {
   })
 })
 
-describe('a store that fails', () => {
-  it('keeps what was there before, and only that', async () => {
+describe('a blob store that fails', () => {
+  it('keeps the blobs that it had before, and no others', async () => {
     const given = ports()
     const before = await given.held.put(Buffer.from('before'))
     let puts = 0
@@ -118,7 +118,7 @@ describe('a store that fails', () => {
     expect(written.map(({ size }) => size)).toEqual([3, 5])
   })
 
-  it('or that is not there', async () => {
+  it('is reported when it does not exist', async () => {
     expect(await rejectionsOf([{ name: 'a.txt', content: 'x' }], { ...ports(), blobs: undefined })).toMatchObject([
       { reason: 'store_missing' },
     ])
@@ -128,7 +128,7 @@ describe('a store that fails', () => {
 describe('a scanner', () => {
   const upload = { name: 'a.png', content: png() }
 
-  it('has the last word', async () => {
+  it('can reject a file', async () => {
     const found = ports({ scan: async () => ({ clean: false, found: 'Eicar' }) })
     expect(await rejectionsOf([upload], found)).toMatchObject([
       { finding: 'infected', message: 'a.png contains malicious software (Eicar).' },
@@ -137,7 +137,7 @@ describe('a scanner', () => {
     expect(clean.attachments).toHaveLength(1)
   })
 
-  it('that fails refuses everything, unless it was told otherwise', async () => {
+  it('that fails rejects every file, unless unscanned is accept', async () => {
     const scan = async () => Promise.reject(new Error('down'))
     const closed = ports({ scan })
     expect(await rejectionsOf([upload], closed)).toMatchObject([{ reason: 'preflight_error' }])
@@ -146,16 +146,16 @@ describe('a scanner', () => {
     expect((await ingest({ text: '', uploads: [upload] }, open)).attachments).toHaveLength(1)
   })
 
-  it('that does not answer within three seconds is told to stop', async () => {
+  it('is aborted after three seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
-      const asked = Promise.withResolvers<AbortSignal>()
+      const started = Promise.withResolvers<AbortSignal>()
       const scan: AttachmentPolicy['scan'] = (_, { signal }) => {
-        asked.resolve(signal)
+        started.resolve(signal)
         return new Promise(() => {})
       }
       const rejections = rejectionsOf([upload], ports({ scan }))
-      const signal = await asked.promise
+      const signal = await started.promise
       vi.advanceTimersByTime(2_999)
       expect(signal.aborted).toBe(false)
       vi.advanceTimersByTime(1)
@@ -170,19 +170,19 @@ describe('a scanner', () => {
 describe('a summary', () => {
   const uploads = [{ name: 'a.txt', content: 'x' }]
 
-  it('is kept as far as a prompt has room for it', async () => {
+  it('is cut to the length that fits into the prompt', async () => {
     const { attachments } = await ingest({ text: '', uploads }, ports({ summarise: async ({ mime }) => `${mime} ${'y'.repeat(9_000)}` }))
     expect(attachments[0]?.summary).toMatch(/^text\/plain y{2389}$/)
   })
 
-  it('that fails is not missed', async () => {
+  it('that fails does not reject the message', async () => {
     const given = ports({ summarise: async () => Promise.reject(new Error('no model')) })
     expect((await ingest({ text: '', uploads }, given)).attachments[0]).not.toHaveProperty('summary')
     expect(given.problems).toEqual(['attachment summary'])
   })
 })
 
-it('says that it could not check, not that the file is bad, when there is no reader for PDF', async () => {
+it('reports a failed check, not a bad file, when no PDF reader is installed', async () => {
   const missing = async () => Promise.reject(new Failure('document.unreadable', 'no', { details: { reason: 'reader_missing' } }))
   const upload = accepted.find(([{ name }]) => name === 'a.pdf')?.[0]
   if (!upload) throw new Error('there is a PDF among the specimens')

@@ -8,27 +8,27 @@ const turns = {
   turn_p: { 'app/a.ts': 'A', 'docs/d.md': 'd' },
 }
 
-async function stage() {
-  const made = await afterEarlierTurns(turns)
-  return { ...made, files: () => contentsBelow(made.workspace, 'turn_c/files') }
+async function fixture() {
+  const tools = await afterEarlierTurns(turns)
+  return { ...tools, files: () => contentsBelow(tools.workspace, 'turn_c/files') }
 }
 
 describe('react.checkout', () => {
-  it('lays what is named twice where it was named last', async () => {
-    const { run, files } = await stage()
+  it('uses the last mention of a path that is given twice', async () => {
+    const { run, files } = await fixture()
     await run(checkoutTool, { mode: 'replace', paths: ['fi:turn_o.files/app', 'fi:turn_p.files/app', 'fi:turn_o.files/app'] })
     expect(await files()).toEqual({ 'app/a.ts': 'a', 'app/b.ts': 'b' })
   })
 
-  it('refuses more paths than it takes at once: none of them is left out in silence', async () => {
-    const { run, files } = await stage()
+  it('refuses more than 50 paths instead of leaving some out', async () => {
+    const { run, files } = await fixture()
     const paths = ['fi:turn_o.files/app', ...Array.from({ length: 50 }, (_, n) => `fi:turn_p.files/docs/${n}`)]
     expect(await run(checkoutTool, { paths })).toMatchObject({ ok: false, error: { code: 'protocol_violation.checkout_invalid_paths' } })
     expect(await files()).toEqual({})
   })
 
-  it('makes files/ exactly what the sources are, later ones over earlier ones, and writes down from where', async () => {
-    const { run, files } = await stage()
+  it('makes files/ exactly the sources, later ones over earlier ones, and records the sources', async () => {
+    const { run, files } = await fixture()
     const { ok, output, after } = await run(checkoutTool, { mode: 'replace', paths: ['fi:turn_o.files/app', 'fi:turn_p.files/app/a.ts'] })
     expect([ok, output]).toEqual([
       true,
@@ -62,8 +62,8 @@ describe('react.checkout', () => {
     ])
   })
 
-  it('tools 18.58: an overlay keeps what is there and overwrites what overlaps; its sources add up', async () => {
-    const { run, files, workspace } = await stage()
+  it('tools 18.58: an overlay keeps other files and overwrites overlapping ones; its sources accumulate', async () => {
+    const { run, files, workspace } = await fixture()
     await workspace.files.write('turn_c/files/app/mine.ts', Buffer.from('mine'))
     await workspace.files.write('turn_c/outputs/report.md', Buffer.from('out'))
     await run(checkoutTool, { mode: 'overlay', paths: ['fi:turn_o.files/app'] })
@@ -73,8 +73,8 @@ describe('react.checkout', () => {
     expect(await contentsBelow(workspace, 'turn_c/outputs')).toEqual({ 'report.md': 'out' })
   })
 
-  it('tools 18.59: a replace does not undo what this turn made, unless it is forced', async () => {
-    const { run, files, workspace } = await stage()
+  it('tools 18.59: a replace does not undo work of the current turn, unless it is forced', async () => {
+    const { run, files, workspace } = await fixture()
     await run(checkoutTool, { mode: 'replace', paths: ['fi:turn_o.files/app'] })
     await workspace.files.write('turn_c/files/app/mine.ts', Buffer.from('mine'))
     const before = await files()
@@ -86,8 +86,8 @@ describe('react.checkout', () => {
     expect(await files()).toEqual({ 'app/a.ts': 'A', 'docs/d.md': 'd', 'notes/n.md': 'n' })
   })
 
-  it('tools 18.61: one source that can not be had, and nothing changes', async () => {
-    const { run, files } = await stage()
+  it('tools 18.61: nothing changes when one source is missing', async () => {
+    const { run, files } = await fixture()
     await run(checkoutTool, { paths: ['fi:turn_o.files/notes'] })
     const { ok, error } = await run(checkoutTool, { paths: ['fi:turn_p.files/docs', 'fi:turn_o.files/nothing', 'fi:turn_x.files'] })
     expect([ok, error?.code, error?.details]).toEqual([
@@ -103,16 +103,16 @@ describe('react.checkout', () => {
     expect(await files()).toEqual({ 'notes/n.md': 'n' })
   })
 
-  it('tools 18.62: a version is a replace of everything that turn had', async () => {
-    const [older, newer] = [await stage(), await stage()]
+  it('tools 18.62: version replaces files/ by all files of that turn', async () => {
+    const [older, newer] = [await fixture(), await fixture()]
     const a = await older.run(checkoutTool, { version: 'turn_o' })
     const b = await newer.run(checkoutTool, { mode: 'replace', paths: ['fi:turn_o.files'] })
     expect(a.output).toEqual(b.output)
     expect(await older.files()).toEqual(await newer.files())
   })
 
-  it('is refused with a code of its own for every way to ask wrongly', async () => {
-    const { run, files } = await stage()
+  it('has an error code for every kind of invalid request', async () => {
+    const { run, files } = await fixture()
     const code = async (params: object) => (await run(checkoutTool, params)).error?.code
     expect(await code({ mode: 'merge', paths: ['fi:turn_o.files'] })).toBe('protocol_violation.checkout_invalid_mode')
     expect(await code({ mode: 'replace' })).toBe('protocol_violation.checkout_missing_paths')
@@ -130,12 +130,12 @@ describe('react.checkout', () => {
     const { error, notices } = await run(checkoutTool, { paths: ['fi:turn_o.files', ...Object.keys(wrong)] })
     const reasons = Object.entries(wrong).map(([path, reason]) => ({ path, reason }))
     expect([error?.code, error?.details]).toEqual(['protocol_violation.checkout_invalid_paths', { paths: reasons }])
-    expect(notices?.map(({ code: said }) => said)).toEqual(['protocol_violation.checkout_invalid_paths'])
+    expect(notices?.map((notice) => notice.code)).toEqual(['protocol_violation.checkout_invalid_paths'])
     expect(await files()).toEqual({})
   })
 
-  it('says so when the disk does not do it', async () => {
-    const { run, workspace } = await stage()
+  it('reports a workspace that can not be written', async () => {
+    const { run, workspace } = await fixture()
     await workspace.files.write('turn_c/files', Buffer.from('a file in the place of the folder'))
     const { error } = await run(checkoutTool, { paths: ['fi:turn_o.files'] })
     expect([error?.code, Object.keys(error?.details ?? {})]).toEqual(['react.checkout.failed', ['errors']])

@@ -4,9 +4,9 @@ import { rounds } from '../../testing/blocks.ts'
 import { hideTool } from './hide.ts'
 
 describe('react.hide', () => {
-  it('folds what lies in the tail, and says how much that was', async () => {
-    const stage = await toolFixture(rounds(6))
-    const outcome = await stage.run(hideTool, { path: 'tc:t1.t1c5.result', replacement_text: 'old numbers' })
+  it('hides a block in the tail and reports how much was hidden', async () => {
+    const fixture = await toolFixture(rounds(6))
+    const outcome = await fixture.run(hideTool, { path: 'tc:t1.t1c5.result', replacement_text: 'old numbers' })
     expect(outcome).toMatchObject({
       ok: true,
       changes: [{ type: 'blocks.hidden', replacement_text: 'old numbers', reason: 'hide' }],
@@ -14,9 +14,9 @@ describe('react.hide', () => {
     })
   })
 
-  it('tools 18.64: what lies before the cache point stays: a notice, an error, no change', async () => {
-    const stage = await toolFixture(rounds(8))
-    const outcome = await stage.run(hideTool, { path: 'tc:t1.t1c0.result', replacement: 'x' })
+  it('tools 18.64: a block before the cache point is not hidden: a notice, an error, no change', async () => {
+    const fixture = await toolFixture(rounds(8))
+    const outcome = await fixture.run(hideTool, { path: 'tc:t1.t1c0.result', replacement: 'x' })
     expect(outcome).toMatchObject({
       ok: false,
       error: { code: 'hide_before_cache' },
@@ -26,7 +26,7 @@ describe('react.hide', () => {
     expect(outcome).not.toHaveProperty('changes')
   })
 
-  it('what is too far from the end stays, too', async () => {
+  it('a block too far from the end is not hidden', async () => {
     const long = rounds(6).map((draft) => (draft.path === 'tc:t1.t1c5.result' ? { ...draft, text: 'word '.repeat(2_000) } : draft))
     const outcome = await (await toolFixture(long)).run(hideTool, { path: 'tc:t1.t1c4.result' })
     expect(outcome).toMatchObject({

@@ -16,7 +16,7 @@ import { createHarness, type Harness, type HarnessOptions } from '../../testing/
 import { answers, calls } from '../../testing/scripted-model.ts'
 import { defineTool } from '../define.ts'
 
-/** Puts bytes into the turn as they are. */
+/** Writes bytes into the current turn. */
 const put = defineTool({
   id: 'work.put',
   description: 'Puts bytes into this turn.',
@@ -31,16 +31,16 @@ const puts = (path: string, content: string | Uint8Array) => calls('work.put', {
 const patches = (path: string, patch: string, more: { channel?: string; kind?: string } = {}) =>
   calls('react.patch', { path, channel: more.channel ?? 'canvas', patch, kind: more.kind ?? 'display' })
 
-/** One turn of these replies, and what can be seen of it afterwards. */
+/** Runs one turn with these replies and returns its blocks and files. */
 async function play(replies: readonly string[], options: Partial<HarnessOptions> = {}) {
-  const stage = createHarness({ replies: [...replies, answers('Done.')], tools: [put], ...options })
-  await stage.say('Please do it.')
-  return lookAt(stage)
+  const harness = createHarness({ replies: [...replies, answers('Done.')], tools: [put], ...options })
+  await harness.say('Please do it.')
+  return lookAt(harness)
 }
 
-async function lookAt(stage: Harness) {
-  const { files } = await stage.workspaces.open(localScope, 'c1')
-  const timeline = await stage.timeline()
+async function lookAt(harness: Harness) {
+  const { files } = await harness.workspaces.open(localScope, 'c1')
+  const timeline = await harness.timeline()
   const blocks = blocksOf(timeline)
   const turnId = blocks.at(-1)?.turn_id ?? ''
   const call = blocks.findLast((block) => block.type === 'react.tool.call' && block.tool_id === 'react.patch')
@@ -51,22 +51,22 @@ async function lookAt(stage: Harness) {
     const bytes = await files.read(`${turnId}/${path}`)
     return bytes && Buffer.from(bytes).toString()
   }
-  return { stage, timeline, files, blocks, turnId, results: ofCall, result, error, textOf, notices: await noticesOf(stage) }
+  return { harness, timeline, files, blocks, turnId, results: ofCall, result, error, textOf, notices: await noticesOf(harness) }
 }
 
 const diff = '--- a\n+++ b\n@@ -1,9 +1,9 @@\n one\n-two\n+zwei\n'
 const two = 'one\ntwo\n'
 
 describe('react.patch', () => {
-  it('tools 18.29: applies a diff whose counts are wrong, and stores it with the right ones', async () => {
+  it('tools 18.29: applies a diff with wrong counts, and stores it with the right ones', async () => {
     const { textOf, results, turnId } = await play([puts('files/a.md', two), patches('files/a.md', diff)])
     expect(await textOf('files/a.md')).toBe('one\nzwei\n')
     expect(results[1]?.text).toBe(`--- ${turnId}/files/a.md\n+++ ${turnId}/files/a.md\n@@ -1,2 +1,2 @@\n one\n-two\n+zwei\n`)
   })
 
-  it('tools 18.37: leaves a digest, the patch and a summary, in this order, and no absolute path', async () => {
+  it('tools 18.37: appends a digest, the patch and a summary, in this order, without absolute paths', async () => {
     const hosts = diff.replace('--- a', '--- /home/me/secret/a.md')
-    const { results, turnId, stage } = await play([puts('files/a.md', two), patches('files/a.md', hosts)])
+    const { results, turnId, harness } = await play([puts('files/a.md', two), patches('files/a.md', hosts)])
     const logical = `fi:${turnId}.files/a.md`
     expect(results.map(({ path, mime }) => [path, mime])).toEqual([
       [results[0]?.path, 'application/json'],
@@ -84,10 +84,10 @@ describe('react.patch', () => {
     expect(parseJson(results[2]?.text)).toEqual({ path: `${turnId}/files/a.md`, ok: true })
     expect(JSON.stringify(results)).not.toContain('/home/me')
     const [kept] = results[1]?.meta?.keeps ?? []
-    expect(Buffer.from(await stage.store.blobs.get(kept?.sha256 ?? '')).toString()).toBe('one\nzwei\n')
+    expect(Buffer.from(await harness.store.blobs.get(kept?.sha256 ?? '')).toString()).toBe('one\nzwei\n')
   })
 
-  it('tools 18.31: changes nothing when one hunk does not match, and says what to read', async () => {
+  it('tools 18.31: changes nothing when one hunk does not match, and suggests what to read', async () => {
     const hunks = '@@ -1 +1 @@\n-one\n+eins\n@@ -2 +2 @@\n-zwo\n+zwei\n'
     const { textOf, error, results, turnId, notices } = await play([puts('files/a.md', two), patches('files/a.md', hunks)])
     expect(await textOf('files/a.md')).toBe(two)
@@ -102,14 +102,14 @@ describe('react.patch', () => {
     expect(notices).toMatchObject([{ code: 'tool_result_error', error_code: 'hunk_mismatch' }])
   })
 
-  it('tools 18.32: takes any other text for the whole file', async () => {
-    const { textOf, results, stage } = await play([puts('files/a.md', two), patches('files/a.md', '- not\n+ a diff\n')])
+  it('tools 18.32: any other text replaces the whole file', async () => {
+    const { textOf, results, harness } = await play([puts('files/a.md', two), patches('files/a.md', '- not\n+ a diff\n')])
     expect(await textOf('files/a.md')).toBe('- not\n+ a diff\n')
     expect(results[1]).toMatchObject({ text: '- not\n+ a diff\n', meta: { is_patch: true } })
-    expect(Buffer.from(await stage.store.blobs.get(results[1]?.meta?.keeps?.[0]?.sha256 ?? '')).toString()).toBe('- not\n+ a diff\n')
+    expect(Buffer.from(await harness.store.blobs.get(results[1]?.meta?.keeps?.[0]?.sha256 ?? '')).toString()).toBe('- not\n+ a diff\n')
   })
 
-  it('tells where hunks went that were not where they said', async () => {
+  it('reports hunks that were applied at another line than given', async () => {
     const { result } = await play([puts('files/a.md', two), patches('files/a.md', '@@ -40 +40 @@\n-two\n+zwei\n')])
     expect(result).toMatchObject({ ok: true, relocated: [{ hunk: 1, requested_line: 40, applied_line: 2 }] })
   })
@@ -119,7 +119,7 @@ describe('react.patch', () => {
     expect(await textOf('files/a.md')).toBe('\ufeffone\r\nzwei\r\n')
   })
 
-  it('tools 18.38: keeps a patch that breaks the syntax, and says so', async () => {
+  it('tools 18.38: applies a patch that breaks the syntax, and adds a notice', async () => {
     const broken = await play([puts('files/a.json', '{\n"a": 1\n}\n'), patches('files/a.json', '@@ -2 +2 @@\n-"a": 1\n+"a": 1,\n')])
     expect(await broken.textOf('files/a.json')).toBe('{\n"a": 1,\n}\n')
     expect(broken.result).toMatchObject({ ok: true })
@@ -131,7 +131,7 @@ describe('react.patch', () => {
   })
 })
 
-describe('what react.patch refuses', () => {
+describe('invalid patches', () => {
   it.each([
     ['missing_patch', two, patches('files/a.md', ' \n')],
     ['bad_channel', two, patches('files/a.md', diff, { channel: 'loud' })],
@@ -153,16 +153,16 @@ describe('what react.patch refuses', () => {
     ['hunk_out_of_order', two, patches('files/a.md', '@@ -2 +2 @@\n-two\n+2\n@@ -1 +1 @@\n-one\n+1\n')],
     ['patch_multiple_files', two, patches('files/a.md', `${diff}--- a/c\n+++ b/c\n@@ -1 +1 @@\n-x\n+y\n`)],
     ['patch_too_large', two, patches('files/a.md', `@@ -1 +1 @@\n-one\n+${'x'.repeat(1_100_000)}\n`)],
-  ])('%s: nothing changes and the turn goes on', async (code, content, call) => {
-    const { error, results, files, turnId, stage } = await play([puts('files/a.md', content), call])
+  ])('%s: nothing changes and the turn continues', async (code, content, call) => {
+    const { error, results, files, turnId, harness } = await play([puts('files/a.md', content), call])
     expect(error?.code).toBe(code)
     expect(results).toHaveLength(1)
     expect(Buffer.from((await files.read(`${turnId}/files/a.md`)) ?? '').equals(Buffer.from(content))).toBe(true)
     expect((await files.list('')).files).toHaveLength(1)
-    expect(stage.model.left).toBe(0)
+    expect(harness.model.left).toBe(0)
   })
 
-  it('tools 18.35: a patch copied from a view with line numbers', async () => {
+  it('tools 18.35: a patch with copied line numbers is refused', async () => {
     const copied = '@@ -1,2 +1,2 @@\n      1\tone\n-     2\ttwo\n+     2\tzwei\n'
     const { error, textOf } = await play([puts('files/a.md', two), patches('files/a.md', copied)])
     expect(error?.code).toBe('patch_contains_preview_line_numbers')
@@ -174,7 +174,7 @@ describe('what react.patch refuses', () => {
     ['patch_target_unreadable', new Failure('workspace.failed', 'broken')],
     ['patch_target_unreadable', new Error('EIO')],
     ['unsafe_path', new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked' } })],
-  ])('%s: a file that cannot be reached', async (code, problem) => {
+  ])('%s: a file that can not be read', async (code, problem) => {
     const { error } = await play([patches('files/a.md', diff)], { workspaces: failing('read', problem) })
     expect(error?.code).toBe(code)
   })
@@ -182,14 +182,14 @@ describe('what react.patch refuses', () => {
   it.each([
     ['write_failed', new Error('ENOSPC: /var/lib')],
     ['unsafe_path', new Failure('file.unsafe', 'no', { details: { reason: 'read_only' } })],
-  ])('%s: a file that cannot be written', async (code, problem) => {
+  ])('%s: a file that can not be written', async (code, problem) => {
     const { error } = await play([patches('files/a.md', diff)], { workspaces: failing('write', problem) })
     expect(error?.code).toBe(code)
     expect(JSON.stringify(error)).not.toContain('/var/lib')
   })
 })
 
-/** A workspace where every file says the same, until reading or writing it fails. */
+/** A workspace in which every file has the same text, and reading or writing fails. */
 function failing(what: 'read' | 'write', problem: Error): Workspaces {
   const workspaces = createMemoryWorkspaces({ blobs: createMemoryBlobs(), createFiles: createMemoryFiles })
   return {
@@ -203,18 +203,18 @@ function failing(what: 'read' | 'write', problem: Error): Workspaces {
 }
 
 describe('a file of an earlier turn', () => {
-  async function twoTurns(path: (old: string) => string, between: (stage: Harness, old: string) => Promise<void> = async () => {}) {
+  async function twoTurns(path: (old: string) => string, between: (harness: Harness, old: string) => Promise<void> = async () => {}) {
     const old = { turn: '' }
     const replies = [puts('files/app/a.md', two), answers('There.'), () => patches(path(old.turn), diff), answers('Done.')]
-    const stage = createHarness({ replies, tools: [put] })
-    old.turn = (await stage.say('Make it.')).turnId
-    await between(stage, old.turn)
-    await stage.say('Patch it.')
-    return { ...(await lookAt(stage)), old: old.turn }
+    const harness = createHarness({ replies, tools: [put] })
+    old.turn = (await harness.say('Make it.')).turnId
+    await between(harness, old.turn)
+    await harness.say('Patch it.')
+    return { ...(await lookAt(harness)), old: old.turn }
   }
 
   it.each([[(old: string) => `${old}/files/app/a.md`], [(old: string) => `fi:${old}.files/app/a.md`]])(
-    'that is here is copied forward and patched, and the old one stays',
+    'is patched as a copy in the current turn when it is in the workspace; the original stays',
     async (path) => {
       const { textOf, files, old, turnId, notices } = await twoTurns(path)
       expect(await textOf('files/app/a.md')).toBe('one\nzwei\n')
@@ -224,20 +224,20 @@ describe('a file of an earlier turn', () => {
     },
   )
 
-  it('does not replace what this turn has under the same name', async () => {
+  it('does not replace a file of the same name in the current turn', async () => {
     const replies = [puts('files/a.md', two), answers('There.'), puts('files/a.md', 'one\ntwo\nthree\n')]
-    const stage = createHarness({
+    const harness = createHarness({
       replies: [...replies, () => patches(`${first}/files/a.md`, diff), answers('Done.')],
       tools: [put],
     })
-    const first = (await stage.say('Make it.')).turnId
-    await stage.say('Patch it.')
-    expect(await (await lookAt(stage)).textOf('files/a.md')).toBe('one\nzwei\nthree\n')
+    const first = (await harness.say('Make it.')).turnId
+    await harness.say('Patch it.')
+    expect(await (await lookAt(harness)).textOf('files/a.md')).toBe('one\nzwei\nthree\n')
   })
 
-  it('tools 18.34: that is not here must be pulled first, with a call that is ready to be sent', async () => {
-    const gone = async (stage: Harness, old: string) => {
-      await (await stage.workspaces.open(localScope, 'c1')).files.remove(`${old}/files/app/a.md`)
+  it('tools 18.34: must be pulled first when it is not in the workspace; the error contains the call', async () => {
+    const gone = async (harness: Harness, old: string) => {
+      await (await harness.workspaces.open(localScope, 'c1')).files.remove(`${old}/files/app/a.md`)
     }
     const { error, old, files } = await twoTurns((turn) => `${turn}/files/app/a.md`, gone)
     expect(error).toMatchObject({
@@ -249,27 +249,27 @@ describe('a file of an earlier turn', () => {
 })
 
 describe('the content of a patched file', () => {
-  it('is the new text, never the diff: also when it is read in a later turn and nothing of it is on this machine', async () => {
+  it('is the new text, never the diff, also in a later turn with an empty workspace', async () => {
     const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: two, kind: 'display' })
     const turn = { id: '' }
     const read = () => calls('react.read', { paths: [`fi:${turn.id}.files/a.md`] })
-    const stage = createHarness({ replies: [write, patches('files/a.md', diff), answers('Done.'), read, answers('Read.')] })
-    turn.id = (await stage.say('Patch it.')).turnId
-    const { files } = await stage.workspaces.open(localScope, 'c1')
+    const harness = createHarness({ replies: [write, patches('files/a.md', diff), answers('Done.'), read, answers('Read.')] })
+    turn.id = (await harness.say('Patch it.')).turnId
+    const { files } = await harness.workspaces.open(localScope, 'c1')
     for (const { path } of (await files.list('')).files) await files.remove(path)
-    await stage.say('Read it.')
-    const { blocks, turnId } = await lookAt(stage)
+    await harness.say('Read it.')
+    const { blocks, turnId } = await lookAt(harness)
     const shown = blocks.filter((block) => block.turn_id === turnId && block.path === `fi:${turn.id}.files/a.md`)
     expect(shown.map(({ text }) => text)).toEqual(['one\nzwei\n'])
   })
 })
 
-describe('who sees a patched file', () => {
+describe('the visibility of a patched file', () => {
   const writes = (channel: string) => calls('react.write', { path: 'files/a.md', channel, content: two, kind: 'display' })
   const visibility = ({ timeline, turnId }: Awaited<ReturnType<typeof play>>) =>
     findArtifact(timeline, `fi:${turnId}.files/a.md`)?.metadata.visibility
 
-  it('whoever saw it before, patch after patch', async () => {
+  it('stays as it was, patch after patch', async () => {
     const again = '@@ -1 +1 @@\n-one\n+eins\n'
     expect(visibility(await play([writes('canvas'), patches('files/a.md', diff), patches('files/a.md', again)]))).toBe('external')
     expect(visibility(await play([writes('internal'), patches('files/a.md', diff), patches('files/a.md', again)]))).toBe('internal')
@@ -282,7 +282,7 @@ describe('who sees a patched file', () => {
     remove: async () => {},
   })
 
-  it('the user, when it is handed over as a file: the whole file, under its own type', async () => {
+  it('is external for kind file: the whole file is hosted under its own type', async () => {
     const hosted: unknown[] = []
     const host: Hosting['host'] = async ({ physicalPath, mime, content }) => {
       const bytes = Buffer.from(content as Uint8Array)
@@ -301,7 +301,7 @@ describe('who sees a patched file', () => {
     expect(hosted).toHaveLength(1)
   })
 
-  it('nobody yet, when it cannot be handed over: the patch stands and the model is told', async () => {
+  it('when hosting fails the patch stays applied and the model gets a notice', async () => {
     const host = () => Promise.reject(new Error('disk full'))
     const { textOf, notices, result } = await play([puts('files/a.md', two), patches('files/a.md', diff, { kind: 'file' })], {
       hosting: hosting(host),

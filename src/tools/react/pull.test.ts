@@ -9,7 +9,7 @@ const turns = { turn_o: { 'app/a.ts': 'a', 'app/deep/b.ts': 'bb', 'notes/n.md': 
 const recorded = (path: string, text: string, meta: Meta = {}): Draft =>
   artifactContentBlock(blockOrigin('k1', 'turn_o'), { path, mime: 'text/markdown', digest: { artifact_path: path }, text, meta })
 
-const stage = () =>
+const fixture = () =>
   afterEarlierTurns(turns, async (blobs) => [
     recorded('fi:turn_o.outputs/reports/q1.md', 'report'),
     recorded('fi:turn_o.outputs/preview.md', 'only the beg', { partial: true }),
@@ -22,15 +22,15 @@ const stage = () =>
   ])
 
 describe('react.pull', () => {
-  it('says which paths it did not even look at when there are too many', async () => {
-    const { run } = await stage()
+  it('reports the paths beyond the limit of one call', async () => {
+    const { run } = await fixture()
     const paths = [...Array.from({ length: 50 }, (_, n) => `fi:turn_o.files/none/${n}`), 'fi:turn_o.files/app/a.ts']
     const { output } = await run(pullTool, { paths })
     expect(output).toMatchObject({ invalid: [{ path: 'fi:turn_o.files/app/a.ts', reason: 'too_many_paths_in_one_call' }] })
   })
 
-  it('brings one file: where it is, what it is, how large', async () => {
-    const { run, read } = await stage()
+  it('pulls one file and returns its paths, type and size', async () => {
+    const { run, read } = await fixture()
     const { ok, output } = await run(pullTool, { paths: ['fi:turn_o.files/app/a.ts'] })
     expect([ok, output]).toEqual([
       true,
@@ -51,8 +51,8 @@ describe('react.pull', () => {
     expect(await read('turn_o/files/notes/n.md')).toBe(undefined)
   })
 
-  it('brings a folder, or all of files/, as a tree', async () => {
-    const { run, read } = await stage()
+  it('pulls a folder, or all of files/, and returns a tree', async () => {
+    const { run, read } = await fixture()
     for (const path of ['fi:turn_o.files/app', 'fi:turn_o.files/app/']) {
       const { output } = await run(pullTool, { paths: [path] })
       expect(output).toMatchObject({
@@ -75,7 +75,7 @@ describe('react.pull', () => {
     expect(await read('turn_o/files/notes/n.md')).toBe('n')
   })
 
-  it('shows 80 files of a tree, and says how many more there are', async () => {
+  it('shows 80 files of a tree and the number of the others', async () => {
     const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`app/${n}`, 'x']))
     const { run } = await afterEarlierTurns({ turn_o: many })
     const { output } = await run(pullTool, { paths: ['fi:turn_o.files'] })
@@ -83,8 +83,8 @@ describe('react.pull', () => {
     expect([row?.tree.length, row?.tree_truncated, row?.omitted_files, row?.file_count]).toEqual([80, true, 20, 100])
   })
 
-  it('tools 18.52: takes no folder of outputs', async () => {
-    const { run } = await stage()
+  it('tools 18.52: refuses a folder of outputs', async () => {
+    const { run } = await fixture()
     for (const path of ['fi:turn_o.outputs/reports', 'fi:turn_o.outputs/reports/', 'fi:turn_o.outputs', 'fi:turn_o.outputs/']) {
       const { ok, error, output, notices } = await run(pullTool, { paths: [path] })
       expect([ok, error?.code, notices?.[0]?.code]).toEqual([false, 'pull_nothing_resolved', 'pull_nothing_resolved'])
@@ -93,8 +93,8 @@ describe('react.pull', () => {
     expect((await run(pullTool, { paths: ['fi:turn_o.outputs/reports/q1.md'] })).ok).toBe(true)
   })
 
-  it('tools 18.53: takes an attachment by its exact name only', async () => {
-    const { run, read } = await stage()
+  it('tools 18.53: pulls an attachment by its exact name only', async () => {
+    const { run, read } = await fixture()
     for (const path of ['fi:turn_o.user.attachments/', 'fi:turn_o.user.attachments']) {
       const { output } = await run(pullTool, { paths: [path] })
       expect(output).toMatchObject({ invalid: [{ path, reason: 'attachment_pulls_require_exact_file_ref' }] })
@@ -103,15 +103,15 @@ describe('react.pull', () => {
     expect(await read('turn_o/attachments/photo.png')).toBe('photo')
   })
 
-  it('tools 18.55: never takes a preview for the file', async () => {
-    const { run, read } = await stage()
+  it('tools 18.55: never uses a preview as the file', async () => {
+    const { run, read } = await fixture()
     const { ok, output } = await run(pullTool, { paths: ['fi:turn_o.outputs/preview.md'] })
     expect([ok, output]).toMatchObject([false, { missing: ['fi:turn_o.outputs/preview.md'] }])
     expect(await read('turn_o/outputs/preview.md')).toBe(undefined)
   })
 
-  it('tools 18.56: what was pulled can not be written in place', async () => {
-    const { run, workspace } = await stage()
+  it('tools 18.56: pulled files are read-only', async () => {
+    const { run, workspace } = await fixture()
     await run(pullTool, { paths: ['fi:turn_o.files', 'fi:turn_o.outputs/reports/q1.md'] })
     for (const path of ['turn_o/files/app/a.ts', 'turn_o/files/app/deep/b.ts', 'turn_o/outputs/reports/q1.md']) {
       await expect(workspace.files.write(path, Buffer.from('x'))).rejects.toMatchObject({ details: { reason: 'read_only' } })
@@ -119,16 +119,16 @@ describe('react.pull', () => {
     }
   })
 
-  it('leaves the current workspace alone', async () => {
-    const { run, workspace, read } = await stage()
+  it('does not change files/ of the current turn', async () => {
+    const { run, workspace, read } = await fixture()
     await workspace.files.write('turn_c/files/app/a.ts', Buffer.from('mine'))
     await run(pullTool, { paths: ['fi:turn_o.files'] })
     expect(await read('turn_c/files/app/a.ts')).toBe('mine')
     expect((await workspace.files.list('turn_c/files')).files.length).toBe(1)
   })
 
-  it('does the rest when some of it can not be had, without a notice, and takes duplicates once', async () => {
-    const { run } = await stage()
+  it('pulls the other files when some are missing, without a notice, and pulls duplicates once', async () => {
+    const { run } = await fixture()
     const paths = [
       'fi:turn_o.files/app/a.ts',
       'fi:turn_o.files/app/a.ts',
@@ -152,8 +152,8 @@ describe('react.pull', () => {
     expect((output as { pulled: unknown[] }).pulled.length).toBe(1)
   })
 
-  it('says when a turn, a file or a conversation is not there', async () => {
-    const { run } = await stage()
+  it('reports a missing turn, a missing file and another conversation', async () => {
+    const { run } = await fixture()
     const { output } = await run(pullTool, { paths: ['fi:turn_x.files', 'fi:turn_o.files/nope', 'fi:conv_c2.turn_o.files/app/a.ts'] })
     expect(output).toMatchObject({
       missing: ['fi:turn_x.files', 'fi:turn_o.files/nope'],
@@ -161,8 +161,8 @@ describe('react.pull', () => {
     })
   })
 
-  it('says what of a folder is lost', async () => {
-    const { run, blobs } = await stage()
+  it('reports the files of a folder whose content is lost', async () => {
+    const { run, blobs } = await fixture()
     const { createHash } = await import('node:crypto')
     await blobs.remove(createHash('sha256').update('a').digest('hex'))
     const { output } = await run(pullTool, { paths: ['fi:turn_o.files/app'] })

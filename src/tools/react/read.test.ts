@@ -28,7 +28,7 @@ const file = (
 const sized = (size: number) => Buffer.alloc(size, size % 251)
 
 function withoutDigest(draft: Draft): Draft {
-  const { digest: _told, ...meta } = draft.meta ?? {}
+  const { digest: _digest, ...meta } = draft.meta ?? {}
   return { ...draft, meta }
 }
 
@@ -37,9 +37,9 @@ const rowsOf = (outcome: Outcome) => (outcome.output as { paths: unknown[] }).pa
 const contentOf = (outcome: Outcome) => (outcome.after ?? []).filter(({ path }) => !path?.startsWith('tc:t1.k.'))
 
 describe('react.read', () => {
-  it('tools 18.40: a missing path is listed and mentioned; the others still come', async () => {
-    const stage = await toolFixture([...rounds(1), call('big'), result('big', 'x'.repeat(20_000))])
-    const outcome = await stage.run(read, { paths: ['tc:t1.none.result', 'tc:t1.big.result', 'fi:t9.files/x.md', 't1/files/a.md'] })
+  it('tools 18.40: a missing path is listed and gets a notice; the other paths are still read', async () => {
+    const fixture = await toolFixture([...rounds(1), call('big'), result('big', 'x'.repeat(20_000))])
+    const outcome = await fixture.run(read, { paths: ['tc:t1.none.result', 'tc:t1.big.result', 'fi:t9.files/x.md', 't1/files/a.md'] })
     expect(outcome.output).toMatchObject({ missing: ['tc:t1.none.result', 'fi:t9.files/x.md', 't1/files/a.md'] })
     expect(rowsOf(outcome)).toMatchObject([
       { path: 'tc:t1.none.result', status: 'missing', missing: true },
@@ -55,9 +55,9 @@ describe('react.read', () => {
     ])
   })
 
-  it('tools 18.41: what can be seen whole is only pointed at', async () => {
-    const stage = await toolFixture([...rounds(1), ...file('a.md', { text: 'here' })])
-    const outcome = await stage.run(read, { paths: ['tc:t1.t1c0.result', fi('a.md'), 'ar:t1.user.prompt', fi('a.md')] })
+  it('tools 18.41: content that is completely visible is not shown again, only its path', async () => {
+    const fixture = await toolFixture([...rounds(1), ...file('a.md', { text: 'here' })])
+    const outcome = await fixture.run(read, { paths: ['tc:t1.t1c0.result', fi('a.md'), 'ar:t1.user.prompt', fi('a.md')] })
     expect(outcome.after).toEqual([])
     expect(outcome.output).toMatchObject({
       paths: ['tc:t1.t1c0.result', fi('a.md'), 'ar:t1.user.prompt'].map((path) => ({ path, status: 'exists_in_visible_context' })),
@@ -71,7 +71,7 @@ describe('react.read', () => {
     })
   })
 
-  it('what is shown only in part is read: a preview, a patch, a long result', async () => {
+  it('content that is visible only in part is read: a preview, a patch', async () => {
     const again = await toolFixture(async (blobs) => {
       const keeps = [await blobs.put(Buffer.from('all of it'))]
       return [
@@ -87,37 +87,37 @@ describe('react.read', () => {
     ])
   })
 
-  it('a file comes as the digest it was entered with, word for word, and its content', async () => {
-    const stage = await toolFixture([header('t0'), ...file('a.md', { text: 'old file' }, 'text/markdown', 't0'), header()], {
+  it('a file is shown as its stored digest, unchanged, and its content', async () => {
+    const fixture = await toolFixture([header('t0'), ...file('a.md', { text: 'old file' }, 'text/markdown', 't0'), header()], {
       hidden: [fi('a.md', 't0')],
     })
-    const outcome = await stage.run(read, { paths: [fi('a.md', 't0')] })
+    const outcome = await fixture.run(read, { paths: [fi('a.md', 't0')] })
     const digest = '{"artifact_path":"fi:t0.files/a.md","mime":"text/markdown","size_bytes":5,"tool_call_id":"w"}'
     expect(outcome.after).toMatchObject([
       { path: 'tc:t1.k.result', text: digest },
       { path: fi('a.md', 't0'), text: 'old file', meta: { digest, tool_call_id: 'k' } },
     ])
     expect(outcome.after?.some(({ meta }) => meta?.hidden)).toBe(false)
-    expect(Buffer.from((await stage.workspace.files.read('t0/files/a.md')) ?? '').toString()).toBe('old file')
+    expect(Buffer.from((await fixture.workspace.files.read('t0/files/a.md')) ?? '').toString()).toBe('old file')
   })
 
-  it('tools 18.43: what was hidden in the tail is revealed where it is, and counted as such', async () => {
-    const stage = await toolFixture(rounds(6), { hidden: ['tc:t1.t1c5.result'] })
-    const outcome = await stage.run(read, { paths: ['tc:t1.t1c5.result'] })
+  it('tools 18.43: a block that was hidden in the tail is revealed in place', async () => {
+    const fixture = await toolFixture(rounds(6), { hidden: ['tc:t1.t1c5.result'] })
+    const outcome = await fixture.run(read, { paths: ['tc:t1.t1c5.result'] })
     expect(outcome).toMatchObject({ changes: [{ type: 'blocks.revealed' }], after: [] })
     expect(rowsOf(outcome)).toMatchObject([{ status: 'revealed' }])
   })
 
-  it('tools 18.43: what was hidden before the cache point is copied to the tail, and stays hidden there', async () => {
-    const stage = await toolFixture(rounds(6), { hidden: ['tc:t1.t1c0.result'] })
-    const outcome = await stage.run(read, { paths: ['tc:t1.t1c0.result'] })
+  it('tools 18.43: a block that was hidden before the cache point is copied to the tail and stays hidden', async () => {
+    const fixture = await toolFixture(rounds(6), { hidden: ['tc:t1.t1c0.result'] })
+    const outcome = await fixture.run(read, { paths: ['tc:t1.t1c0.result'] })
     expect(outcome).toMatchObject({ changes: [], after: [{ path: 'tc:t1.t1c0.result', text: 'result 0 of t1' }] })
   })
 
-  it('tools 18.44: a long text is shown by its beginning, with the call that goes on', async () => {
+  it('tools 18.44: of a long text the beginning is shown, with the call that reads on', async () => {
     const lines = Array.from({ length: 6_000 }, (_, n) => `line ${n}`)
-    const stage = await toolFixture([header(), call('long'), result('long', lines.join('\n'))])
-    const outcome = await stage.run(read, { paths: ['tc:t1.long.result'] })
+    const fixture = await toolFixture([header(), call('long'), result('long', lines.join('\n'))])
+    const outcome = await fixture.run(read, { paths: ['tc:t1.long.result'] })
     const [block] = contentOf(outcome)
     const text = block?.text ?? ''
     expect(text.length).toBeLessThanOrEqual(48_000)
@@ -134,17 +134,17 @@ describe('react.read', () => {
     const next = JSON.parse(/continue: react\.read\((.*)\)$/.exec(text)?.[1] ?? '{}')
     const shown = Number(/lines: \[1-(\d+)\]/.exec(text)?.[1])
     expect(next).toMatchObject({ paths: ['tc:t1.long.result'], items: [{ line_start: shown + 1 }] })
-    const more = await stage.run(read, next)
+    const more = await fixture.run(read, next)
     expect(contentOf(more)[0]?.text).toContain(`${String(shown + 1).padStart(6)}\tline ${shown}\n`)
   })
 
-  it('going on and on shows every line once', async () => {
+  it('following the continue calls shows every line once', async () => {
     const lines = Array.from({ length: 5_000 }, (_, n) => `${n} ${'x'.repeat(n % 97)}`)
-    const stage = await toolFixture([header(), call('long'), result('long', lines.join('\n'))])
+    const fixture = await toolFixture([header(), call('long'), result('long', lines.join('\n'))])
     const seen: string[] = []
     let next: object | undefined = { paths: ['tc:t1.long.result'], line_numbers: 'disabled' }
     while (next) {
-      const text: string = contentOf(await stage.run(read, next))[0]?.text ?? ''
+      const text: string = contentOf(await fixture.run(read, next))[0]?.text ?? ''
       const body = text.split('\n').slice(4)
       const end = body.findIndex((line) => line.startsWith('omitted: '))
       seen.push(...body.slice(0, end === -1 ? undefined : end))
@@ -154,49 +154,49 @@ describe('react.read', () => {
     expect(seen).toEqual(lines)
   })
 
-  it('one endless line is gone on with by symbols', async () => {
+  it('a single very long line is continued by symbols', async () => {
     const endless = 'abcdefghij'.repeat(6_000)
-    const stage = await toolFixture([header(), call('long'), result('long', endless)])
-    const text = contentOf(await stage.run(read, { paths: ['tc:t1.long.result'] }))[0]?.text ?? ''
+    const fixture = await toolFixture([header(), call('long'), result('long', endless)])
+    const text = contentOf(await fixture.run(read, { paths: ['tc:t1.long.result'] }))[0]?.text ?? ''
     expect(text).toContain('partial_line: true')
     const next = JSON.parse(/continue: react\.read\((.*)\)$/.exec(text)?.[1] ?? '{}') as { items: { offset_text_symbols: number }[] }
     const offset = next.items[0]?.offset_text_symbols ?? 0
-    const more = contentOf(await stage.run(read, next))[0]?.text ?? ''
+    const more = contentOf(await fixture.run(read, next))[0]?.text ?? ''
     expect(more).toContain(`symbols: [${offset}-`)
     expect(more.split('\n')[3]).toBe(endless.slice(offset, offset + (more.split('\n')[3] ?? '').length))
     expect(text.split('\n')[4]?.slice(7)).toBe(endless.slice(0, offset))
   })
 
-  it('a range is what was asked for, and is shown again whenever it is', async () => {
-    const stage = await toolFixture([header(), call('r'), result('r', 'a\nb\nc\nd\ne')])
+  it('a range shows exactly the requested part, each time it is requested', async () => {
+    const fixture = await toolFixture([header(), call('r'), result('r', 'a\nb\nc\nd\ne')])
     const ask = { paths: [], items: [{ path: 'tc:t1.r.result', line_start: 2, line_count: 2 }] }
-    const [block] = contentOf(await stage.run(read, ask))
+    const [block] = contentOf(await fixture.run(read, ask))
     expect(block).toMatchObject({
       text: '[READ RANGE]\npath: tc:t1.r.result\nlines: [2-3]/5\npartial_line: false\n     2\tb\n     3\tc\nomitted: 2 lines, 4 symbols\ncontinue: react.read({"paths":["tc:t1.r.result"],"items":[{"path":"tc:t1.r.result","line_start":4,"line_count":2}]})',
       meta: { partial: true, read_range: { line_start: 2, line_count: 2, total_lines: 5 } },
     })
     const symbols = { paths: [], items: [{ path: 'tc:t1.r.result', offset_text_symbols: 2, max_text_symbols: 3 }] }
-    expect(contentOf(await stage.run(read, symbols))[0]?.text).toMatch(/symbols: \[2-5\]\/9\nb\nc\nomitted: 4 symbols\ncontinue: /)
+    expect(contentOf(await fixture.run(read, symbols))[0]?.text).toMatch(/symbols: \[2-5\]\/9\nb\nc\nomitted: 4 symbols\ncontinue: /)
     const beyond = { paths: [], items: [{ path: 'tc:t1.r.result', line_start: 99 }] }
-    expect(contentOf(await stage.run(read, beyond))[0]?.text).toContain('lines: [5-5]/5')
+    expect(contentOf(await fixture.run(read, beyond))[0]?.text).toContain('lines: [5-5]/5')
   })
 
-  it('numbers lines when asked to, sparsely or not', async () => {
+  it('line_numbers numbers all lines or every tenth', async () => {
     const text = Array.from({ length: 12 }, (_, n) => `l${n + 1}`).join('\n')
-    const stage = await toolFixture([header(), call('r'), result('r', text)])
+    const fixture = await toolFixture([header(), call('r'), result('r', text)])
     const shown = async (line_numbers: unknown) =>
-      contentOf(await stage.run(read, { paths: ['tc:t1.r.result'], line_numbers }))[0]?.text?.split('\n')
+      contentOf(await fixture.run(read, { paths: ['tc:t1.r.result'], line_numbers }))[0]?.text?.split('\n')
     expect((await shown('lines'))?.slice(0, 2)).toEqual(['     1\tl1', '     2\tl2'])
     expect((await shown('sparsed'))?.filter((line) => /\d\t/.test(line))).toEqual(['     1\tl1', '    10\tl10'])
     expect(await shown('disabled')).toEqual(undefined)
   })
 
-  it('tools 18.46: with stats_only there is the status and nothing else', async () => {
-    const stage = await toolFixture(
+  it('tools 18.46: stats_only returns the status and no content', async () => {
+    const fixture = await toolFixture(
       async (blobs) => [...rounds(6), ...file('a.pdf', { blob: await blobs.put(sized(99)) }, 'application/pdf')],
       { hidden: ['tc:t1.t1c5.result'] },
     )
-    const outcome = await stage.run(read, { paths: ['tc:t1.t1c5.result', fi('a.pdf')], stats_only: true })
+    const outcome = await fixture.run(read, { paths: ['tc:t1.t1c5.result', fi('a.pdf')], stats_only: true })
     expect(outcome).toMatchObject({ changes: [], after: [], output: { stats_only: true } })
     expect(rowsOf(outcome)).toEqual([
       { path: 'tc:t1.t1c5.result', status: 'stats_only', mime: 'text/markdown', bytes: 14, text_symbols: 14, line_count: 1, tokens: 4 },
@@ -204,13 +204,13 @@ describe('react.read', () => {
     ])
   })
 
-  it('tools 18.47: a PDF of eleven megabytes is only marked; one of five is shown', async () => {
-    const stage = await toolFixture(async (blobs) => [
+  it('tools 18.47: a PDF of eleven megabytes is replaced by a marker; one of five is shown', async () => {
+    const fixture = await toolFixture(async (blobs) => [
       header(),
       ...file('big.pdf', { blob: await blobs.put(sized(11 * 1024 * 1024)) }, 'application/pdf'),
       ...file('ok.pdf', { blob: await blobs.put(sized(5_000_000)) }, 'application/pdf'),
     ])
-    const outcome = await stage.run(read, { paths: [fi('big.pdf'), fi('ok.pdf')] })
+    const outcome = await fixture.run(read, { paths: [fi('big.pdf'), fi('ok.pdf')] })
     expect(rowsOf(outcome)).toMatchObject([
       { status: 'too_large_for_visible_context_bytes', bytes: 11 * 1024 * 1024 },
       { path: fi('ok.pdf'), bytes: 5_000_000 },
@@ -222,65 +222,65 @@ describe('react.read', () => {
     expect(shown).toMatchObject({ blob: { size: 5_000_000 } })
   })
 
-  it('what was only marked, or read in part, can be read again for what it is', async () => {
+  it('a file that was shown only as a marker can be read with its own type again', async () => {
     const blob = (blobs: BlobStore) => blobs.put(sized(50))
-    const stage = await toolFixture(async (blobs) => {
+    const fixture = await toolFixture(async (blobs) => {
       const marker = { text: '[TOO LARGE TO SHOW]', meta: { partial: true, keeps: [await blob(blobs)] } }
       const [, plain] = file('a.pdf', marker, 'text/plain')
       const [digest, pdf] = file('a.pdf', { blob: await blob(blobs) }, 'application/pdf')
       return [header(), digest, pdf, plain].flatMap((draft) => (draft ? [withoutDigest(draft)] : []))
     })
-    const outcome = await stage.run(read, { paths: [fi('a.pdf')] })
+    const outcome = await fixture.run(read, { paths: [fi('a.pdf')] })
     expect(contentOf(outcome)).toMatchObject([{ mime: 'application/pdf', blob: { size: 50 } }])
   })
 
-  it('bytes that no model can be shown are a digest and a block that shows nothing', async () => {
-    const stage = await toolFixture(async (blobs) => [
+  it('bytes that no model can be shown become a digest and a block without content', async () => {
+    const fixture = await toolFixture(async (blobs) => [
       header(),
       ...file('a.bin', { meta: { keeps: [await blobs.put(sized(7))] } }, 'application/zip'),
     ])
-    const outcome = await stage.run(read, { paths: [fi('a.bin')] })
+    const outcome = await fixture.run(read, { paths: [fi('a.bin')] })
     expect(rowsOf(outcome)).toEqual([{ path: fi('a.bin'), mime: 'application/zip', bytes: 7 }])
     expect(contentOf(outcome)).toMatchObject([{ path: fi('a.bin'), meta: { keeps: [{ size: 7 }] } }])
     expect(contentOf(outcome)[0]).not.toHaveProperty('text')
   })
 
-  it('the turn’s own file is read as it lies there, also when nobody has recorded it', async () => {
-    const stage = await toolFixture([header(), ...file('a.md', { text: 'as written' })])
-    await stage.workspace.files.write('t1/files/a.md', Buffer.from('as a program left it'))
-    await stage.workspace.files.write('t1/outputs/new.txt', Buffer.from('found by a search'))
-    const outcome = await stage.run(read, { paths: [fi('a.md'), 'fi:t1.outputs/new.txt'] })
+  it('a file of the current turn is read from the workspace, even if it is not recorded', async () => {
+    const fixture = await toolFixture([header(), ...file('a.md', { text: 'as written' })])
+    await fixture.workspace.files.write('t1/files/a.md', Buffer.from('as a program left it'))
+    await fixture.workspace.files.write('t1/outputs/new.txt', Buffer.from('found by a search'))
+    const outcome = await fixture.run(read, { paths: [fi('a.md'), 'fi:t1.outputs/new.txt'] })
     expect(contentOf(outcome).map(({ text }) => text)).toEqual(['as a program left it', 'found by a search'])
     expect(outcome.after?.[2]?.text).toBe(
       '{"artifact_path":"fi:t1.outputs/new.txt","physical_path":"t1/outputs/new.txt","mime":"text/plain","kind":"file","size_bytes":17}',
     )
   })
 
-  it('a link in the place of a file is not followed, and an agent without files still reads what was recorded', async () => {
-    const stage = await toolFixture([
+  it('a link is not followed, and an agent without a workspace reads recorded files', async () => {
+    const fixture = await toolFixture([
       header(),
       ...file('a.md', { text: 'recorded', meta: { partial: true } }),
       ...file('b.md', { text: 'x'.repeat(13_000) }),
     ])
     const refusing = {
-      ...stage.workspace,
+      ...fixture.workspace,
       files: {
-        ...stage.workspace.files,
+        ...fixture.workspace.files,
         read: () => Promise.reject(new Failure('file.unsafe', 'a link', { details: { reason: 'symlink_blocked' } })),
       },
     }
-    const linked = await read.run({ paths: [fi('a.md')] }, { ...stage.call, workspace: async () => refusing })
+    const linked = await read.run({ paths: [fi('a.md')] }, { ...fixture.call, workspace: async () => refusing })
     expect(contentOf(linked).map(({ text }) => text)).toEqual([undefined])
     const none = await read.run(
       { paths: [fi('b.md')] },
-      { ...stage.call, workspace: () => Promise.reject(new Failure('workspace.missing', 'none')) },
+      { ...fixture.call, workspace: () => Promise.reject(new Failure('workspace.missing', 'none')) },
     )
     expect(contentOf(none).map(({ text }) => text?.length)).toEqual([13_000])
   })
 
-  it('folders, other conversations and hostile paths lead nowhere', async () => {
-    const stage = await toolFixture(rounds(1))
-    const outcome = await stage.run(read, {
+  it('folders, other conversations and hostile paths are missing', async () => {
+    const fixture = await toolFixture(rounds(1))
+    const outcome = await fixture.run(read, {
       paths: ['fi:t1.files/app/', 'fi:conv_x.t1.files/a.md', 'fi:t1.files/../../etc/passwd', '/etc/passwd', ''],
     })
     expect(rowsOf(outcome)).toMatchObject([
@@ -293,31 +293,31 @@ describe('react.read', () => {
     expect(outcome.notices?.[0]?.message).toContain('react.search_files')
   })
 
-  it('several notices of one call are read together, and a result is the payload, not what is told about it', async () => {
+  it('several notices of one call are one text, and a result is its content, not its digest', async () => {
     const two = [noticeBlock(blockOrigin('n'), { code: 'a', message: 'one' }), noticeBlock(blockOrigin('n'), { code: 'b', message: 'two' })]
     const digested = [artifactDigestBlock(blockOrigin('d'), { artifact_path: fi('x.md') }), result('d', 'y'.repeat(13_000))]
-    const stage = await toolFixture([header(), call('n'), ...two, call('d'), ...digested])
-    const outcome = await stage.run(read, { paths: ['tc:t1.n.notice', 'tc:t1.d.result'] })
+    const fixture = await toolFixture([header(), call('n'), ...two, call('d'), ...digested])
+    const outcome = await fixture.run(read, { paths: ['tc:t1.n.notice', 'tc:t1.d.result'] })
     expect(contentOf(outcome).map(({ text }) => text)).toEqual([expect.stringMatching(/"one"[\s\S]*"two"/), 'y'.repeat(13_000)])
   })
 
   it('views are computed when they are read', async () => {
-    const stage = await toolFixture(rounds(2))
-    const outcome = await stage.run(read, { paths: ['ar:t1.react.turn.index'] })
+    const fixture = await toolFixture(rounds(2))
+    const outcome = await fixture.run(read, { paths: ['ar:t1.react.turn.index'] })
     expect(contentOf(outcome)[0]?.text).toMatch(/^\[TURN INDEX\] t1/)
   })
 
-  it('tools 18.13: a parameter of 5,000 characters stands in the call as a stub, and is read in full', async () => {
+  it('tools 18.13: a parameter of 5,000 characters is shortened in the call, and complete when the call is read', async () => {
     const query = 'long words '.repeat(500)
-    const stage = createHarness({
+    const harness = createHarness({
       replies: [
         calls('react.hide', { path: query }),
         ({ parts }) => calls('react.read', { paths: [/\[path: (tc:[^\]]*\.call)\]/.exec(JSON.stringify(parts))?.[1]] }),
         answers('Read.'),
       ],
     })
-    await stage.say('Go.')
-    const blocks = blocksOf(await stage.timeline())
+    await harness.say('Go.')
+    const blocks = blocksOf(await harness.timeline())
     expect(blocks.find(({ type }) => type === 'react.tool.call')?.text).toContain('"truncated":true')
     const whole = blocks.findLast(({ type, path }) => type === 'react.tool.result' && path?.endsWith('.call'))
     expect(JSON.parse(whole?.text ?? '{}')).toMatchObject({ tool_id: 'react.hide', params: { path: query } })
@@ -331,8 +331,8 @@ describe('reading sources', () => {
     { physical_path: 't1/files/pic.png', artifact_path: fi('pic.png'), source_type: 'file' as const, title: 'pic' },
   ]
 
-  it('pages are one text, files are files, and what is not there is said', async () => {
-    const stage = await toolFixture(
+  it('pages become one text, files are read as files, and missing rows are listed', async () => {
+    const fixture = await toolFixture(
       async (blobs) => [header(), ...file('pic.png', { blob: await blobs.put(sized(50)) }, 'image/png'), call('x')],
       {
         sources,
@@ -340,7 +340,7 @@ describe('reading sources', () => {
         turnId: 't2',
       },
     )
-    const outcome = await stage.run(read, { paths: ['so:sources_pool[1-3, 8]'] })
+    const outcome = await fixture.run(read, { paths: ['so:sources_pool[1-3, 8]'] })
     const texts = (outcome.after ?? []).map(({ path, text }) => [path, text])
     expect(texts.at(-1)).toEqual([
       'so:sources_pool[1-3, 8]',
@@ -350,24 +350,24 @@ describe('reading sources', () => {
     expect(rowsOf(outcome).at(-1)).toEqual({ path: 'so:sources_pool[8]', status: 'sources_pool_rows_missing', missing: true })
   })
 
-  it('only what rows say is cut, and never a row', async () => {
-    const stage = await toolFixture([header()], { sources })
-    const outcome = await stage.run(read, { paths: ['so:sources_pool[1-2]'], max_text_symbols: 8_000 })
+  it('max_text_symbols cuts the text of rows and leaves no row out', async () => {
+    const fixture = await toolFixture([header()], { sources })
+    const outcome = await fixture.run(read, { paths: ['so:sources_pool[1-2]'], max_text_symbols: 8_000 })
     expect(contentOf(outcome)[0]?.text).toContain('[S:2] B')
-    const none = await stage.run(read, { paths: ['so:sources_pool[9]'] })
+    const none = await fixture.run(read, { paths: ['so:sources_pool[9]'] })
     expect(none.output).toMatchObject({ missing: ['so:sources_pool[9]'] })
   })
 })
 
 describe('reading knowledge and skills', () => {
-  it('tools 18.50: without a resolver a ks: path leads nowhere, and no file is looked at', async () => {
-    const stage = await toolFixture([header()])
-    const untouched = { ...stage.call, workspace: () => Promise.reject(new Error('nobody may ask')) }
+  it('tools 18.50: without a resolver a ks: path is missing, and the workspace is not opened', async () => {
+    const fixture = await toolFixture([header()])
+    const untouched = { ...fixture.call, workspace: () => Promise.reject(new Error('the workspace must not be opened')) }
     const outcome = await read.run({ paths: ['ks:guide/intro.md'] }, untouched)
     expect(rowsOf(outcome)).toEqual([{ path: 'ks:guide/intro.md', status: 'knowledge_resolver_missing', missing: true }])
   })
 
-  it('what the resolver says is what there is', async () => {
+  it('each answer of the resolver has its own status', async () => {
     const pages: Record<string, () => Promise<object | undefined>> = {
       'ks:a': async () => ({ text: 'x'.repeat(60_000) }),
       'ks:b': async () => ({ bytes: Buffer.from('png'), mime: 'image/png' }),
@@ -377,9 +377,9 @@ describe('reading knowledge and skills', () => {
       'ks:f': async () => ({ mime: 'text/plain' }),
     }
     const tool = createReadTool({ knowledge: { read: (path) => (pages[path] ?? (async () => undefined))() as never } })
-    const stage = await toolFixture([header()])
+    const fixture = await toolFixture([header()])
     const problems: unknown[] = []
-    const call = { ...stage.call, onProblem: (problem: unknown) => problems.push(problem) }
+    const call = { ...fixture.call, onProblem: (problem: unknown) => problems.push(problem) }
     const outcome = await tool.run({ paths: Object.keys(pages) }, call)
     expect(problems).toMatchObject([{ where: 'knowledge', error: { message: 'down' } }])
     expect(rowsOf(outcome)).toMatchObject([
@@ -393,7 +393,7 @@ describe('reading knowledge and skills', () => {
     expect(contentOf(outcome)[0]?.text?.length).toBe(60_000)
   })
 
-  it('tools 18.49: a skill is read once, whole, and its citations get the numbers of the pool', async () => {
+  it('tools 18.49: a skill is read once and completely, and its citations are renumbered for the source pool', async () => {
     const sources = Array.from({ length: 7 }, (_, n) => ({ url: `https://known.example/${n}` }))
     const skill = {
       path: 'sk:public.charts',
@@ -404,8 +404,8 @@ describe('reading knowledge and skills', () => {
       ],
     }
     const tool = createReadTool({ skills: { read: async (path) => (path === 'sk:public.charts' ? skill : undefined) } })
-    const stage = await toolFixture([header()], { sources })
-    const outcome = await stage.run(tool, { paths: ['sk:charts', 'skills.charts', 'sk:unknown'] })
+    const fixture = await toolFixture([header()], { sources })
+    const outcome = await fixture.run(tool, { paths: ['sk:charts', 'skills.charts', 'sk:unknown'] })
     const [block, ...others] = contentOf(outcome)
     expect(others).toEqual([])
     expect(block?.text).toMatch(/^ACTIVE\nUse \[\[S:8\]\] and \[\[S:9\]\]\./)
@@ -421,17 +421,17 @@ describe('text that is not in UTF-8', () => {
   const sent = 'Zeile eins\nZeile zwei – ü\n'
   const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16()
   it.each([
-    ['UTF-16, the small end first', Buffer.from(`\ufeff${sent}`, 'utf16le')],
-    ['UTF-16, the big end first', swapped(Buffer.from(`\ufeff${sent}`, 'utf16le'))],
-    ['UTF-8 with a mark', Buffer.from(`\ufeff${sent}`)],
-  ])('is read as what it says when a user sent it: %s', async (_, bytes) => {
-    const stage = await toolFixture(async (blobs) =>
+    ['UTF-16, little endian', Buffer.from(`\ufeff${sent}`, 'utf16le')],
+    ['UTF-16, big endian', swapped(Buffer.from(`\ufeff${sent}`, 'utf16le'))],
+    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${sent}`)],
+  ])('is decoded, in an attachment and in a file: %s', async (_, bytes) => {
+    const fixture = await toolFixture(async (blobs) =>
       attachmentBlocks('t1', minute(0), { name: 'a.txt', mime: 'text/plain', size_bytes: bytes.length, blob: await blobs.put(bytes) }),
     )
-    const outcome = await stage.run(createReadTool(), { paths: ['fi:t1.user.attachments/a.txt'] })
+    const outcome = await fixture.run(createReadTool(), { paths: ['fi:t1.user.attachments/a.txt'] })
     expect(contentOf(outcome).map(({ text }) => text)).toEqual([sent])
-    await stage.workspace.files.write('t1/files/b.txt', bytes)
-    const own = await stage.run(createReadTool(), { paths: ['fi:t1.files/b.txt'] })
+    await fixture.workspace.files.write('t1/files/b.txt', bytes)
+    const own = await fixture.run(createReadTool(), { paths: ['fi:t1.files/b.txt'] })
     expect(contentOf(own).map(({ text }) => text)).toEqual([sent])
   })
 })

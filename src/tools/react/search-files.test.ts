@@ -23,7 +23,7 @@ interface Found {
   readonly [key: string]: unknown
 }
 
-async function stage(files: Record<string, string>, scratch: Record<string, string> = {}) {
+async function fixture(files: Record<string, string>, scratch: Record<string, string> = {}) {
   const folder = mkdtempSync(join(root, 'w-'))
   const workspace = await createCustomWorkspaces({ ...foldersOnDisk(folder), blobs: createMemoryBlobs() }).open(localScope, 'c1')
   const place = (path: string) => join(folder, 'local/default/local/c1/out/workdir', path)
@@ -32,23 +32,23 @@ async function stage(files: Record<string, string>, scratch: Record<string, stri
     writeFileSync(place(path), text)
   }
   for (const [path, text] of Object.entries(scratch)) await workspace.scratch.write(path, Buffer.from(text))
-  const made = await toolFixture([], { workspace, turnId: 'turn_c' })
+  const tools = await toolFixture([], { workspace, turnId: 'turn_c' })
   const search = async (params: object = {}) => {
-    const outcome = await made.run(searchFilesTool, params)
+    const outcome = await tools.run(searchFilesTool, params)
     return { ...outcome, found: outcome.output as unknown as Found }
   }
   const paths = async (params: object = {}) => (await search(params)).found.hits.map(({ path }) => path)
-  return { ...made, place, search, paths }
+  return { ...tools, place, search, paths }
 }
 
-it('stops when its time is over, and says so', async () => {
-  const { run } = await stage({ 'turn_c/files/a': 'two', 'turn_c/files/b': 'two' })
+it('stops at the time limit and reports it', async () => {
+  const { run } = await fixture({ 'turn_c/files/a': 'two', 'turn_c/files/b': 'two' })
   const { output } = await run(createSearchFilesTool({ timeLimitMs: -1 }), { pattern: 'two' })
   expect(output).toMatchObject({ hits: [], scan_truncated: true, time_limit_reached: true })
 })
 
-it('reads text in UTF-16 as text', async () => {
-  const { search, place } = await stage({ 'turn_c/files/a.txt': '' })
+it('searches text in UTF-16', async () => {
+  const { search, place } = await fixture({ 'turn_c/files/a.txt': '' })
   writeFileSync(place('turn_c/files/a.txt'), Buffer.from('\ufeffeins\nzwei', 'utf16le'))
   expect((await search({ pattern: '^zwei$' })).found.hits).toMatchObject([
     { path: 'turn_c/files/a.txt', matches: [{ line: 2, preview: expect.stringContaining('zwei') }] },
@@ -58,8 +58,8 @@ it('reads text in UTF-16 as text', async () => {
 const project = { 'turn_c/files/app/main.ts': 'one\ntwo\nthree two\n', 'turn_c/outputs/log.txt': 'two', 'turn_o/files/app/old.ts': 'two' }
 
 describe('react.search_files', () => {
-  it('lists what is here, with sizes and without opening anything', async () => {
-    const { search } = await stage({ ...project, 'turn_c/files/.env': 'secret', 'turn_c/files/app/.git/config': 'x' })
+  it('lists files with their sizes without opening them', async () => {
+    const { search } = await fixture({ ...project, 'turn_c/files/.env': 'secret', 'turn_c/files/app/.git/config': 'x' })
     const { ok, found } = await search()
     expect([ok, found]).toEqual([
       true,
@@ -76,8 +76,8 @@ describe('react.search_files', () => {
     ])
   })
 
-  it('looks below one folder, however it is named', async () => {
-    const { paths, search } = await stage(project, { 'scratch/x.py': 'x' })
+  it('searches below one folder, given as a logical, physical or relative path', async () => {
+    const { paths, search } = await fixture(project, { 'scratch/x.py': 'x' })
     for (const folder of [
       'files',
       'files/app/..',
@@ -94,8 +94,8 @@ describe('react.search_files', () => {
     expect(await paths({ root: 'files/nowhere' })).toEqual([])
   })
 
-  it('finds by name and by content, line by line, and says how to read on', async () => {
-    const { search, paths } = await stage(project)
+  it('finds lines by name and pattern, and returns the items that read around them', async () => {
+    const { search, paths } = await fixture(project)
     expect(await paths({ name_regex: '\\.ts$' })).toEqual(['turn_c/files/app/main.ts', 'turn_o/files/app/old.ts'])
     const { found } = await search({ root: 'files', pattern: 'tw[o]', context_lines: 1 })
     expect(found).toEqual({
@@ -123,16 +123,16 @@ describe('react.search_files', () => {
     })
   })
 
-  it('tools 18.67: looks at 2,000 files at most and says so; a folder that is a link is not entered', async () => {
-    const { search, place } = await stage(Object.fromEntries(Array.from({ length: 2_500 }, (_, n) => [`turn_c/files/app/${n}`, ''])))
+  it('tools 18.67: scans 2,000 files at most and reports it; a link to a folder is not followed', async () => {
+    const { search, place } = await fixture(Object.fromEntries(Array.from({ length: 2_500 }, (_, n) => [`turn_c/files/app/${n}`, ''])))
     symlinkSync('/etc', place('turn_c/files/app/0000-link'))
     const { found } = await search({ root: 'files', name_regex: 'passwd|^app/1$' })
     expect([found.scanned_files, found.scan_truncated, found.max_scanned_reached]).toEqual([2_000, true, true])
     expect(found.hits.map(({ path }) => path)).toEqual(['app/1'])
   })
 
-  it('tools 18.68: a hit under OUT_DIR has a path that react.read takes, a hit in the scratch has none', async () => {
-    const { search, run } = await stage(project, { 'x.py': 'two' })
+  it('tools 18.68: a hit below OUT_DIR has a path that react.read accepts, a hit in the scratch space has none', async () => {
+    const { search, run } = await fixture(project, { 'x.py': 'two' })
     const { found } = await search({ pattern: 'two' })
     for (const { path, logical_path = '' } of found.hits) {
       expect(toPhysical(logical_path)).toBe(path)
@@ -145,21 +145,21 @@ describe('react.search_files', () => {
     ])
   })
 
-  it('stops at the files and the matches that were asked for, and says so', async () => {
-    const { search } = await stage(project)
+  it('stops at max_files and max_matches and reports it', async () => {
+    const { search } = await fixture(project)
     expect((await search({ max_files: 2 })).found).toMatchObject({ hit_count: 2, files_truncated: true })
     expect((await search({ pattern: 'two', max_matches: 1 })).found).toMatchObject({ match_count: 1, matches_truncated: true })
     expect((await search({ pattern: 'three', max_bytes: 4 })).found).toMatchObject({ hit_count: 0 })
   })
 
-  it('shows 400 characters of a line, and passes over what is no text', async () => {
-    const { search } = await stage({ 'turn_c/files/long': `two${'x'.repeat(5_000)}`, 'turn_c/files/binary': 'two\0' })
+  it('shows 400 characters of a line, and skips binary files', async () => {
+    const { search } = await fixture({ 'turn_c/files/long': `two${'x'.repeat(5_000)}`, 'turn_c/files/binary': 'two\0' })
     const { found } = await search({ pattern: 'two' })
     expect(found.hits.map(({ path, matches }) => [path, matches?.[0]?.preview.length])).toEqual([['turn_c/files/long', 400]])
   })
 
-  it('refuses a place outside', async () => {
-    const { search } = await stage(project)
+  it('refuses a root outside of OUT_DIR and the scratch space', async () => {
+    const { search } = await fixture(project)
     for (const place of [
       '/etc',
       '..',
@@ -179,8 +179,8 @@ describe('react.search_files', () => {
     expect((await search({ root: 'turn_c/files/app/main.ts' })).error?.code).toBe('search_invalid_root')
   })
 
-  it('refuses a pattern that is none, is too long, or would never come to an end; the loop does not stand still', async () => {
-    const { search } = await stage({ 'turn_c/files/trap': 'a'.repeat(64) })
+  it('refuses a pattern that is invalid, too long or too slow; the event loop is not blocked', async () => {
+    const { search } = await fixture({ 'turn_c/files/trap': 'a'.repeat(64) })
     expect((await search({ pattern: '(' })).error?.code).toBe('search_invalid_regex')
     expect((await search({ name_regex: '[' })).error?.code).toBe('search_invalid_regex')
     expect((await search({ pattern: 'x'.repeat(1_001) })).error?.code).toBe('search_invalid_regex')

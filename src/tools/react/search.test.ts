@@ -16,21 +16,21 @@ const hit = (turn: string, n: number, text = `text ${n}`): MemoryHit => ({
 })
 
 function memory(hits: readonly MemoryHit[] = []) {
-  const asked: MemoryQuery[] = []
+  const queries: MemoryQuery[] = []
   const tool = createMemsearchTool({
     search: async (query) => {
-      asked.push(query)
+      queries.push(query)
       return { hits, warnings: hits.length > 3 ? ['a log is gone'] : [] }
     },
   })
-  return { asked, tool }
+  return { queries, tool }
 }
 
 describe('react.memsearch', () => {
-  it('gives snippets with paths, those of one turn side by side, and nothing else comes into view', async () => {
-    const stage = await toolFixture([])
+  it('returns snippets with paths, grouped by turn, and shows no other content', async () => {
+    const fixture = await toolFixture([])
     const { tool } = memory([hit('t1', 1), hit('t2', 2, 'y'.repeat(900)), hit('t1', 3), hit('t3', 4), hit('t4', 5), hit('t5', 6)])
-    const outcome = await stage.run(tool, { query: 'doors' })
+    const outcome = await fixture.run(tool, { query: 'doors' })
     expect(outcome.output).toMatchObject({ mode: 'search', warnings: ['a log is gone'], tokens: expect.any(Number) })
     const { hits } = outcome.output as unknown as { hits: MemoryHit[] }
     expect(hits.map(({ turn_id, text }) => [turn_id, text.length])).toEqual([
@@ -43,16 +43,16 @@ describe('react.memsearch', () => {
     expect(outcome).not.toHaveProperty('after')
   })
 
-  it('keeps to its measure, whatever is asked for', async () => {
-    const stage = await toolFixture([])
-    const { tool, asked } = memory()
-    await stage.run(tool, { query: 'q'.repeat(900), top_k: 500, days: 99_999 })
-    await stage.run(tool, { query: ' ', top_k: -1, days: 0, targets: ['user', 'user', 'notes'] })
-    expect(asked).toMatchObject([
+  it('applies its limits to every query', async () => {
+    const fixture = await toolFixture([])
+    const { tool, queries } = memory()
+    await fixture.run(tool, { query: 'q'.repeat(900), top_k: 500, days: 99_999 })
+    await fixture.run(tool, { query: ' ', top_k: -1, days: 0, targets: ['user', 'user', 'notes'] })
+    expect(queries).toMatchObject([
       { query: 'q'.repeat(512), topK: 50, days: 3_650, targets: ['assistant', 'user', 'attachment'], scope: 'conversation' },
       { query: undefined, topK: 1, days: 1, targets: ['user', 'notes'] },
     ])
-    expect((await stage.run(tool, {})).output).toMatchObject({ mode: 'overview', hits: [] })
+    expect((await fixture.run(tool, {})).output).toMatchObject({ mode: 'overview', hits: [] })
   })
 
   it.each([
@@ -61,9 +61,9 @@ describe('react.memsearch', () => {
     [{ from: 'yesterday' }, 'bad_time_window'],
     [{ from: '2026-02-01', to: '2026-01-01' }, 'bad_time_window'],
   ])('%j is refused: %s', async (params, code) => {
-    const { tool, asked } = memory()
+    const { tool, queries } = memory()
     expect(await (await toolFixture([])).run(tool, { query: 'x', ...params })).toMatchObject({ ok: false, error: { code } })
-    expect(asked).toEqual([])
+    expect(queries).toEqual([])
   })
 
   it('a search that fails is a failed call', async () => {
@@ -73,10 +73,10 @@ describe('react.memsearch', () => {
 })
 
 describe('react.search_knowledge', () => {
-  const asked: KnowledgeQuery[] = []
+  const queries: KnowledgeQuery[] = []
   const tool = createSearchKnowledgeTool({
     search: async (query) => {
-      asked.push(query)
+      queries.push(query)
       return [
         { path: 'ks:guide/a.md', title: 'A', score: 2, headings: ['One'] },
         { path: 'ks:other/b.md', title: 'B', score: 1 },
@@ -84,13 +84,13 @@ describe('react.search_knowledge', () => {
     },
   })
 
-  it('gives ranked paths below its root', async () => {
-    const stage = await toolFixture([])
-    expect((await stage.run(tool, { query: ' doors ', root: 'ks:guide/', max_hits: 900, keywords: ['red'] })).output).toEqual([
+  it('returns ranked paths below the root', async () => {
+    const fixture = await toolFixture([])
+    expect((await fixture.run(tool, { query: ' doors ', root: 'ks:guide/', max_hits: 900, keywords: ['red'] })).output).toEqual([
       { path: 'ks:guide/a.md', title: 'A', score: 2, headings: ['One'] },
     ])
-    expect(asked.at(-1)).toEqual({ query: 'doors', root: 'ks:guide/', maxHits: 50, keywords: ['red'] })
-    expect((await stage.run(tool, { query: 'doors' })).output).toHaveLength(2)
+    expect(queries.at(-1)).toEqual({ query: 'doors', root: 'ks:guide/', maxHits: 50, keywords: ['red'] })
+    expect((await fixture.run(tool, { query: 'doors' })).output).toHaveLength(2)
   })
 
   it.each([
@@ -110,7 +110,7 @@ describe('react.search_knowledge', () => {
   })
 })
 
-it('tools 18.115: a search that nobody answers is no tool; one that somebody answers is', async () => {
+it('tools 18.115: a search tool exists only when the application supplies the search', async () => {
   const ask = [calls('react.memsearch', { query: 'x' }), calls('react.search_knowledge', { query: 'x' }), answers('Done.')]
   const without = createHarness({ replies: ask })
   await without.say('Look.')

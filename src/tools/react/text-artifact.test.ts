@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { citedSids } from './text-artifact.ts'
 
-describe('the sources that data cites', () => {
+describe('citedSids', () => {
   it.each([
     ['a list in brackets', 'citations:\n  - text: a\n    sids: [5, 6]\n', [5, 6]],
     ['a list of dashes', 'citations:\n  - sids:\n      - 7\n\n      - 3\nother:\n  - 9\n', [3, 7]],
@@ -9,17 +9,17 @@ describe('the sources that data cites', () => {
     ['lines that end in CRLF', 'a: 1\r\ncitations:\r\n  - sids: [4]\r\n\r\n  - sids:\r\n    - 5\r\n', [4, 5]],
     ['another key of that name deeper down', 'a:\n  citations:\n    - sids: [1]\n', []],
     ['what follows the section', 'citations:\n  - sids: [1]\nsids: [2]\nb:\n  sids: [3]\n', [1]],
-  ])('are found in YAML: %s', (_, text, sids) => {
+  ])('finds citations in YAML: %s', (_, text, sids) => {
     expect(citedSids(text, 'application/yaml')).toEqual(sids)
   })
 
-  // Each of them would take a search that starts again at every line minutes.
+  // A search that starts again at every line would take minutes for each of these.
   it.each([
     ['very many empty lines', `citations:\n - sids:${'\n'.repeat(1_000_000)}x`],
     ['very many lines', `citations:\n${' - sids:\n'.repeat(500_000)}`],
     ['one very long line', `citations:\n - sids: [${'1, '.repeat(500_000)}`],
     ['very many numbers', `citations:\n - sids: [${'1, '.repeat(500_000)}]`],
-  ])('are looked for once through the text: %s', (_, text) => {
+  ])('is linear in the length of the text: %s', (_, text) => {
     expect(citedSids(text, 'application/yaml').length).toBeLessThanOrEqual(1)
   })
 })

@@ -13,24 +13,24 @@ type Params = { path?: unknown; channel?: unknown; content?: unknown; kind?: unk
 const write = (params: Params) => calls('react.write', params)
 
 async function written(...params: readonly Params[]) {
-  const stage = createHarness({ replies: [...params.map(write), answers('Done.')] })
-  const { turnId } = await stage.say('Write.')
-  const blocks = blocksOf(await stage.timeline())
+  const harness = createHarness({ replies: [...params.map(write), answers('Done.')] })
+  const { turnId } = await harness.say('Write.')
+  const blocks = blocksOf(await harness.timeline())
   const digests = blocks
     .filter(({ text }) => text?.includes('"artifact_path"'))
     .map(({ text }) => JSON.parse(text ?? '') as Record<string, unknown>)
-  return { stage, turnId, blocks, digests, file: (rel: string) => fileIn(stage, `${turnId}/${rel}`) }
+  return { harness, turnId, blocks, digests, file: (rel: string) => fileIn(harness, `${turnId}/${rel}`) }
 }
 
-async function fileIn(stage: Harness, path: string): Promise<string | undefined> {
-  const bytes = await (await stage.workspaces.open(localScope, 'c1')).files.read(path)
+async function fileIn(harness: Harness, path: string): Promise<string | undefined> {
+  const bytes = await (await harness.workspaces.open(localScope, 'c1')).files.read(path)
   return bytes && Buffer.from(bytes).toString()
 }
 
 const typesOf = (blocks: readonly Block[]) => blocks.filter(({ meta }) => meta?.iteration === 0).map(({ type }) => type)
 
 describe('react.write', () => {
-  it('writes the bytes, tells what it made, and shows it', async () => {
+  it('writes the file, and appends its digest and its content', async () => {
     const { turnId, blocks, digests, file } = await written({
       path: 'files/app/a.md',
       channel: 'canvas',
@@ -69,18 +69,21 @@ describe('react.write', () => {
     expect(await file('outputs/data.json')).toBe('{\n  "a": [\n    1\n  ]\n}')
   })
 
-  it('always replaces, and says that it is an edit only when another call wrote it', async () => {
-    const { turnId, digests, file, stage } = await written(
+  it('replaces an existing file; the digest says edited only when another call wrote it', async () => {
+    const { turnId, digests, file, harness } = await written(
       { path: 'files/a.md', channel: 'canvas', content: 'first, and longer', kind: 'display' },
       { path: 'files/a.md', channel: 'canvas', content: 'second', kind: 'display' },
     )
     expect(await file('files/a.md')).toBe('second')
     expect(digests.map(({ edited }) => edited)).toEqual([false, true])
-    expect(blocksAtPath(await stage.timeline(), `fi:${turnId}.files/a.md`).map(({ text }) => text)).toEqual(['first, and longer', 'second'])
+    expect(blocksAtPath(await harness.timeline(), `fi:${turnId}.files/a.md`).map(({ text }) => text)).toEqual([
+      'first, and longer',
+      'second',
+    ])
   })
 
   it('tools 18.2: a path of another turn is moved into this one, with one notice', async () => {
-    const { stage, turnId, digests, file } = await written({
+    const { harness, turnId, digests, file } = await written({
       path: 'turn_o/files/output.csv',
       channel: 'timeline_text',
       content: 'a,b',
@@ -88,7 +91,7 @@ describe('react.write', () => {
     })
     expect(await file('files/output.csv')).toBe('a,b')
     expect(digests[0]).toMatchObject({ artifact_path: `fi:${turnId}.files/output.csv`, mime: 'text/csv', channel: 'timeline_text' })
-    expect(await noticesOf(stage)).toMatchObject([
+    expect(await noticesOf(harness)).toMatchObject([
       {
         code: 'protocol_violation.path_rewritten',
         original: 'turn_o/files/output.csv',
@@ -98,18 +101,18 @@ describe('react.write', () => {
     ])
   })
 
-  it('tools 18.4: an unsafe path is refused, nothing is written anywhere, and the turn goes on', async () => {
+  it('tools 18.4: an unsafe path is refused, nothing is written, and the turn continues', async () => {
     const paths = ['../x', '/etc/passwd', 'files/../../x', 'C:\\x', 'a\0b', 'turn_c/secret/x.md']
-    const { stage } = await written(...paths.map((path) => ({ path, channel: 'canvas', content: 'x', kind: 'file' })))
-    const errors = blocksOf(await stage.timeline()).flatMap(({ type, text }) =>
+    const { harness } = await written(...paths.map((path) => ({ path, channel: 'canvas', content: 'x', kind: 'file' })))
+    const errors = blocksOf(await harness.timeline()).flatMap(({ type, text }) =>
       type === 'react.tool.result' ? [(JSON.parse(text ?? '') as { error: { code: string } }).error.code] : [],
     )
     expect(errors).toEqual(paths.map(() => 'unsafe_path'))
-    expect(await (await stage.workspaces.open(localScope, 'c1')).files.list('')).toEqual({ files: [], truncated: false })
-    expect(await codesOf(stage)).toEqual(paths.map(() => 'tool_result_error'))
+    expect(await (await harness.workspaces.open(localScope, 'c1')).files.list('')).toEqual({ files: [], truncated: false })
+    expect(await codesOf(harness)).toEqual(paths.map(() => 'tool_result_error'))
   })
 
-  it('tools 18.22: an internal file is a note: never handed over, with its tags, and the file keeps everything', async () => {
+  it('tools 18.22: an internal file is a note with tags: it is not hosted, and the file is complete', async () => {
     const content = `[P] No emoji.\n[D] ${'Use metric units. '.repeat(200)}`
     const { turnId, blocks, digests, file } = await written({ path: 'files/notes.md', channel: 'internal', content, kind: 'file' })
     const note = blocks.find(({ type }) => type === 'react.note')
@@ -123,21 +126,21 @@ describe('react.write', () => {
     expect(blocks.some(({ meta }) => meta?.rn !== undefined)).toBe(false)
   })
 
-  it('tools 18.23: what the canvas cannot show is written all the same, and mentioned', async () => {
-    const { stage, file } = await written({ path: 'files/x.xls', channel: 'canvas', content: 'x', kind: 'display' })
-    expect(await codesOf(stage)).toEqual(['protocol_violation.write_extension_mismatch'])
+  it('tools 18.23: a file that the canvas can not show is written and gets a notice', async () => {
+    const { harness, file } = await written({ path: 'files/x.xls', channel: 'canvas', content: 'x', kind: 'display' })
+    expect(await codesOf(harness)).toEqual(['protocol_violation.write_extension_mismatch'])
     expect(await file('files/x.xls')).toBe('x')
   })
 
-  it('tools 18.25: an empty file is written, and is an error that nobody is handed', async () => {
-    const { stage, digests, file } = await written({ path: 'files/a.md', channel: 'canvas', content: '', kind: 'file' })
+  it('tools 18.25: an empty file is written, and is an internal artifact with an error', async () => {
+    const { harness, digests, file } = await written({ path: 'files/a.md', channel: 'canvas', content: '', kind: 'file' })
     expect(digests[0]).toMatchObject({
       status: 'error',
       visibility: 'internal',
       write_error: 'empty_file',
       error: { code: 'artifact_invalid', message: 'empty_file: the file has no content', where: 'artifact_analysis' },
     })
-    expect(await noticesOf(stage)).toMatchObject([{ code: 'tool_result_error', error_code: 'artifact_invalid' }])
+    expect(await noticesOf(harness)).toMatchObject([{ code: 'tool_result_error', error_code: 'artifact_invalid' }])
     expect(await file('files/a.md')).toBe('')
   })
 
@@ -151,16 +154,16 @@ describe('react.write', () => {
     [{ path: 'a.md', content: null }, 'content_missing'],
     [{ path: 'a.md' }, 'content_missing'],
   ])('%j is refused: %s', async (params, code) => {
-    const stage = await toolFixture([])
-    expect(await stage.run(writeTool, params)).toMatchObject({ ok: false, error: { code } })
-    expect((await stage.workspace.files.list('')).files).toEqual([])
+    const fixture = await toolFixture([])
+    expect(await fixture.run(writeTool, params)).toMatchObject({ ok: false, error: { code } })
+    expect((await fixture.workspace.files.list('')).files).toEqual([])
   })
 
-  it('a disk that fails, a link in the way and a missing workspace are errors of the call, each with its own words', async () => {
-    const stage = await toolFixture([])
+  it('a write error, a link and a missing workspace fail the call with different messages', async () => {
+    const fixture = await toolFixture([])
     const failing = (error: Error) => ({
-      ...stage.call,
-      workspace: async () => ({ ...stage.workspace, files: { ...stage.workspace.files, write: () => Promise.reject(error) } }),
+      ...fixture.call,
+      workspace: async () => ({ ...fixture.workspace, files: { ...fixture.workspace.files, write: () => Promise.reject(error) } }),
     })
     const outcome = async (error: Error) => (await writeTool.run({ path: 'a.md', content: 'x' }, failing(error))).error
     expect(await outcome(new Error('ENOSPC: /var/secret'))).toMatchObject({
@@ -172,19 +175,19 @@ describe('react.write', () => {
       code: 'unsafe_path',
       details: { reason: 'symlink_blocked' },
     })
-    const none = { ...stage.call, workspace: () => Promise.reject(new Failure('workspace.missing', 'none')) }
+    const none = { ...fixture.call, workspace: () => Promise.reject(new Failure('workspace.missing', 'none')) }
     expect((await writeTool.run({ path: 'a.md', content: 'x' }, none)).error).toMatchObject({ code: 'workspace_missing' })
     const lost = {
-      ...stage.call,
-      workspace: async () => ({ ...stage.workspace, files: { ...stage.workspace.files, stat: async () => undefined } }),
+      ...fixture.call,
+      workspace: async () => ({ ...fixture.workspace, files: { ...fixture.workspace.files, stat: async () => undefined } }),
     }
     expect((await writeTool.run({ path: 'a.md', content: 'x' }, lost)).error).toMatchObject({ code: 'write_failed' })
   })
 
-  it('knows its sources by citations in text, and by the list that data carries', async () => {
-    const stage = await toolFixture([])
+  it('records the sources that text cites, and those in the list `citations` of JSON and YAML', async () => {
+    const fixture = await toolFixture([])
     const used = async (path: string, content: unknown) =>
-      (await stage.run(writeTool, { path, content })).artifacts?.[0]?.digest.sources_used
+      (await fixture.run(writeTool, { path, content })).artifacts?.[0]?.digest.sources_used
     expect(await used('a.md', 'x [[S:3,1]]\n```\n[[S:9]]\n```')).toEqual([1, 3])
     expect(await used('a.html', '<p>x<sup class="cite" data-sids="2">[[S:2]]</sup></p>')).toEqual([2])
     expect(await used('a.json', { citations: [{ sids: [4, 2] }, { sids: [2] }] })).toEqual([2, 4])

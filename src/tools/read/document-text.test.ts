@@ -26,8 +26,8 @@ const withAttached = (bytes: Uint8Array, options: { hidden?: readonly string[] }
 const textOf = (outcome: Outcome) => (outcome.after ?? []).find((draft) => draft.path === path)?.text
 const rowOf = (outcome: Outcome) => (outcome.output as { paths: unknown[] }).paths[0]
 
-describe('a PDF, for a model that can not be shown one', () => {
-  it('is read as text, page by page, and says that it is extracted', async () => {
+describe('a PDF, for a model that can not read PDF', () => {
+  it('is shown as extracted text, page by page', async () => {
     const bytes = pdf(['The first page', '', 'And the last'])
     const outcome = await (await withAttached(bytes)).run(read, { paths: [path] })
     expect(textOf(outcome)).toBe(
@@ -42,20 +42,20 @@ describe('a PDF, for a model that can not be shown one', () => {
     expect(rowOf(outcome)).toMatchObject({ path, mime: 'application/pdf', kind: 'extracted_text' })
   })
 
-  it('comes under the cap of any text, and says how to go on', async () => {
-    const stage = await withAttached(pdf(Array.from({ length: 100 }, (_, n) => `The words of page ${n + 1}`)))
+  it('has the limits of any text, and the call that reads on', async () => {
+    const fixture = await withAttached(pdf(Array.from({ length: 100 }, (_, n) => `The words of page ${n + 1}`)))
     const short = createReadTool({ documents, limits: { symbols: 2_000 } })
-    const first = await stage.run(short, { paths: [path] })
+    const first = await fixture.run(short, { paths: [path] })
     expect(rowOf(first)).toMatchObject({ status: 'truncated_for_visible_context', kind: 'extracted_text' })
     expect(textOf(first)?.length).toBeLessThanOrEqual(2_000)
     const [, next = ''] = /^continue: react\.read\((.*)\)$/m.exec(textOf(first) ?? '') ?? []
-    expect(textOf(await stage.run(short, JSON.parse(next)))).toMatch(/^\[READ RANGE\][\s\S]*\[page \d+\]/)
+    expect(textOf(await fixture.run(short, JSON.parse(next)))).toMatch(/^\[READ RANGE\][\s\S]*\[page \d+\]/)
   })
 
-  it('stays a PDF for whoever wants the file, and for a model that can be shown it', async () => {
+  it('is still stored as PDF, and shown as PDF to a model that can read it', async () => {
     const bytes = pdf(['One page'])
-    const stage = await withAttached(bytes)
-    const { after = [] } = await stage.run(read, { paths: [path] })
+    const fixture = await withAttached(bytes)
+    const { after = [] } = await fixture.run(read, { paths: [path] })
     const again = await toolFixture(async (blobs) => {
       await blobs.put(bytes)
       return [header(), ...after]
@@ -64,13 +64,13 @@ describe('a PDF, for a model that can not be shown one', () => {
     expect(shown.after?.find((draft) => draft.path === path)).toMatchObject({ mime: 'application/pdf', blob: { size: bytes.length } })
   })
 
-  it('is read where it was folded away: bringing the bytes back would show nothing', async () => {
+  it('is shown as text when it was hidden: revealing the blob would show nothing', async () => {
     const outcome = await (await withAttached(pdf(['One page']), { hidden: [path] })).run(read, { paths: [path] })
     expect(outcome.changes).toEqual([])
     expect(textOf(outcome)).toContain('[page 1]\nOne page')
   })
 
-  it('without text says so, and why', async () => {
+  it('gets the reason when it has no text', async () => {
     const protection = '<< /Filter /Standard /V 1 /R 2 /O <00> /U <00> /P -1 >>'
     const encrypted = pdf(['x'], { extra: [protection], trailer: '/Encrypt 6 0 R /ID [<00> <00>] ' })
     for (const [bytes, reason] of [
@@ -84,10 +84,10 @@ describe('a PDF, for a model that can not be shown one', () => {
     }
   })
 
-  it('is marked when it is larger than may be shown, and only counted when only sizes are asked for', async () => {
-    const stage = await toolFixture([header()])
-    await stage.workspace.files.write('t1/files/large.pdf', Buffer.alloc(11 * 1024 * 1024))
-    const large = await stage.run(read, { paths: ['fi:t1.files/large.pdf'] })
+  it('is replaced by a marker when it is too large, and not shown for stats_only', async () => {
+    const fixture = await toolFixture([header()])
+    await fixture.workspace.files.write('t1/files/large.pdf', Buffer.alloc(11 * 1024 * 1024))
+    const large = await fixture.run(read, { paths: ['fi:t1.files/large.pdf'] })
     expect(rowOf(large)).toMatchObject({ status: 'too_large_for_visible_context_bytes' })
     const counted = await (await withAttached(pdf(['x']))).run(read, { paths: [path], stats_only: true })
     expect(counted.after).toEqual([])
@@ -97,7 +97,7 @@ describe('a PDF, for a model that can not be shown one', () => {
     ['none', [], true],
     ['any', undefined, false],
     ['PDF', ['application/pdf'], false],
-  ] as const)('is given as text to a model that says it is shown %s, once', async (_, shown, asText) => {
+  ] as const)('is shown as text, once, to a model that accepts documents: %s', async (_, shown, asText) => {
     const reads = (request: ModelRequest) => calls('react.read', { paths: [pathIn(request)] })
     const model = scriptedModel([reads, reads, answers('Read.')], shown && { documents: shown })
     const { agent, conversation, timeline } = createHarness({ replies: [], model, documents })
