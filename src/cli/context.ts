@@ -5,23 +5,22 @@ import { type EffectiveSettings, effectiveSettings, environmentLayer, fileLayer,
 import { errorMessage } from '../core/failure.ts'
 import { importConfiguration, openArchive } from '../wiring.ts'
 import { type ConversationClient, localConversationClient, remoteConversationClient } from './conversation-client.ts'
-import type { Terminal } from './terminal.ts'
-import { type Style, styleFor } from './terminal.ts'
+import { type Style, styleFor, type Terminal } from './terminal.ts'
 
 /** What every command works with. */
 export interface CommandContext {
   readonly terminal: Terminal
   readonly style: Style
-  /** Flags over environment over file over defaults; `more` are flags of the command itself. */
+  /** Settings from flags, environment, file and defaults, in this order of precedence. `more` are flags of the command itself. */
   settingsWithOrigins(more?: SettingsLayer['values']): Promise<EffectiveSettings>
   settings(more?: SettingsLayer['values']): Promise<Settings>
-  /** The conversations, and back on their shelf afterwards. */
-  withConversations<T>(use: (shelf: ConversationClient) => Promise<T>): Promise<T>
+  /** Opens the conversations, local or of a server, and closes them afterwards. */
+  withConversations<T>(use: (client: ConversationClient) => Promise<T>): Promise<T>
 }
 
 const configurationFiles = ['daybook.config.ts', 'daybook.config.js'] as const
 
-/** `given` comes before everything: from whoever runs the command line inside a program. */
+/** `given` are the settings of an embedding program; they win over flags. */
 export function createContext(terminal: Terminal, flags: () => SettingsLayer['values'], given: SettingsLayer['values']): CommandContext {
   async function fromFile(): Promise<readonly SettingsLayer[]> {
     const file = configurationFiles.find((name) => existsSync(join(terminal.folder, name)))
@@ -31,7 +30,7 @@ export function createContext(terminal: Terminal, flags: () => SettingsLayer['va
     })
     return [fileLayer(file, exported)]
   }
-  const effective: CommandContext['settingsWithOrigins'] = async (more = {}) =>
+  const settingsWithOrigins: CommandContext['settingsWithOrigins'] = async (more = {}) =>
     effectiveSettings([
       { origin: 'given', values: given },
       { origin: 'flag', values: { ...flags(), ...more } },
@@ -42,14 +41,14 @@ export function createContext(terminal: Terminal, flags: () => SettingsLayer['va
   return {
     terminal,
     style: styleFor(terminal.output, terminal.environment),
-    settingsWithOrigins: effective,
-    settings: async (more) => (await effective(more)).settings,
+    settingsWithOrigins,
+    settings: async (more) => (await settingsWithOrigins(more)).settings,
     async withConversations(use) {
-      const shelf = await openConversationClient((await effective()).settings)
+      const client = await openConversationClient((await settingsWithOrigins()).settings)
       try {
-        return await use(shelf)
+        return await use(client)
       } finally {
-        await shelf.close()
+        await client.close()
       }
     },
   }

@@ -2,17 +2,7 @@ import { RequestRefused } from '../client/request.ts'
 import { Failure } from '../core/failure.ts'
 import { plainLine } from './terminal.ts'
 
-/** What to do about it, where the message does not say so itself. */
-const advice: Readonly<Record<string, string>> = {
-  'conversation.missing': 'daybook list shows what there is',
-  'conversation.exists': 'choose another name',
-  'conversation.busy': 'another process is at work on it: wait, or end that one',
-  'turn.missing': 'daybook show <conversation> names its turns',
-  'token.refused': 'give another with --token or DAYBOOK_TOKEN',
-  'store.damaged': 'import an export of it into another folder with --data',
-}
-
-/** One line about what a user can mend, and how; undefined for a mistake of ours. */
+/** One line for errors that a user can fix, with what to do; undefined for bugs, which need their stack. */
 export function describeError(error: unknown): string | undefined {
   const line = describeKnown(error)
   return line === undefined ? undefined : plainLine(line)
@@ -27,9 +17,19 @@ function describeKnown(error: unknown): string | undefined {
   if (codeOf(error) === 'EADDRINUSE') return `${(error as Error).message}: choose another port with --port, 0 for any`
   if (error instanceof RangeError || isSystemError(error)) return error.message
   if (error instanceof TypeError && error.message === 'fetch failed') {
-    return `the server can not be reached (${codeOf(error.cause) ?? 'no connection'}): is it running there? daybook serve starts one`
+    return `the server can not be reached (${codeOf(error.cause) ?? 'no connection'}): check its address, or start one with daybook serve`
   }
   return undefined
+}
+
+/** What to do, by the code of an error whose message does not say it. */
+const advice: Readonly<Record<string, string>> = {
+  'conversation.missing': 'daybook list shows the conversations',
+  'conversation.exists': 'choose another name',
+  'conversation.busy': 'another process is working on it: wait for it, or end it',
+  'turn.missing': 'daybook show <conversation> lists its turns',
+  'token.refused': 'give another one with --token or DAYBOOK_TOKEN',
+  'store.damaged': 'import an exported copy into another folder with --data',
 }
 
 function withAdvice(code: string, message: string): string {
@@ -40,31 +40,31 @@ function withAdvice(code: string, message: string): string {
 const codeOf = (error: unknown) =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** What the system refused is the user's to mend; where in our code it was noticed tells nothing. */
+/** An error of the operating system, which the user can fix. */
 const isSystemError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error
 
 const readFailures: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder, name a file in it',
+  EISDIR: 'it is a folder; name a file in it',
   ENOTDIR: 'a part of its path is a file, not a folder',
-  EACCES: 'it may not be read by you',
-  EPERM: 'it may not be read by you',
-  ENAMETOOLONG: 'no file has so long a name',
+  EACCES: 'you do not have permission to read it',
+  EPERM: 'you do not have permission to read it',
+  ENAMETOOLONG: 'the name is too long',
   ERR_FS_FILE_TOO_LARGE: 'it is larger than 2 GiB',
 }
 
-/** Why a file cannot be read, in words. */
+/** Why a file cannot be read. */
 export const readFailureText = (error: NodeJS.ErrnoException): string => readFailures[error.code ?? ''] ?? error.message
 
 const writeFailures: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder is not there; make it, or name another file with --out',
+  ENOENT: 'its folder does not exist; create it, or name another file with --out',
   EISDIR: 'it is a folder; name a file in it with --out',
-  ENOTDIR: 'a part of its path is a file, not a folder; name another with --out',
-  EACCES: 'you may not write there; name another file with --out',
-  EPERM: 'you may not write there; name another file with --out',
-  EROFS: 'nothing can be written there; name another file with --out',
-  ENOSPC: 'the disk is full; make room, or name a file on another with --out',
+  ENOTDIR: 'a part of its path is a file, not a folder; name another file with --out',
+  EACCES: 'you do not have permission to write there; name another file with --out',
+  EPERM: 'you do not have permission to write there; name another file with --out',
+  EROFS: 'the file system is read-only; name another file with --out',
+  ENOSPC: 'the disk is full; free some space, or name a file on another disk with --out',
 }
 
-/** Why a file can not be written, and what to do. */
+/** Why a file cannot be written, and what to do. */
 export const writeFailureText = (error: NodeJS.ErrnoException): string => writeFailures[error.code ?? ''] ?? error.message

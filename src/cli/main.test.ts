@@ -17,8 +17,8 @@ const daybook = async (...args: readonly string[]) => {
   return { exitCode, text }
 }
 
-/** As the seeds write it: no ids, no logs, a time in seconds. */
-const seedTimeline = {
+/** A bare timeline as other programs write it: no ids, no turn logs, a time in seconds. */
+const bareTimeline = {
   version: 1,
   ts: '2026-02-09T02:14:32.676425Z',
   conversation_title: 'Dinner in Wuppertal',
@@ -29,15 +29,15 @@ const seedTimeline = {
   sources_pool: [{ sid: 4, title: 'Guide', url: 'https://guide.example/' }],
 }
 
-it('says what it is and where its data is', async () => {
+it('without a command it prints its version and data folder', async () => {
   const { exitCode, text } = await daybook()
   expect(exitCode).toBe(0)
   expect(text).toMatch(/daybook \d+\.\d+\.\d+ on Node 2[4-9]/)
   expect(text).toContain(join(folder, 'data'))
 })
 
-it('imports a timeline of the seeds, lists it, and gives it back the same each time', async () => {
-  writeFileSync(join(folder, 'in.json'), JSON.stringify(seedTimeline))
+it('imports a bare timeline, lists it, and exports the same bundle each time', async () => {
+  writeFileSync(join(folder, 'in.json'), JSON.stringify(bareTimeline))
   expect((await daybook('import', join(folder, 'in.json'), '--as', 'dinner')).text).toBe('imported dinner: 1 turns, 2 visible blocks')
   expect((await daybook('list')).text).toContain('dinner  Dinner in Wuppertal')
   await daybook('export', 'dinner', '--out', join(folder, 'out.json'))
@@ -48,11 +48,11 @@ it('imports a timeline of the seeds, lists it, and gives it back the same each t
   expect((await daybook('export', 'dinner')).text).toBe(first.trimEnd())
 })
 
-it('says in one line what is wrong, and what to do, and exits with 1', async () => {
+it('prints one line with the error and what to do, and exits with 1', async () => {
   writeFileSync(join(folder, 'bad.json'), '{"blocks": ')
-  expect(await daybook('export', 'nobody')).toEqual({
+  expect(await daybook('export', 'missing')).toEqual({
     exitCode: 1,
-    text: 'conversation.missing: there is no conversation nobody; daybook list shows what there is',
+    text: 'conversation.missing: there is no conversation missing; daybook list shows the conversations',
   })
   expect((await daybook('import', join(folder, 'bad.json'))).text).toMatch(/^bundle\.invalid: .*bad\.json is not JSON$/)
   expect((await daybook('import', join(folder, 'absent.json'))).text).toMatch(
@@ -60,12 +60,12 @@ it('says in one line what is wrong, and what to do, and exits with 1', async () 
   )
 })
 
-it('says in one line what the disk refused', async () => {
-  writeFileSync(join(folder, 'in.json'), JSON.stringify(seedTimeline))
+it('prints one line for errors of the file system', async () => {
+  writeFileSync(join(folder, 'in.json'), JSON.stringify(bareTimeline))
   await daybook('import', join(folder, 'in.json'), '--as', 'dinner')
   expect(await daybook('export', 'dinner', '--out', join(folder, 'nowhere', 'out.json'))).toMatchObject({
     exitCode: 1,
-    text: expect.stringMatching(/^cannot write .*out\.json: its folder is not there; make it, or name another file with --out$/),
+    text: expect.stringMatching(/^cannot write .*out\.json: its folder does not exist; create it, or name another file with --out$/),
   })
   expect(await daybook('--data', join(folder, 'in.json'), 'list')).toMatchObject({
     exitCode: 1,
@@ -73,26 +73,26 @@ it('says in one line what the disk refused', async () => {
   })
 })
 
-it('ends quietly when whoever reads its output has read enough', async () => {
+it('ends quietly when the reader of its output closes the pipe', async () => {
   const blocks = [{ type: 'user.prompt', text: 'much '.repeat(200_000) }]
   writeFileSync(join(folder, 'in.json'), JSON.stringify({ version: 1, blocks }))
   await daybook('import', join(folder, 'in.json'), '--as', 'long')
   const bin = join(import.meta.dirname, '..', '..', 'bin', 'daybook.js')
   const line = '"$0" "$1" --data "$2" export long 2>"$3" | head -c 1'
-  const complaints = join(folder, 'complaints')
-  expect(execFileSync('sh', ['-c', line, process.execPath, bin, join(folder, 'data'), complaints], { encoding: 'utf8' })).toBe('{')
-  expect(readFileSync(complaints, 'utf8')).toBe('')
+  const errors = join(folder, 'errors')
+  expect(execFileSync('sh', ['-c', line, process.execPath, bin, join(folder, 'data'), errors], { encoding: 'utf8' })).toBe('{')
+  expect(readFileSync(errors, 'utf8')).toBe('')
 })
 
-it('exits with 2 when the command makes no sense', async () => {
+it('exits with 2 for an unknown command or a wrong option', async () => {
   expect(await daybook('frobnicate')).toMatchObject({ exitCode: 2, text: expect.stringContaining("unknown command 'frobnicate'") })
   expect((await daybook('list', '--limit', 'many')).exitCode).toBe(2)
   expect(await daybook('--data', '', 'list')).toMatchObject({ exitCode: 2, text: expect.stringContaining('must be a folder') })
   expect((await daybook('--help')).exitCode).toBe(0)
 })
 
-it('imports nothing twice: the name is taken', async () => {
-  writeFileSync(join(folder, 'in.json'), JSON.stringify(seedTimeline))
+it('does not import over an existing conversation', async () => {
+  writeFileSync(join(folder, 'in.json'), JSON.stringify(bareTimeline))
   await daybook('import', join(folder, 'in.json'), '--as', 'dinner')
   expect(await daybook('import', join(folder, 'in.json'), '--as', 'dinner')).toMatchObject({
     exitCode: 1,
@@ -100,7 +100,7 @@ it('imports nothing twice: the name is taken', async () => {
   })
 })
 
-it('drops no word in silence: what a command does not take is refused', async () => {
+it('rejects arguments that a command does not accept', async () => {
   const { exitCode, text } = await daybook('run', 'what', 'is', 'this')
   expect(exitCode).toBe(2)
   expect(text).toMatch(/^error: too many arguments for 'run'/)

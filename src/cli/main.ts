@@ -1,12 +1,20 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import type { SettingsLayer } from '../config.ts'
-import { ledgerCommands } from './commands/cachelint.ts'
+import { cacheCommand } from './commands/cache.ts'
+import { cachelintCommand } from './commands/cachelint.ts'
 import { chatCommand } from './commands/chat.ts'
 import { completionCommand } from './commands/completion.ts'
 import { configCommand } from './commands/config.ts'
+import { costCommand } from './commands/cost.ts'
+import { deleteCommand } from './commands/delete.ts'
 import { doctorCommand } from './commands/doctor.ts'
-import { conversationCommands } from './commands/list.ts'
+import { exportCommand } from './commands/export.ts'
+import { forkCommand } from './commands/fork.ts'
+import { importCommand } from './commands/import.ts'
+import { listCommand } from './commands/list.ts'
+import { renameCommand } from './commands/rename.ts'
+import { replayCommand } from './commands/replay.ts'
 import { runCommand } from './commands/run.ts'
 import { serveCommand } from './commands/serve.ts'
 import { showCommand } from './commands/show.ts'
@@ -19,8 +27,8 @@ import { printLine, processTerminal, type Terminal } from './terminal.ts'
 const { version, description } = createRequire(import.meta.url)('daybook/package.json') as { version: string; description: string }
 
 /**
- * The whole command line, as a function: arguments in, exit code out. 1 is a failure, 2 a command that makes no sense, above 128 a
- * signal. Whoever runs it inside a program may give settings that come before everything else.
+ * The command line as a function: arguments in, exit code out. 1 is a failure, 2 a wrong command or option, above 128 a signal.
+ * A program that embeds it may give settings that win over all others.
  */
 export async function main(
   args: readonly string[],
@@ -34,10 +42,10 @@ export async function main(
   const program = new Command('daybook')
     .description(description)
     .version(version)
-    .option('--data <folder>', 'where conversations are kept (or DAYBOOK_DATA)', folderName)
+    .option('--data <folder>', 'folder for conversations and files (or DAYBOOK_DATA)', folderName)
     .option('--model <name>', 'provider/model, or offline (or DAYBOOK_MODEL)')
-    .option('--server <url>', 'talk to a server instead of running an agent here (or DAYBOOK_SERVER)')
-    .option('--token <token>', 'what the server knows you by (or DAYBOOK_TOKEN, which other users can not see)')
+    .option('--server <url>', 'use the agent of a server instead of a local one (or DAYBOOK_SERVER)')
+    .option('--token <token>', 'access token for the server (or DAYBOOK_TOKEN, which is not visible in the process list)')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => terminal.output.write(text), writeErr: (text) => terminal.errors.write(text) })
     .exitOverride()
@@ -46,21 +54,29 @@ export async function main(
   program.allowExcessArguments().action(() => {
     const [word] = program.args
     if (word === undefined) return printWelcome(context, version)
-    return program.error(`unknown command '${word}'; daybook --help lists what there is`)
+    return program.error(`unknown command '${word}'; daybook --help lists the commands`)
   })
   const commands = [
     chatCommand(context),
     runCommand(context, exit),
     serveCommand(context),
-    ...conversationCommands(context),
+    listCommand(context),
+    forkCommand(context),
+    renameCommand(context),
+    exportCommand(context),
+    importCommand(context),
+    deleteCommand(context),
     showCommand(context),
-    ...ledgerCommands(context, exit),
+    cacheCommand(context),
+    costCommand(context),
+    replayCommand(context, exit),
+    cachelintCommand(context, exit),
     configCommand(context),
     doctorCommand(context, exit),
     upgradeCommand(context),
     completionCommand(terminal, program),
   ]
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false)) // `run what is this` is no `run what`
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program).allowExcessArguments(false)) // `run what is this` lacks quotes
 
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -74,13 +90,13 @@ export async function main(
   }
 }
 
-/** What it is, where its data is, and what to type next. */
-export async function printWelcome(context: CommandContext, version: string): Promise<void> {
+/** Printed without a command: version, data and what to type next. */
+async function printWelcome(context: CommandContext, version: string): Promise<void> {
   const { terminal } = context
   const { data, server } = await context.settings()
-  const { conversations, more } = await context.withConversations((shelf) => shelf.list({ limit: 100 }))
+  const { conversations, more } = await context.withConversations((client) => client.list({ limit: 100 }))
   printLine(terminal, `daybook ${version} on Node ${process.versions.node}`)
-  printLine(terminal, 'A timeline-native agent runtime: everything is entered once, in order, and every other view is derived from it.')
+  printLine(terminal, 'A timeline-native agent runtime: one ordered journal per conversation, from which every view is derived.')
   printLine(terminal)
   printLine(terminal, server === undefined ? `data            ${data}` : `server          ${server}`)
   printLine(terminal, `conversations   ${more ? 'more than 100' : conversations.length}`)

@@ -2,8 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { Settings } from '../config.ts'
 import { ConversationId } from '../core/api/conversation.ts'
 
-/** Readers of options, and the form of help. */
-
+/** The parsers of options throw `InvalidArgumentError`, which commander prints beside the name of the option. */
 export function positiveInteger(text: string): number {
   const number = Number(text)
   if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('must be a whole number above 0')
@@ -18,7 +17,7 @@ export function wholeNumber(text: string): number {
 
 export function portNumber(text: string): number {
   const parsed = Settings.shape.port.safeParse(text.trim() === '' ? Number.NaN : text)
-  if (!parsed.success) throw new InvalidArgumentError('must be a whole number from 0 to 65535; 0 takes any that is free')
+  if (!parsed.success) throw new InvalidArgumentError('must be a whole number from 0 to 65535; 0 chooses a free port')
   return parsed.data
 }
 
@@ -27,15 +26,17 @@ export function folderName(text: string): string {
   return text
 }
 
-/** Names that every server takes, too; and no name reaches into somebody else's scope. */
+/** The same rule as on a server: a name can not reach into the scope of another user. */
 export function conversationName(text: string): string {
   const parsed = ConversationId.safeParse(text)
-  if (!parsed.success) throw new InvalidArgumentError('must be made of letters, digits, "_" and "-", at most 128')
+  if (!parsed.success) throw new InvalidArgumentError('must be letters, digits, "_" and "-", at most 128')
   return text
 }
 
+/** For an option that may be given several times. */
 export const collect = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
+/** Adds examples to the help of a command. */
 export function withExamples(command: Command, examples: readonly (readonly [line: string, meaning: string])[]): Command {
   const lines = examples.map(([line, meaning]) => (meaning === '' ? `  ${line}` : `  ${line}\n      ${meaning}`))
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)

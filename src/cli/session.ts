@@ -11,113 +11,116 @@ import { openAgent } from '../wiring.ts'
 import { type ConversationClient, localConversationClient, newConversationId, remoteConversationClient } from './conversation-client.ts'
 import { readFailureText } from './errors.ts'
 
-/** A conversation to talk to, and the shelf it stands on. */
+/** An open conversation of a local agent or of a server, and access to the other conversations there. */
 export interface Session {
   readonly conversation: ConversationSession
   readonly conversations: ConversationClient
-  /** At a server, where turns run whether somebody is here or not. */
+  /** At a server, where turns go on after the session is closed. */
   readonly remote: boolean
-  /** A turn that is running is left to whoever comes next; at a server it goes on. */
+  /** A local turn that is running stays unfinished: the next session resumes it. */
   close(): Promise<void>
 }
 
+/** A file to send with a message. */
+export interface AttachedFile {
+  readonly name: string
+  readonly content: Uint8Array
+}
+
+/** One conversation: send messages, steer, stop and follow its events. */
+export interface ConversationSession {
+  readonly id: string
+  /** The seq of the latest entry. */
+  lastSeq(): Promise<number>
+  /** Resolves when the message is durable, to the id of its turn. */
+  submit(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
+  /** False when no turn is running. */
+  steer(text: string): Promise<boolean>
+  /** False when no turn is running. */
+  stop(): Promise<boolean>
+  follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
+  /** Rejects when a turn fails in a way that no event reports; never resolves. */
+  readonly broken: Promise<never>
+}
+
 export interface SessionOptions {
-  /** Made when it is not there; a new one when not said. */
+  /** Created when it does not exist; without an id, a new conversation. */
   readonly conversation?: string | undefined
-  /** The one that was active last, if there is any. */
+  /** The conversation that was active last, if there is one. */
   readonly latest?: boolean | undefined
-  /** Told of what goes wrong beside the turn. */
+  /** Called for failures outside a turn. */
   readonly onProblem: (where: string, error: unknown) => void
 }
 
+/** Opens a conversation: at `settings.server`, or with an agent in this process. */
 export async function openSession(settings: Settings, options: SessionOptions): Promise<Session> {
   return settings.server === undefined ? openLocalSession(settings, options) : openRemoteSession(settings.server, settings.token, options)
 }
 
-async function openLocalSession(settings: Settings, { onProblem, ...wanted }: SessionOptions): Promise<Session> {
+async function openLocalSession(settings: Settings, options: SessionOptions): Promise<Session> {
   const broken = Promise.withResolvers<never>()
-  broken.promise.catch(() => {}) // whoever waits for it is told; nobody has to
+  broken.promise.catch(() => {}) // not an unhandled rejection when no command waits for it
   const { agent, close } = await openAgent(settings, {
-    onProblem: ({ where, error }) => (where === 'turn' ? broken.reject(error) : onProblem(where, error)),
+    onProblem: ({ where, error }) => (where === 'turn' ? broken.reject(error) : options.onProblem(where, error)),
   })
   try {
-    const shelf = localConversationClient(agent.archive, close)
-    const name = (await resolveConversationId(wanted, shelf)) ?? newConversationId()
-    return { conversation: localConversation(agent, name, broken.promise), conversations: shelf, remote: false, close }
+    const conversations = localConversationClient(agent.archive, close)
+    const id = (await resolveConversationId(options, conversations)) ?? newConversationId()
+    return { conversation: localConversation(agent, id, broken.promise), conversations, remote: false, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function openRemoteSession(baseUrl: string, token: string | undefined, wanted: SessionOptions): Promise<Session> {
+async function openRemoteSession(baseUrl: string, token: string | undefined, options: SessionOptions): Promise<Session> {
   const client = createClient({ baseUrl, ...(token !== undefined && { token }) })
-  const shelf = remoteConversationClient(client)
+  const conversations = remoteConversationClient(client)
   return {
-    conversation: await remoteConversation(client, await resolveConversationId(wanted, shelf)),
-    conversations: shelf,
+    conversation: await remoteConversation(client, await resolveConversationId(options, conversations)),
+    conversations,
     remote: true,
     close: async () => {},
   }
 }
 
 async function resolveConversationId(
-  { conversation, latest }: Omit<SessionOptions, 'onProblem'>,
-  shelf: ConversationClient,
+  { conversation, latest }: SessionOptions,
+  conversations: ConversationClient,
 ): Promise<string | undefined> {
   if (conversation !== undefined || !latest) return conversation
-  return (await shelf.list({ limit: 1 })).conversations[0]?.id
+  return (await conversations.list({ limit: 1 })).conversations[0]?.id
 }
 
-export interface AttachedFile {
-  readonly name: string
-  readonly content: Uint8Array
-}
-
-/** A conversation to talk to: an agent in this process, or a server somewhere. */
-export interface ConversationSession {
-  readonly id: string
-  /** The latest entry there is. */
-  lastSeq(): Promise<number>
-  /** Resolves when it was accepted, to the turn that is at work on it. */
-  submit(text: string, files?: readonly AttachedFile[]): Promise<string | undefined>
-  /** False when nothing is running. */
-  steer(text: string): Promise<boolean>
-  stop(): Promise<boolean>
-  follow(after: number, signal: AbortSignal): AsyncIterable<TurnEvent>
-  /** Rejects when a turn breaks off in a way that is told nowhere else; never resolves. */
-  readonly broken: Promise<never>
-}
-
-export function localConversation(agent: Agent, conversation: string, broken: Promise<never>): ConversationSession {
+function localConversation(agent: Agent, id: string, broken: Promise<never>): ConversationSession {
   return {
-    id: conversation,
+    id,
     async lastSeq() {
       try {
-        return (await agent.archive.head(conversation)).lastSeq
+        return (await agent.archive.head(id)).lastSeq
       } catch (error) {
-        if (error instanceof Failure && error.code === 'conversation.missing') return 0 // not made yet
+        if (error instanceof Failure && error.code === 'conversation.missing') return 0 // the first message creates it
         throw error
       }
     },
     async submit(text, files = []) {
-      return (await agent.submit(conversation, text, { attachments: files })).turnId
+      return (await agent.submit(id, text, { attachments: files })).turnId
     },
-    steer: (text) => agent.steer(conversation, text),
-    stop: () => agent.stop(conversation),
-    follow: (after, signal) => agent.follow(conversation, { after, signal }),
+    steer: (text) => agent.steer(id, text),
+    stop: () => agent.stop(id),
+    follow: (after, signal) => agent.follow(id, { after, signal }),
     broken,
   }
 }
 
-export async function remoteConversation(client: Client, name: string | undefined): Promise<ConversationSession> {
-  const { id } = name === undefined ? await client.conversations.create() : await getOrCreate(client, name)
+async function remoteConversation(client: Client, wanted: string | undefined): Promise<ConversationSession> {
+  const { id } = wanted === undefined ? await client.conversations.create() : await getOrCreate(client, wanted)
   return {
-    id: id,
+    id,
     lastSeq: async () => (await client.conversations.get(id)).last_seq,
     async submit(text, files = []) {
-      const sent = files.map(({ name: file, content }) => ({ name: file, content: new Blob([Uint8Array.from(content)]) }))
-      return (await client.submit(id, { text, files: sent })).turn_id ?? undefined
+      const blobs = files.map(({ name, content }) => ({ name, content: new Blob([Uint8Array.from(content)]) }))
+      return (await client.submit(id, { text, files: blobs })).turn_id ?? undefined
     },
     steer: async (text) => (await client.submit(id, { text, mode: 'steer' })).status === 'steer_accepted',
     stop: async () => (await client.stop(id)).stopped,
@@ -135,7 +138,7 @@ async function getOrCreate(client: Client, id: string) {
   }
 }
 
-/** Files to send along; one that cannot be read is named before anything is sent. */
+/** Reads files to send with a message. Fails before anything is sent when one cannot be read. */
 export async function readAttachments(names: readonly string[], folder: string): Promise<readonly AttachedFile[]> {
   return Promise.all(
     names.map(async (name) => {
@@ -147,12 +150,12 @@ export async function readAttachments(names: readonly string[], folder: string):
   )
 }
 
-/** Never waits: a pipe that nobody writes to, or a device without an end, is refused instead of read. */
+/** Rejects pipes and devices, because reading one may never end. Opened without blocking, because opening a pipe waits for a writer. */
 async function readRegularFile(file: string): Promise<Uint8Array> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    const found = await handle.stat()
-    if (!found.isFile() && !found.isDirectory()) throw new RangeError('it is a pipe or a device; save it as a file first')
+    const stat = await handle.stat()
+    if (!stat.isFile() && !stat.isDirectory()) throw new RangeError('it is a pipe or a device; save it as a file first')
     return await handle.readFile()
   } finally {
     await handle.close()

@@ -1,11 +1,11 @@
-/** A table for a terminal: words to the left, numbers to the right, as wide as its widest cell. The first row is the heading. */
+/** The lines of a table: text left-aligned, numbers right-aligned. The first row is the heading. */
 export function columns(rows: readonly (readonly (string | number)[])[]): readonly string[] {
   const texts = rows.map((row) => row.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell)))
   const widths = (texts[0] ?? []).map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))
-  const right = widths.map((_, column) => rows.slice(1).every((row) => typeof row[column] !== 'string' || isNumeric(row[column])))
+  const alignRight = widths.map((_, column) => rows.slice(1).every((row) => typeof row[column] !== 'string' || isNumeric(row[column])))
   return texts.map((row) =>
     row
-      .map((cell, column) => (right[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .map((cell, column) => (alignRight[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
       .join('  ')
       .trimEnd(),
   )
@@ -13,12 +13,13 @@ export function columns(rows: readonly (readonly (string | number)[])[]): readon
 
 const isNumeric = (text: string | undefined) => text !== undefined && /^[≥$\d.,–%? ]*$/.test(text)
 
-/** 1234567 is hard to read. */
+/** 1,234,567 */
 export const formatNumber = (value: number): string =>
   Math.round(value)
     .toString()
     .replace(/\B(?=(?:\d{3})+$)/g, ',')
-/** Of a whole. */
+
+/** 0.5 is 50.0 %. */
 export const formatPercent = (share: number, digits = 1): string => `${(share * 100).toFixed(digits)} %`
 
 /** 1 call, 2 calls. */

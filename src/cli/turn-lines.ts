@@ -5,23 +5,23 @@ import type { SourceRow } from '../core/sources/source.ts'
 import type { Style } from './terminal.ts'
 import { plainLine, plainText } from './terminal.ts'
 
-/** What is seen of a turn, line by line: a thing that happened, and the lines that tell of it. */
+/** The lines that a terminal shows for one event of a turn. */
 export type Lines = readonly string[]
 
 const maxTextLength = 120
 const marks = { done: '✓', failed: '✗', in_progress: '…', pending: '□' } as const
 
-/** Line by line: some terminals forget a shade at the end of a line. */
+/** Dims each line by itself, because some terminals reset the style at the end of a line. */
 export const dimLines = (text: string, style: Style): string =>
   text
     .split('\n')
-    .map((part) => (part === '' ? '' : style.dim(part)))
+    .map((line) => (line === '' ? '' : style.dim(line)))
     .join('\n')
 
 export function statusLines({ status, error }: StatusEvent, style: Style): Lines {
   if (status === 'retrying') return [style.dim(`… trying again: ${plainLine(error?.message ?? 'the model did not answer')}`)]
-  if (status === 'compacting') return [style.dim('… making room: older turns are summarised')]
-  if (status === 'wrapping_up') return [style.dim('… coming to an end')]
+  if (status === 'compacting') return [style.dim('… the context is full: older turns are summarised')]
+  if (status === 'wrapping_up') return [style.dim('… wrapping up')]
   return []
 }
 
@@ -30,7 +30,7 @@ export function toolCallLine(block: Block, style: Style): string {
   return `${style.bold(`→ ${plainLine(call?.tool_id ?? '?')}`)} ${style.dim(shorten(JSON.stringify(call?.params ?? {})))}`
 }
 
-/** A tool that could not says so in its result. */
+/** The outcome of a call, from its result. */
 export function resultLine({ text }: Block, style: Style): string {
   const value = parseJson(text)
   const error = isObject(value) && value.ok === false && isObject(value.error) ? value.error : undefined

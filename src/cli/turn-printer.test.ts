@@ -6,7 +6,7 @@ import { answers, calls } from '../testing/scripted-model.ts'
 import { styleFor } from './terminal.ts'
 import { createTurnPrinter } from './turn-printer.ts'
 
-async function story(): Promise<readonly TurnEvent[]> {
+async function turnEvents(): Promise<readonly TurnEvent[]> {
   const replies = [
     calls('react.plan', { mode: 'new', steps: ['look', 'say'] }, { notes: 'First a plan.' }),
     calls('weather.today', { city: 'Rome' }, { notes: '✓ [1] looked' }),
@@ -19,8 +19,8 @@ async function story(): Promise<readonly TurnEvent[]> {
 function printed(events: readonly TurnEvent[]): string {
   let text = ''
   const printer = createTurnPrinter(
-    (piece) => {
-      text += piece
+    (chunk) => {
+      text += chunk
     },
     styleFor({}, {}),
   )
@@ -29,8 +29,8 @@ function printed(events: readonly TurnEvent[]): string {
   return text
 }
 
-it('prints a turn as a person would want to read it', async () => {
-  expect(printed(await story())).toMatchInlineSnapshot(`
+it('prints a turn', async () => {
+  expect(printed(await turnEvents())).toMatchInlineSnapshot(`
     "Next step.
     First a plan.
     → react.plan {"mode":"new","steps":["look","say"]}
@@ -53,23 +53,12 @@ it('prints a turn as a person would want to read it', async () => {
   `)
 })
 
-it('prints the same words for whoever comes later', async () => {
-  const events = await story()
+it('prints the same text from entries alone as from live events', async () => {
+  const events = await turnEvents()
   const later = printed(events.filter(({ type }) => type === 'entry'))
   expect(later.split('\n').filter((line) => line !== '')).toEqual(
     printed(events)
       .split('\n')
       .filter((line) => line !== ''),
   )
-})
-
-it('uses colours only where somebody sees them', () => {
-  expect(styleFor({ isTTY: true }, {}).failure('x')).toBe('\x1b[31mx\x1b[39m')
-  for (const [stream, environment] of [
-    [{}, {}],
-    [{ isTTY: true }, { NO_COLOR: '1' }],
-    [{ isTTY: true }, { TERM: 'dumb' }],
-  ] as const) {
-    expect(styleFor(stream, environment).failure('x')).toBe('x')
-  }
 })

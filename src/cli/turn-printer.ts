@@ -23,41 +23,41 @@ import {
 export type TurnPrinter = ReturnType<typeof createTurnPrinter>
 
 /**
- * Prints a turn as it happens: thoughts and the answer word by word, tools in a line each, the plan, files, sources, what to ask next.
- * What was watched live is not printed again when it is entered; what was not is printed then.
+ * Prints a turn as it happens: thinking and the answer as they stream, a line per tool call, the plan, files, sources and suggested
+ * followups. Text that was streamed is not printed again when its entry comes; text that was not is printed then.
  */
 export function createTurnPrinter(write: (text: string) => void, style: Style) {
-  const paper = createLineWriter(write)
+  const writer = createLineWriter(write)
   const sources = new Map<number, SourceRow>()
-  const speech = createLanePrinter(paper, style)
-  const show = createBlockPrinter({ paper, style, speech, sources })
+  const lanes = createLanePrinter(writer, style)
+  const printBlock = createBlockPrinter({ writer, style, lanes, sources })
 
-  function change(entry: Change): void {
-    if (entry.type === 'blocks.appended') for (const block of entry.blocks) show(block)
-    if (entry.type === 'response.received' && entry.error && entry.error.kind !== 'aborted') {
-      paper.endStream()
-      paper.line(style.failure(`  ✗ ${plainLine(entry.error.model_name)}: ${plainLine(entry.error.message)}`))
+  function printChange(change: Change): void {
+    if (change.type === 'blocks.appended') for (const block of change.blocks) printBlock(block)
+    if (change.type === 'response.received' && change.error && change.error.kind !== 'aborted') {
+      writer.endStream()
+      writer.line(style.failure(`  ✗ ${plainLine(change.error.model_name)}: ${plainLine(change.error.message)}`))
     }
-    if (entry.type === 'sources.merged') for (const row of entry.rows) sources.set(row.sid, row)
-    if (entry.type === 'sources.used') for (const sid of entry.sids) sourceLines(sources.get(sid), style).forEach(paper.line)
+    if (change.type === 'sources.merged') for (const row of change.rows) sources.set(row.sid, row)
+    if (change.type === 'sources.used') for (const sid of change.sids) sourceLines(sources.get(sid), style).forEach(writer.line)
   }
 
   return {
     print(event: TurnEvent): void {
-      if (event.type === 'lane.delta') speech.printDelta(event)
-      else if (event.type === 'status') statusLines(event, style).forEach(paper.line)
-      else change(event.change)
+      if (event.type === 'lane.delta') lanes.printDelta(event)
+      else if (event.type === 'status') statusLines(event, style).forEach(writer.line)
+      else printChange(event.change)
     },
-    /** What happened before, with what was asked: whoever comes back has it no longer on the screen. */
-    printPast(blocks: readonly Block[], rows: readonly SourceRow[]): void {
+    /** Prints earlier turns, with their prompts and attachments. */
+    printHistory(blocks: readonly Block[], rows: readonly SourceRow[]): void {
       for (const row of rows) sources.set(row.sid, row)
       for (const block of blocks) {
-        if (block.type === 'user.prompt') paper.line(promptLine(block, style))
-        else if (block.type === 'user.attachment.meta') paper.line(attachmentLine(block, style))
-        else show(block)
+        if (block.type === 'user.prompt') writer.line(promptLine(block, style))
+        else if (block.type === 'user.attachment.meta') writer.line(attachmentLine(block, style))
+        else printBlock(block)
       }
     },
-    endLine: paper.endStream,
+    endLine: writer.endStream,
   }
 }
 
@@ -65,101 +65,101 @@ type LaneName = 'thinking' | 'answer'
 
 interface LanePrinter {
   printDelta(event: LaneEvent): void
-  /** What was said, now that it is entered: printed unless somebody watched it being said. */
-  printBlock(block: Block, speaker: LaneName, text: string): void
+  /** Prints the text of a block, unless it was streamed. */
+  printBlock(block: Block, lane: LaneName, text: string): void
 }
 
-function createLanePrinter(paper: LineWriter, style: Style): LanePrinter {
-  const watched = new Set<string>()
-  const drawn = (speaker: LaneName, text: string) => (speaker === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
+function createLanePrinter(writer: LineWriter, style: Style): LanePrinter {
+  const streamed = new Set<string>()
+  const styled = (lane: LaneName, text: string) => (lane === 'thinking' ? dimLines(plainText(text), style) : plainText(text))
 
   return {
     printDelta({ turn_id, iteration, attempt, delta: { marker, text } }) {
       if (marker !== 'thinking' && marker !== 'answer') return
       const key = `${turn_id} ${iteration} ${marker}`
-      if (text !== '') watched.add(key)
-      paper.append(`${key} ${attempt}`, drawn(marker, text))
+      if (text !== '') streamed.add(key)
+      writer.append(`${key} ${attempt}`, styled(marker, text))
     },
-    printBlock({ turn_id, meta }, speaker, text) {
-      paper.endStream()
-      const seen = watched.has(`${turn_id} ${meta?.iteration ?? 0} ${speaker}`)
-      if (!seen && text.trim() !== '') paper.line(drawn(speaker, text))
+    printBlock({ turn_id, meta }, lane, text) {
+      writer.endStream()
+      if (streamed.has(`${turn_id} ${meta?.iteration ?? 0} ${lane}`) || text.trim() === '') return
+      writer.line(styled(lane, text))
     },
   }
 }
 
 interface BlockPrinterParts {
-  readonly paper: LineWriter
+  readonly writer: LineWriter
   readonly style: Style
-  readonly speech: LanePrinter
+  readonly lanes: LanePrinter
   readonly sources: ReadonlyMap<number, SourceRow>
 }
 
-function createBlockPrinter({ paper, style, speech, sources }: BlockPrinterParts): (block: Block) => void {
-  const { line } = paper
-  const answered = new Set<string>()
+function createBlockPrinter({ writer, style, lanes, sources }: BlockPrinterParts): (block: Block) => void {
+  const { line } = writer
+  const finishedCalls = new Set<string>()
   const inLines = (lines: (block: Block, style: Style) => Lines) => (block: Block) => lines(block, style).forEach(line)
-  const afterWords = (text: string) => {
-    paper.endStream()
+  const lineAfterStream = (text: string) => {
+    writer.endStream()
     line(text)
   }
 
-  /** A call may have several results; how it went is said once. */
-  function result(block: Block): void {
+  /** A call may have several results; its outcome is printed once. */
+  function printResult(block: Block): void {
     fileLines(block, style).forEach(line)
     const callId = callIdOf(block) ?? ''
-    if (!answered.has(callId)) line(resultLine(block, style))
-    answered.add(callId)
+    if (!finishedCalls.has(callId)) line(resultLine(block, style))
+    finishedCalls.add(callId)
   }
 
-  /** By type; what is not here is nothing to see. */
-  const shown: Readonly<Record<string, (block: Block) => void>> = {
-    'react.thinking': (block) => speech.printBlock(block, 'thinking', block.text ?? ''),
-    'react.notes': ({ text = '' }) => afterWords(plainText(text)),
+  /** By block type; other types are not shown. */
+  const printers: Readonly<Record<string, (block: Block) => void>> = {
+    'react.thinking': (block) => lanes.printBlock(block, 'thinking', block.text ?? ''),
+    'react.notes': ({ text = '' }) => lineAfterStream(plainText(text)),
     'assistant.completion': (block) =>
-      speech.printBlock(block, 'answer', replaceBatch(block.text ?? '', sources, { keepUnresolved: false })),
-    'react.tool.call': (block) => afterWords(toolCallLine(block, style)),
+      lanes.printBlock(block, 'answer', replaceBatch(block.text ?? '', sources, { keepUnresolved: false })),
+    'react.tool.call': (block) => lineAfterStream(toolCallLine(block, style)),
     'react.notice': inLines(noticeLines),
-    'react.tool.result': result,
+    'react.tool.result': printResult,
     'react.plan': inLines(planLines),
     'user.followup': (block) => line(messageLine(block, style)),
     'user.steer': (block) => line(messageLine(block, style)),
     'stage.suggested_followups': inLines(followupLines),
   }
-  return (block) => shown[block.type]?.(block)
+  return (block) => printers[block.type]?.(block)
 }
 
-/** Where a turn is printed: knows whether it is at the beginning of a line, and whose words it is in the middle of. */
-export interface LineWriter {
-  /** On a line of its own. */
+/** Writes lines and streams of text, and knows whether the output is at the start of a line. */
+interface LineWriter {
+  /** Text on a line of its own. */
   line(text: string): void
-  /** Words of a stream as they come. Those of another stream begin a new line. */
+  /** Appends to a stream of text. Another stream begins on a new line. */
   append(stream: string, text: string): void
-  /** What comes next is no part of these words. */
+  /** Ends the stream and its line. */
   endStream(): void
 }
 
-export function createLineWriter(write: (text: string) => void): LineWriter {
+function createLineWriter(write: (text: string) => void): LineWriter {
   let stream: string | undefined
-  let fresh = true
+  let lineStart = true
 
   function print(text: string): void {
     if (text === '') return
     write(text)
-    fresh = text.endsWith('\n')
+    lineStart = text.endsWith('\n')
   }
-  function endWords(): void {
-    if (stream !== undefined && !fresh) print('\n')
+  function endStream(): void {
+    if (stream !== undefined && !lineStart) print('\n')
     stream = undefined
   }
 
   return {
-    line: (text) => print(`${fresh ? '' : '\n'}${text}\n`),
+    line: (text) => print(`${lineStart ? '' : '\n'}${text}\n`),
     append(name, text) {
-      if (stream !== name) endWords()
+      if (stream !== name) endStream()
       stream = name
       print(text)
     },
-    endStream: endWords,
+    endStream,
   }
 }

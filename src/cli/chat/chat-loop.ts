@@ -9,60 +9,61 @@ import { type Chat, type ChatExit, interrupt, parseChatLine, runChatCommand } fr
 import { createChatScreen } from './screen.ts'
 
 /**
- * One conversation in a terminal. Two things happen at once: events are printed as they come, and lines are read as they are typed; what
- * is typed is dealt with one after the other.
+ * One conversation in a terminal, until the user leaves it. Two things happen at the same time: events are printed as they come, and
+ * lines are read as they are typed. Lines are handled one after the other.
  */
-export async function runChat(talk: Session, { terminal, style }: CommandContext): Promise<ChatExit> {
-  const left = Promise.withResolvers<ChatExit>()
-  const away = new AbortController()
-  let last: Promise<void> = Promise.resolve()
-  let ended = false // no more lines will come
+export async function runChat(session: Session, { terminal, style }: CommandContext): Promise<ChatExit> {
+  const { conversation } = session
+  const exit = Promise.withResolvers<ChatExit>()
+  const events = new AbortController()
+  let queue: Promise<void> = Promise.resolve()
+  let inputEnded = false
 
   const enqueue = (work: () => Promise<void>) => {
-    const tell = (error: unknown) => chat.screen.printLine(style.failure(describeError(error) ?? String(error)))
-    last = last.then(work).catch(tell).then(rest)
+    const printError = (error: unknown) => screen.printLine(style.failure(describeError(error) ?? String(error)))
+    queue = queue.then(work).catch(printError).then(onIdle)
   }
   const screen = createChatScreen(terminal, {
     line: (text) => enqueue(() => runChatCommand(chat, parseChatLine(text))),
     interrupt: () => enqueue(() => interrupt(chat)),
     end() {
-      ended = true
+      inputEnded = true
       enqueue(async () => {})
     },
   })
   const chat: Chat = {
-    session: talk,
+    session,
     screen,
     style,
     folder: terminal.folder,
-    leave: left.resolve,
+    exit: exit.resolve,
     running: false,
     interrupted: false,
     attached: [],
   }
-  /** Between two things: time to go, or the user's turn. A pipe that ended is answered first; who closes a terminal wants to leave. */
-  function rest(): void {
-    if (ended && (!chat.running || terminal.input.isTTY)) left.resolve('quit')
+  /** Leaves at the end of the input: a closed terminal at once, a pipe after its last message is answered. */
+  function onIdle(): void {
+    if (inputEnded && (!chat.running || terminal.input.isTTY)) exit.resolve('quit')
     else if (!chat.running) screen.showPrompt()
   }
 
-  const forget = terminal.onSignal(() => left.resolve('quit'))
+  const stopListening = terminal.onSignal(() => exit.resolve('quit'))
   try {
     const printer = createTurnPrinter(screen.write, style)
-    const after = await talk.conversation.lastSeq()
+    const after = await conversation.lastSeq()
     await printHistory(chat, printer)
-    screen.printLine(style.dim(`${talk.conversation.id} · /help says what can be done`))
-    printEvents(chat, printer, after, away.signal, rest).catch(left.reject)
-    rest()
-    return await Promise.race([left.promise, talk.conversation.broken])
+    screen.printLine(style.dim(`${conversation.id} · /help lists the commands`))
+    printEvents(chat, printer, after, events.signal, onIdle).catch(exit.reject)
+    onIdle()
+    return await Promise.race([exit.promise, conversation.broken])
   } finally {
-    forget()
-    away.abort()
+    stopListening()
+    events.abort()
     screen.close()
   }
 }
 
-async function printEvents(chat: Chat, printer: TurnPrinter, after: number, signal: AbortSignal, rest: () => void): Promise<void> {
+async function printEvents(chat: Chat, printer: TurnPrinter, after: number, signal: AbortSignal, onIdle: () => void): Promise<void> {
   for await (const event of chat.session.conversation.follow(after, signal)) {
     printer.print(event)
     if (event.type !== 'entry') continue
@@ -70,27 +71,28 @@ async function printEvents(chat: Chat, printer: TurnPrinter, after: number, sign
     if (event.change.type !== 'turn.closed') continue
     printer.endLine()
     Object.assign(chat, { running: false, interrupted: false })
-    rest()
+    onIdle()
   }
 }
 
-const turnsShown = 3
+const historyTurns = 3
 
-/** What happened before, for whoever comes back. */
-export async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
-  const { session: talk, screen, style } = chat
-  const { id: conversation } = talk.conversation
-  const past = await timelineIfExists(talk.conversations, conversation)
-  if (!past || past.blocks.length === 0) return
-  const turns = new Set(past.turn_ids.slice(-turnsShown))
-  const before = past.turn_ids.length - turns.size
-  if (past.conversation_title) screen.printLine(style.bold(plainLine(past.conversation_title)))
-  if (before > 0) screen.printLine(style.dim(`… ${before} more before; daybook show ${conversation}`))
-  const shown = past.blocks.filter(({ turn_id }) => turns.has(turn_id))
-  printer.printPast(shown, past.sources_pool as readonly SourceRow[]) // a view of the pool: rows that lack something are shown without it
+/** The last turns of a conversation that is continued. */
+async function printHistory(chat: Chat, printer: TurnPrinter): Promise<void> {
+  const { session, screen, style } = chat
+  const { id } = session.conversation
+  const timeline = await timelineIfExists(session.conversations, id)
+  if (!timeline || timeline.blocks.length === 0) return
+  const turns = new Set(timeline.turn_ids.slice(-historyTurns))
+  const earlier = timeline.turn_ids.length - turns.size
+  if (timeline.conversation_title) screen.printLine(style.bold(plainLine(timeline.conversation_title)))
+  if (earlier > 0) screen.printLine(style.dim(`… ${earlier} earlier turns: daybook show ${id}`))
+  const blocks = timeline.blocks.filter(({ turn_id }) => turns.has(turn_id))
+  printer.printHistory(blocks, timeline.sources_pool as readonly SourceRow[]) // imported rows may lack fields, which are then left out
   printer.endLine()
-  const { open_turn } = await talk.conversations.get(conversation)
-  chat.running = open_turn !== null && talk.remote
-  if (open_turn !== null && !talk.remote)
-    screen.printLine(style.dim('the last turn is not finished: it is taken up with what you say next'))
+  const { open_turn } = await session.conversations.get(id)
+  chat.running = open_turn !== null && session.remote
+  if (open_turn !== null && !session.remote) {
+    screen.printLine(style.dim('the last turn is unfinished: it is resumed with your next message'))
+  }
 }

@@ -2,61 +2,60 @@ import { createInterface, type Interface } from 'node:readline'
 import type { Writable } from 'node:stream'
 import type { Terminal } from '../terminal.ts'
 
+/** A terminal that prints while the user types. */
 export interface ChatScreen {
-  /** At once, or when the line that is being typed is finished: nobody's words are torn apart. */
+  /** Prints at once; while the user types a line, after that line. */
   write(text: string): void
-  /** A line of our own. */
+  /** Prints a line that begins on a new line. */
   printLine(text: string): void
-  /** It is the user's turn: the prompt is shown. */
   showPrompt(): void
-  /** Something is running: the prompt comes when somebody types. */
+  /** The prompt comes back with the first key. */
   hidePrompt(): void
   close(): void
 }
 
 export interface ChatEvents {
   line(text: string): void
-  /** Ctrl-C on an empty line. */
+  /** Ctrl-C on an empty line; on any other it clears the line. */
   interrupt(): void
-  /** No more lines will come. */
+  /** The input has ended. */
   end(): void
 }
 
 const prompt = '› '
 
-/** A terminal that is written to and typed in at the same time. Without a terminal it is only lines in and text out. */
+/** With a terminal on both sides it has a prompt and line editing; otherwise it reads lines and writes text. */
 export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'output'>, events: ChatEvents): ChatScreen {
-  const live = input.isTTY === true && output.isTTY === true
-  const lines = createInterface({ input, output, terminal: live, prompt: live ? prompt : '', historySize: 500 })
-  const paper = createPromptOutput(output)
-  let asking = false // the prompt is on the screen
+  const interactive = input.isTTY === true && output.isTTY === true
+  const lines = createInterface({ input, output, terminal: interactive, prompt: interactive ? prompt : '', historySize: 500 })
+  const writer = createBufferedWriter(output)
+  let promptShown = false
   let closed = false
 
-  const isTyping = () => live && asking && lines.line !== ''
-  const ask = () => {
-    if (!live || asking || closed) return
-    paper.endLine()
-    asking = true
+  const isTyping = () => interactive && promptShown && lines.line !== ''
+  const showPrompt = () => {
+    if (!interactive || promptShown || closed) return
+    writer.endLine()
+    promptShown = true
     lines.prompt()
   }
-  /** Takes the empty prompt off the screen. */
-  const withdraw = () => {
-    if (asking) paper.wipe(prompt.length)
-    asking = false
+  const hidePrompt = () => {
+    if (promptShown) writer.erase(prompt.length)
+    promptShown = false
   }
   const write = (text: string) => {
-    if (isTyping()) return paper.hold(text)
-    withdraw()
-    paper.put(text)
+    if (isTyping()) return writer.hold(text)
+    hidePrompt()
+    writer.write(text)
   }
-  const onKey = (sign: string | undefined) => {
-    if (sign !== undefined && sign >= ' ') ask()
+  const onKey = (key: string | undefined) => {
+    if (key !== undefined && key >= ' ') showPrompt()
   }
 
-  if (live) input.prependListener('keypress', onKey) // before readline shows the first sign of a line
+  if (interactive) input.prependListener('keypress', onKey) // runs before readline echoes the first character
   lines.on('line', (text) => {
-    asking = false
-    paper.lineEnded() // by whoever typed
+    promptShown = false
+    writer.lineEnded()
     events.line(text)
   })
   lines.on('SIGINT', () => (lines.line === '' ? events.interrupt() : clearLine(lines)))
@@ -64,16 +63,16 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
 
   return {
     write,
-    printLine: (text) => write(`${paper.isFresh() ? '' : '\n'}${text}\n`),
+    printLine: (text) => write(`${writer.atLineStart() ? '' : '\n'}${text}\n`),
     showPrompt() {
-      if (!isTyping()) ask()
+      if (!isTyping()) showPrompt()
     },
     hidePrompt() {
-      if (!isTyping()) withdraw()
+      if (!isTyping()) hidePrompt()
     },
     close() {
-      withdraw()
-      paper.endLine()
+      hidePrompt()
+      writer.endLine()
       closed = true
       input.off('keypress', onKey)
       lines.close()
@@ -81,41 +80,42 @@ export function createChatScreen({ input, output }: Pick<Terminal, 'input' | 'ou
   }
 }
 
-/** What was typed is thrown away, as in a shell. */
+/** Discards the typed line, as a shell does. */
 function clearLine(lines: Interface): void {
   lines.write(null, { ctrl: true, name: 'e' })
   lines.write(null, { ctrl: true, name: 'u' })
 }
 
-/** Knows whether it is at the beginning of a line, and keeps what has to wait. */
-function createPromptOutput(output: Writable) {
-  let fresh = true
+/** Holds text back while the user types, and knows whether the output is at the start of a line. */
+function createBufferedWriter(output: Writable) {
+  let lineStart = true
   let held = ''
-  const put = (text: string) => {
+  const write = (text: string) => {
     const all = held + text
     held = ''
     if (all === '') return
     output.write(all)
-    fresh = all.endsWith('\n')
+    lineStart = all.endsWith('\n')
   }
   return {
-    put,
+    write,
     hold(text: string) {
       held += text
     },
-    isFresh: () => (held === '' ? fresh : held.endsWith('\n')),
-    /** What waits is written, and the next thing begins a line. */
+    atLineStart: () => (held === '' ? lineStart : held.endsWith('\n')),
+    /** Writes held text and ends its line. */
     endLine() {
-      put('')
-      if (!fresh) put('\n')
+      write('')
+      if (!lineStart) write('\n')
     },
+    /** The user pressed Enter: the terminal is at the start of a line. */
     lineEnded() {
-      fresh = true
-      put('')
+      lineStart = true
+      write('')
     },
-    wipe(length: number) {
+    erase(length: number) {
       output.write(`\r${' '.repeat(length)}\r`)
-      fresh = true
+      lineStart = true
     },
   }
 }

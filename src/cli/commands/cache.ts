@@ -1,31 +1,50 @@
-import type { Buckets, CacheReport, CacheRow } from '../../core/cache/cache-report.ts'
+import { Command } from 'commander'
+import { type Buckets, type CacheReport, type CacheRow, cacheReport } from '../../core/cache/cache-report.ts'
+import { roughTokens } from '../../core/estimate/tokens.ts'
+import { bookkeeping } from '../../wiring.ts'
+import type { CommandContext } from '../context.ts'
+import { reportJson, withJournal } from '../journal.ts'
+import { withExamples } from '../options.ts'
 import { columns, formatNumber, formatPercent, plural } from '../table.ts'
-import type { Style } from '../terminal.ts'
-import { plainLine } from '../terminal.ts'
+import { plainLine, printLine, type Style } from '../terminal.ts'
 
-/** Every decision on a line, the reason for a miss below it, and what it comes to in the end. */
+export function cacheCommand(context: CommandContext): Command {
+  const command = new Command('cache')
+    .description('what each call read from the provider’s cache, what it should have read, and why it did not')
+    .argument('<conversation>')
+    .option('--json', 'print JSON')
+    .action((id: string, { json }: { json?: true }) =>
+      withJournal(context, id, (journal) => {
+        const report = cacheReport(journal, { rulesOf: bookkeeping.rulesOf, count: roughTokens })
+        printLine(context.terminal, json ? reportJson(report) : cacheTable(report, context.style))
+      }),
+    )
+  return withExamples(command, [['daybook cache costs', '']])
+}
+
+/** One line per round, the reason for a miss below it, and a summary at the end. */
 export function cacheTable({ rows, billed, hitRate, misses }: CacheReport, style: Style): string {
-  if (rows.length === 0) return 'no model was asked yet'
+  if (rows.length === 0) return 'no model was called yet'
   const cells = rows.map((row, index) => cellsOf(row, rows[index - 1]))
   const [heading = '', ...lines] = columns([['turn', 'round', 'hit', 'read', 'expected', 'written', 'in full'], ...cells])
-  const told = rows.flatMap(({ miss }, index) => [
+  const rounds = rows.flatMap(({ miss }, index) => [
     lines[index] ?? '',
     ...(miss ? [style.failure(`    ✗ ${miss.cause}: ${plainLine(miss.words)} (${plural(miss.tokens, 'token')})`)] : []),
   ])
   const lost = misses.reduce((sum, { miss }) => sum + (miss?.tokens ?? 0), 0)
   return [
     style.dim(heading),
-    ...told,
+    ...rounds,
     '',
     `${style.bold(`hit rate ${formatPercent(hitRate)}`)}: read ${formatNumber(billed.read)}, written ${formatNumber(billed.write)}, in full ${formatNumber(billed.uncached)}`,
     misses.length === 0 ? style.success('no misses') : `${plural(misses.length, 'miss', 'misses')}: ${plural(lost, 'token')} paid again`,
-    ...(rows.some(({ predicted }) => !predicted) ? ['nobody knows how some of the models cache: nothing is expected of them (–)'] : []),
+    ...(rows.some(({ predicted }) => !predicted) ? ['the cache rules of some models are not known: nothing is expected of them (–)'] : []),
   ].join('\n')
 }
 
-/** A turn is named where it begins. */
-const cellsOf = ({ turnId, iteration, predicted, billed }: CacheRow, before: CacheRow | undefined): readonly (string | number)[] => [
-  before?.turnId === turnId ? '' : plainLine(turnId),
+/** The id of a turn is shown on its first line only. */
+const cellsOf = ({ turnId, iteration, predicted, billed }: CacheRow, previous: CacheRow | undefined): readonly (string | number)[] => [
+  previous?.turnId === turnId ? '' : plainLine(turnId),
   iteration,
   billed ? hitRateOf(billed) : '?',
   billed?.read ?? '?',

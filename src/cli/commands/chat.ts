@@ -13,14 +13,14 @@ interface ChatOptions {
 
 export function chatCommand(context: CommandContext): Command {
   const command = new Command('chat')
-    .description('talk to the agent; /help inside says what can be done')
-    .option('--conversation <id>', 'go on in this conversation; made when it is not there', conversationName)
-    .option('--continue', 'go on in the conversation that was active last')
+    .description('chat with the agent; /help lists the commands inside')
+    .option('--conversation <id>', 'continue this conversation; created if it does not exist', conversationName)
+    .option('--continue', 'continue the conversation that was active last')
     .action((options: ChatOptions) => chat(context, options))
   return withExamples(command, [
     ['daybook chat', 'a new conversation'],
-    ['daybook chat --continue', 'where you were last; what happened is shown'],
-    ['daybook chat --server https://daybook.example --token "$TOKEN"', 'with an agent somewhere else'],
+    ['daybook chat --continue', 'continues where you were last, and shows the last turns'],
+    ['daybook chat --server https://daybook.example --token "$TOKEN"', 'with the agent of a server'],
   ])
 }
 
@@ -28,19 +28,19 @@ async function chat(context: CommandContext, options: ChatOptions): Promise<void
   const { terminal, style } = context
   const settings = await context.settings()
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
-  let wanted: { readonly conversation?: string; readonly latest?: boolean } = {
+  let target: { readonly conversation?: string; readonly latest?: boolean } = {
     ...(options.conversation !== undefined && { conversation: options.conversation }),
     ...(options.continue && { latest: true }),
   }
-  let leaving: ChatExit
+  let exit: ChatExit
   do {
-    const talk = await openSession(settings, { ...wanted, onProblem })
+    const session = await openSession(settings, { ...target, onProblem })
     try {
-      leaving = await runChat(talk, context)
+      exit = await runChat(session, context)
     } finally {
-      await talk.close()
+      await session.close()
     }
-    terminal.output.write(style.dim(`to go on: daybook chat --conversation ${talk.conversation.id}\n`))
-    wanted = {}
-  } while (leaving === 'new')
+    terminal.output.write(style.dim(`to continue: daybook chat --conversation ${session.conversation.id}\n`))
+    target = {}
+  } while (exit === 'new')
 }

@@ -4,10 +4,10 @@ import { printLine, type Terminal } from '../terminal.ts'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 
-/** A script for a shell, made from the commands there are. */
+/** Prints a completion script for a shell, generated from the commands. */
 export function completionCommand(terminal: Terminal, program: Command): Command {
   const command = new Command('completion')
-    .description('a script that completes commands and options in your shell')
+    .description('print a script that completes commands and options in your shell')
     .addArgument(new Argument('<shell>').choices(shells))
     .action((shell: (typeof shells)[number]) => printLine(terminal, scripts[shell](completionWords(program))))
   return withExamples(command, [

@@ -4,15 +4,17 @@ import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { plainLine, printLine } from '../terminal.ts'
 
-export function configCommand({ terminal, style, settingsWithOrigins: effective }: CommandContext): Command {
-  const command = new Command('config').description('every setting, what it is and who said so; secrets are not shown').action(async () => {
-    const { settings, origins } = await effective()
-    for (const name of Object.keys(variables) as SettingName[]) {
-      const value = settingValue(settings, name)
-      const origin = origins[name] ?? `not set; ${variables[name]}`
-      printLine(terminal, `${name.padEnd(16)} ${valueText(name, value).padEnd(28)} ${style.dim(origin)}`.trimEnd())
-    }
-  })
+export function configCommand({ terminal, style, settingsWithOrigins }: CommandContext): Command {
+  const command = new Command('config')
+    .description('print every setting and where it comes from; secrets are not shown')
+    .action(async () => {
+      const { settings, origins } = await settingsWithOrigins()
+      for (const name of Object.keys(variables) as SettingName[]) {
+        const value = settingValue(settings, name)
+        const origin = origins[name] ?? `not set; ${variables[name]}`
+        printLine(terminal, `${name.padEnd(16)} ${valueText(name, value).padEnd(28)} ${style.dim(origin)}`.trimEnd())
+      }
+    })
   return withExamples(command, [
     ['daybook config', ''],
     ['DAYBOOK_MODEL=openai/gpt-5.5 daybook config', 'the environment wins over daybook.config.ts, flags win over both'],

@@ -1,53 +1,76 @@
+import { Command } from 'commander'
 import type { Block } from '../../core/block/block.ts'
-import type { CostReport, Sum } from '../../core/cost/cost.ts'
+import { type CostReport, costReport, type Sum } from '../../core/cost/cost.ts'
 import { BILLION, promptTokens } from '../../core/cost/price.ts'
+import { roughTokens } from '../../core/estimate/tokens.ts'
+import { blocksOfChange } from '../../core/timeline/change.ts'
+import { bookkeeping } from '../../wiring.ts'
+import type { CommandContext } from '../context.ts'
+import { reportJson, withJournal } from '../journal.ts'
+import { withExamples } from '../options.ts'
 import { columns, formatPercent, plural } from '../table.ts'
-import type { Style } from '../terminal.ts'
-import { plainLine } from '../terminal.ts'
+import { plainLine, printLine, type Style } from '../terminal.ts'
 
+export function costCommand(context: CommandContext): Command {
+  const command = new Command('cost')
+    .description('what a conversation has cost, by turn, role, model and block')
+    .argument('<conversation>')
+    .option('--json', 'print JSON; money is in billionths of a dollar')
+    .action((id: string, { json }: { json?: true }) =>
+      withJournal(context, id, (journal) => {
+        const report = costReport(journal, { chargeOf: bookkeeping.chargeOf, count: roughTokens })
+        const blocks = new Map(journal.flatMap(({ change }) => blocksOfChange(change).map((block) => [block.id, block] as const)))
+        printLine(context.terminal, json ? reportJson(report) : costTable(report, blocks, context.style))
+      }),
+    )
+  return withExamples(command, [['daybook cost costs --json | jq .total', '']])
+}
+
+/** How many of the most expensive blocks are shown. */
 const shownBlocks = 10
 
-/** What it cost, by turn, by role, by model, and the blocks that cost most. */
-export function costTable(ledger: CostReport, blocks: ReadonlyMap<string, Block>, style: Style): string {
-  if (ledger.calls.length === 0) return 'nothing was asked yet, so nothing was spent'
-  const dearest = [...ledger.blocks].sort(([, a], [, b]) => b.money - a.money || promptTokens(b.tokens) - promptTokens(a.tokens))
+/** A table each by turn, role and model and for the most expensive blocks, and a summary at the end. */
+export function costTable(report: CostReport, blocks: ReadonlyMap<string, Block>, style: Style): string {
+  if (report.calls.length === 0) return 'no model was called yet: nothing was spent'
+  const byCost = [...report.blocks].sort(([, a], [, b]) => b.money - a.money || promptTokens(b.tokens) - promptTokens(a.tokens))
   const section = (title: string, sums: ReadonlyMap<string, Sum>) => {
-    const [heading = '', ...lines] = columns(cellsOf(title, sums, ledger.total))
+    const [heading = '', ...lines] = columns(cellsOf(title, sums, report.total))
     return [style.dim(heading), ...lines, '']
   }
   return [
-    ...section('turn', ledger.turns),
-    ...section('role', ledger.roles),
-    ...section('model', ledger.models),
-    ...section('dearest', new Map(dearest.slice(0, shownBlocks).map(([key, sum]) => [blockLabel(key, blocks.get(key)), sum]))),
-    style.bold(`in all ${formatMoney(ledger.total)} for ${plural(ledger.total.calls, 'call')}`),
-    ...unpricedLines(ledger),
-    ...(ledger.calls.some(({ estimated }) => estimated) ? ['some calls had no bill: their tokens are estimated'] : []),
+    ...section('turn', report.turns),
+    ...section('role', report.roles),
+    ...section('model', report.models),
+    ...section('block', new Map(byCost.slice(0, shownBlocks).map(([key, sum]) => [blockLabel(key, blocks.get(key)), sum]))),
+    style.bold(`total ${formatMoney(report.total)} for ${plural(report.total.calls, 'call')}`),
+    ...unpricedLines(report),
+    ...(report.calls.some(({ estimated }) => estimated) ? ['some calls were not billed: their tokens are estimated'] : []),
   ].join('\n')
 }
 
 function unpricedLines({ models, total: { unpriced, calls } }: CostReport): readonly string[] {
   if (unpriced === 0) return []
-  const strangers = [...models].filter(([, sum]) => sum.unpriced > 0).map(([name]) => name || 'a model without a name')
-  const which = `no price is known for ${plainLine(strangers.join(', '))}`
-  return [unpriced === calls ? which : `at least that: ${which} (${plural(unpriced, 'call')})`]
+  const names = [...models].filter(([, sum]) => sum.unpriced > 0).map(([name]) => name || 'a model without a name')
+  const reason = `no price is known for ${plainLine(names.join(', '))}`
+  return [unpriced === calls ? reason : `at least that: ${reason} (${plural(unpriced, 'call')})`]
 }
 
-/** What nobody did, thinking or paying, has no column. */
-function cellsOf(title: string, sums: ReadonlyMap<string, Sum>, { money: all }: Sum) {
-  const thought = [...sums.values()].some(({ tokens }) => tokens.reasoning > 0)
-  const shared = (sum: Sum) => (all > 0 ? [sum.unpriced === sum.calls ? '?' : formatPercent(sum.money / all)] : [])
-  const heading = [title, 'cost', ...(all > 0 ? ['share'] : []), 'read', 'written', 'in full', 'said', ...(thought ? ['reasoned'] : [])]
+/** The columns for reasoning and for the share of the cost are left out when they would be empty. */
+function cellsOf(title: string, sums: ReadonlyMap<string, Sum>, { money: totalMoney }: Sum) {
+  const reasoned = [...sums.values()].some(({ tokens }) => tokens.reasoning > 0)
+  const share = (sum: Sum) => (totalMoney > 0 ? [sum.unpriced === sum.calls ? '?' : formatPercent(sum.money / totalMoney)] : [])
+  const shareHeading = totalMoney > 0 ? ['share'] : []
+  const heading = [title, 'cost', ...shareHeading, 'read', 'written', 'in full', 'output', ...(reasoned ? ['reasoning'] : [])]
   const rows = [...sums].map(([key, sum]) => {
     const { cacheRead, cacheWrite, uncached, output, reasoning } = sum.tokens
-    return [plainLine(key), formatMoney(sum), ...shared(sum), cacheRead, cacheWrite, uncached, output, ...(thought ? [reasoning] : [])]
+    return [plainLine(key), formatMoney(sum), ...share(sum), cacheRead, cacheWrite, uncached, output, ...(reasoned ? [reasoning] : [])]
   })
   return [heading, ...rows]
 }
 
 const blockLabel = (key: string, block: Block | undefined) => (block ? `${key} ${block.path ?? block.type}` : key)
 
-/** What is not known is not nothing. */
+/** Unknown prices are never shown as 0: `?`, or `≥` when a part of the sum is known. */
 export function formatMoney({ money: billionths, calls, unpriced }: Sum): string {
   if (unpriced === calls) return '?'
   return `${unpriced > 0 ? '≥ ' : ''}$${(billionths / BILLION).toFixed(6)}`

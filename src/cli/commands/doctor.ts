@@ -13,25 +13,25 @@ import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
-/** What works on this machine, and what to do about the rest. Fails when something is missing that nothing works without. */
+/** Exits with 1 when a required check fails. */
 export function doctorCommand(context: CommandContext, exit: (code: number) => void): Command {
   const { terminal, style } = context
   const command = new Command('doctor')
-    .description('what works on this machine, and what to install')
-    .option('--sweep', 'first remove blobs that belong to no entry and were put more than a day ago; servers may go on meanwhile')
+    .description('check what works on this machine, and what to install')
+    .option('--sweep', 'first remove blobs that have belonged to no entry for more than a day; safe while a server runs')
     .action(async ({ sweep }: { sweep?: true }) => {
       const settings = await context.settings()
       if (sweep) printLine(terminal, sweepReport(await sweepUnreferencedBlobs(settings)))
       const checks = await Promise.all(runChecks(settings, terminal.environment))
-      for (const { what, ok, found, advice } of checks) {
+      for (const { name, ok, found, advice } of checks) {
         const mark = ok ? style.success('✓') : style.failure('✗')
-        printLine(terminal, `${mark} ${what.padEnd(16)} ${ok || advice === undefined ? found : `${found}: ${advice}`}`.trimEnd())
+        printLine(terminal, `${mark} ${name.padEnd(16)} ${ok || advice === undefined ? found : `${found}: ${advice}`}`.trimEnd())
       }
-      exit(checks.some(({ ok, needed }) => needed && !ok) ? 1 : 0)
+      exit(checks.some(({ ok, required }) => required && !ok) ? 1 : 0)
     })
   return withExamples(command, [
     ['daybook doctor', ''],
-    ['daybook doctor --sweep', 'what is younger than a day stays: a running server may be about to enter it'],
+    ['daybook doctor --sweep', 'younger blobs stay: a running server may be about to append their entry'],
   ])
 }
 
@@ -40,38 +40,39 @@ function sweepReport(removed: UnreferencedBlobs): string {
   return `removed ${removed.blobs} ${removed.blobs === 1 ? 'blob' : 'blobs'} (${formatSize(removed)}) without an entry for more than a day`
 }
 
-export interface Check {
-  readonly what: string
+interface Check {
+  readonly name: string
   readonly ok: boolean
-  /** Nothing works without it. */
-  readonly needed: boolean
+  /** Daybook does not work without it. */
+  readonly required: boolean
   readonly found: string
+  /** What to do when the check fails. */
   readonly advice?: string
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-export function runChecks(settings: Settings, environment: Environment): readonly Promise<Check>[] {
+function runChecks(settings: Settings, environment: Environment): readonly Promise<Check>[] {
   return [
     checkNode(),
     checkSqlite(),
     checkDataFolder(settings.data),
     checkBlobs(settings),
     checkPort(settings),
-    checkProgram('git', ['git'], 'apt-get install git; workspaces of the kind "git" need it'),
-    checkProgram('chromium', ['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium; PDF and PNG are made with it'),
-    checkProgram('bwrap', ['bwrap'], 'apt-get install bubblewrap; code of the agent runs only inside it'),
+    checkProgram('git', ['git'], 'apt-get install git; the setting workspace=git needs it'),
+    checkProgram('chromium', ['chromium', 'chromium-browser', 'google-chrome'], 'apt-get install chromium; it renders PDF and PNG'),
+    checkProgram('bwrap', ['bwrap'], 'apt-get install bubblewrap; the agent’s code runs only inside it'),
     checkModelKeys(environment),
   ]
 }
 
 async function checkNode(): Promise<Check> {
   const ok = Number(process.versions.node.split('.')[0]) >= 24
-  return { what: 'Node', ok, needed: true, found: process.version, advice: 'install Node 24 or newer' }
+  return { name: 'Node', ok, required: true, found: process.version, advice: 'install Node 24 or newer' }
 }
 
 async function checkSqlite(): Promise<Check> {
-  const about = { what: 'node:sqlite', needed: true, advice: 'install a Node that is built with SQLite and FTS5' }
+  const about = { name: 'node:sqlite', required: true, advice: 'install a Node that is built with SQLite and FTS5' }
   try {
     const { DatabaseSync } = await import('node:sqlite')
     const database = new DatabaseSync(':memory:')
@@ -85,51 +86,51 @@ async function checkSqlite(): Promise<Check> {
 }
 
 function checkPort({ host, port: number }: Settings): Promise<Check> {
-  const about = { what: 'port', needed: false, advice: 'a server may be running there already; choose another with --port' }
-  return new Promise((done) => {
+  const about = { name: 'port', required: false, advice: 'a server may be running there already; choose another port with --port' }
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', (error) => done({ ...about, ok: false, found: `${host}:${number} ${(error as NodeJS.ErrnoException).code}` }))
-    server.listen(number, host, () => server.close(() => done({ ...about, ok: true, found: `${host}:${number} is free` })))
+    server.once('error', (error) => resolve({ ...about, ok: false, found: `${host}:${number} ${(error as NodeJS.ErrnoException).code}` }))
+    server.listen(number, host, () => server.close(() => resolve({ ...about, ok: true, found: `${host}:${number} is free` })))
   })
 }
 
-async function checkProgram(what: string, commands: readonly string[], advice: string): Promise<Check> {
+async function checkProgram(name: string, commands: readonly string[], advice: string): Promise<Check> {
   for (const command of commands) {
     try {
       const { stdout } = await promisify(execFile)(command, ['--version'], { timeout: 10_000 })
-      return { what, ok: true, needed: false, found: stdout.split('\n')[0]?.trim() ?? '' }
+      return { name, ok: true, required: false, found: stdout.split('\n')[0]?.trim() ?? '' }
     } catch {
-      // not this one
+      // try the next name
     }
   }
-  return { what, ok: false, needed: false, found: 'not found', advice }
+  return { name, ok: false, required: false, found: 'not found', advice }
 }
 
 const keyVariables = ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'] as const
 
-/** Which are set; never what they are. */
+/** Names the variables that are set, never their values. */
 async function checkModelKeys(environment: Environment): Promise<Check> {
   const set = keyVariables.filter((name) => environment[name])
-  const advice = `the model "offline" needs none; others need one of ${keyVariables.join(', ')}`
-  return { what: 'model keys', ok: set.length > 0, needed: false, found: set.length > 0 ? `${set.join(', ')} set` : 'none set', advice }
+  const advice = `the model "offline" needs no key; other models need one of ${keyVariables.join(', ')}`
+  return { name: 'model keys', ok: set.length > 0, required: false, found: set.length > 0 ? `${set.join(', ')} set` : 'none set', advice }
 }
 
-/** Whether a server could keep its data there. Rights do not tell: on some file systems nobody may write, on others no database works. */
-export async function checkDataFolder(data: string): Promise<Check> {
+/** Tries to write, because permissions do not tell: some file systems are read-only, on others no database works. */
+async function checkDataFolder(data: string): Promise<Check> {
   const folder = resolve(data)
-  const about = { what: 'data folder', needed: true, advice: 'choose another with --data or DAYBOOK_DATA' }
-  const absent = missingFolders(folder)
+  const about = { name: 'data folder', required: true, advice: 'choose another folder with --data or DAYBOOK_DATA' }
+  const missing = missingFolders(folder)
   try {
     await tryToWrite(folder)
-    return { ...about, ok: true, found: absent.length === 0 ? folder : `${folder} (not made yet)` }
+    return { ...about, ok: true, found: missing.length === 0 ? folder : `${folder} (does not exist yet)` }
   } catch (error) {
     return { ...about, ok: false, found: `${folder} can not be written to (${causeText(error)})` }
   } finally {
-    for (const made of absent) await removeIfEmpty(made)
+    for (const created of missing) await removeIfEmpty(created)
   }
 }
 
-/** What a server does first, in a folder of its own that is taken away again; and whether the database that is there may be changed. */
+/** Opens a store in a temporary folder inside it, and checks that an existing database is writable. */
 async function tryToWrite(folder: string): Promise<void> {
   const trial = join(folder, `trial-${randomBytes(6).toString('hex')}`)
   try {
@@ -146,12 +147,12 @@ async function tryToWrite(folder: string): Promise<void> {
   if (existsSync(database)) await (await open(database, 'r+')).close()
 }
 
-/** Those that a server would make, innermost first. */
+/** The folders that a server would create, innermost first. */
 function missingFolders(folder: string): readonly string[] {
   return existsSync(folder) || folder === dirname(folder) ? [] : [folder, ...missingFolders(dirname(folder))]
 }
 
-/** One that could not be made is not there; one that somebody has begun to use meanwhile is theirs. */
+/** Keeps a folder that another process has begun to use meanwhile. */
 async function removeIfEmpty(folder: string): Promise<void> {
   if (!existsSync(folder)) return
   try {
@@ -161,26 +162,28 @@ async function removeIfEmpty(folder: string): Promise<void> {
   }
 }
 
-/** The store tells where it tried; what went wrong is told by what it met there. */
+/** The store's error names the temporary folder, so its cause is shown instead. */
 function causeText(error: unknown): string {
   return errorMessage(error instanceof Failure ? (error.cause ?? error) : error)
 }
 
-/** Bytes that a process left behind when it died. They do no harm but take room. */
-export async function checkBlobs(settings: Settings): Promise<Check> {
-  const about = { what: 'blobs', needed: false, advice: 'daybook doctor --sweep removes what has had none for more than a day' }
+/** Bytes that a process stored before it died. They do no harm but take space. */
+async function checkBlobs(settings: Settings): Promise<Check> {
+  const about = { name: 'blobs', required: false, advice: 'daybook doctor --sweep removes those older than a day' }
   try {
-    const left = await findUnreferencedBlobs(settings)
-    return { ...about, ok: (left?.old.blobs ?? 0) === 0, found: left ? unreferencedText(left) : 'nothing kept yet' }
+    const unreferenced = await findUnreferencedBlobs(settings)
+    const found = unreferenced ? unreferencedText(unreferenced) : 'nothing stored yet'
+    return { ...about, ok: (unreferenced?.old.blobs ?? 0) === 0, found }
   } catch (error) {
-    return { what: 'blobs', needed: true, ok: false, found: errorMessage(error) } // no server opens it either
+    return { name: 'blobs', required: true, ok: false, found: errorMessage(error) } // a server can not open this database either
   }
 }
 
 function unreferencedText({ old, young }: { readonly old: UnreferencedBlobs; readonly young: UnreferencedBlobs }): string {
-  const [lost, late] = [`${old.blobs} (${formatSize(old)})`, `${young.blobs}`]
-  if (old.blobs === 0) return young.blobs === 0 ? 'every one belongs to an entry' : `${late} (${formatSize(young)}) may still get an entry`
-  return `${lost} belong to no entry${young.blobs === 0 ? '' : `, ${late} more (${formatSize(young)}) may still get one`}`
+  if (old.blobs === 0 && young.blobs === 0) return 'every blob belongs to an entry'
+  const mayGetOne = `(${formatSize(young)}) may still get`
+  if (old.blobs === 0) return `${young.blobs} ${mayGetOne} an entry`
+  return `${old.blobs} (${formatSize(old)}) belong to no entry${young.blobs === 0 ? '' : `, ${young.blobs} more ${mayGetOne} one`}`
 }
 
-export const formatSize = ({ bytes }: UnreferencedBlobs) => `${bytes.toLocaleString('en')} bytes`
+const formatSize = ({ bytes }: UnreferencedBlobs) => `${bytes.toLocaleString('en')} bytes`

@@ -22,7 +22,7 @@ const daybook = async (...args: readonly string[]) => {
   return { exitCode, text }
 }
 
-/** Two turns of a model that we know, the second with another word in its system text. */
+/** Records two turns of a model with known prices; the second has a different system text. */
 async function record(): Promise<void> {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
@@ -38,10 +38,10 @@ async function record(): Promise<void> {
   await store.close()
 }
 
-/** As wide as before: a table should look like one. */
+/** Keeps the width of the ids, so that the columns stay aligned. */
 const withoutIds = (text: string) => text.replace(/turn_\w+/g, (id) => 'turn_X'.padEnd(id.length, '·'))
 
-it('shows what each call read, what it should have, and why it did not', async () => {
+it('cache shows what each call read, what it should have read, and why it did not', async () => {
   await record()
   const { exitCode, text } = await daybook('cache', 'c')
   expect(exitCode).toBe(0)
@@ -62,18 +62,18 @@ it('shows what each call read, what it should have, and why it did not', async (
   )
 })
 
-it('shows what was spent, by whom and on what', async () => {
+it('cost shows the cost by turn, role, model and block', async () => {
   await record()
   const { text } = await daybook('cost', 'c')
   expect(withoutIds(text)).toMatch(/^turn +cost .*\nturn_X·+ +\$0\.\d{6} /)
   expect(text).toMatch(/\nsystem +\$0\.\d{6} /)
-  expect(text).toMatch(/\nin all \$0\.\d{6} for 5 calls$/)
+  expect(text).toMatch(/\ntotal \$0\.\d{6} for 5 calls$/)
   const { blocks, total } = JSON.parse((await daybook('cost', 'c', '--json')).text)
   const sum = Object.values(blocks as Record<string, { money: number }>).reduce((money, block) => money + block.money, 0)
   expect(sum).toBe(total.money)
 })
 
-it('replays: the same agent does the same, another does not and the command fails', async () => {
+it('replay exits with 1 when the present agent would not do the same', async () => {
   await record()
   const brief = join(folder, 'agent.mjs')
   writeFileSync(brief, `export const agent = { customisation: 'Be brief.' }`)
@@ -93,7 +93,7 @@ it('replays: the same agent does the same, another does not and the command fail
   expect(await daybook('replay', 'nobody')).toMatchObject({ exitCode: 1, text: expect.stringMatching(/^conversation\.missing/) })
 })
 
-it('replays without a difference what it has the agent for', async () => {
+it('replay finds no difference with the agent that recorded the conversation', async () => {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
   const agent = createAgentFrom({ model: billedModel([answers('Hello.')], { cache: cacheOf(), clock }), store, clock })
@@ -103,11 +103,11 @@ it('replays without a difference what it has the agent for', async () => {
   const { exitCode, text } = await daybook('replay', 'c')
   expect({ exitCode, text: withoutIds(text) }).toEqual({
     exitCode: 0,
-    text: expect.stringMatching(/^turn_X·+ {2}1 round {2}the same\n\n1 turn, 1 round: the present code does what was done$/),
+    text: expect.stringMatching(/^turn_X·+ {2}1 round {2}the same\n\n1 turn, 1 round: the present code does the same$/),
   })
 })
 
-it('cachelint fails for a clock in the texts and for a miss that could have been avoided, and passes within a budget', async () => {
+it('cachelint exits with 1 for a date in the texts and for an avoidable miss, and with 0 within the budget', async () => {
   await record()
   expect(await daybook('cachelint')).toEqual({ exitCode: 0, text: 'nothing found' })
   expect(await daybook('cachelint', 'c')).toMatchObject({ exitCode: 1, text: expect.stringContaining('avoidable miss') })

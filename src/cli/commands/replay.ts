@@ -1,37 +1,62 @@
+import { Command } from 'commander'
 import { divergenceText } from '../../agent/replay/divergence.ts'
-import type { Replayed } from '../../agent/replay/replay.ts'
+import { type Replayed, replay } from '../../agent/replay/replay.ts'
+import { loadAgentModule } from '../../wiring.ts'
+import type { CommandContext } from '../context.ts'
+import { withJournal } from '../journal.ts'
+import { withExamples } from '../options.ts'
 import { columns, plural } from '../table.ts'
-import type { Style } from '../terminal.ts'
-import { plainLine } from '../terminal.ts'
+import { plainLine, printLine, type Style } from '../terminal.ts'
 
-/** Every turn on a line, what it does otherwise below it, and what it comes to in the end. */
+/** Exits with 1 when a turn would not be the same. */
+export function replayCommand(context: CommandContext, exit: (code: number) => void): Command {
+  const { terminal, style } = context
+  const command = new Command('replay')
+    .description('run the present code against the recorded replies of models and tools, and show the first difference')
+    .argument('<conversation>')
+    .argument('[turn]', 'only this turn')
+    .option('--agent <file>', 'a module that exports `agent`: tools, instructions, settings')
+    .option('--any-system', 'do not compare the system text')
+    .action((id: string, turn: string | undefined, options: { agent?: string; anySystem?: true }) =>
+      withJournal(context, id, async (_journal, store) => {
+        const parts = options.agent === undefined ? {} : await loadAgentModule(options.agent)()
+        const turns = await replay(store, id, { ...parts, ...(options.anySystem && { anySystem: true }) }, turn)
+        printLine(terminal, replayTable(turns, style))
+        if (options.agent === undefined && turns.some(differsInTexts)) printLine(terminal, otherAgentHint)
+        if (turns.some(({ divergence }) => divergence)) exit(1)
+      }),
+    )
+  return withExamples(command, [['daybook replay costs --agent ./agent.ts', '']])
+}
+
+/** One line per turn, its first difference below it, and a summary at the end. */
 export function replayTable(turns: readonly Replayed[], style: Style): string {
-  if (turns.length === 0) return 'no turn was begun yet'
+  if (turns.length === 0) return 'there is no turn yet'
   const lines = columns([
     ['', '', ''],
     ...turns.map((turn) => [plainLine(turn.turnId), plural(turn.rounds, 'round'), verdictOf(turn)]),
   ]).slice(1)
-  const told = turns.flatMap(({ divergence }, index) => [
+  const verdicts = turns.flatMap(({ divergence }, index) => [
     lines[index] ?? '',
     ...(divergence ? [style.failure(`    ✗ ${plainLine(divergenceText(divergence))}`)] : []),
   ])
-  return [...told, '', summary(turns, style)].join('\n')
+  return [...verdicts, '', summary(turns, style)].join('\n')
 }
 
 const verdictOf = ({ torn, divergence }: Replayed) =>
-  torn ? 'not replayed: its history was let go' : divergence ? 'not the same' : 'the same'
+  torn ? 'not replayed: part of its history was deleted' : divergence ? 'not the same' : 'the same'
 
 function summary(turns: readonly Replayed[], style: Style): string {
-  const judged = turns.filter(({ torn }) => !torn)
-  const other = judged.filter(({ divergence }) => divergence).length
-  if (judged.length === 0) return 'nothing could be replayed'
-  if (other > 0) return style.bold(`${other} of ${plural(judged.length, 'turn')} would not be the same`)
-  const rounds = judged.reduce((sum, turn) => sum + turn.rounds, 0)
-  return style.success(`${plural(judged.length, 'turn')}, ${plural(rounds, 'round')}: the present code does what was done`)
+  const replayed = turns.filter(({ torn }) => !torn)
+  const different = replayed.filter(({ divergence }) => divergence).length
+  if (replayed.length === 0) return 'nothing could be replayed'
+  if (different > 0) return style.bold(`${different} of ${plural(replayed.length, 'turn')} would not be the same`)
+  const rounds = replayed.reduce((sum, turn) => sum + turn.rounds, 0)
+  return style.success(`${plural(replayed.length, 'turn')}, ${plural(rounds, 'round')}: the present code does the same`)
 }
 
-/** The texts differ before anything was done: more likely another agent than another code. */
-export const differsInTexts = ({ divergence }: Replayed): boolean =>
+/** The tools or the system text differ: the conversation was probably recorded with another agent. */
+const differsInTexts = ({ divergence }: Replayed): boolean =>
   divergence?.kind === 'prompt' && (divergence.where === 'tools' || divergence.where === 'system text')
 
-export const otherAgentHint = 'give the agent that recorded it with --agent, or leave its texts and tools aside with --any-system'
+const otherAgentHint = 'give the agent that recorded it with --agent, or ignore its texts and tools with --any-system'

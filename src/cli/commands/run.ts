@@ -16,14 +16,14 @@ interface RunOptions {
   readonly conversation?: string
 }
 
-/** One question, one answer. The exit code says whether it was answered, or which signal ended it. */
+/** The exit code is 0 when the turn succeeded, 1 when it failed, above 128 when a signal stopped it. */
 export function runCommand(context: CommandContext, exit: (code: number) => void): Command {
   const command = new Command('run')
-    .description('ask one thing and print what comes of it')
-    .argument('<prompt>', 'what to ask; - reads it from the standard input')
-    .option('--attach <file>', 'send a file along; may be said more than once', collect, [])
-    .option('--json', 'one line of JSON per event, the result last')
-    .option('--conversation <id>', 'go on in this conversation; made when it is not there', conversationName)
+    .description('send one message and print the turn')
+    .argument('<prompt>', 'the message; - reads it from the standard input')
+    .option('--attach <file>', 'send a file with it; may be given several times', collect, [])
+    .option('--json', 'print one JSON line per event, the result last')
+    .option('--conversation <id>', 'continue this conversation; created if it does not exist', conversationName)
     .action(async (prompt: string, options: RunOptions) => exit(await run(context, prompt, options)))
   return withExamples(command, [
     ['daybook run "What does the report say about costs?" --attach report.pdf', ''],
@@ -38,38 +38,41 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
   const files = await readAttachments(attach, terminal.folder)
   const text = prompt === '-' ? await readText(terminal.input) : prompt
   const onProblem = (where: string, error: unknown) => terminal.errors.write(`${where}: ${errorMessage(error)}\n`)
-  const talk = await openSession(settings, { conversation, onProblem })
-  const leave = new AbortController()
-  let ended: EndSignal | undefined
-  const forget = terminal.onSignal((signal) => {
-    ended = signal
-    talk.conversation.stop().then((stopped) => stopped || leave.abort(), leave.abort)
+  const session = await openSession(settings, { conversation, onProblem })
+  const abort = new AbortController()
+  let endSignal: EndSignal | undefined
+  const stopListening = terminal.onSignal((signal) => {
+    endSignal = signal
+    session.conversation.stop().then(
+      (stopped) => stopped || abort.abort(),
+      () => abort.abort(),
+    )
   })
   try {
     const print = json ? jsonPrinter(context) : turnPrinter(context)
-    const turn = await Promise.race([submitAndFollow(talk, text, files, print, leave.signal), talk.conversation.broken])
-    if (json) printLine(terminal, JSON.stringify(resultLine(turn, talk.conversation.id)))
-    else if (terminal.errors.isTTY) terminal.errors.write(`\ngo on: daybook run "…" --conversation ${talk.conversation.id}\n`)
-    if (ended) return exitCodeOf(ended)
+    const turn = await Promise.race([submitAndFollow(session, text, files, print, abort.signal), session.conversation.broken])
+    if (json) printLine(terminal, JSON.stringify(resultLine(turn, session.conversation.id)))
+    else if (terminal.errors.isTTY) terminal.errors.write(`\nto continue: daybook run "…" --conversation ${session.conversation.id}\n`)
+    if (endSignal) return exitCodeOf(endSignal)
     return turn && isSuccess(turn.exitReason) ? 0 : 1
   } finally {
-    forget()
-    leave.abort()
-    await talk.close()
+    stopListening()
+    abort.abort()
+    await session.close()
   }
 }
 
-/** The turn, when it is over; undefined when somebody left before. */
+/** Resolves to the turn when it has ended; to undefined when the signal is aborted before. */
 async function submitAndFollow(
-  { conversation: line }: Session,
+  { conversation }: Session,
   text: string,
   files: Parameters<Session['conversation']['submit']>[1],
   print: (event: TurnEvent) => void,
   signal: AbortSignal,
 ): Promise<TurnView | undefined> {
-  const after = await line.lastSeq()
-  const events = line.follow(after, signal)
-  const turnId = await line.submit(text, files)
+  const after = await conversation.lastSeq()
+  const events = conversation.follow(after, signal)
+  const turnId = await conversation.submit(text, files)
   let view: ConversationView = emptyView
   for await (const event of events) {
     view = foldEvent(view, event)
@@ -89,7 +92,7 @@ function turnPrinter({ terminal, style }: CommandContext): (event: TurnEvent) =>
   }
 }
 
-/** As a server tells it: whoever reads this need not know where the turn ran. */
+/** The same JSON as a server sends, so that a script need not know where the turn ran. */
 function jsonPrinter({ terminal }: CommandContext): (event: TurnEvent) => void {
   return (event) => printLine(terminal, JSON.stringify(event.type === 'entry' ? { ...event, change: publicChange(event.change) } : event))
 }

@@ -8,17 +8,18 @@ import { portNumber, withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
 const levels = ['info', 'warn', 'error', 'silent'] as const
-const exitGraceMs = 750 // somebody may still be typing
+/** How long a finished answer waits for another message: in a chat the user may still be typing. */
+const exitGraceMs = 750
 
 export function serveCommand(context: CommandContext): Command {
   const command = new Command('serve')
-    .description('the agent as a server, with a page to look at it; ends in order when it is asked to')
-    .option('--host <address>', 'where to listen; other than this machine needs auth (or DAYBOOK_HOST)')
-    .option('--port <n>', '0 takes any that is free (or DAYBOOK_PORT)', portNumber)
+    .description('run the agent as a server with a web page, until Ctrl-C or SIGTERM')
+    .option('--host <address>', 'address to listen on; any but a loopback address needs auth (or DAYBOOK_HOST)')
+    .option('--port <n>', 'port; 0 chooses a free one (or DAYBOOK_PORT)', portNumber)
     .action(async (flags: { host?: string; port?: number }) => serveUntilSignal(context, await context.settings(flags)))
   return withExamples(command, [
-    ['daybook serve', 'on this machine, without tokens'],
-    ['DAYBOOK_AUTH_SECRET=… daybook serve --host 0.0.0.0 --port 80', 'for others, who bring a token'],
+    ['daybook serve', 'for this machine only, without tokens'],
+    ['DAYBOOK_AUTH_SECRET=… daybook serve --host 0.0.0.0 --port 80', 'for other machines; clients need a token'],
   ])
 }
 
@@ -26,17 +27,17 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
   const { createLog, createMetrics, metricsHelp, observe, serve } = await import('../../server/index.ts')
   const metrics = createMetrics(metricsHelp)
   const now = () => new Date().toISOString()
-  const everything = createLog((line) => terminal.errors.write(line), now)
-  const log: typeof everything = (level, ...rest) => {
-    if (levels.indexOf(level) >= levels.indexOf(settings.logLevel)) everything(level, ...rest)
+  const logAll = createLog((line) => terminal.errors.write(line), now)
+  const log: typeof logAll = (level, ...rest) => {
+    if (levels.indexOf(level) >= levels.indexOf(settings.logLevel)) logAll(level, ...rest)
   }
   const { agent, close } = await openAgent(settings, {
     exitGraceMs,
     ...observe(metrics),
     onProblem: ({ where, error }) => log('error', where, { error }),
   })
-  const asked = Promise.withResolvers<void>()
-  const forget = terminal.onSignal(() => asked.resolve())
+  const signal = Promise.withResolvers<void>()
+  const stopListening = terminal.onSignal(() => signal.resolve())
   try {
     const server = await serve({
       agent,
@@ -48,13 +49,13 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
     const model = typeof settings.model === 'string' ? settings.model : (settings.model as { readonly name?: unknown }).name
-    printLine(terminal, style.dim(`model ${model} · data ${settings.data} · Ctrl-C ends it`))
-    await asked.promise
-    printLine(terminal, style.dim('finishing what is running; asked again, it ends at once'))
-    forget()
+    printLine(terminal, style.dim(`model ${model} · data ${settings.data} · Ctrl-C stops the server`))
+    await signal.promise
+    printLine(terminal, style.dim('finishing the running turns; press Ctrl-C again to stop at once'))
+    stopListening()
     await server.drain()
   } finally {
-    forget()
+    stopListening()
     await close()
   }
 }
@@ -68,9 +69,9 @@ async function serverSettings({ host, port, auth }: Settings): Promise<ServerSet
   ]
   const [key, ...others] = keys
   if (others.length > 0)
-    throw new RangeError('tokens are checked with one key: set auth.secret, auth.publicKey or auth.jwksUrl, not several')
+    throw new RangeError('tokens are verified with one key: set only one of auth.secret, auth.publicKey and auth.jwksUrl')
   if (key === undefined && (auth.issuer !== undefined || auth.audience !== undefined)) {
-    throw new RangeError('auth.issuer and auth.audience say nothing without a key: set auth.secret, auth.publicKey or auth.jwksUrl')
+    throw new RangeError('auth.issuer and auth.audience need a key: set auth.secret, auth.publicKey or auth.jwksUrl')
   }
   if (key === undefined) return { ...defaultServerSettings, host, port }
   const { issuer, audience } = auth

@@ -7,34 +7,34 @@ import { plainLine, plainText, printLine, type Style } from '../terminal.ts'
 
 const maxLineLength = 100
 
-export function showCommand({ terminal, style, withConversations: withShelf }: CommandContext): Command {
+export function showCommand({ terminal, style, withConversations }: CommandContext): Command {
   const command = new Command('show')
-    .description('a conversation block by block: what is visible now, everything a turn entered, or what the model read in a round')
+    .description('show a conversation block by block: the visible timeline, one turn, or the prompt of one round')
     .argument('<conversation>')
-    .option('--turn <id>', 'this turn, every text as a whole, whatever was folded since')
-    .option('--round <n>', 'what the model read in this round of the turn, or of the last one; rounds count from 0', wholeNumber)
+    .option('--turn <id>', 'every block of this turn, with whole texts, including those hidden or summarised since')
+    .option('--round <n>', 'the prompt of this round, of --turn or of the last turn; rounds count from 0', wholeNumber)
     .action((id: string, { turn, round }: { turn?: string; round?: number }) =>
-      withShelf(async (shelf) => {
+      withConversations(async (client) => {
         const print = (line: string) => printLine(terminal, line)
         if (round !== undefined) {
-          const last = turn ?? (await shelf.timeline(id)).turn_ids.at(-1) ?? ''
-          for (const line of promptLines(await shelf.prompt(id, last, round), style)) print(line)
+          const last = turn ?? (await client.timeline(id)).turn_ids.at(-1) ?? ''
+          for (const line of promptLines(await client.prompt(id, last, round), style)) print(line)
           return
         }
         if (turn !== undefined) {
-          const log = await shelf.turnLog(id, turn)
+          const log = await client.turnLog(id, turn)
           print(heading(style, turn, log.ts))
           for (const block of log.blocks) print(fullBlock(block, style))
           return
         }
-        const { conversation_title, blocks } = await shelf.timeline(id)
+        const { conversation_title, blocks } = await client.timeline(id)
         print(style.bold(`${id}  ${plainLine(conversation_title ?? '')}`.trimEnd()))
         for (const line of overview(blocks, style)) print(line)
       }),
     )
   return withExamples(command, [
-    ['daybook show costs', 'a line for each block that the agent still sees'],
-    ['daybook show costs --turn turn_2', 'everything of one turn'],
+    ['daybook show costs', 'a line for each block that the model still sees'],
+    ['daybook show costs --turn turn_2', 'every block of one turn'],
     ['daybook show costs --round 0', 'the first prompt of the last turn, with its cache marks'],
   ])
 }
@@ -69,20 +69,20 @@ function fullBlock(block: Block, style: Style): string {
   return body === '' ? head : `${head}\n${plainText(body)}`
 }
 
-/** A prompt as the model read it, with a line across wherever the provider may cache everything above. */
-export function promptLines({ turn_id, iteration, model, system, parts, usage, differs }: PromptView, style: Style): readonly string[] {
+/** A prompt as the model read it, with a line wherever the provider may cache everything above. */
+function promptLines({ turn_id, iteration, model, system, parts, usage, differs }: PromptView, style: Style): readonly string[] {
   const marks = parts.filter(({ marked }) => marked).length
   const lines = [style.bold(`── ${plainLine(turn_id)} round ${iteration}${model === null ? '' : ` · ${plainLine(model)}`}`)]
-  if (differs !== undefined) lines.push(style.failure(`this is not what was sent: ${plainLine(differs)}`))
+  if (differs !== undefined) lines.push(style.failure(`this is not the prompt that was sent: ${plainLine(differs)}`))
   lines.push(style.dim('[system]'), plainText(system), cacheMarkLine(style, 'system text'))
-  let number = 0
+  let markNumber = 0
   for (const part of parts) {
     if (part.type === 'text') lines.push(plainText(part.text ?? ''))
     else lines.push(style.dim(`[${part.type} ${plainLine(part.media_type ?? '')}, ${part.size_bytes ?? 0} bytes]`))
-    if (part.marked) lines.push(cacheMarkLine(style, `${++number} of ${marks}`))
+    if (part.marked) lines.push(cacheMarkLine(style, `${++markNumber} of ${marks}`))
   }
   const tokens = parts.reduce((sum, part) => sum + part.tokens, 0)
-  lines.push(style.dim(`about ${tokens} tokens in ${parts.length} parts, besides the system text`))
+  lines.push(style.dim(`about ${tokens} tokens in ${parts.length} parts, without the system text`))
   if (usage)
     lines.push(style.dim(`billed: ${usage.uncached} in full, ${usage.cache_read} read, ${usage.cache_write} written, ${usage.output} out`))
   return lines

@@ -23,7 +23,7 @@ const row = (iteration: number, billed: CacheRow['billed'], predicted: CacheRow[
   ...more,
 })
 
-it('shows the calls, the reason for a miss below its call, and what it comes to', () => {
+it('the cache table has a line per round, the reason for a miss below it, and a summary', () => {
   const hidden = { id: 'b_7', type: 'react.tool.result', author: 'tool', turn_id: 'turn_1', ts: '', path: 'tc:turn_1.c1.result' }
   const rows = [
     row(0, { read: 0, write: 12_000, uncached: 700 }, { read: 0, write: 12_100, uncached: 600 }),
@@ -35,13 +35,13 @@ it('shows the calls, the reason for a miss below its call, and what it comes to'
     ),
     row(2, undefined, undefined),
   ]
-  const ledger = {
+  const report = {
     rows,
     misses: rows.filter(({ miss }) => miss),
     hitRate: 0.4231,
     billed: { read: 10_500, write: 12_900, uncached: 1_410 },
   }
-  expect(cacheTable(ledger, plain)).toMatchInlineSnapshot(`
+  expect(cacheTable(report, plain)).toMatchInlineSnapshot(`
     "turn    round   hit    read  expected  written  in full
     turn_1      0   0 %       0         0   12,000      700
                 1  87 %  10,500    12,000      900      710
@@ -50,12 +50,12 @@ it('shows the calls, the reason for a miss below its call, and what it comes to'
 
     hit rate 42.3 %: read 10,500, written 12,900, in full 1,410
     1 miss: 1,500 tokens paid again
-    nobody knows how some of the models cache: nothing is expected of them (–)"
+    the cache rules of some models are not known: nothing is expected of them (–)"
   `)
-  expect(cacheTable({ ...ledger, rows: [] }, plain)).toBe('no model was asked yet')
+  expect(cacheTable({ ...report, rows: [] }, plain)).toBe('no model was called yet')
 })
 
-it('a price that is not known is a question mark, and in a sum it makes an at least', () => {
+it('an unknown price is shown as ?, and a sum with one as at least', () => {
   const sum = (money: number, calls: number, unpriced: number): Sum => ({ ...zeroSum, money, calls, unpriced })
   expect([formatMoney(sum(1_234_567, 2, 0)), formatMoney(sum(1_234_567, 2, 1)), formatMoney(sum(0, 2, 2))]).toEqual([
     '$0.001235',
@@ -63,51 +63,51 @@ it('a price that is not known is a question mark, and in a sum it makes an at le
     '?',
   ])
   const nothing = { calls: [], total: zeroSum, turns: new Map(), roles: new Map(), models: new Map(), blocks: new Map() }
-  expect(costTable(nothing, new Map(), plain)).toBe('nothing was asked yet, so nothing was spent')
+  expect(costTable(nothing, new Map(), plain)).toBe('no model was called yet: nothing was spent')
 })
 
-it('shows what was spent and on what; nobody thought, so nothing says so; whose price is not known is named', () => {
+it('the cost table has no column for reasoning without any, and names models without a price', () => {
   const tokens = { uncached: 100, cacheRead: 9_000, cacheWrite: 300, output: 40, reasoning: 0 }
-  const [known, stranger]: readonly [Sum, Sum] = [
+  const [priced, unpriced]: readonly [Sum, Sum] = [
     { tokens, money: 3_000_000, calls: 1, unpriced: 0 },
     { tokens, money: 0, calls: 1, unpriced: 1 },
   ]
   const call = { estimated: false } as CostReport['calls'][number]
-  const both = addSums(known, stranger)
+  const both = addSums(priced, unpriced)
   const evil = { id: 'b_1', type: 'user.prompt', author: 'user', turn_id: 't1', ts: '', path: 'ar:t1.\u001b]0;mine\u0007user.prompt' }
-  const ledger: CostReport = {
+  const report: CostReport = {
     calls: [call, call],
     total: both,
     turns: new Map([['t1', both]]),
     roles: new Map([['decision', both]]),
     models: new Map([
-      ['acme/rocket', known],
-      ['acme/mystery', stranger],
+      ['acme/rocket', priced],
+      ['acme/mystery', unpriced],
     ]),
     blocks: new Map([['b_1', both]]),
   }
-  expect(costTable(ledger, new Map([['b_1', evil]]), plain)).toMatchInlineSnapshot(`
-    "turn         cost    share    read  written  in full  said
-    t1    ≥ $0.003000  100.0 %  18,000      600      200    80
+  expect(costTable(report, new Map([['b_1', evil]]), plain)).toMatchInlineSnapshot(`
+    "turn         cost    share    read  written  in full  output
+    t1    ≥ $0.003000  100.0 %  18,000      600      200      80
 
-    role             cost    share    read  written  in full  said
-    decision  ≥ $0.003000  100.0 %  18,000      600      200    80
+    role             cost    share    read  written  in full  output
+    decision  ≥ $0.003000  100.0 %  18,000      600      200      80
 
-    model              cost    share   read  written  in full  said
-    acme/rocket   $0.003000  100.0 %  9,000      300      100    40
-    acme/mystery          ?        ?  9,000      300      100    40
+    model              cost    share   read  written  in full  output
+    acme/rocket   $0.003000  100.0 %  9,000      300      100      40
+    acme/mystery          ?        ?  9,000      300      100      40
 
-    dearest                                cost    share    read  written  in full  said
-    b_1 ar:t1.␛]0;mine␇user.prompt  ≥ $0.003000  100.0 %  18,000      600      200    80
+    block                                  cost    share    read  written  in full  output
+    b_1 ar:t1.␛]0;mine␇user.prompt  ≥ $0.003000  100.0 %  18,000      600      200      80
 
-    in all ≥ $0.003000 for 2 calls
+    total ≥ $0.003000 for 2 calls
     at least that: no price is known for acme/mystery (1 call)"
   `)
-  const unknown = { ...ledger, total: stranger, models: new Map([['acme/mystery', stranger]]), calls: [call] }
-  expect(costTable(unknown, new Map(), plain)).toMatch(/in all \? for 1 call\nno price is known for acme\/mystery$/)
+  const unknown = { ...report, total: unpriced, models: new Map([['acme/mystery', unpriced]]), calls: [call] }
+  expect(costTable(unknown, new Map(), plain)).toMatch(/total \? for 1 call\nno price is known for acme\/mystery$/)
 })
 
-it('shows every turn that was gone through again, and what it does otherwise', () => {
+it('the replay table has a line per turn, its first difference below it, and a summary', () => {
   const turns: readonly Replayed[] = [
     { turnId: 'turn_1', rounds: 2 },
     { turnId: 'turn_2', rounds: 1, divergence: { kind: 'decision', seq: 7, recorded: 'a call', present: 'a notice' } },
@@ -117,10 +117,10 @@ it('shows every turn that was gone through again, and what it does otherwise', (
     "turn_1  2 rounds  the same
     turn_2  1 round   not the same
         ✗ entry 7: on record a call; now a notice
-    turn_3  0 rounds  not replayed: its history was let go
+    turn_3  0 rounds  not replayed: part of its history was deleted
 
     1 of 2 turns would not be the same"
   `)
-  expect(replayTable(turns.slice(0, 1), plain)).toMatch(/\n\n1 turn, 2 rounds: the present code does what was done$/)
-  expect(replayTable([], plain)).toBe('no turn was begun yet')
+  expect(replayTable(turns.slice(0, 1), plain)).toMatch(/\n\n1 turn, 2 rounds: the present code does the same$/)
+  expect(replayTable([], plain)).toBe('there is no turn yet')
 })

@@ -6,17 +6,17 @@ import type { CommandContext } from '../context.ts'
 import { withExamples } from '../options.ts'
 import { printLine, withProgress } from '../terminal.ts'
 
-/** Opening a store brings it up to date as a whole or leaves it as it was; here that is done on its own, and said. */
+/** Every command upgrades the database when it opens the store, in one transaction; this command does only that. */
 export function upgradeCommand({ terminal, style, settings }: CommandContext): Command {
   const command = new Command('upgrade')
-    .description('bring the database to the format of this version; a newer or damaged one is refused and left as it is')
+    .description('upgrade the database to the format of this version; a newer or damaged one is left unchanged')
     .action(async () => {
       const { data } = await settings()
       const file = join(data, 'daybook.db')
       if (!existsSync(file)) return printLine(terminal, `there is no database in ${data} yet: nothing to do`)
       const store = await withProgress(terminal, style, `upgrading ${file}`, () => openStore({ data }))
       await store.close()
-      printLine(terminal, `${file} has the format of this version: nothing more to do`)
+      printLine(terminal, `${file} has the format of this version`)
     })
   return withExamples(command, [['cp -r .daybook .daybook.before && daybook upgrade', '']])
 }

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Command } from 'commander'
+import { Failure } from '../../core/failure.ts'
+import { parseJson } from '../../core/json.ts'
+import { parseBundle } from '../../core/timeline/bundle.ts'
+import type { CommandContext } from '../context.ts'
+import { readFailureText } from '../errors.ts'
+import { conversationName, withExamples } from '../options.ts'
+import { printLine, withProgress } from '../terminal.ts'
+
+export function importCommand({ terminal, style, withConversations }: CommandContext): Command {
+  const command = new Command('import')
+    .description('import a bundle, or a bare conv.timeline.v1 payload, as a new conversation')
+    .argument('<file>')
+    .option('--as <conversation>', 'name of the new conversation (default: the name in the file)', conversationName)
+    .action((file: string, options: { as?: string }) =>
+      withConversations(async (client) => {
+        const bundle = parseBundle(await readJsonFile(resolve(terminal.folder, file), file))
+        const { id } = await withProgress(terminal, style, `importing ${file}`, () => client.importBundle(bundle, options.as))
+        printLine(terminal, `imported ${id}: ${bundle.turn_logs.length} turns, ${bundle.timeline.blocks.length} visible blocks`)
+      }),
+    )
+  return withExamples(command, [['daybook import costs.json --as costs-again', '']])
+}
+
+async function readJsonFile(file: string, name: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Failure('bundle.invalid', `cannot read ${name}: ${readFailureText(error)}`, { cause: error })
+  })
+  const value = parseJson(text)
+  if (value === undefined) throw new Failure('bundle.invalid', `${name} is not JSON`)
+  return value
+}

@@ -1,0 +1,33 @@
+import type { JournalEntry } from '../core/cache/recorded-calls.ts'
+import { Failure } from '../core/failure.ts'
+import type { ConversationStore } from '../ports/store.ts'
+import { openStore } from '../wiring.ts'
+import type { CommandContext } from './context.ts'
+
+/** Opens the local store and reads the whole journal of a conversation, for commands that inspect it. A server does not expose it. */
+export async function withJournal<T>(
+  context: CommandContext,
+  id: string,
+  use: (journal: readonly JournalEntry[], store: ConversationStore) => T | Promise<T>,
+): Promise<T> {
+  const settings = await context.settings()
+  if (settings.server !== undefined) {
+    throw new RangeError('this command reads the journal itself: run it on the machine that has the data, without --server')
+  }
+  const store = await openStore(settings)
+  try {
+    if (!(await store.loadVisible(id))) throw new Failure('conversation.missing', `there is no conversation ${id}`)
+    const journal: JournalEntry[] = []
+    for await (const entry of store.readJournal(id, { after: 0 })) journal.push(entry)
+    if (journal.some(({ seq }, index) => seq !== index + 1)) {
+      context.terminal.errors.write('part of the history was deleted by retention: it is not counted\n')
+    }
+    return await use(journal, store)
+  } finally {
+    await store.close()
+  }
+}
+
+/** JSON of a report; maps become objects. */
+export const reportJson = (report: unknown): string =>
+  JSON.stringify(report, (_key, value: unknown) => (value instanceof Map ? Object.fromEntries(value) : value), 1)
