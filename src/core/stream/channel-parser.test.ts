@@ -15,7 +15,7 @@ const channels: readonly Channel[] = [
   { name: 'page', format: 'html' },
 ]
 
-/** Neighbouring deltas joined: what does not depend on the cuts. */
+/** Joins adjacent deltas, whose sizes depend on the chunks. */
 function coalesce(events: readonly ChannelEvent[]): readonly ChannelEvent[] {
   const out: ChannelEvent[] = []
   for (const event of events) {
@@ -39,7 +39,7 @@ function parse(pieces: readonly string[]) {
   return { bodies, events: coalesce(events), preamble, strayTags, unknownChannels }
 }
 
-/** The result of a text, after proving that no way of cutting it gives another. */
+/** The result for a text, after checking that every segmentation gives the same. */
 function parseEveryWay(text: string, random?: number) {
   const whole = parse([text])
   for (const pieces of everySegmentation(text, random)) expect(parse(pieces)).toEqual(whole)
@@ -49,17 +49,17 @@ function parseEveryWay(text: string, random?: number) {
 const bodiesOf = (text: string) => parseEveryWay(text).bodies
 
 describe('channels', () => {
-  it('loop 17.13: names are read in any case', () => {
+  it('loop 17.13: names are not case-sensitive', () => {
     expect(bodiesOf('<channel:Answer>y</CHANNEL:answer>')).toEqual({ answer: ['y'] })
   })
 
-  it('loop 17.14: spaces before the end of a tag are tolerated, and elsewhere up to four', () => {
+  it('loop 17.14: a tag may have up to four spaces in each gap', () => {
     expect(bodiesOf('<channel:answer >y</channel:answer >')).toEqual({ answer: ['y'] })
     expect(bodiesOf('<\t   channel:answer\t>y<  /   channel:answer    >z')).toEqual({ answer: ['y'] })
     expect(bodiesOf('<channel:answer>y</channel:answer     >z')).toEqual({ answer: ['y</channel:answer     >z'] })
   })
 
-  it('loop 17.16: an open tag of another channel closes the open one, a foreign close tag is dropped', () => {
+  it('loop 17.16: an open tag closes the previous channel, and the close tag of another channel is dropped', () => {
     const { bodies, strayTags, preamble, events } = parseEveryWay(
       'pre<channel:thinking>t<channel:answer>y</channel:thinking>z</channel:answer>post',
     )
@@ -83,7 +83,7 @@ describe('channels', () => {
     })
   })
 
-  it('loop 17.20: an unbalanced backtick does not swallow the rest', () => {
+  it('loop 17.20: an unbalanced backtick does not hide the next tags', () => {
     expect(bodiesOf('<channel:thinking>a `unbalanced tick</channel:thinking><channel:code>x</channel:code>')).toEqual({
       thinking: ['a `unbalanced tick'],
       code: ['x'],
@@ -94,7 +94,7 @@ describe('channels', () => {
     expect(bodiesOf("<channel:code>print('<channel:thinking>')</channel:code>")).toEqual({ code: ["print('<channel:thinking>')"] })
   })
 
-  it('loop 17.23: in a raw channel an open tag that begins a line closes it', () => {
+  it('loop 17.23: an open tag at the start of a line closes a raw channel', () => {
     expect(bodiesOf('<channel:code>x=1\n<channel:summary>Goal</channel:summary>')).toEqual({ code: ['x=1\n'], summary: ['Goal'] })
     expect(bodiesOf('<channel:code><channel:summary>\n \t<channel:summary>Goal')).toEqual({
       code: ['<channel:summary>\n \t'],
@@ -107,17 +107,17 @@ describe('channels', () => {
     expect(bodiesOf(`<channel:action>${body}</channel:action>`)).toEqual({ action: [body] })
   })
 
-  it('loop 17.37: a tag that nobody declared is text, and its name is kept', () => {
+  it('loop 17.37: an undeclared tag is text, and its name is recorded', () => {
     const { bodies, unknownChannels } = parseEveryWay('<channel:answer><channel:bar>lit</channel:bar></channel:answer>')
     expect(bodies).toEqual({ answer: ['<channel:bar>lit</channel:bar>'] })
     expect(unknownChannels).toEqual(['bar'])
   })
 
-  it('loop 17.38: what only begins like a tag is text', () => {
+  it('loop 17.38: text that only starts like a tag is text', () => {
     expect(bodiesOf('<channel:answer>if a < b and c <ch')).toEqual({ answer: ['if a < b and c <ch'] })
   })
 
-  it('loop 17.40: an unclosed fence ends where the next channel proves the close tag', () => {
+  it('loop 17.40: a close tag in an unclosed fence counts when an open tag follows', () => {
     expect(bodiesOf('<channel:thinking>```\nunclosed fence</channel:thinking>\n<channel:answer>ok</channel:answer>')).toEqual({
       thinking: ['```\nunclosed fence'],
       answer: ['ok'],
@@ -133,7 +133,7 @@ describe('channels', () => {
     expect(bodiesOf('<channel:answer>```py\nx\n```</channel:answer> and `more`')).toEqual({ answer: ['```py\nx\n```'] })
   })
 
-  it('a fence that ends on its own line was inline code', () => {
+  it('a fence that closes on its own line is inline code', () => {
     expect(bodiesOf('<channel:action>{}</channel:action><channel:answer>```x``` a<channel:code>b')).toEqual({
       action: ['{}'],
       answer: ['```x``` a'],
@@ -141,11 +141,11 @@ describe('channels', () => {
     })
   })
 
-  it('an open tag inside a JSON string counts unless it stands between backticks', () => {
+  it('an open tag inside a JSON string counts unless it is between backticks', () => {
     expect(bodiesOf('<channel:action>{"a":"x <channel:code>y')).toEqual({ action: ['{"a":"x '], code: ['y'] })
   })
 
-  it('a foreign close tag inside a JSON string is text, outside it is dropped', () => {
+  it('the close tag of another channel is text inside a JSON string, and dropped outside', () => {
     const { bodies, strayTags } = parseEveryWay('<channel:action>{"a":"</channel:code>"}</channel:code> </channel:action>')
     expect(bodies).toEqual({ action: ['{"a":"</channel:code>"} '] })
     expect(strayTags).toEqual(['</channel:code>'])
@@ -158,13 +158,13 @@ describe('channels', () => {
     })
   })
 
-  it('a backtick in a JSON string counts although it is escaped, as programmers like to write it', () => {
+  it('an escaped backtick in a JSON string counts, because models write it', () => {
     const body = '{"final_answer":"use \\`</channel:action>\\` or \\`<channel:code>\\` here"}'
     expect(bodiesOf(`<channel:action>${body}</channel:action>`)).toEqual({ action: [body] })
     expect(bodiesOf('<channel:action>{"a":"\\``<channel:answer>```')).toEqual({ action: ['{"a":"\\``'], answer: ['```'] })
   })
 
-  it('the second backtick may be 256 characters away and no more', () => {
+  it('the closing backtick may be at most 256 characters away', () => {
     const near = `<channel:answer>\`</channel:answer>${'x'.repeat(255)}\` more`
     expect(parseEveryWay(near, 60).bodies).toEqual({ answer: [near.slice('<channel:answer>'.length)] })
     expect(parseEveryWay(`<channel:answer>\`</channel:answer>${'x'.repeat(256)}\` more`, 60).bodies).toEqual({ answer: ['`'] })
@@ -174,7 +174,7 @@ describe('channels', () => {
     expect(bodiesOf('<channel:ReactDecisionOutV2>{}</channel:decision>x')).toEqual({ action: ['{}'] })
   })
 
-  it('what the stream leaves open is closed at its end, and called cut', () => {
+  it('an open channel is closed as cut at the end of the stream', () => {
     expect(parseEveryWay('<channel:answer>half').events.at(-1)).toMatchObject({ channel: 'answer', closed: 'cut' })
   })
 
@@ -184,30 +184,30 @@ describe('channels', () => {
   })
 })
 
-describe('what is held back', () => {
-  it('loop 17.2: plain text is handed on at once', () => {
+describe('output', () => {
+  it('loop 17.2: has plain text at once', () => {
     expect(createChannelParser(channels).push('<channel:answer>Hello wor')).toMatchObject([
       { type: 'channel.start' },
       { type: 'channel.delta', text: 'Hello wor' },
     ])
   })
 
-  it('never splits a pair of surrogates, and loses no lone one', () => {
+  it('never splits a surrogate pair, and keeps lone surrogates', () => {
     const parser = createChannelParser(channels)
     expect(parser.push('<channel:answer>a\ud83d')).toMatchObject([{}, { text: 'a' }])
     expect(parser.push('\ude00b\ud83d')).toMatchObject([{ text: '😀b' }])
     expect(parser.end()).toMatchObject([{ text: '\ud83d' }, { type: 'channel.end' }])
   })
 
-  it('hands on exactly what every continuation agrees on', () => {
+  it('is exactly the text that no continuation can change', () => {
     fc.assert(
       fc.property(hostileText(10), (text) => {
         const parser = createChannelParser(channels)
-        const handed: string[] = []
+        const output: string[] = []
         for (let at = 1; at <= text.length; at++) {
-          handed.push(...flat(parser.push(text[at - 1] as string)))
+          output.push(...flat(parser.push(text[at - 1] as string)))
           const beginnings = continuations(text.slice(0, at)).map((whole) => referenceParse(whole, channels).trail)
-          expect(handed).toEqual(commonBeginning(beginnings).map((step) => step.replace(/@\d+$/, '')))
+          expect(output).toEqual(commonBeginning(beginnings).map((step) => step.replace(/@\d+$/, '')))
         }
       }),
       { numRuns: 15 },
@@ -216,7 +216,7 @@ describe('what is held back', () => {
 })
 
 describe('any text', () => {
-  it('gives what a slow reading of the whole text gives, however it was cut', () => {
+  it('gives the same result as the reference parser, however it was cut', () => {
     fc.assert(
       fc.property(hostileText(), cuts, (text, places) => {
         const { events, strayTags } = referenceParse(text, channels)
@@ -246,7 +246,7 @@ describe('any text', () => {
     expect(events + parser.preamble.length).toBeGreaterThan(0)
   })
 
-  it('a finished parser stays silent', () => {
+  it('is ignored after the end', () => {
     const parser = createChannelParser(channels)
     parser.end()
     expect(parser.push('<channel:answer>x')).toEqual([])
@@ -254,7 +254,7 @@ describe('any text', () => {
   })
 })
 
-/** Events as a list of single things, so that two streams can be compared up to any point. */
+/** Events as a flat list of single steps, so that two streams can be compared up to any point. */
 function flat(events: readonly ChannelEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'channel.start') return [`start ${event.channel}`]
@@ -263,7 +263,7 @@ function flat(events: readonly ChannelEvent[]): string[] {
   })
 }
 
-/** Enough ways to go on that whatever is undecided is decided differently by two of them. */
+/** Continuations that decide every undecided text in at least two different ways. */
 function continuations(text: string): readonly string[] {
   const tail = text.slice(text.lastIndexOf('<')).replaceAll(/[ \t]/g, '').toLowerCase()
   const names = channels.flatMap((channel) => [channel.name, ...(channel.aliases ?? [])]).map((name) => name.toLowerCase())

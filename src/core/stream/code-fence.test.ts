@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { advanceCode, createCodeContext, isFenced } from './code-fence.ts'
 
-function readingOf(text: string) {
+function contextAfter(text: string) {
   const context = createCodeContext()
   for (let at = 0; at < text.length; at++) advanceCode(context, text, at, at + 1)
   const whole = createCodeContext()
@@ -23,27 +23,27 @@ describe('a fence', () => {
     '```\n    ```\n',
     '```\n``` x',
   ])('is open after %j', (text) => {
-    expect(isFenced(readingOf(text)) && !readingOf(text).closing).toBe(true)
+    expect(isFenced(contextAfter(text)) && !contextAfter(text).closing).toBe(true)
   })
 
   it.each(['', '``', 'a ```', '    ```', '```\n```\n', '````\n`````\n', '```\n   ``` \t\r\n', '``` x ```', '```x`', '~~', '~~~\n~~~\n'])(
     'is not open after %j',
     (text) => {
-      expect(isFenced(readingOf(text))).toBe(false)
+      expect(isFenced(contextAfter(text))).toBe(false)
     },
   )
 
-  it('is ending after a run as long as its own, whatever blanks follow', () => {
-    expect(readingOf('```\n```')).toMatchObject({ closing: true, backticks: 0 })
-    expect(readingOf('```\n```  \t')).toMatchObject({ closing: true })
-    expect(readingOf('```\n```  \tx')).toMatchObject({ closing: false })
+  it('closes at a run of at least its length, unless text follows on the line', () => {
+    expect(contextAfter('```\n```')).toMatchObject({ closing: true, backticks: 0 })
+    expect(contextAfter('```\n```  \t')).toMatchObject({ closing: true })
+    expect(contextAfter('```\n```  \tx')).toMatchObject({ closing: false })
   })
 })
 
 describe('backticks', () => {
-  it('are counted on their line, also those of a fence that was none', () => {
-    expect(readingOf('a `b` `c').backticks).toBe(3)
-    expect(readingOf('a `b` `c\n`').backticks).toBe(1)
-    expect(readingOf('```x``` `').backticks).toBe(7)
+  it('are counted per line, also those of inline code that looked like a fence', () => {
+    expect(contextAfter('a `b` `c').backticks).toBe(3)
+    expect(contextAfter('a `b` `c\n`').backticks).toBe(1)
+    expect(contextAfter('```x``` `').backticks).toBe(7)
   })
 })

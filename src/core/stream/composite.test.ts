@@ -3,7 +3,7 @@ import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import { type CompositeField, createCompositeReader } from './composite.ts'
 import type { LaneDelta } from './lane.ts'
 
-/** Knows one token, and holds whatever may become it. */
+/** A replacer that knows one citation, and holds text that may become it. */
 function oneToken(format: CitationFormat): CitationReplacer {
   const token = '[[S:1]]'
   let held = ''
@@ -34,13 +34,13 @@ const fields: Readonly<Record<string, CompositeField>> = {
   e: 'html',
 }
 
-function show(...pieces: readonly string[]): readonly LaneDelta[] {
+function showFields(...pieces: readonly string[]): readonly LaneDelta[] {
   const reader = createCompositeReader({ channel: 'answer', marker: 'canvas', fields, replacer: oneToken })
   return [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]
 }
 
-/** What each attribute spells, and how it ended. */
-function spelled(deltas: readonly LaneDelta[]) {
+/** The text of each attribute, and how it ended. */
+function lanesOf(deltas: readonly LaneDelta[]) {
   const lanes: { name: string | undefined; format: string; text: string; end?: string }[] = []
   for (const { artifactName: name, format, text, index, completed, aborted } of deltas) {
     if (index === 0) lanes.push({ name, format, text: '' })
@@ -66,9 +66,9 @@ function* cuts(text: string): Generator<readonly string[]> {
   }
 }
 
-describe('a JSON channel shown attribute by attribute', () => {
-  it('loop 17.46: streams configured attributes with citations replaced, and nothing else', () => {
-    const deltas = show('{"a":"Hello [[S:1]]","b":"Wor', 'ld","c":"no"}')
+describe('a JSON channel shown by attributes', () => {
+  it('loop 17.46: streams only the configured attributes, with citations replaced', () => {
+    const deltas = showFields('{"a":"Hello [[S:1]]","b":"Wor', 'ld","c":"no"}')
     const a = { marker: 'canvas', artifactName: 'a', format: 'markdown' }
     const b = { marker: 'canvas', artifactName: 'b', format: 'text' }
     expect(deltas).toEqual([
@@ -80,17 +80,17 @@ describe('a JSON channel shown attribute by attribute', () => {
     ])
   })
 
-  it('loop 17.47: joins a pair of escapes that were cut apart', () => {
+  it('loop 17.47: joins a surrogate pair of two escapes across chunks', () => {
     const text = '{"a":"x\\ud83d\\ude00"}'
     for (const pieces of cuts(text)) {
-      const deltas = show(...pieces)
+      const deltas = showFields(...pieces)
       expect(deltas.every((delta) => delta.text.isWellFormed())).toBe(true)
-      expect(spelled(deltas)).toEqual([{ name: 'a', format: 'markdown', text: 'x😀', end: 'whole' }])
+      expect(lanesOf(deltas)).toEqual([{ name: 'a', format: 'markdown', text: 'x😀', end: 'whole' }])
     }
   })
 
-  it('gives a value that is no string as one piece of compact JSON', () => {
-    expect(spelled(show('{"a": ["x", {"y": 1.5}], "b": 12, "d": null, "e": {}, "c": [1]}'))).toEqual([
+  it('shows any other value than a string as one delta of compact JSON', () => {
+    expect(lanesOf(showFields('{"a": ["x", {"y": 1.5}], "b": 12, "d": null, "e": {}, "c": [1]}'))).toEqual([
       { name: 'a', format: 'json', text: '["x",{"y":1.5}]', end: 'whole' },
       { name: 'b', format: 'json', text: '12', end: 'whole' },
       { name: 'd', format: 'json', text: 'null', end: 'whole' },
@@ -98,15 +98,15 @@ describe('a JSON channel shown attribute by attribute', () => {
     ])
   })
 
-  it('knows attributes of the top level only, and reads a schema without a format as markdown', () => {
-    expect(spelled(show('{"x":{"a":"deep"},"d":"","e":"<p>"}'))).toEqual([
+  it('shows attributes of the top level only, and a schema without a format as markdown', () => {
+    expect(lanesOf(showFields('{"x":{"a":"deep"},"d":"","e":"<p>"}'))).toEqual([
       { name: 'd', format: 'markdown', text: '', end: 'whole' },
       { name: 'e', format: 'html', text: '<p>', end: 'whole' },
     ])
   })
 
-  it('begins anew with index 0 when a key is written twice', () => {
-    expect(show('{"a":"one","a":"two"}').map(({ index, text }) => [index, text])).toEqual([
+  it('starts again with index 0 when a key is repeated', () => {
+    expect(showFields('{"a":"one","a":"two"}').map(({ index, text }) => [index, text])).toEqual([
       [0, 'one'],
       [1, ''],
       [0, 'two'],
@@ -114,21 +114,21 @@ describe('a JSON channel shown attribute by attribute', () => {
     ])
   })
 
-  it('ends what is open as aborted when the JSON stops or breaks', () => {
-    expect(spelled(show('{"a":"half [[S:'))).toEqual([{ name: 'a', format: 'markdown', text: 'half [[S:', end: 'aborted' }])
-    expect(spelled(show('{"a":["x", ?'))).toEqual([{ name: 'a', format: 'json', text: '', end: 'aborted' }])
+  it('ends an open attribute as aborted when the JSON stops or becomes invalid', () => {
+    expect(lanesOf(showFields('{"a":"half [[S:'))).toEqual([{ name: 'a', format: 'markdown', text: 'half [[S:', end: 'aborted' }])
+    expect(lanesOf(showFields('{"a":["x", ?'))).toEqual([{ name: 'a', format: 'json', text: '', end: 'aborted' }])
   })
 
-  it('starts over after its end, for the next instance of the channel', () => {
+  it('can be used again after its end, for the next instance of the channel', () => {
     const reader = createCompositeReader({ channel: 'answer', marker: 'canvas', fields, replacer: oneToken })
     const first = [...reader.push('{"a":"x"'), ...reader.end()]
     expect([...reader.push('{"a":"x"'), ...reader.end()]).toEqual(first)
   })
 
-  it('spells the same wherever the text was cut', () => {
+  it('shows the same wherever the text was cut', () => {
     const text = '```json\n{"a":"Hello [[S:1]] and "hi", [[S:","b":["x"],"c":"no","d":"é😀\\n","e":tru'
-    const whole = spelled(show(text))
-    for (const pieces of cuts(text)) expect(spelled(show(...pieces))).toEqual(whole)
+    const whole = lanesOf(showFields(text))
+    for (const pieces of cuts(text)) expect(lanesOf(showFields(...pieces))).toEqual(whole)
     expect(whole.map(({ text: shown }) => shown)).toEqual(['Hello [Alpha](https://a.example/1) and "hi", [[S:', '["x"]', 'é😀\n'])
   })
 })

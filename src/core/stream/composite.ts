@@ -5,7 +5,7 @@ import { createJsonReader, type JsonReader } from './json-reader.ts'
 import { type CreateReplacer, createDeltaBuffer, createLane, type Lane, type LaneDelta, withoutRewriting } from './lane.ts'
 import { citationFormat } from './lanes-content.ts'
 
-/** How one top-level attribute is shown: a format, or a schema with or without one (then: markdown). */
+/** How a top-level attribute is shown: a format, or a schema with or without a format. The default is markdown. */
 export type CompositeField = ChannelFormat | (string & {}) | { readonly format?: ChannelFormat; readonly schema?: unknown }
 
 export interface CompositeSettings {
@@ -16,7 +16,7 @@ export interface CompositeSettings {
   readonly replacer: CreateReplacer
 }
 
-/** Turns a JSON channel into one lane per attribute. `end` closes an instance of the channel; another may follow. */
+/** Shows a JSON channel as one lane per top-level attribute. `end` ends one instance of the channel; another may follow. */
 export interface CompositeReader {
   readonly channel: string
   push(text: string): readonly LaneDelta[]
@@ -26,24 +26,24 @@ export interface CompositeReader {
 const formats: ReadonlySet<string> = new Set<ChannelFormat>(['markdown', 'text', 'html', 'json', 'yaml', 'xml', 'mermaid'])
 
 export function createCompositeReader({ channel, marker, fields, replacer }: CompositeSettings): CompositeReader {
-  const outbox = createDeltaBuffer()
+  const buffer = createDeltaBuffer()
   let reader: JsonReader = createJsonReader()
   let lane: Lane | undefined
   let collector: JsonCollector | undefined
 
   function open(key: string, format: ChannelFormat): Lane {
-    const rewriting = format === 'json' ? withoutRewriting : () => replacer(citationFormat(format))
-    return createLane({ marker, artifactName: key, format }, rewriting, outbox.emit)
+    const createRewriter = format === 'json' ? withoutRewriting : () => replacer(citationFormat(format))
+    return createLane({ marker, artifactName: key, format }, createRewriter, buffer.emit)
   }
 
   function read(event: JsonEvent) {
     const [key] = event.path
     if (typeof key !== 'string' || !Object.hasOwn(fields, key)) return
-    if (event.path.length === 1) attribute(key, event)
+    if (event.path.length === 1) readAttribute(key, event)
     else collector?.push(event)
   }
 
-  function attribute(key: string, event: JsonEvent) {
+  function readAttribute(key: string, event: JsonEvent) {
     switch (event.type) {
       case 'string.start':
         lane = open(key, formatOf(fields[key]))
@@ -55,7 +55,7 @@ export function createCompositeReader({ channel, marker, fields, replacer }: Com
         lane?.end(event.aborted ? 'aborted' : 'whole')
         return
       case 'scalar':
-        return whole(key, JSON.stringify(event.value))
+        return showWhole(key, JSON.stringify(event.value))
       case 'object.start':
       case 'array.start':
         collector = createJsonCollector()
@@ -65,7 +65,7 @@ export function createCompositeReader({ channel, marker, fields, replacer }: Com
       case 'array.end': {
         const value = collector?.push(event)
         if (event.aborted) open(key, 'json').end('aborted')
-        else whole(key, JSON.stringify(value))
+        else showWhole(key, JSON.stringify(value))
         return
       }
       default:
@@ -73,22 +73,22 @@ export function createCompositeReader({ channel, marker, fields, replacer }: Com
     }
   }
 
-  function whole(key: string, text: string) {
-    const once = open(key, 'json')
-    once.write(text)
-    once.end('whole')
+  function showWhole(key: string, text: string) {
+    const whole = open(key, 'json')
+    whole.write(text)
+    whole.end('whole')
   }
 
-  function take(events: readonly JsonEvent[]): readonly LaneDelta[] {
+  function readAll(events: readonly JsonEvent[]): readonly LaneDelta[] {
     for (const event of events) read(event)
-    return outbox.take()
+    return buffer.take()
   }
 
   return {
     channel,
-    push: (text) => take(reader.push(text)),
+    push: (text) => readAll(reader.push(text)),
     end() {
-      const last = take(reader.end())
+      const last = readAll(reader.end())
       reader = createJsonReader()
       return last
     },

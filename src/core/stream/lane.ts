@@ -1,16 +1,16 @@
 import type { CitationFormat, CitationReplacer } from '../citations/replace.ts'
 import type { ChannelFormat } from './channel.ts'
 
-/** A piece of something a person is watching appear. Index 0 starts its lane anew; `completed` ends it. */
+/** A piece of a text that the user watches while the model writes it. Index 0 starts its lane from the beginning; `completed` ends it. */
 export interface LaneDelta {
-  /** Where a client shows it: thinking, answer, canvas, timeline_text, subsystem. An open set. */
+  /** Where a client shows it: thinking, answer, canvas, timeline_text, subsystem. New markers may be added. */
   readonly marker: string
   readonly artifactName?: string
   readonly format: ChannelFormat
   readonly index: number
   readonly text: string
   readonly completed: boolean
-  /** Ended because the text stopped or broke, not because it was whole. */
+  /** Set when the lane ended because the text stopped or became invalid. */
   readonly aborted?: true
   readonly extra?: LaneExtra
 }
@@ -21,109 +21,88 @@ export interface LaneExtra {
   readonly language?: string
 }
 
+/** The fields that all deltas of a lane share. */
 export type LaneStyle = Pick<LaneDelta, 'marker' | 'artifactName' | 'format' | 'extra'>
+/** How the text of a lane ended: complete, or stopped before its end. */
 export type LaneEnd = 'whole' | 'aborted'
 export type EmitDelta = (delta: LaneDelta) => void
-/** What happens to text on its way out. */
+/** Changes text before it is shown: replaces citations, or does nothing. */
 export type TextRewriter = Pick<CitationReplacer, 'push' | 'flush'>
 export type CreateReplacer = (format: CitationFormat) => TextRewriter
 
+/** Turns text into deltas. */
 export interface Lane {
   write(text: string): void
   end(ending: LaneEnd): void
 }
 
+/** A lane that emits nothing until it has visible text. */
 export interface LazyLane extends Lane {
-  /** It has said more than blanks. */
+  /** The lane has emitted more than white space. */
   readonly visible: boolean
 }
 
-const noDeltas: readonly LaneDelta[] = []
-
-/** Collects deltas until they are taken. Most events cause one or none. */
-export function createDeltaBuffer(): { emit(delta: LaneDelta): void; take(): readonly LaneDelta[] } {
-  let deltas: LaneDelta[] | undefined
-  return {
-    emit(delta) {
-      if (deltas === undefined) deltas = [delta]
-      else deltas.push(delta)
-    },
-    take() {
-      const taken = deltas ?? noDeltas
-      deltas = undefined
-      return taken
-    },
-  }
-}
-
-const identity: TextRewriter = { push: (text) => text, flush: () => '' }
-export const withoutRewriting = (): TextRewriter => identity
-
-/** A lane may be written again after its end, when its channel comes again: the index goes on, the rewriting starts afresh. */
-export function createLane(style: LaneStyle, rewritingOf: () => TextRewriter, emit: EmitDelta): Lane {
-  return openLane(style, rewritingOf, emit, true)
+/** A lane that may be written again after its end, when its channel is opened again: the index continues, with a new rewriter. */
+export function createLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta): Lane {
+  return openLane(style, createRewriter, emit, true)
 }
 
 /**
- * A lane that a person does not see until it has more to say than blanks; its end is not told either. What counts is what is left to
- * read: a citation of nothing known leaves nothing.
+ * A lane that stays silent, also about its end, until it has more than white space to show. Rewritten text counts: a citation of an
+ * unknown source leaves nothing to show.
  */
-export function createLazyLane(style: LaneStyle, rewritingOf: () => TextRewriter, emit: EmitDelta): LazyLane {
-  return openLane(style, rewritingOf, emit, false)
+export function createLazyLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta): LazyLane {
+  return openLane(style, createRewriter, emit, false)
 }
 
-function openLane(style: LaneStyle, rewritingOf: () => TextRewriter, emit: EmitDelta, aloud: boolean): LazyLane {
-  let rewriting: TextRewriter | undefined
+function openLane(style: LaneStyle, createRewriter: () => TextRewriter, emit: EmitDelta, startVisible: boolean): LazyLane {
+  let rewriter: TextRewriter | undefined
   let index = 0
-  let spoken = aloud
-  let blank = ''
-  const say = (text: string) => {
-    if (spoken) {
-      if (text !== '') emit(deltaOf(style, index++, text, false))
+  let visible = startVisible
+  let blank = '' // white space before the first visible text
+
+  function show(text: string) {
+    if (visible) {
+      if (text !== '') emit({ ...style, index: index++, text, completed: false })
       return
     }
     blank += text
     if (text.trim() === '') return
-    spoken = true
-    emit(deltaOf(style, index++, blank, false))
+    visible = true
+    emit({ ...style, index: index++, text: blank, completed: false })
   }
+
   return {
     get visible() {
-      return spoken
+      return visible
     },
     write(text) {
-      rewriting ??= rewritingOf()
-      say(rewriting.push(text))
+      rewriter ??= createRewriter()
+      show(rewriter.push(text))
     },
     end(ending) {
-      say(rewriting?.flush() ?? '')
-      rewriting = undefined
-      if (!spoken) return
-      const last = deltaOf(style, index++, '', true)
+      show(rewriter?.flush() ?? '')
+      rewriter = undefined
+      if (!visible) return
+      const last = { ...style, index: index++, text: '', completed: true }
       emit(ending === 'aborted' ? { ...last, aborted: true } : last)
     },
   }
 }
 
-/** One is made for every piece: what most of them are is written out, for a spread would cost more than all the rest. */
-function deltaOf(style: LaneStyle, index: number, text: string, completed: boolean): LaneDelta {
-  const { marker, artifactName, format, extra } = style
-  if (extra !== undefined) return { ...style, index, text, completed }
-  if (artifactName === undefined) return { marker, format, index, text, completed }
-  return { marker, artifactName, format, index, text, completed }
-}
-
-/** Text that waits until it is known where it may be shown, or that it may not. */
+/** A lane that holds its text until it is decided where to show it, or that it is not shown. */
 export interface HeldLane extends Lane {
   readonly state: 'held' | 'open' | 'dropped'
-  /** Its first characters, and how it ended if it has. */
+  /** The first characters of the text, at most `headLength`. */
   readonly head: string
   readonly ending: LaneEnd | undefined
+  /** Writes the held text, and all that follows, to another lane. */
   release(lane: Lane): void
+  /** Discards the text. */
   drop(): void
 }
 
-/** More than anyone needs to judge a text by its beginning. Fixed, so that a verdict does not depend on how the text was cut. */
+/** Long enough to judge a text by its start. A fixed length, so that the result does not depend on where chunks were cut. */
 export const headLength = 64
 
 export function createHeldLane(): HeldLane {
@@ -139,14 +118,14 @@ export function createHeldLane(): HeldLane {
       if (self.state === 'held') held += text
       else lane?.write(text)
     },
-    end(how: LaneEnd) {
-      self.ending = how
-      lane?.end(how)
+    end(ending: LaneEnd) {
+      self.ending = ending
+      lane?.end(ending)
     },
-    release(to: Lane) {
+    release(target: Lane) {
       if (self.state !== 'held') return
       self.state = 'open'
-      lane = to
+      lane = target
       lane.write(held)
       held = ''
       if (self.ending !== undefined) lane.end(self.ending)
@@ -159,3 +138,19 @@ export function createHeldLane(): HeldLane {
   }
   return self
 }
+
+/** Collects deltas until they are taken. */
+export function createDeltaBuffer(): { emit(delta: LaneDelta): void; take(): readonly LaneDelta[] } {
+  let deltas: LaneDelta[] = []
+  return {
+    emit: (delta) => void deltas.push(delta),
+    take() {
+      const taken = deltas
+      deltas = []
+      return taken
+    },
+  }
+}
+
+const identity: TextRewriter = { push: (text) => text, flush: () => '' }
+export const withoutRewriting = (): TextRewriter => identity

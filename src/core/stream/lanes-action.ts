@@ -9,15 +9,16 @@ export interface ActionSettings extends ExecSettings {
   readonly iteration: number
 }
 
-/** The action while its JSON is written: what of it may be shown is shown, what decides about the rest is remembered. */
+/** Lanes of the action channel. Reads its JSON while the model writes it, and shows the fields that the user may see. */
 export interface ActionLanes {
   push(text: string): void
   end(): void
   readonly exec: ExecLanes
-  /** Trimmed and lower-cased; undefined until its last character is there. */
+  /** Trimmed and lower-cased; undefined until the string is complete. */
   readonly action: string | undefined
-  /** `final_answer`, which is shown only if no answer channel comes. */
+  /** `final_answer`; shown only if no answer channel follows. */
   readonly answer: HeldLane | undefined
+  /** Only white space so far. */
   readonly blank: boolean
 }
 
@@ -53,15 +54,15 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
   }
   return self
 
-  function spoken(artifactName: string): Lane {
+  function timelineLane(artifactName: string): Lane {
     return createLazyLane({ marker: 'timeline_text', artifactName, format: 'markdown' }, () => replacer('markdown'), emit)
   }
 
-  /** A value of the action became known: see what it allows. */
+  /** Releases or drops held lanes after a value of the action has become known. */
   function reconsider() {
     const { action } = self
     if (notes?.state === 'held') {
-      if (action === 'call_tool') notes.release(spoken(`timeline_text.react.decision.${iteration}`))
+      if (action === 'call_tool') notes.release(timelineLane(`timeline_text.react.decision.${iteration}`))
       else if (action !== undefined) notes.drop()
     }
     if (action === 'call_tool' && toolId !== undefined) {
@@ -88,7 +89,7 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     else if (verdict !== 'wait') lane.release(createLazyLane(verdict.style, () => replacer(verdict.citations), emit))
   }
 
-  /** The lane of the string that begins here, if it has one. A key written twice begins its lane anew. */
+  /** The lane for the string that starts here, if it is shown. A repeated key starts its lane from the beginning. */
   function laneAt(path: JsonPath): HeldLane | undefined {
     const field = shownField(path)
     if (field === undefined) return undefined
@@ -102,24 +103,24 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     return lane
   }
 
-  /** A value has been read to its end. */
-  function settle(path: JsonPath, value: JsonValue) {
+  /** Stores a complete value. */
+  function store(path: JsonPath, value: JsonValue) {
     if (isAt(path, 'final_answer')) self.answer = undefined
     else if (isAt(path, 'action') && typeof value === 'string') self.action = value.trim().toLowerCase()
     else if (isAt(path, 'tool_call', 'tool_id') && typeof value === 'string') toolId = value.trim()
     else if (isAt(path, 'tool_call', 'params')) {
       wholeParams = value
       paramsEnded = true
-    } else if (path[0] === 'tool_call' && path[1] === 'params') settleParam(String(path[2]), value)
+    } else if (path[0] === 'tool_call' && path[1] === 'params') storeParam(String(path[2]), value)
     else return
     reconsider()
   }
 
-  function settleParam(key: string, value: JsonValue) {
+  function storeParam(key: string, value: JsonValue) {
     if (key === 'path' || key === 'channel' || key === 'format') params[key] = value
     if (key !== 'content' || toolId !== 'react.write' || typeof value !== 'object' || value === null) return
     content = { field: key, lane: createHeldLane() }
-    content.lane.write(JSON.stringify(value, null, 2)) // as the tool will write it
+    content.lane.write(JSON.stringify(value, null, 2)) // the same text that react.write writes
     content.lane.end('whole')
   }
 
@@ -130,10 +131,10 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
       if (event.type === 'object.end' && !event.aborted) finishRoot()
       return
     }
-    if (isAt(event.path, 'tool_call')) return // like the root: nobody asks for the whole of it
+    if (isAt(event.path, 'tool_call')) return // like the root, it is not needed as a whole
     const value = collector.push(event)
     if (value === undefined || event.path.length > 3 || ('aborted' in event && event.aborted)) return
-    settle(event.path, value)
+    store(event.path, value)
   }
 
   function readLane(lane: HeldLane, event: JsonEvent) {
@@ -152,42 +153,43 @@ export function createActionLanes(settings: ActionSettings, emit: EmitDelta): Ac
     exec.describe(wholeParams, notesText)
     const card = toolId === 'react.plan' ? planCard(wholeParams, notesText) : undefined
     if (card === undefined) return
-    const lane = spoken(`timeline_text.react.plan.${iteration}`)
+    const lane = timelineLane(`timeline_text.react.plan.${iteration}`)
     lane.write(card)
     lane.end('whole')
   }
 }
 
-/** Strings of the action that a person may see while they are written. */
+/** The strings of the action that the user may see while the model writes them. */
 function shownField(path: JsonPath): 'final_answer' | 'notes' | 'content' | 'patch' | undefined {
   const last = path[path.length - 1]
   if (last === 'final_answer' || last === 'notes') return path.length === 1 ? last : undefined
   return (last === 'content' || last === 'patch') && isAt(path, 'tool_call', 'params', last) ? last : undefined
 }
 
-/** Paths are at most three steps long here. Asked for every value: nothing is allocated for it. */
+/** Compares a path of at most three steps. */
 function isAt(path: JsonPath, first: string, second?: string, third?: string): boolean {
   return path[0] === first && path[1] === second && path[2] === third
 }
 
-const titles: Readonly<Record<string, string>> = {
+/** Titles of plan cards by the mode of the `react.plan` call. */
+const planTitles: Readonly<Record<string, string>> = {
   new: 'New Plan',
   activate: 'Activated Plan',
   replace: 'Replaced Plan',
   close: 'Closed Plan',
 }
 
-/** What a person sees of a `react.plan` call; undefined when the call makes no sense and will be refused. */
-export function planCard(params: JsonValue | undefined, notes: string): string | undefined {
+/** The text that shows a `react.plan` call to the user; undefined for an invalid call, which will be rejected. */
+function planCard(params: JsonValue | undefined, notes: string): string | undefined {
   if (typeof params !== 'object' || params === null || Array.isArray(params)) return undefined
   const { mode, plan_id: planId, steps } = params as { readonly [key: string]: JsonValue }
   const name = typeof mode === 'string' ? mode.trim().toLowerCase() : ''
-  if (!Object.hasOwn(titles, name)) return undefined
+  if (!Object.hasOwn(planTitles, name)) return undefined
   const labels = Array.isArray(steps) ? steps.map(labelOf).filter((label) => label !== '') : []
   const note = firstLine(notes)
   const verb = name === 'close' ? 'Close' : 'Activate'
   const headline = note || labels[0] || `${verb} plan \`${typeof planId === 'string' ? planId : ''}\`.`
-  return [`• ${titles[name]}`, `└ ${headline}`, ...labels.map((label) => `  □ ${label}`)].join('\n')
+  return [`• ${planTitles[name]}`, `└ ${headline}`, ...labels.map((label) => `  □ ${label}`)].join('\n')
 }
 
 function firstLine(text: string): string {
@@ -199,7 +201,7 @@ function firstLine(text: string): string {
   )
 }
 
-/** A step is a string, or an object with a label as older plans have it. */
+/** A step is a string, or an object with a `label` as in older plans. */
 function labelOf(step: JsonValue): string {
   if (typeof step === 'string') return firstLine(step)
   const label = typeof step === 'object' && step !== null && 'label' in step ? step.label : ''

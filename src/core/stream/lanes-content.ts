@@ -3,50 +3,52 @@ import type { ChannelFormat } from './channel.ts'
 import type { JsonValue } from './json-event.ts'
 import { headLength, type LaneStyle } from './lane.ts'
 
-/** The parameters that tell where content is shown and how, as far as they have been read. */
+/** The parameters that decide where and how content is shown, as far as they were read. */
 export interface ContentParams {
   path: JsonValue | undefined
   channel: JsonValue | undefined
   format: JsonValue | undefined
 }
 
-/** What is known so far of a tool call whose content a person may watch being written. */
+/** The known part of a tool call whose content the user may watch. */
 export interface ContentState {
   readonly action: string | undefined
   readonly toolId: string | undefined
   /** The parameter that holds the content. */
   readonly field: string
   readonly params: Readonly<ContentParams>
-  /** No more parameters will come. */
+  /** All parameters were read. */
   readonly paramsEnded: boolean
-  /** The content's first characters, and whether more will come. Of content cut short it is never known. */
+  /** The first characters of the content. */
   readonly head: string
+  /** The content is complete; never true for content that was cut off. */
   readonly whole: boolean
 }
 
 export type ContentVerdict = 'wait' | 'drop' | { readonly style: LaneStyle; readonly citations: CitationFormat }
 
-/** Parameters that may hold content, by tool. Anything else a tool is given is never shown while it is written. */
-export function contentField(toolId: string): 'content' | 'patch' | undefined {
+/** The parameter with content that may be shown; no other parameter is shown while the model writes it. */
+function contentField(toolId: string): 'content' | 'patch' | undefined {
   if (toolId === 'react.write' || toolId.startsWith('rendering_tools.write_')) return 'content'
   return toolId === 'react.patch' ? 'patch' : undefined
 }
 
-/** Content is shown only when nothing can speak against it any more: no other action, no internal file, no reference. */
-export function decideContent(seen: ContentState): ContentVerdict {
-  if (seen.action !== undefined && seen.action !== 'call_tool') return 'drop'
-  if (seen.toolId !== undefined && contentField(seen.toolId) !== seen.field) return 'drop'
-  if (seen.head.startsWith('ref:')) return 'drop'
-  if (seen.action === undefined || seen.toolId === undefined) return 'wait'
-  if (!seen.whole && 'ref:'.startsWith(seen.head)) return 'wait'
-  const { path } = seen.params
-  if (path === undefined) return seen.paramsEnded ? 'drop' : 'wait'
+/** Content is shown once nothing can forbid it any more: it belongs to no other action, is not internal and is not a reference. */
+export function decideContent(state: ContentState): ContentVerdict {
+  if (state.action !== undefined && state.action !== 'call_tool') return 'drop'
+  if (state.toolId !== undefined && contentField(state.toolId) !== state.field) return 'drop'
+  if (state.head.startsWith('ref:')) return 'drop'
+  if (state.action === undefined || state.toolId === undefined) return 'wait'
+  if (!state.whole && 'ref:'.startsWith(state.head)) return 'wait'
+  const { path } = state.params
+  if (path === undefined) return state.paramsEnded ? 'drop' : 'wait'
   if (typeof path !== 'string' || path.trim() === '') return 'drop'
-  if (seen.toolId.startsWith('rendering_tools.') && seen.head.trim() === '' && seen.head.length < headLength && !seen.whole) return 'wait'
-  if (seen.toolId.startsWith('rendering_tools.')) return show('canvas', path, renderedFormat(seen.toolId, path, seen))
-  const channel = channelOf(seen)
+  if (state.toolId.startsWith('rendering_tools.') && state.head.trim() === '' && state.head.length < headLength && !state.whole)
+    return 'wait'
+  if (state.toolId.startsWith('rendering_tools.')) return show('canvas', path, renderedFormat(state.toolId, path, state))
+  const channel = channelOf(state)
   if (channel === 'wait' || channel === 'drop') return channel
-  return seen.toolId === 'react.patch' ? show('canvas', path, { format: 'markdown' }) : show(channel, path, writtenFormat(path))
+  return state.toolId === 'react.patch' ? show('canvas', path, { format: 'markdown' }) : show(channel, path, writtenFormat(path))
 }
 
 function channelOf({ params, paramsEnded }: ContentState): 'canvas' | 'timeline_text' | 'wait' | 'drop' {
@@ -59,7 +61,7 @@ function channelOf({ params, paramsEnded }: ContentState): 'canvas' | 'timeline_
 
 interface Format {
   readonly format: ChannelFormat
-  /** When not those of the format: `[[S:1]]` in a program is the program's. */
+  /** Default: by the format. In a program, `[[S:1]]` is not a citation. */
   readonly citations?: CitationFormat
 }
 
@@ -92,7 +94,7 @@ function writtenFormat(path: string): Format {
   return format === undefined ? { format: 'text', citations: 'verbatim' } : { format }
 }
 
-/** `format` comes after `content` in these tools' order, too late to be waited for: then the content's first character tells. */
+/** The parameter `format` comes after `content`, too late to wait for it; then the extension or the first character decides. */
 function renderedFormat(toolId: string, path: string, { params, head }: ContentState): Format {
   const declared = params.format
   const extension = extensionOf(path) ?? ''
@@ -103,7 +105,7 @@ function renderedFormat(toolId: string, path: string, { params, head }: ContentS
   return { format: toolId.endsWith('_png') ? 'mermaid' : 'markdown' }
 }
 
-/** People's formats carry citations; programs' formats are left alone. */
+/** Only markdown, text and HTML have citations. */
 export function citationFormat(format: ChannelFormat): CitationFormat {
   return format === 'markdown' || format === 'text' || format === 'html' ? format : 'verbatim'
 }

@@ -4,9 +4,8 @@ import type { ChannelEvent } from './channel.ts'
 import { parseModelJson } from './json-parse.ts'
 import type { CreateReplacer, LaneDelta, LaneEnd } from './lane.ts'
 import { createLanes } from './lanes.ts'
-import { execStatusDelta } from './lanes-exec.ts'
 
-/** Marks what went through it, and with which format. */
+/** A replacer that marks its text with its format. */
 const marking = (format: string) => ({
   push: (text: string) => text.replaceAll('§', `<${format}>`),
   flush: () => '',
@@ -20,36 +19,37 @@ const mimeOf = (filename: string) => (filename.endsWith('.csv') ? 'text/csv' : '
 type Stop = LaneEnd | 'interrupted'
 type Cut = (text: string) => readonly string[]
 
-/** `said` is channel, text, channel, text, …; the last channel is left open when the response is not whole. */
-function watchCut(said: readonly string[], stop: Stop, cut: Cut, replacer: CreateReplacer = marking) {
+/** Shows a response, given as channel, text, channel, text, …; the last channel stays open unless the response is complete. */
+function showCut(response: readonly string[], stop: Stop, cut: Cut, replacer: CreateReplacer = marking) {
   const lanes = createLanes({ iteration: 2, executionId: 'exec_1', replacer, mimeOf })
   const instances = new Map<string, number>()
   const events: ChannelEvent[] = []
-  for (let i = 0; i < said.length; i += 2) {
-    const channel = said[i] as string
+  for (let i = 0; i < response.length; i += 2) {
+    const channel = response[i] as string
     const instance = instances.get(channel) ?? 0
     instances.set(channel, instance + 1)
     events.push({ type: 'channel.start', channel, instance })
-    for (const text of cut(said[i + 1] as string)) events.push({ type: 'channel.delta', channel, instance, text })
-    events.push({ type: 'channel.end', channel, instance, closed: i === said.length - 2 && stop !== 'whole' ? 'cut' : 'tag' })
+    for (const text of cut(response[i + 1] as string)) events.push({ type: 'channel.delta', channel, instance, text })
+    events.push({ type: 'channel.end', channel, instance, closed: i === response.length - 2 && stop !== 'whole' ? 'cut' : 'tag' })
   }
   const live = events.map((event) => lanes.push(event))
   const last = stop === 'interrupted' ? lanes.abort() : lanes.end(stop)
   return { live, last, all: [...live.flat(), ...last], answer: lanes.answer() }
 }
 
-const watchUntil = (stop: Stop, ...said: readonly string[]) => watchCut(said, stop, (text) => [text])
-const watch = (...said: readonly string[]) => watchUntil('whole', ...said)
+const showUntil = (stop: Stop, ...response: readonly string[]) => showCut(response, stop, (text) => [text])
+const show = (...response: readonly string[]) => showUntil('whole', ...response)
 
-interface Spelled {
+/** A lane after all its deltas. */
+interface ShownLane {
   readonly lane: string
   readonly format: string
   text: string
   end: 'whole' | 'aborted' | 'open'
 }
 
-function spelled(deltas: readonly LaneDelta[]): readonly Spelled[] {
-  const lanes = new Map<string, Spelled & { index: number }>()
+function lanesOf(deltas: readonly LaneDelta[]): readonly ShownLane[] {
+  const lanes = new Map<string, ShownLane & { index: number }>()
   for (const { marker, artifactName, format, index, text, completed, aborted } of deltas) {
     const lane = artifactName === undefined ? marker : `${marker} ${artifactName}`
     const known = lanes.get(lane) ?? { lane, format, text: '', end: 'open' as const, index: -1 }
@@ -68,11 +68,16 @@ function spelled(deltas: readonly LaneDelta[]): readonly Spelled[] {
 const call = (toolId: string, params: unknown, notes = '') =>
   JSON.stringify({ action: 'call_tool', notes, tool_call: { tool_id: toolId, params }, final_answer: null })
 const complete = '{"action":"complete"}'
-const answerLane = (text: string, end: Spelled['end'] = 'whole') => ({ lane: 'answer react.final_answer.2', format: 'markdown', text, end })
+const answerLane = (text: string, end: ShownLane['end'] = 'whole') => ({
+  lane: 'answer react.final_answer.2',
+  format: 'markdown',
+  text,
+  end,
+})
 
 describe('the answer', () => {
-  it('streams from its channel once the action has said complete', () => {
-    const { live, answer } = watch('action', complete, 'answer', 'Hello § you')
+  it('streams from its channel once the action is known to be complete', () => {
+    const { live, answer } = show('action', complete, 'answer', 'Hello § you')
     expect(live[4]).toEqual([
       {
         marker: 'answer',
@@ -87,94 +92,94 @@ describe('the answer', () => {
     expect(answer).toEqual({ source: 'channel', text: 'Hello § you' })
   })
 
-  it('loop 17.49: comes from the action field, fenced on one line, when there is no answer channel', () => {
+  it('loop 17.49: comes from the field of a fenced action when there is no answer channel', () => {
     const body = '```json {"action":"complete","final_answer":"A §"} ```'
-    const { all, answer } = watch('action', body)
-    expect(spelled(all)).toEqual([answerLane('A <markdown>')])
+    const { all, answer } = show('action', body)
+    expect(lanesOf(all)).toEqual([answerLane('A <markdown>')])
     expect(answer).toEqual({ source: 'action', text: 'A §' })
     expect(parseModelJson(body)).toMatchObject({ ok: true, value: { final_answer: 'A §' } })
   })
 
-  it('loop 17.50: keeps quotes that were not escaped, as the parser does', () => {
-    const body = '{"action":"complete","final_answer":"He said "hi", then left."}'
-    expect(spelled(watch('action', body).all)).toEqual([answerLane('He said "hi", then left.')])
-    expect(parseModelJson(body)).toMatchObject({ ok: true, value: { final_answer: 'He said "hi", then left.' } })
+  it('loop 17.50: keeps unescaped quotes, like the parser', () => {
+    const body = '{"action":"complete","final_answer":"He response "hi", then left."}'
+    expect(lanesOf(show('action', body).all)).toEqual([answerLane('He response "hi", then left.')])
+    expect(parseModelJson(body)).toMatchObject({ ok: true, value: { final_answer: 'He response "hi", then left.' } })
   })
 
-  it('loop 17.53: is never shown beside a tool call, from neither place', () => {
+  it('loop 17.53: is not shown with a tool call, neither from the channel nor from the field', () => {
     const body = '{"final_answer":"early","action":"call_tool","tool_call":{"tool_id":"react.read","params":{}},"final_answer":"late"}'
-    const { all, answer } = watch('answer', 'before', 'action', body, 'answer', 'after')
+    const { all, answer } = show('answer', 'before', 'action', body, 'answer', 'after')
     expect(all).toEqual([])
     expect(answer).toBe(undefined)
   })
 
-  it('loop 17.65: is delivered and remembered as written although the JSON breaks after it', () => {
-    const { all, answer } = watch('action', '{"action":"complete","final_answer":"A §","suggested_followups":[?]}')
-    expect(spelled(all)).toEqual([answerLane('A <markdown>')])
+  it('loop 17.65: is shown and kept as written although the JSON after it is invalid', () => {
+    const { all, answer } = show('action', '{"action":"complete","final_answer":"A §","suggested_followups":[?]}')
+    expect(lanesOf(all)).toEqual([answerLane('A <markdown>')])
     expect(answer).toEqual({ source: 'action', text: 'A §' })
   })
 
-  it('comes from the channel alone when both are there: nothing of the field is shown', () => {
+  it('comes from the channel if both are present, and the field is not shown', () => {
     const body = '{"action":"complete","final_answer":"from the field"}'
-    expect(spelled(watch('action', body, 'answer', 'from the channel').all)).toEqual([answerLane('from the channel')])
-    expect(spelled(watch('action', body, 'answer', ' \n ').all)).toEqual([answerLane('from the field')])
+    expect(lanesOf(show('action', body, 'answer', 'from the channel').all)).toEqual([answerLane('from the channel')])
+    expect(lanesOf(show('action', body, 'answer', ' \n ').all)).toEqual([answerLane('from the field')])
   })
 
-  it('is held until the action is known, and shown at the end when there is none: that means complete', () => {
-    const late = watch('answer', 'first', 'action', complete)
+  it('is held until the action is known, and shown at the end if there is no action', () => {
+    const late = show('answer', 'first', 'action', complete)
     expect(late.live.slice(0, 3).flat()).toEqual([])
-    expect(spelled(late.all)).toEqual([answerLane('first')])
-    const none = watch('thinking', 't', 'answer', 'alone')
+    expect(lanesOf(late.all)).toEqual([answerLane('first')])
+    const none = show('thinking', 't', 'answer', 'alone')
     expect(none.live.flat().filter(({ marker }) => marker === 'answer')).toEqual([])
-    expect(spelled(none.last)).toEqual([answerLane('alone')])
-    expect(spelled(watch('action', ' \n', 'answer', 'alone').all)).toEqual([answerLane('alone')])
+    expect(lanesOf(none.last)).toEqual([answerLane('alone')])
+    expect(lanesOf(show('action', ' \n', 'answer', 'alone').all)).toEqual([answerLane('alone')])
   })
 
-  it('is not shown when the action can not be read, or says something else', () => {
+  it('is not shown when the action is unreadable or another one', () => {
     for (const body of ['{"action":"fly"}', '{"actio', '{"action":"comp', '[{"action":"complete"}]', '{"x":{"action":"exit"}}'])
-      expect(watch('action', body, 'answer', 'no').all).toEqual([])
+      expect(show('action', body, 'answer', 'no').all).toEqual([])
   })
 
   it('loop 17.58: is not shown after two actions, and the second one shows nothing', () => {
     const second = call('react.write', { path: 'x.md', channel: 'canvas', content: 'never' })
-    expect(watch('action', complete, 'action', second, 'answer', 'no').all).toEqual([])
+    expect(show('action', complete, 'action', second, 'answer', 'no').all).toEqual([])
   })
 
-  it('goes on in a second instance, of which nothing is lost', () => {
+  it('continues in a second instance of its channel without losing text', () => {
     const replacer = () => createCitationReplacer({ format: 'markdown', sources: () => new Map(), stripUsage: true })
-    const shown = (...said: readonly string[]) => watchCut(said, 'whole', (text) => text.split(''), replacer)
+    const shown = (...response: readonly string[]) => showCut(response, 'whole', (text) => text.split(''), replacer)
     const twice = shown('action', complete, 'answer', '```\none [', 'answer', 'two[[USAGE:1]].')
-    expect(spelled(twice.all)).toEqual([answerLane('```\none [two.')])
+    expect(lanesOf(twice.all)).toEqual([answerLane('```\none [two.')])
     expect(twice.all.filter(({ completed }) => completed)).toHaveLength(2)
     expect(twice.answer?.text).toBe('```\none [two[[USAGE:1]].')
     const blankFirst = shown('action', complete, 'answer', '', 'answer', 'two')
     expect(blankFirst.all.map(({ text, completed }) => (completed ? 'end' : text))).toEqual(['t', 'w', 'o', 'end'])
   })
 
-  it('is not begun by citations of which nothing is known: they leave nothing to see, and the field is shown in their place', () => {
+  it('is blank if it only cites unknown sources, and then the field is shown instead', () => {
     const replacer = () => createCitationReplacer({ format: 'markdown', sources: () => new Map(), stripUsage: true, keepUnresolved: false })
-    const shown = (...said: readonly string[]) => watchCut(said, 'whole', (text) => text.split(''), replacer)
+    const shown = (...response: readonly string[]) => showCut(response, 'whole', (text) => text.split(''), replacer)
     expect(shown('action', complete, 'answer', ' [[S:9]]\n')).toMatchObject({ all: [], answer: undefined })
     expect(shown('action', '{"action":"complete","final_answer":"[[S:9]]"}')).toMatchObject({ all: [], answer: undefined })
     const both = shown('action', '{"action":"complete","final_answer":"from the field"}', 'answer', '[[S:9]]')
-    expect(spelled(both.all)).toEqual([answerLane('from the field')])
+    expect(lanesOf(both.all)).toEqual([answerLane('from the field')])
     expect(both.answer).toEqual({ source: 'action', text: 'from the field' })
-    expect(spelled(shown('action', complete, 'answer', '[[S:9]]', 'answer', '\n[[S:9]] two').all)).toEqual([answerLane('\n two')])
+    expect(lanesOf(shown('action', complete, 'answer', '[[S:9]]', 'answer', '\n[[S:9]] two').all)).toEqual([answerLane('\n two')])
   })
 
-  it('is kept and ended as aborted when the output limit cut it; an interrupted one that was held is not shown', () => {
-    expect(spelled(watchUntil('aborted', 'action', complete, 'answer', 'half an ans').all)).toEqual([answerLane('half an ans', 'aborted')])
-    expect(spelled(watchUntil('aborted', 'action', '{"action":"exit","final_answer":"half').all)).toEqual([answerLane('half', 'aborted')])
-    expect(spelled(watchUntil('interrupted', 'action', complete, 'answer', 'half an ans').all)).toEqual([
+  it('ends as aborted when the output limit cut it; held text of an interrupted response is not shown', () => {
+    expect(lanesOf(showUntil('aborted', 'action', complete, 'answer', 'half an ans').all)).toEqual([answerLane('half an ans', 'aborted')])
+    expect(lanesOf(showUntil('aborted', 'action', '{"action":"exit","final_answer":"half').all)).toEqual([answerLane('half', 'aborted')])
+    expect(lanesOf(showUntil('interrupted', 'action', complete, 'answer', 'half an ans').all)).toEqual([
       answerLane('half an ans', 'aborted'),
     ])
-    expect(watchUntil('interrupted', 'answer', 'half an ans').all).toEqual([])
+    expect(showUntil('interrupted', 'answer', 'half an ans').all).toEqual([])
   })
 })
 
 describe('thinking and notes', () => {
-  it('shows thinking as it comes, its index going on across instances', () => {
-    const { all } = watch('thinking', 'one §', 'thinking', 'two')
+  it('shows thinking at once, with an index that continues across instances', () => {
+    const { all } = show('thinking', 'one §', 'thinking', 'two')
     expect(all.map(({ marker, index, text, completed }) => [marker, index, text, completed])).toEqual([
       ['thinking', 0, 'one §', false],
       ['thinking', 1, '', true],
@@ -183,26 +188,26 @@ describe('thinking and notes', () => {
     ])
   })
 
-  it('shows the notes of a tool call, also when they were written before the action', () => {
+  it('shows the notes of a tool call, also if they precede the action', () => {
     const notes = { lane: 'timeline_text timeline_text.react.decision.2', format: 'markdown', text: 'Looking <markdown>', end: 'whole' }
-    expect(spelled(watch('action', call('web_tools.web_search', {}, 'Looking §')).all)).toEqual([notes])
-    expect(spelled(watch('action', '{"notes":"Looking §","action":" Call_Tool "}').all)).toEqual([notes])
-    expect(watch('action', call('web_tools.web_search', {}, ' \n')).all).toEqual([])
+    expect(lanesOf(show('action', call('web_tools.web_search', {}, 'Looking §')).all)).toEqual([notes])
+    expect(lanesOf(show('action', '{"notes":"Looking §","action":" Call_Tool "}').all)).toEqual([notes])
+    expect(show('action', call('web_tools.web_search', {}, ' \n')).all).toEqual([])
   })
 
-  it('loop 17.56: shows the answer and not the notes of a completion', () => {
-    expect(spelled(watch('action', '{"notes":"x","action":"complete","final_answer":"A"}').all)).toEqual([answerLane('A')])
+  it('loop 17.56: shows the answer of a completion, but not its notes', () => {
+    expect(lanesOf(show('action', '{"notes":"x","action":"complete","final_answer":"A"}').all)).toEqual([answerLane('A')])
   })
 
   it('has no lane for followups and usage', () => {
-    expect(watch('followup', '{"followups":["x"]}', 'usage', '{"tokens":1}').all).toEqual([])
+    expect(show('followup', '{"followups":["x"]}', 'usage', '{"tokens":1}').all).toEqual([])
   })
 })
 
-describe('content on its way into a file', () => {
-  const write = (params: unknown) => spelled(watch('action', call('react.write', params)).all)
+describe('the content of a file', () => {
+  const write = (params: unknown) => lanesOf(show('action', call('react.write', params)).all)
 
-  it('is shown under its path, where its channel says and as its extension says', () => {
+  it('is shown under its path, in its channel and in the format of its extension', () => {
     expect(write({ path: 'files/a.md', channel: 'canvas', content: 'x §', kind: 'file' })).toEqual([
       { lane: 'canvas files/a.md', format: 'markdown', text: 'x <markdown>', end: 'whole' },
     ])
@@ -219,34 +224,34 @@ describe('content on its way into a file', () => {
     expect(write({ path: 'a.md', content: 'secret', channel: 'internal' })).toEqual([])
     expect(write({ path: 'a.md', channel: 'canvas', content: 'ref:fi:turn_1.files/x.md' })).toEqual([])
     expect(write({ path: 'a.md', channel: 'elsewhere', content: 'x' })).toEqual([])
-    expect(watch('action', call('react.patch', { path: 'a.md', channel: 'internal', patch: 'x' })).all).toEqual([])
-    expect(watch('action', call('react.patch', { path: 'a.md', patch: 'ref:x' })).all).toEqual([])
-    expect(watch('action', call('rendering_tools.write_pdf', { path: 'a.pdf', content: 'ref:x' })).all).toEqual([])
+    expect(show('action', call('react.patch', { path: 'a.md', channel: 'internal', patch: 'x' })).all).toEqual([])
+    expect(show('action', call('react.patch', { path: 'a.md', patch: 'ref:x' })).all).toEqual([])
+    expect(show('action', call('rendering_tools.write_pdf', { path: 'a.pdf', content: 'ref:x' })).all).toEqual([])
   })
 
-  it('is shown when it only looks like a reference at first', () => {
+  it('is shown if it only starts like a reference', () => {
     for (const content of ['r', 're', 'ref', 'refer to', 'Ref:x', ' ref:x'])
       expect(write({ path: 'a.md', channel: 'canvas', content })).toMatchObject([{ text: content }])
   })
 
-  it('goes to the canvas when no channel was named, and nowhere without a path', () => {
+  it('is shown on the canvas by default, and not at all without a path', () => {
     expect(write({ path: 'a.md', content: 'x' })).toMatchObject([{ lane: 'canvas a.md', text: 'x' }])
     expect(write({ path: 'a.md', channel: null, content: 'x' })).toMatchObject([{ lane: 'canvas a.md', text: 'x' }])
     expect(write({ content: 'x' })).toEqual([])
   })
 
-  it('waits for whatever may speak against it, in any order of keys', () => {
+  it('waits for all keys that can forbid it, in any order', () => {
     const late = '{"tool_call":{"params":{"content":"x","channel":"canvas","path":"a.md"},"tool_id":"react.write"},"action":"call_tool"}'
-    expect(spelled(watch('action', late).all)).toMatchObject([{ lane: 'canvas a.md', text: 'x' }])
-    expect(watch('action', late.replace('call_tool"}', 'complete"}')).all).toEqual([])
-    expect(watch('action', late.replace('react.write', 'react.read')).all).toEqual([])
+    expect(lanesOf(show('action', late).all)).toMatchObject([{ lane: 'canvas a.md', text: 'x' }])
+    expect(show('action', late.replace('call_tool"}', 'complete"}')).all).toEqual([])
+    expect(show('action', late.replace('react.write', 'react.read')).all).toEqual([])
   })
 
-  it('shows a patch as markdown on the canvas, and what is rendered in the format it is written in', () => {
-    expect(spelled(watch('action', call('react.patch', { path: 'a.py', channel: 'canvas', patch: '@@ -1 +1 @@' })).all)).toEqual([
+  it('is shown as markdown for a patch, and in its own format for rendering tools', () => {
+    expect(lanesOf(show('action', call('react.patch', { path: 'a.py', channel: 'canvas', patch: '@@ -1 +1 @@' })).all)).toEqual([
       { lane: 'canvas a.py', format: 'markdown', text: '@@ -1 +1 @@', end: 'whole' },
     ])
-    const format = (tool: string, params: object) => spelled(watch('action', call(`rendering_tools.${tool}`, params)).all)[0]?.format
+    const format = (tool: string, params: object) => lanesOf(show('action', call(`rendering_tools.${tool}`, params)).all)[0]?.format
     expect(format('write_pdf', { path: 'a.pdf', format: 'mermaid', content: 'x' })).toBe('mermaid')
     expect(format('write_pdf', { path: 'a.pdf', content: '# x', format: 'markdown' })).toBe('markdown')
     expect(format('write_pdf', { path: 'a.pdf', content: '\n <h1>x</h1>', format: 'html' })).toBe('html')
@@ -255,27 +260,27 @@ describe('content on its way into a file', () => {
     expect(format('write_pptx', { path: 'a.pptx', content: 'x' })).toBe('html')
   })
 
-  it('streams while it is written, and is ended as aborted where the output was cut', () => {
+  it('streams, and ends as aborted where the output was cut', () => {
     const body = call('react.write', { path: 'a.md', channel: 'canvas', content: 'one two three' })
     const cut = body.slice(0, body.indexOf(' three'))
-    const { live, last } = watchCut(['action', cut], 'aborted', (text) => [text.slice(0, -4), text.slice(-4)])
+    const { live, last } = showCut(['action', cut], 'aborted', (text) => [text.slice(0, -4), text.slice(-4)])
     expect(live[1]).toMatchObject([{ marker: 'canvas', index: 0, text: 'one' }])
     expect(live[2]).toMatchObject([{ marker: 'canvas', index: 1, text: ' two' }])
     expect(last).toMatchObject([{ marker: 'canvas', index: 2, text: '', completed: true, aborted: true }])
-    expect(watchUntil('aborted', 'action', body.slice(0, body.indexOf('one'))).all).toEqual([])
+    expect(showUntil('aborted', 'action', body.slice(0, body.indexOf('one'))).all).toEqual([])
     expect(
-      watchUntil('interrupted', 'action', call('react.write', { path: 'a.md', channel: 'canvas', content: 'ref' }).slice(0, -40)).all,
+      showUntil('interrupted', 'action', call('react.write', { path: 'a.md', channel: 'canvas', content: 'ref' }).slice(0, -40)).all,
     ).toEqual([])
   })
 })
 
 describe('a plan', () => {
   const card = (params: unknown, notes = '') => {
-    const lanes = spelled(watch('action', call('react.plan', params, notes)).all)
+    const lanes = lanesOf(show('action', call('react.plan', params, notes)).all)
     return lanes.find(({ lane }) => lane === 'timeline_text timeline_text.react.plan.2')?.text
   }
 
-  it('is shown as a card when the action is whole', () => {
+  it('is shown as a card when the action is complete', () => {
     expect(card({ mode: 'new', steps: ['Find', 'Write'] }, '\nFirst I look.\nThen')).toBe(
       '• New Plan\n└ First I look.\n  □ Find\n  □ Write',
     )
@@ -286,14 +291,14 @@ describe('a plan', () => {
     expect(card({ mode: 'close', plan_id: 'plan:t:1' })).toBe('• Closed Plan\n└ Close plan `plan:t:1`.')
   })
 
-  it('has no card when the call makes no sense or is not whole', () => {
+  it('has no card when the call is invalid or incomplete', () => {
     expect(card({ mode: 'eat' })).toBe(undefined)
     expect(card('x')).toBe(undefined)
-    expect(watch('action', call('react.plan', { mode: 'new', steps: ['x'] }).slice(0, -30)).all).toEqual([])
+    expect(show('action', call('react.plan', { mode: 'new', steps: ['x'] }).slice(0, -30)).all).toEqual([])
   })
 })
 
-describe('a program on its way', () => {
+describe('a program', () => {
   const contract = [
     { filename: 'files/out.csv', description: 'rows' },
     { filepath: 'outputs/out.csv', description: 'again' },
@@ -302,9 +307,9 @@ describe('a program on its way', () => {
   ]
   const exec = call('exec_tools.execute_code_python', { contract, prog_name: 'sums' }, 'Add up §')
 
-  it('is told in order: gen, name, objective, code, contract', () => {
-    const { all } = watch('action', exec, 'code', '\nprint(1)\n')
-    const told = all
+  it('is shown in this order: status, name, objective, code, contract', () => {
+    const { all } = show('action', exec, 'code', '\nprint(1)\n')
+    const deltas = all
       .filter(({ marker }) => marker === 'subsystem')
       .map(({ extra, index, text, completed }) => [extra?.sub_type, index, text, completed])
     const files = [
@@ -312,7 +317,7 @@ describe('a program on its way', () => {
       { artifact_name: 'out_2', description: 'again', mime: 'text/csv', filename: 'outputs/out.csv' },
       { artifact_name: 'out_4', description: 'sums', mime: 'text/csv', filename: 'outputs/sums/out.csv' },
     ]
-    expect(told).toEqual([
+    expect(deltas).toEqual([
       ['code_exec.status', 0, '{"status":"gen","timings":{}}', false],
       ['code_exec.program.name', 0, 'sums', false],
       ['code_exec.program.name', 1, '', true],
@@ -330,9 +335,9 @@ describe('a program on its way', () => {
     })
   })
 
-  it('lists a contract that is the text of one, and nothing of a contract that will be refused', () => {
+  it('lists the files of a contract that is a list or its text, and none of an invalid contract', () => {
     const listed = (given: unknown) => {
-      const { all } = watch('action', call('exec_tools.execute_code_python', { contract: given }), 'code', 'x')
+      const { all } = show('action', call('exec_tools.execute_code_python', { contract: given }), 'code', 'x')
       return JSON.parse(all.find(({ extra }) => extra?.sub_type === 'code_exec.contract')?.text ?? '').contract.length
     }
     expect([contract, JSON.stringify(contract), [...contract, { filename: 'files/b.csv' }], 'files/b.csv', {}].map(listed)).toEqual([
@@ -340,40 +345,30 @@ describe('a program on its way', () => {
     ])
   })
 
-  it('says that the code is missing', () => {
-    for (const said of [
+  it('shows an error if the code is missing', () => {
+    for (const response of [
       ['action', exec],
       ['action', exec, 'code', ' \n'],
     ])
-      expect(watch(...said).last).toEqual([execStatusDelta('exec_1', { status: 'error', timings: {}, error: 'missing_code' })])
+      expect(show(...response).last).toMatchObject([
+        { text: '{"status":"error","timings":{},"error":"missing_code"}', completed: true, extra: { sub_type: 'code_exec.status' } },
+      ])
   })
 
-  it('does not show code that belongs to no exec call, and holds code that came too early', () => {
-    expect(watch('action', call('react.read', {}), 'code', 'x').all).toEqual([])
-    expect(watch('action', complete, 'code', 'x').all).toEqual([])
-    expect(watch('code', 'x').all).toEqual([])
-    const early = watch('code', 'x = 1', 'action', exec)
+  it('does not show code without an exec call, and holds code that precedes the action', () => {
+    expect(show('action', call('react.read', {}), 'code', 'x').all).toEqual([])
+    expect(show('action', complete, 'code', 'x').all).toEqual([])
+    expect(show('code', 'x').all).toEqual([])
+    const early = show('code', 'x = 1', 'action', exec)
     expect(early.live.slice(0, 3).flat()).toEqual([])
-    expect(spelled(early.all).find(({ lane }) => lane.endsWith('code_exec_code'))).toMatchObject({ text: 'x = 1', end: 'whole' })
+    expect(lanesOf(early.all).find(({ lane }) => lane.endsWith('code_exec_code'))).toMatchObject({ text: 'x = 1', end: 'whole' })
   })
 
-  it('ends code as aborted when the output limit or a person cut it', () => {
+  it('ends as aborted when the output limit or the user cut it', () => {
     for (const ending of ['aborted', 'interrupted'] as const)
       expect(
-        spelled(watchUntil(ending, 'action', exec, 'code', 'x =').all).find(({ lane }) => lane.endsWith('code_exec_code')),
+        lanesOf(showUntil(ending, 'action', exec, 'code', 'x =').all).find(({ lane }) => lane.endsWith('code_exec_code')),
       ).toMatchObject({ text: 'x =', end: 'aborted' })
-  })
-
-  it('gives the loop its later states, each replacing the one before', () => {
-    expect(execStatusDelta('exec_1', { status: 'done', timings: { codegen: 12, exec: 30 } })).toEqual({
-      marker: 'subsystem',
-      artifactName: 'react.exec.exec_1.code_exec_status',
-      format: 'json',
-      index: 0,
-      text: '{"status":"done","timings":{"codegen":12,"exec":30}}',
-      completed: true,
-      extra: { execution_id: 'exec_1', sub_type: 'code_exec.status' },
-    })
   })
 })
 
@@ -385,7 +380,7 @@ describe('all lanes', () => {
       'action',
       `\`\`\`json\n${call('react.write', { path: 'a.md', channel: 'canvas', content: 'ref or "not" 😀\n' }, '§')}\n\`\`\``,
     ],
-    ['action', '{"action":"complete","final_answer":"He said "hi", then\nleft \\ud83d\\ude00."}'],
+    ['action', '{"action":"complete","final_answer":"He response "hi", then\nleft \\ud83d\\ude00."}'],
     ['answer', 'early bird', 'action', '{"notes":"x","action":"exit","final_answer":"unseen",}'],
     ['action', call('rendering_tools.write_pdf', { path: 'a.pdf', content: ' \n <p>x', format: 'html' })],
     ['action', call('exec_tools.execute_code_python', { contract: [], prog_name: 'p' }, 'n'), 'code', '\n\nx = "</p>"\n'],
@@ -393,21 +388,21 @@ describe('all lanes', () => {
     ['action', '{"action":"call_tool","tool_call":{"params":{"path":"a.md","channel":"canvas","content":"re'],
   ]
 
-  it('spell the same wherever the text was cut: every two-way cut, single characters, 500 random segmentations', () => {
-    for (const said of responses) {
-      const longest = Math.max(...said.map((text) => text.length))
-      for (const cut of cuts(longest)) same(watchCut(said, 'whole', cut), watch(...said))
+  it('show the same wherever the text was cut: every two-way cut, single characters, 500 random segmentations', () => {
+    for (const response of responses) {
+      const longest = Math.max(...response.map((text) => text.length))
+      for (const cut of cuts(longest)) same(showCut(response, 'whole', cut), show(...response))
       for (const stop of ['aborted', 'interrupted'] as const)
         same(
-          watchCut(said, stop, (text) => text.split('')),
-          watchUntil(stop, ...said),
+          showCut(response, stop, (text) => text.split('')),
+          showUntil(stop, ...response),
         )
     }
   })
 })
 
-function same(again: ReturnType<typeof watch>, whole: ReturnType<typeof watch>) {
-  const [now, before] = [again, whole].map(({ all, answer }) => ({ lanes: spelled(all), answer }))
+function same(again: ReturnType<typeof show>, whole: ReturnType<typeof show>) {
+  const [now, before] = [again, whole].map(({ all, answer }) => ({ lanes: lanesOf(all), answer }))
   if (JSON.stringify(now) !== JSON.stringify(before)) expect(now).toEqual(before)
 }
 

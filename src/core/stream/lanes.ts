@@ -15,7 +15,7 @@ import {
 import { type ActionLanes, createActionLanes } from './lanes-action.ts'
 
 export interface LaneSettings {
-  /** Number of the decision in its turn, from 0: part of the names of its lanes. */
+  /** Number of the round in its turn, from 0; part of the lane names. */
   readonly iteration: number
   /** Groups the `code_exec.*` deltas of this decision. */
   readonly executionId: string
@@ -23,34 +23,34 @@ export interface LaneSettings {
   readonly mimeOf: (filename: string) => string
 }
 
-/** The answer that a person has seen of this decision, as the model wrote it: it is never asked for again. */
+/** The answer that the user has seen, as the model wrote it. The model is not asked for it again. */
 export interface DeliveredAnswer {
   readonly source: 'channel' | 'action'
   readonly text: string
 }
 
 /**
- * What a person may watch of one decision while it is written.
+ * Shows the parts of one response that the user may see while the model writes it.
  *
  *   thinking ────────────────────────────────────────────────▶ thinking
  *   action ── notes ── if call_tool ─────────────────────────▶ timeline_text
  *         ├── content, patch ── if not internal, not a ref: ─▶ canvas, timeline_text
- *         ├── react.plan ── when whole ──────────────────────▶ timeline_text
+ *         ├── react.plan ── when complete ───────────────────▶ timeline_text
  *         └── final_answer ── held to the end ───────────┐
  *   answer ── held until the action says complete, exit ─┴───▶ answer
  *   code ── held until the action calls an exec tool ────────▶ subsystem
  *
- * `final_answer` has to wait: an answer channel may still come, and then, unless that says nothing, nothing of the field is shown. Nothing is ever shown
- * and then taken back. Followups and usage are for programs and have no lane.
+ * `final_answer` has to wait, because an answer channel may follow and replaces it unless it is blank. Text that was shown is never
+ * taken back. The channels `followup` and `usage` are for programs and have no lane.
  */
 export interface Lanes {
   push(event: ChannelEvent): readonly LaneDelta[]
   /**
-   * The model has stopped by itself, or was cut by the output limit: then the lane in which that happened ends as aborted.
-   * An answer without any action is shown now: it means complete.
+   * Ends the response: `whole`, or `aborted` by the output limit; then the open lane ends as aborted. An answer without an action is
+   * shown now, because it means `complete`.
    */
   end(ending: LaneEnd): readonly LaneDelta[]
-  /** The model was interrupted: what is open ends as aborted, what is held is never shown. */
+  /** The model was interrupted: open lanes end as aborted, and held text is not shown. */
   abort(): readonly LaneDelta[]
   answer(): DeliveredAnswer | undefined
 }
@@ -66,7 +66,7 @@ export function createLanes(settings: LaneSettings): Lanes {
   let channelText = ''
   let delivered: DeliveredAnswer | undefined
 
-  // Each is made when something is written into it: most decisions think and act, and no more.
+  // Created on first use: most responses only have thinking and an action.
   const thinkingLane = () => (thinking ??= createLane(thinkingStyle, withoutRewriting, emit))
   const actionLanes = () => (action ??= createActionLanes(settings, emit))
   const isBlank = () => action?.blank ?? true
@@ -83,13 +83,13 @@ export function createLanes(settings: LaneSettings): Lanes {
 
   function reconsiderAnswer() {
     if (channelAnswer?.state !== 'held' || channelText === '' || actions === 0) return
-    const verdict = judgeAnswer()
+    const verdict = answerVerdict()
     if (verdict === 'show') showChannelAnswer()
     else if (verdict === 'drop') channelAnswer.drop()
   }
 
-  /** Two actions, another action, or JSON in which none could be found: the round will be refused, and its answer with it. */
-  function judgeAnswer(): 'show' | 'drop' | 'wait' {
+  /** With two actions, another action or invalid JSON the response will be rejected, and its answer with it. */
+  function answerVerdict(): 'show' | 'drop' | 'wait' {
     if (actions > 1) return 'drop'
     if (action?.action === 'complete' || action?.action === 'exit') return 'show'
     return open.has('action') || isBlank() ? 'wait' : 'drop'
@@ -121,7 +121,7 @@ export function createLanes(settings: LaneSettings): Lanes {
 
   function showFieldAnswer() {
     const answer = action?.answer
-    if (shownAnswer?.visible || actions !== 1 || answer === undefined || judgeAnswer() !== 'show') return
+    if (shownAnswer?.visible || actions !== 1 || answer === undefined || answerVerdict() !== 'show') return
     const lane = answerLane()
     let text = ''
     answer.release({
@@ -138,7 +138,7 @@ export function createLanes(settings: LaneSettings): Lanes {
     push(event) {
       if (event.type === 'channel.start') start(event)
       else if (event.type === 'channel.delta') write(event.channel, event.text)
-      else if (event.closed !== 'cut') finish(event.channel, 'whole') // a cut one is judged by `end`, which knows why
+      else if (event.closed !== 'cut') finish(event.channel, 'whole') // `end` handles a channel that was cut, because it knows the reason
       if (event.channel === 'action' || event.channel === 'answer') reconsiderAnswer()
       return take()
     },
