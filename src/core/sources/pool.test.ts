@@ -4,7 +4,6 @@ import { sourcesPath } from '../path/build.ts'
 import { parseSelector } from '../path/selector.ts'
 import {
   applyMerge,
-  compactRow,
   compactSnapshot,
   emptyPool,
   markUsed,
@@ -15,13 +14,13 @@ import {
   sourceKey,
   sourcesBySid,
 } from './pool.ts'
-import { type IncomingSource, parseSourceRow } from './source.ts'
+import { type IncomingSource, parseSourceRow, type SourceRow } from './source.ts'
 
 const page = (name: string, more: object = {}): IncomingSource => ({ url: `https://${name}.example/`, title: name, ...more })
 const poolOf = (...rows: readonly IncomingSource[]) => mergeSources(emptyPool, rows).pool
 
 describe('merging into the pool', () => {
-  it('timeline 11.109: new rows get the next numbers, not the ones a tool proposed', () => {
+  it('timeline 11.109: new rows get the next sids, not the numbers of the tool', () => {
     const prior = poolOf(...Array.from({ length: 9 }, (_, i) => page(`p${i}`)))
     const { pool, sids, renumbered } = mergeSources(
       prior,
@@ -38,7 +37,7 @@ describe('merging into the pool', () => {
     expect(pool.next_sid).toBe(14)
   })
 
-  it('timeline 11.110: a known row keeps its number among new ones', () => {
+  it('timeline 11.110: a known row keeps its sid among new ones', () => {
     const prior = poolOf(page('a'), page('b'), page('u'), page('d'))
     const { pool, sids, changed } = mergeSources(prior, [page('u'), page('v'), page('w')])
     expect(sids).toEqual([3, 5, 6])
@@ -54,14 +53,14 @@ describe('merging into the pool', () => {
     ])
   })
 
-  it('timeline 11.112: one file under two addresses is one row', () => {
+  it('timeline 11.112: one file with two URLs is one row', () => {
     const file = (url: string): IncomingSource => ({ url, physical_path: 'turn_1/files/a.png', source_type: 'file' })
     const { pool, sids } = mergeSources(emptyPool, [file('https://a.b/1'), file('https://a.b/2')])
     expect(sids).toEqual([1, 1])
     expect(pool.rows).toEqual([{ ...file('https://a.b/1'), sid: 1 }])
   })
 
-  it('timeline 11.113: longer title, text and content win, and shorter never do', () => {
+  it('timeline 11.113: a longer title, text or content replaces a shorter one, never the other way round', () => {
     const short = page('x', { title: 'T', text: 'te', content: 'co' })
     const long = page('x', { title: 'Title', text: 'text', content: 'content' })
     const expected = [{ ...long, sid: 1 }]
@@ -69,7 +68,7 @@ describe('merging into the pool', () => {
     expect(poolOf(long, short).rows).toEqual(expected)
   })
 
-  it('fills what was missing, keeps what was known, and takes the better score', () => {
+  it('fills in missing fields, keeps known ones, and takes the better score', () => {
     const prior = poolOf(page('x', { mime: 'text/html', weighted_rank: 0.5, query_relevance: 0.2, favicon: '' }))
     const { pool } = mergeSources(prior, [
       page('x', { mime: 'text/plain', domain: 'x.example', weighted_rank: 0.4, query_relevance: 0.9, favicon: 'f', extra: [1] }),
@@ -79,14 +78,14 @@ describe('merging into the pool', () => {
     ])
   })
 
-  it('an address that stands in for a title gives way to any title', () => {
+  it('a URL in the place of a title is replaced by any title', () => {
     const untitled = parseSourceRow({ url: 'https://x.example/a/very/long/address' }) as IncomingSource
     const titled = { ...untitled, title: 'X' }
     expect(poolOf(untitled, titled).rows[0]?.title).toBe('X')
     expect(poolOf(titled, untitled).rows[0]?.title).toBe('X')
   })
 
-  it('the length of a body belongs to that body', () => {
+  it('the content length always belongs to the stored content', () => {
     const body = (content: string, content_length?: number) =>
       page('x', { content, ...(content_length === undefined ? {} : { content_length }) })
     expect(poolOf(body('aa', 2), body('bbb')).rows[0]).toMatchObject({ content: 'bbb', content_length: 3 })
@@ -94,7 +93,7 @@ describe('merging into the pool', () => {
     expect(poolOf(page('x'), page('x', { content_length: 9 })).rows[0]).toMatchObject({ content_length: 9 })
   })
 
-  it('two spellings of one address in one batch are one row, and both of their numbers lead to it', () => {
+  it('two spellings of one URL in one batch are one row, and both numbers lead to it', () => {
     const { sids, renumbered } = mergeSources(emptyPool, [
       { sid: 7, url: 'https://A.b/x/?utm_source=1' },
       { sid: 8, url: 'a.b/x#top' },
@@ -106,22 +105,22 @@ describe('merging into the pool', () => {
     ])
   })
 
-  it('where a tool used one number twice, the first row has it', () => {
+  it('if a tool used a number twice, its first row counts', () => {
     expect([...mergeSources(emptyPool, [page('a', { sid: 1 }), page('b', { sid: 1 })]).renumbered]).toEqual([[1, 1]])
   })
 
-  it('a removed source that comes back is a new source', () => {
+  it('a removed source that is merged again gets a new sid', () => {
     const pool = removeSource(poolOf(page('a'), page('b')), 2)
     expect(pool).toEqual({ rows: [page('a', { sid: 1 })], next_sid: 3 })
     expect(mergeSources(pool, [page('b')]).sids).toEqual([3])
   })
 
-  it('never gives out the number of a row, even if the counter was lost', () => {
+  it('never assigns the sid of an existing row, even if the counter is too low', () => {
     expect(mergeSources({ rows: [page('a', { sid: 5 }) as never], next_sid: 1 }, [page('b')]).sids).toEqual([6])
     expect(applyMerge(emptyPool, { rows: [page('a', { sid: 5 }) as never], next_sid: 0 }).next_sid).toBe(6)
   })
 
-  it('marks what was cited, and nothing else', () => {
+  it('marks only cited rows as used', () => {
     const pool = poolOf(page('a'), page('b'))
     expect(markUsed(pool, [2, 9]).rows).toEqual([page('a', { sid: 1 }), page('b', { sid: 2, used: true })])
     expect(mergeSources(markUsed(pool, [2]), [page('b', { used: false })]).changed).toEqual([])
@@ -160,12 +159,12 @@ const frozen = <T>(value: T): T => {
   return value
 }
 
-function take(pool: SourcePool, step: Step): SourcePool {
+function applyStep(pool: SourcePool, step: Step): SourcePool {
   if ('merge' in step) return mergeSources(pool, step.merge).pool
   return 'remove' in step ? removeSource(pool, step.remove) : markUsed(pool, step.use)
 }
 
-it('a number, once given, names one source for ever: never another, never twice, never anew after a removal', () => {
+it('a sid identifies one source for ever: never another one, never two, and it is not reused after a removal', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const given = new Map<number, string>()
@@ -173,7 +172,7 @@ it('a number, once given, names one source for ever: never another, never twice,
       let pool = emptyPool
       for (const step of all) {
         const before = pool
-        pool = frozen(take(pool, step))
+        pool = frozen(applyStep(pool, step))
         if ('remove' in step && before.rows.some(({ sid }) => sid === step.remove)) gone.add(step.remove)
         expect(pool.next_sid).toBeGreaterThanOrEqual(before.next_sid)
         expect(pool.rows.map(({ sid }) => sid)).toEqual([...new Set(pool.rows.map(({ sid }) => sid))].sort((a, b) => a - b))
@@ -190,7 +189,7 @@ it('a number, once given, names one source for ever: never another, never twice,
   )
 })
 
-it('merging the same rows again changes nothing, and what changed is all that a copy of the pool needs', () => {
+it('merging the same rows again changes nothing, and the changed rows are all that a copy of the pool needs', () => {
   fc.assert(
     fc.property(batch, batch, (first, second) => {
       const before = frozen(poolOf(...first))
@@ -208,13 +207,13 @@ it('merging the same rows again changes nothing, and what changed is all that a 
 
 const pool = { rows: [1, 2, 4].map((sid) => ({ sid, url: `https://a.b/${sid}` })), next_sid: 6 }
 
-it('gives the rows behind a selector and names those that are not there', () => {
+it('returns the rows of a selector and the sids that are missing', () => {
   const { rows, missing } = selectSources(pool, parseSelector('4,2-3,9').sids)
   expect(rows.map(({ sid }) => sid)).toEqual([2, 4])
   expect(missing).toEqual([3, 9])
 })
 
-it('finds a row by its number', () => {
+it('finds a row by its sid', () => {
   expect(sourcesBySid(pool).get(4)).toBe(pool.rows[2])
   expect(sourcesBySid(pool).get(3)).toBeUndefined()
 })
@@ -231,19 +230,21 @@ const whole = {
   physical_path: 'turn_1/files/a',
 } as const
 
-describe('the pool as the timeline keeps it', () => {
-  it('timeline 11.116: a text of 600 characters is cut at 500 and says so, and there is no content', () => {
+describe('the snapshot of the pool', () => {
+  const compactRow = (row: SourceRow) => compactSnapshot({ rows: [row], next_sid: row.sid + 1 })[0] as SourceRow
+
+  it('timeline 11.116: cuts a text of 600 characters at 500 with a mark, and leaves out the content', () => {
     const [row] = compactSnapshot({ rows: [{ sid: 1, text: 'x'.repeat(600), content: 'body' }], next_sid: 2 })
     expect(row).toEqual({ sid: 1, text: `${'x'.repeat(500)}...(truncated)` })
   })
 
-  it('keeps what a sid needs to lead to its file, and neither handles nor scores', () => {
+  it('keeps the fields that lead to the file, and neither handles nor scores', () => {
     expect(
       compactRow({ ...whole, text: 't', content: 'c', rn: 'r', hosted_uri: 'h', key: 'k', weighted_rank: 1, used: true, extra: 1 }),
     ).toEqual({ ...whole, text: 't' })
   })
 
-  it('never cuts a character in two, and 500 of them are not too many', () => {
+  it('never splits a character, and keeps 500 of them', () => {
     expect(compactRow({ sid: 1, text: '\u{1f600}'.repeat(500) }).text).toBe('\u{1f600}'.repeat(500))
     expect(compactRow({ sid: 1, text: `a${'\u{1f600}'.repeat(600)}` }).text).toBe(`a${'\u{1f600}'.repeat(499)}...(truncated)`)
   })

@@ -1,23 +1,23 @@
 import { unsafeReason } from '../path/safety.ts'
 
-export const sourceTypes = ['web', 'file', 'attachment', 'manual'] as const
-export type SourceType = (typeof sourceTypes)[number]
+const sourceTypes = ['web', 'file', 'attachment', 'manual'] as const
+type SourceType = (typeof sourceTypes)[number]
 
-/** What a row may say of its source. Fields are additive: what we do not know is kept as it came. */
+/** The fields of a source. Unknown fields are kept unchanged. */
 export interface SourceFields {
   readonly source_type?: SourceType
   readonly title?: string
   readonly url?: string
-  /** A short piece for the eye. */
+  /** A short excerpt. */
   readonly text?: string
-  /** The whole body; expensive, and never in a snapshot. */
+  /** The whole body; never part of a snapshot. */
   readonly content?: string
   readonly content_length?: number
   readonly mime?: string
   readonly size_bytes?: number
   readonly base64?: string
   readonly artifact_path?: string
-  /** Relative to OUT_DIR, NFC, and safe by `unsafeReason`. */
+  /** Relative to OUT_DIR, in Unicode form NFC, and safe by `unsafeReason`. */
   readonly physical_path?: string
   readonly turn_id?: string
   readonly rn?: string
@@ -35,24 +35,25 @@ export interface SourceFields {
   readonly modified_time_iso?: string
   readonly fetched_time_iso?: string
   readonly fetch_status?: string
-  /** Cited in some turn. */
+  /** True when an answer or artifact cited it. */
   readonly used?: boolean
   readonly [field: string]: unknown
 }
 
-/** A row of the pool: `sid` names its source for the life of the conversation. */
+/** A row of the pool. Its `sid` identifies the source as long as the conversation exists. */
 export interface SourceRow extends SourceFields {
   readonly sid: number
 }
 
-/** A row on its way into the pool. Its `sid` is a tool's own numbering and only serves to renumber the tool's citations. */
+/** A row that is to be merged into the pool. Its `sid` is a tool's own number; it is used only to renumber the tool's citations. */
 export type IncomingSource = SourceFields & { readonly sid?: number } & ({ readonly url: string } | { readonly physical_path: string })
 
+/** Sids are positive integers. */
 export const isSid = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0 // safe integers are numbers
 
 const maximumBase64 = 4000
 
-/** Reads a row from anywhere; undefined when it says neither where on the web nor where on disk. Fields of a wrong type are left out. */
+/** Parses a row from a tool or a file; undefined when it has neither a URL nor a safe path. Known fields of a wrong type are left out. */
 export function parseSourceRow(value: unknown): IncomingSource | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const given = new Map<string, unknown>(Object.entries(value))
@@ -61,7 +62,7 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
   const text = takeText(given, 'text', 'body')
   const physical_path = takePhysicalPath(given)
   const fields: SourceFields = {
-    ...Object.fromEntries([...given].filter(([field, held]) => isValidField(field, held))),
+    ...Object.fromEntries([...given].filter(([name, field]) => isValidField(name, field))),
     ...(title === undefined ? {} : { title }),
     ...(text === undefined ? {} : { text }),
   }
@@ -69,16 +70,16 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
   return url === undefined ? undefined : { ...fields, url }
 }
 
-/** The first of the names that holds something; it is removed, the others stay as fields of their own. */
+/** Removes and returns the first of these fields that has text. The other fields stay. */
 function takeText(given: Map<string, unknown>, ...names: readonly [string, ...string[]]): string | undefined {
   const name = names.find((candidate) => isFilled(given.get(candidate)))
-  const held = name === undefined ? undefined : given.get(name)
+  const value = name === undefined ? undefined : given.get(name)
   given.delete(names[0])
   if (name !== undefined) given.delete(name)
-  return typeof held === 'string' ? held : undefined
+  return typeof value === 'string' ? value : undefined
 }
 
-/** `local_path` is the older name and may be absolute: it never stays in a row. */
+/** `local_path` is the older name of the field and may be absolute: it is always removed from the row. */
 function takePhysicalPath(given: Map<string, unknown>): string | undefined {
   const candidates = [given.get('physical_path'), given.get('local_path')]
   given.delete('physical_path')
@@ -93,7 +94,7 @@ const isFilled = (value: unknown): value is string => typeof value === 'string' 
 const isText = (value: unknown) => typeof value === 'string'
 const isNumber = (value: unknown) => Number.isFinite(value)
 
-/** One test per known field. The fields that are read by name above are not among them. */
+/** A check for each known field that is not parsed by name above. */
 const fieldChecks: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>([
   ['sid', isSid],
   ['source_type', (value) => sourceTypes.some((type) => type === value)],
@@ -113,13 +114,13 @@ function asNumber(field: string) {
 
 const isValidField = (field: string, value: unknown) => value !== undefined && (fieldChecks.get(field)?.(value) ?? true)
 
-/** Which files become sources unless a setting says otherwise. */
+/** The types of files that become sources by default. */
 export const defaultEligibleMimes: readonly string[] = ['image/*']
 
-/** The wider list: text and PDF too. Office files and archives are in neither. */
+/** A wider list, with text and PDF. Office files and archives are in neither list. */
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
-/** May a file of this type be a source? Web and skill rows are not asked. `allow` holds types and `kind/*` patterns. */
+/** May a file of this type become a source? `allow` holds types and `kind/*` patterns. Applies to files only, not to web pages and skills. */
 export function isEligibleMime(mime: string | undefined, allow: readonly string[] = defaultEligibleMimes): boolean {
   const type = (mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (!type.includes('/')) return false
@@ -128,7 +129,7 @@ export function isEligibleMime(mime: string | undefined, allow: readonly string[
     .some((pattern) => (pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern))
 }
 
-/** May an answer rest on it? Only pages can be shown as evidence; files are there to be embedded. */
+/** May an answer cite this source? Only web pages; files are embedded instead. */
 export function isCitable(row: SourceFields): boolean {
   if (row.source_type === 'file' || row.source_type === 'attachment') return false
   return row.url !== undefined && /^https?:\/\//i.test(row.url) && URL.canParse(row.url)

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { normalizeUrl } from './url.ts'
 
-describe('one spelling per page', () => {
-  it('timeline 11.107: lowers scheme and host, drops tracking, fragment and closing slash', () => {
+describe('normalising a URL', () => {
+  it('timeline 11.107: lower-cases scheme and host, and drops tracking parameters, fragment and final slash', () => {
     expect(normalizeUrl('HTTPS://Example.COM/a/?utm_source=x&b=2#f')).toBe('https://example.com/a?b=2')
   })
 
@@ -38,7 +38,7 @@ describe('one spelling per page', () => {
     expect(normalizeUrl(given)).toBe(normal)
   })
 
-  it('keeps apart what the original system merged: ports and numbers at the end of a host', () => {
+  it('keeps ports and digits at the end of a host', () => {
     const spellings = [
       'http://example.com:8080',
       'http://example.com',
@@ -51,7 +51,7 @@ describe('one spelling per page', () => {
     expect(new Set(spellings.map(normalizeUrl)).size).toBe(spellings.length)
   })
 
-  it('is done after once', () => {
+  it('changes nothing the second time', () => {
     const piece = fc.constantFrom(
       ...'http:// https:// HTTPS:// s3:// file:// // / . .. ? # & = : @ % \\ %2e utm_source=x gclid 443 80 8080 a.b Example.COM [::1] C: é\u0301 + ~ ;'.split(
         ' ',

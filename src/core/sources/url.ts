@@ -1,8 +1,6 @@
-const tracking = new Set(['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content', 'utm_id', 'gclid', 'fbclid'])
-
 /**
- * One spelling per page: `HTTPS://Example.COM/a/?utm_source=x&b=2#f` is `https://example.com/a?b=2`.
- * Ports other than the scheme's own are kept, parameters keep their order, and what is no URL is only trimmed.
+ * The same spelling for every URL of a page: `HTTPS://Example.COM/a/?utm_source=x&b=2#f` becomes `https://example.com/a?b=2`.
+ * Keeps ports other than the scheme's default and the order of parameters. Text that is not a URL is only trimmed.
  */
 export function normalizeUrl(text: string): string {
   const trimmed = text.trim()
@@ -13,6 +11,7 @@ export function normalizeUrl(text: string): string {
   return `${url.protocol}//${user}${url.host.toLowerCase()}${normalizePath(url.pathname)}${normalizeQuery(url.search)}`
 }
 
+const tracking = new Set(['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content', 'utm_id', 'gclid', 'fbclid'])
 const hierarchical = /^[a-z][a-z0-9+.-]*:\/\//i
 const opaque = /^[a-z][a-z0-9+.-]*:(?!\d)/i // `mailto:a@b.c`; but `localhost:8080` is a host
 
@@ -24,14 +23,14 @@ function withScheme(text: string): string | undefined {
 
 function normalizePath(path: string): string {
   let end = path.length
-  while (end > 0 && path[end - 1] === '/') end-- // an expression for this would be quadratic on a run of slashes
+  while (end > 0 && path[end - 1] === '/') end-- // a regular expression would take quadratic time on many slashes
   return end === 0 ? '/' : path.slice(0, end)
 }
 
 function normalizeQuery(search: string): string {
-  const kept = search
+  const parameters = search
     .slice(1)
     .split('&')
     .filter((parameter) => parameter !== '' && !tracking.has((parameter.split('=', 1)[0] ?? '').toLowerCase()))
-  return kept.length === 0 ? '' : `?${kept.join('&')}`
+  return parameters.length === 0 ? '' : `?${parameters.join('&')}`
 }
