@@ -4,7 +4,7 @@ import { signature, someTools, toolsOf } from '../../../test/support/decisions/s
 import { checkCall } from './check-call.ts'
 import { readDecision } from './read.ts'
 
-/** The call as a model would write it: `params` is JSON text, so that order and repetition are the model's. */
+/** Checks a call as a model writes it. `params` is JSON text, so that the order and repetitions of keys are kept. */
 function check(toolId: string, params: string, code = '', tools = someTools) {
   const reading = readDecision(decided(`{"action":"call_tool","tool_call":{"tool_id":"${toolId}","params":${params}}}`, ['code', code]))
   if (!reading.ok || reading.decision.action !== 'call_tool') throw new Error('not a call')
@@ -15,7 +15,7 @@ function check(toolId: string, params: string, code = '', tools = someTools) {
 const contract = '[{"filename":"files/a.csv","description":"rows"}]'
 
 describe('parameters', () => {
-  it('loop 17.67: an unknown one is dropped with a yellow notice, and the call goes ahead', () => {
+  it('loop 17.67: that are unknown are dropped with a warning, and the call runs', () => {
     expect(check('web_tools.web_search', '{"queries":["x"],"depth":3}')).toEqual({
       params: { queries: ['x'] },
       warnings: [
@@ -31,7 +31,7 @@ describe('parameters', () => {
     })
   })
 
-  it('loop 17.67: without a required one the tool does not run', () => {
+  it('loop 17.67: that are required must be present', () => {
     expect(check('web_tools.web_search', '{"n":3}')).toEqual({
       code: 'protocol_violation.tool_signature_red',
       message:
@@ -42,7 +42,7 @@ describe('parameters', () => {
     expect(check('web_tools.web_search', '{"queries":null}')).toMatchObject({ code: 'protocol_violation.tool_signature_red' })
   })
 
-  it('a required one of the wrong type is red, an optional one is dropped', () => {
+  it('of the wrong type reject the call if they are required, and are dropped if they are optional', () => {
     expect(check('react.read', '{"paths":"fi:t1.files/a.md"}')).toMatchObject({
       code: 'protocol_violation.tool_signature_red',
       violations: [{ code: 'wrong_type', param: 'paths', expected: 'array', got: 'a string' }],
@@ -53,12 +53,12 @@ describe('parameters', () => {
     })
   })
 
-  it('may be bound by reference, whatever their type', () => {
+  it('may be references, whatever their type', () => {
     const bound = { paths: 'ref:tc:t1.c1.result', stats_only: 'ref:tc:t1.c2.result' }
     expect(check('react.read', JSON.stringify(bound))).toEqual({ params: bound, warnings: [] })
   })
 
-  it('may be one bare list where one list is all that is needed', () => {
+  it('may be a bare list or string if the tool requires only one list', () => {
     expect(check('react.read', '["a","b"]')).toEqual({ params: { paths: ['a', 'b'] }, warnings: [] })
     expect(check('react.read', '"a"')).toEqual({ params: { paths: ['a'] }, warnings: [] })
     expect(check('react.write', '["a"]')).toMatchObject({
@@ -67,7 +67,7 @@ describe('parameters', () => {
     })
   })
 
-  it('are looked for among their own names only', () => {
+  it('are own properties: inherited names such as constructor do not count', () => {
     const tools = toolsOf(signature('a.b', 'constructor! __proto__:object'))
     expect(check('a.b', '{}', '', tools)).toMatchObject({ violations: [{ code: 'missing_param', param: 'constructor' }] })
     expect(check('a.b', '{"constructor":"x","__proto__":{"y":1}}', '', tools)).toEqual({
@@ -78,7 +78,7 @@ describe('parameters', () => {
 })
 
 describe('order', () => {
-  it('tools 18.26: binds where content streams', () => {
+  it('tools 18.26: is binding for tools whose content streams', () => {
     expect(check('react.write', '{"content":"x","path":"files/a.md"}')).toMatchObject({
       code: 'protocol_violation.path_not_first',
       keys: ['content', 'path'],
@@ -102,12 +102,12 @@ describe('order', () => {
     ['react.write', '{"path":"a","content":"x"}'],
     ['react.write', '{"path":"a","odd":1,"channel":"canvas","content":"x","kind":"file","scratchpad":true}'],
     ['rendering_tools.write_pdf', '{"path":"a.pdf","content":"x","title":"T"}'],
-  ])('%s(%s) is in order: what is left out or unknown moves nothing', (toolId, params) => {
+  ])('%s(%s) is in order: omitted and unknown parameters do not matter', (toolId, params) => {
     expect(check(toolId, params)).toMatchObject({ params: { path: expect.anything() } })
     expect(JSON.stringify(check(toolId, params))).not.toContain('order')
   })
 
-  it('is a warning elsewhere, and where the bound ones are in place', () => {
+  it('is only a warning for other tools, and for parameters beyond the bound ones', () => {
     expect(check('web_tools.web_search', '{"n":2,"queries":"x"}')).toMatchObject({
       params: { n: 2, queries: 'x' },
       warnings: [{ code: 'protocol_warning.param_order', expected: ['queries', 'n'], got: ['n', 'queries'] }],
@@ -117,7 +117,7 @@ describe('order', () => {
     })
   })
 
-  it('is told together with whatever else is wrong, so that one repair can mend it', () => {
+  it('is reported together with all other problems', () => {
     const tools = toolsOf(signature('react.write', 'path! channel content! kind!', { order: 'hard' }))
     expect(check('react.write', '{"content":"x","path":"a"}', '', tools)).toMatchObject({
       code: 'protocol_violation.tool_call_invalid',
@@ -127,7 +127,7 @@ describe('order', () => {
 })
 
 describe('tools', () => {
-  it('that are not there are refused, with those that may be meant', () => {
+  it('that do not exist are rejected, with suggestions', () => {
     expect(check('websearch', '{}')).toMatchObject({ violations: [{ code: 'unknown_tool_id', suggestions: [] }] })
     expect(check('tools.web_search', '{}')).toMatchObject({
       code: 'protocol_violation.tool_call_invalid',
@@ -141,7 +141,7 @@ describe('tools', () => {
     expect(check('ctx_tools.fetch_ctx', '{"path":"x"}')).toMatchObject({ code: 'protocol_violation.tool_not_allowed_in_react' })
   })
 
-  it('that run no code refuse it', () => {
+  it('that run no code reject calls with code', () => {
     expect(check('react.read', '{"paths":[]}', 'print(1)')).toMatchObject({
       code: 'protocol_violation.code_channel_without_single_exec',
       action: 'call_tool',
@@ -166,13 +166,13 @@ describe('tools', () => {
     })
   })
 
-  it('that run code take a contract that is referred to: what it says is not known yet', () => {
+  it('that run code accept a reference as contract, because its content is not known yet', () => {
     expect(check('exec_tools.execute_code_python', '{"contract":"ref:fi:t1.files/contract.json"}', 'print(1)')).toMatchObject({
       warnings: [],
     })
   })
 
-  it('that run code take a contract as a list or as its text', () => {
+  it('that run code accept a contract as a list or as JSON text', () => {
     expect(check('exec_tools.execute_code_python', `{"contract":${contract}}`, 'print(1)')).toMatchObject({ warnings: [] })
     const text = JSON.stringify(contract.replace('filename', 'filepath'))
     expect(check('exec_tools.execute_code_python', `{"contract":${text}}`, 'print(1)')).toMatchObject({ warnings: [] })

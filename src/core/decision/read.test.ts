@@ -18,7 +18,7 @@ const violation = (response: ParsedResponse, options?: DecisionOptions) => {
 }
 
 describe('a call', () => {
-  it('carries its notes, its parameters and the order in which they were written', () => {
+  it('has its notes, its parameters and their order of writing', () => {
     expect(read(decided(call))).toEqual({
       action: 'call_tool',
       notes: 'Searching.',
@@ -29,13 +29,13 @@ describe('a call', () => {
     })
   })
 
-  it('carries the code of its channel, untouched', () => {
+  it('has the unchanged text of the code channel', () => {
     const exec = { action: ' CALL_TOOL ', tool_call: { tool_id: 'exec_tools.execute_code_python', params: null } }
     expect(read(decided(exec, ['code', '\n  print(1)\n']))).toMatchObject({ code: '\n  print(1)\n', params: {}, notes: '' })
     expect(read(decided(exec, ['code', ' \n']))).not.toHaveProperty('code')
   })
 
-  it('tells of keys that were written twice: the last one counts', () => {
+  it('warns about repeated keys, and the last value counts', () => {
     const twice = '{"action":"exit","action":"call_tool","tool_call":{"tool_id":"t","params":{"10":1,"b":1,"2":1,"b":2}}}'
     expect(read(decided(twice))).toMatchObject({ params: { b: 2 }, paramKeys: ['10', 'b', '2', 'b'], warnings: ['duplicate_keys'] })
     expect(readDecision(decided(twice)).warnings[0]).toMatchObject({ keys: ['action', 'params.b'] })
@@ -43,7 +43,7 @@ describe('a call', () => {
 })
 
 describe('an answer', () => {
-  it('is the body of its channel, with its followups', () => {
+  it('comes from its channel, with followups', () => {
     const response = decided(
       complete,
       ['answer', '\n\n    indented\nSee [[S:1]].\n\n'],
@@ -58,12 +58,12 @@ describe('an answer', () => {
     })
   })
 
-  it('may stand in the action, with its followups', () => {
+  it('may be in the action, with followups', () => {
     const response = decided({ action: 'exit', notes: null, tool_call: {}, final_answer: 'Done.', suggested_followups: 'More', extra: 1 })
     expect(read(response)).toEqual({ action: 'exit', answer: 'Done.', followups: ['More'], truncated: false, warnings: [] })
   })
 
-  it('is taken from the channel when it is in both, with a warning', () => {
+  it('comes from the channel when it is in both, with a warning', () => {
     const both = decided({ ...complete, final_answer: 'field', suggested_followups: ['a'] }, ['answer', 'channel'], ['followup', '["b"]'])
     expect(read(both)).toMatchObject({ answer: 'channel', followups: ['b'], warnings: ['final_answer_twice'] })
   })
@@ -77,23 +77,23 @@ describe('an answer', () => {
     expect(read(decided(' \n', ['answer', 'Hi']))).toMatchObject({ action: 'complete', warnings: ['answer_without_action'] })
   })
 
-  it('loop 17.56: is accepted although notes came with it; the notes are dropped with a warning', () => {
+  it('loop 17.56: is accepted with notes, which are dropped with a warning', () => {
     expect(read(decided({ ...complete, notes: 'x', final_answer: 'A' }))).toMatchObject({
       answer: 'A',
       warnings: ['final_answer_with_notes'],
     })
   })
 
-  it('loop 17.61: is accepted from JSON that needed a repair, with a warning that names it', () => {
+  it('loop 17.61: is accepted from repaired JSON, with a warning that names the repair', () => {
     expect(read(decided('{"action":"complete","final_answer":"ok",}'))).toMatchObject({ answer: 'ok', warnings: ['action_json_repaired'] })
     expect(readDecision(decided('{"action":"complete","final_answer":"ok",}')).warnings[0]).toMatchObject({ repairs: ['trailing_comma'] })
   })
 
-  it('loop 17.49: may stand in a fence on one line', () => {
+  it('loop 17.49: may be in a fence on one line', () => {
     expect(read(decided('```json {"action":"complete","final_answer":"A"} ```'))).toMatchObject({ answer: 'A', warnings: [] })
   })
 
-  it('that was cut by the output limit is kept and marked', () => {
+  it('is kept and marked as truncated when the output limit cut it', () => {
     const response = responseOf(
       [
         ['thinking', 'x'],
@@ -109,7 +109,7 @@ describe('an answer', () => {
     expect(read(open)).toMatchObject({ truncated: false, warnings: [] })
   })
 
-  it('is whole when only what came after it was cut', () => {
+  it('is complete when only text after it was cut', () => {
     const response = responseOf(
       [
         ['thinking', 'x'],
@@ -124,12 +124,12 @@ describe('an answer', () => {
     expect(read(response)).toMatchObject({ answer: 'A', truncated: false, followups: [], warnings: ['followups_unreadable'] })
   })
 
-  it('need not be said again when the user has seen it', () => {
+  it('need not be repeated when the user has seen it', () => {
     expect(read(decided(complete), { delivered: 'A' })).toMatchObject({ action: 'complete', answer: 'A' })
     expect(read(decided(complete, ['answer', 'B']), { delivered: 'A' })).toMatchObject({ answer: 'B' })
   })
 
-  it('may mark what it asks', () => {
+  it('may list its questions', () => {
     const asking = { action: 'exit', final_answer: 'Which one?', clarification_questions: ['Which one?'] }
     expect(read(decided(asking))).toMatchObject({ action: 'exit', questions: ['Which one?'] })
     expect(read(decided({ ...asking, action: 'clarify' }), { clarify: true })).toMatchObject({ action: 'exit', questions: ['Which one?'] })
@@ -143,19 +143,19 @@ describe('an answer', () => {
 })
 
 describe('a response that breaks a rule', () => {
-  it('loop 17.53: call_tool with an answer, in either form', () => {
+  it('loop 17.53: is rejected for call_tool with an answer, in the channel or in the action', () => {
     const expected = { code: 'protocol_violation.final_answer_with_tool_call', tool_id: 'web_tools.web_search' }
     expect(violation(decided({ ...call, final_answer: 'Hi' }))).toMatchObject(expected)
     expect(violation(decided(call, ['answer', 'Hi']))).toMatchObject(expected)
   })
 
-  it('loop 17.55: complete with a blank answer', () => {
+  it('loop 17.55: is rejected for complete with a blank answer', () => {
     expect(read(decided({ ...complete, final_answer: ' \n' }, ['answer', '  ']))).toMatchObject({
       violation: 'protocol_violation.final_answer_required',
     })
   })
 
-  it('loop 17.58: two actions', () => {
+  it('loop 17.58: is rejected for two actions', () => {
     const two = responseOf([
       ['thinking', 'x'],
       ['action', JSON.stringify(call)],
@@ -165,19 +165,19 @@ describe('a response that breaks a rule', () => {
     expect(violation(decided(`${JSON.stringify(call)}\n${JSON.stringify(call)}`))).toMatchObject({ count: 2 })
   })
 
-  it('says what was wrong, that nothing ran, and what to do', () => {
+  it('gets a notice with the problem, the effect and the next step', () => {
     expect(violation(decided({ ...complete, tool_call: { tool_id: 'react.read', params: {} } }))?.message).toMatchInlineSnapshot(
       `"The action is "complete", but it carries a tool_call. Nothing ran. Send "complete" with the answer and no tool_call, or "call_tool" with the call and no answer."`,
     )
   })
 
-  it('says so when the user has already seen a part of it', () => {
+  it('gets a notice that mentions a part that the user has seen', () => {
     expect(violation(decided(complete), { shown: true })?.message).toMatchInlineSnapshot(
       `"The action is "complete", but the answer is blank. Nothing ran. The user has already seen a part of this reply: correct it, and do not repeat what was shown. Write the answer as plain markdown in the \`answer\` channel after the action."`,
     )
   })
 
-  it('names the place where the output limit cut it', () => {
+  it('gets a notice with the path where the output limit cut it', () => {
     const cut = (channels: readonly (readonly [string, string])[]) =>
       violation(responseOf(channels, { finishReason: 'length', maxTokens: 512 }))
     const write = '{"action":"call_tool","tool_call":{"tool_id":"react.write","params":{"path":"files/a.md","content":"Once upon'
@@ -207,7 +207,7 @@ describe('a response that breaks a rule', () => {
     ).toMatchObject({ last_path: 'answer' })
   })
 
-  it('is not called cut off when the limit came after the broken part', () => {
+  it('is not reported as truncated when the limit came after the invalid part', () => {
     const after = responseOf(
       [
         ['thinking', 'x'],
@@ -219,7 +219,7 @@ describe('a response that breaks a rule', () => {
     expect(violation(after)).toMatchObject({ code: 'protocol_violation.action_schema_error' })
   })
 
-  it('quotes no more than its limits allow', () => {
+  it('is quoted only up to the length limits', () => {
     const long = 'x'.repeat(5_000)
     const broken = violation(decided(`{"action":"call_tool","notes":${long}}`))
     expect(broken?.code).toBe('protocol_violation.action_schema_error')
@@ -249,7 +249,7 @@ describe('a response that breaks a rule', () => {
   })
 })
 
-describe('a stream that broke', () => {
+describe('an interrupted stream', () => {
   const broken = (response: ParsedResponse, closed: 'tag' | 'cut') => ({
     ...response,
     finishReason: 'error' as const,
@@ -257,7 +257,7 @@ describe('a stream that broke', () => {
     errorType: 'overloaded',
   })
 
-  it('leaves nothing to decide when its last channel is open', () => {
+  it('is rejected when its last channel is open', () => {
     expect(violation(broken(decided(complete, ['answer', 'half']), 'cut'))).toMatchObject({
       code: 'service_interrupted',
       error_type: 'overloaded',
@@ -266,7 +266,7 @@ describe('a stream that broke', () => {
     expect(violation(responseOf([], { finishReason: 'error' }))).toMatchObject({ code: 'service_interrupted', error_type: 'stream_broken' })
   })
 
-  it('after everything was whole has taken nothing away', () => {
+  it('keeps a decision that was complete before', () => {
     expect(read(broken(decided(complete, ['answer', 'whole']), 'tag'))).toMatchObject({ answer: 'whole', truncated: false })
   })
 })

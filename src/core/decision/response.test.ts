@@ -11,29 +11,29 @@ const read = (raw: string) => {
   return reading.ok ? reading.decision : reading.violation
 }
 
-/** What the watch says of a response that comes in pieces, and how much of it had come by then. */
-function watched(pieces: readonly string[]) {
+/** The result of the early check for a response in chunks, and the text that had arrived by then. */
+function earlyViolation(pieces: readonly string[]) {
   const parser = createChannelParser(decisionChannels)
-  const watch = createEarlyCheck()
-  let heard = ''
+  const earlyCheck = createEarlyCheck()
+  let received = ''
   for (const piece of pieces) {
-    heard += piece
-    const said = watch.check(parser.push(piece), parser, heard)
-    if (said) return { code: said.code.replace('protocol_violation.', ''), heard }
+    received += piece
+    const violation = earlyCheck.check(parser.push(piece), parser, received)
+    if (violation) return { code: violation.code.replace('protocol_violation.', ''), received }
   }
-  const said = watch.check(parser.end(), parser, heard)
-  return said && { code: said.code.replace('protocol_violation.', ''), heard }
+  const violation = earlyCheck.check(parser.end(), parser, received)
+  return violation && { code: violation.code.replace('protocol_violation.', ''), received }
 }
 
 const answer =
   '\n<channel:thinking>t</channel:thinking>\n<channel:decision>```json\n{"action":"complete"}\n```</channel:decision>\n<channel:answer>Use `</channel:answer>` "so".</channel:answer>'
 
 describe('a raw response', () => {
-  it('is read under any name of its channels, with an answer that needs no escaping', () => {
+  it('may use aliases of channels, and its answer needs no escaping', () => {
     expect(read(answer)).toEqual({ action: 'complete', answer: 'Use `</channel:answer>` "so".', followups: [], truncated: false })
   })
 
-  it('keeps the order of opening and how each channel was closed', () => {
+  it('has its channels in order of opening, with how each was closed', () => {
     const raw = '<channel:thinking>a<channel:action>{}</channel:action><channel:thinking>b</channel:thinking><channel:answer>c'
     expect(parseResponse(raw, stop)).toEqual({
       ...stop,
@@ -47,7 +47,7 @@ describe('a raw response', () => {
     })
   })
 
-  it('is the same from the journal as it was live, wherever the network cut it', () => {
+  it('gives the same channels from the journal as from the stream, wherever chunks were cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(answer.length), { maxLength: 5 }), (cuts) => {
         const parser = createChannelParser(decisionChannels)
@@ -57,19 +57,25 @@ describe('a raw response', () => {
     )
   })
 
-  it('loop 17.59: that begins with talk is stopped at the first word of it', () => {
-    expect(watched(['\n', 'Su', 're, I will', ' do it'])).toEqual({ code: 'decision_preamble_before_first_channel', heard: '\nSu' })
-  })
-
-  it('that begins with another channel is stopped at its tag', () => {
-    expect(watched(['<chan', 'nel:action>', '{'])).toEqual({ code: 'decision_first_channel_not_thinking', heard: '<channel:action>' })
-    expect(watched(['</channel:answer>', '<channel:thinking>'])).toEqual({
-      code: 'decision_first_channel_not_thinking',
-      heard: '</channel:answer>',
+  it('loop 17.59: is stopped at the first word outside of a channel', () => {
+    expect(earlyViolation(['\n', 'Su', 're, I will', ' do it'])).toEqual({
+      code: 'decision_preamble_before_first_channel',
+      received: '\nSu',
     })
   })
 
-  it('is judged at its end as it was watched', () => {
+  it('is stopped at the tag of a wrong first channel', () => {
+    expect(earlyViolation(['<chan', 'nel:action>', '{'])).toEqual({
+      code: 'decision_first_channel_not_thinking',
+      received: '<channel:action>',
+    })
+    expect(earlyViolation(['</channel:answer>', '<channel:thinking>'])).toEqual({
+      code: 'decision_first_channel_not_thinking',
+      received: '</channel:answer>',
+    })
+  })
+
+  it('gets the same violation from the early check and at its end', () => {
     const piece = fc.constantFrom(
       '<channel:thinking>',
       '</channel:thinking>',
@@ -80,17 +86,20 @@ describe('a raw response', () => {
       '<chan',
       '{}',
     )
+    let compared = 0
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1, maxLength: 6 }), fc.array(fc.nat(60), { maxLength: 4 }), (parts, cuts) => {
         const raw = parts.join('')
-        const live = watched(pieces(raw, cuts))
+        const live = earlyViolation(pieces(raw, cuts))
         const reading = readDecision(parseResponse(raw, stop))
         const code = reading.ok ? '' : reading.violation.code.replace('protocol_violation.', '')
-        const atTheEnd = code === 'decision_missing_protocol_channels' ? live?.code : code.startsWith('decision_') ? code : undefined
-        expect(live?.code).toBe(atTheEnd)
+        if (code === 'decision_missing_protocol_channels') return // only the complete response can show that
+        compared++
+        expect(live?.code).toBe(code.startsWith('decision_') ? code : undefined)
       }),
       { numRuns: 1000 },
     )
+    expect(compared).toBeGreaterThan(300)
   })
 })
 

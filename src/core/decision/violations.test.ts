@@ -50,7 +50,7 @@ const provocations: { readonly [C in Code]: ParsedResponse } = {
   plan_target_missing: plan({ mode: 'close', plan_id: 'p' }),
 }
 
-/** As the loop would: read, check, run. The first rule that was broken, if any. */
+/** The first rule that a response breaks when it is read, checked and run, if any. */
 function firstViolation(response: ParsedResponse) {
   const reading = readDecision(response)
   if (!reading.ok) return reading.violation
@@ -64,11 +64,11 @@ function firstViolation(response: ParsedResponse) {
   return checked.ok ? undefined : checked.violation
 }
 
-it.each(Object.entries(provocations))('%s can be provoked, and says what to do', (code, response) => {
-  const said = firstViolation(response)
-  expect(said?.code.split(':')[0]).toBe(`protocol_violation.${code}`)
-  expect(said?.message).toMatch(/\. (Nothing ran|No plan was changed)\. [A-Z].+/)
-  expect(JSON.stringify(said).length).toBeLessThan(4_000)
+it.each(Object.entries(provocations))('%s can occur, and its notice has a next step', (code, response) => {
+  const notice = firstViolation(response)
+  expect(notice?.code.split(':')[0]).toBe(`protocol_violation.${code}`)
+  expect(notice?.message).toMatch(/\. (Nothing ran|No plan was changed)\. [A-Z].+/)
+  expect(JSON.stringify(notice).length).toBeLessThan(4_000)
 })
 
 const json = fc.oneof(
@@ -100,7 +100,7 @@ const json = fc.oneof(
     .map((action) => JSON.stringify(action)),
 )
 
-const sound = fc
+const valid = fc
   .oneof(
     fc.record({ action: fc.constantFrom('complete', 'exit'), notes: fc.string(), final_answer: fc.string({ minLength: 1 }) }),
     fc.record({
@@ -113,7 +113,7 @@ const sound = fc
   )
   .map((action) => JSON.stringify(action))
 
-/** A text with a piece cut out, doubled, or replaced. */
+/** A text with a part removed or replaced. */
 const mutated = (text: fc.Arbitrary<string>) =>
   fc
     .tuple(text, fc.nat({ max: 150 }), fc.nat({ max: 9 }), fc.constantFrom('', '"', '}', '{', ',', '\\', '```', '\n', '\ud83d', 'x'))
@@ -121,14 +121,14 @@ const mutated = (text: fc.Arbitrary<string>) =>
 const body = fc.oneof(
   { weight: 1, arbitrary: json },
   { weight: 2, arbitrary: mutated(json) },
-  { weight: 2, arbitrary: sound },
-  { weight: 3, arbitrary: mutated(sound) },
+  { weight: 2, arbitrary: valid },
+  { weight: 3, arbitrary: mutated(valid) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary' }) },
 )
 const channel = fc.tuple(fc.constantFrom('thinking', 'action', 'action', 'code', 'answer', 'followup', 'usage'), body)
 const preamble = fc.constantFrom('', '', '', '\n', 'Sure')
 
-it('every one of 10,000 random and mutated responses is a decision or a violation, and never a fault', () => {
+it('each of 10,000 random and mutated responses gives a decision or a violation, and never throws', () => {
   const counts = { decisions: 0, violations: 0 }
   fc.assert(
     fc.property(
@@ -151,15 +151,15 @@ it('every one of 10,000 random and mutated responses is a decision or a violatio
       fc.option(fc.tuple(fc.nat({ max: 200 }), fc.nat({ max: 30 })), { nil: undefined }),
       (channels, before, finishReason, hole) => {
         const made = responseOf(channels, { preamble: before, finishReason })
-        const torn = hole && before + made.raw.slice(0, hole[0]) + made.raw.slice(hole[0] + hole[1])
-        const response = torn === undefined ? made : parseResponse(torn, made)
-        const said = firstViolation(response)
-        if (said === undefined) counts.decisions++
+        const damaged = hole && before + made.raw.slice(0, hole[0]) + made.raw.slice(hole[0] + hole[1])
+        const response = damaged === undefined ? made : parseResponse(damaged, made)
+        const notice = firstViolation(response)
+        if (notice === undefined) counts.decisions++
         else {
           counts.violations++
-          expect(said.code).toMatch(/^(protocol_violation\.\w+(:.{0,40})?|service_interrupted)$/s)
-          expect(said.message).not.toBe('')
-          expect(JSON.stringify(said).length).toBeLessThan(9_000)
+          expect(notice.code).toMatch(/^(protocol_violation\.\w+(:.{0,40})?|service_interrupted)$/s)
+          expect(notice.message).not.toBe('')
+          expect(JSON.stringify(notice).length).toBeLessThan(9_000)
         }
       },
     ),
@@ -168,7 +168,7 @@ it('every one of 10,000 random and mutated responses is a decision or a violatio
   expect(Math.min(counts.decisions, counts.violations)).toBeGreaterThan(500)
 })
 
-it('a cut text keeps its limit and its characters whole', () => {
+it('truncated text stays within its limit and has no lone surrogates', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 40 }), fc.integer({ min: 1, max: 30 }), (text, limit) => {
       expect(truncate(text, limit).length).toBeLessThanOrEqual(limit)
