@@ -20,7 +20,7 @@ export type InflateResult =
   | { readonly ok: true; readonly size: number; readonly crc: number; readonly head: Uint8Array }
   | { readonly ok: false; readonly reason: InflateProblem }
 
-export type InflateProblem = 'too_much' | 'damaged'
+type InflateProblem = 'too_much' | 'damaged'
 
 class InflateLimitError extends Error {}
 

@@ -23,10 +23,11 @@ export function displayParams(
   origin: { readonly turnId: string; readonly callId: string },
 ): JsonObject {
   const isWriter = writingTools.test(toolId)
+  const ref = toolPath(origin.turnId, origin.callId, 'call')
   const entries = Object.entries(params)
   const shown = entries.slice(0, maxKeys).map(([name, value]): [string, Json] => {
     if (isWriter && name === 'content' && typeof value === 'string') return [name, shortenContent(value, params.path, origin.turnId)]
-    return [name, shortenValue(value, name, toolPath(origin.turnId, origin.callId, 'call'))]
+    return [name, shortenValue(value, name, ref)]
   })
   const omitted = entries.length - shown.length
   return Object.fromEntries(omitted > 0 ? [...shown, ['...', `${omitted} more keys`]] : shown)

@@ -33,7 +33,7 @@ const [endRecordSize, directoryHeaderSize, localHeaderSize] = [22, 46, 30]
 const maxCommentLength = 0xffff
 
 /** The end record of an archive: where it is, and what it declares. */
-export interface ZipEnd {
+interface ZipEnd {
   readonly offset: number
   /** Offset behind the archive's comment. */
   readonly next: number
@@ -108,7 +108,7 @@ function readEntry(bytes: Uint8Array, view: DataView, at: number): ZipEntry | un
 }
 
 /** The local header of an entry, and the data behind it. */
-export interface ZipData {
+interface ZipData {
   readonly nameBytes: Buffer
   readonly method: number
   readonly packed: Uint8Array

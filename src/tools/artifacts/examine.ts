@@ -3,12 +3,12 @@ import { extensionOf } from '../mime.ts'
 import { readSmallEntry, readZip } from '../zip.ts'
 
 /** The result of checking a file that a tool made. A problem fails the artifact; a warning is noted in its digest. */
-export interface Examination {
+interface Examination {
   readonly problem?: ArtifactProblem
   readonly warning?: 'file_unusually_small'
 }
 
-export type ArtifactProblem = keyof typeof explanations
+type ArtifactProblem = keyof typeof explanations
 
 const explanations = {
   file_not_found: 'the file was not produced',

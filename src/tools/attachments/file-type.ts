@@ -90,7 +90,7 @@ const kindByExtension: ReadonlyMap<string, ClaimedKind> = new Map([
 ])
 
 /** The kind that a name or a declared type claims; `other` is not accepted. */
-export type ClaimedKind = FileKind | 'other'
+type ClaimedKind = FileKind | 'other'
 
 /**
  * The kinds that the name and the declared type claim. Empty when they claim nothing: browsers may send CSV as

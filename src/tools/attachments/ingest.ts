@@ -27,7 +27,7 @@ export interface IngestPorts {
 }
 
 /** The accepted and stored attachments of a message. */
-export interface IngestResult {
+interface IngestResult {
   readonly attachments: readonly Attachment[]
   /** The blobs that were not in the store before. */
   readonly written: readonly BlobRef[]

@@ -6,7 +6,7 @@ import { messageForModel } from '../invoke.ts'
 import { failed, succeeded } from '../outcome.ts'
 import type { Call, Tool } from '../tool.ts'
 
-export const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
+const memoryTargets = ['assistant', 'user', 'attachment', 'summary', 'notes'] as const
 export type MemoryTarget = (typeof memoryTargets)[number]
 
 /** Searches earlier messages. Supplied by the application; must not search beyond the scope of the call. */

@@ -11,7 +11,7 @@ export interface RegexMatcher {
 }
 
 /** The matching lines of a text. */
-export interface LineMatches {
+interface LineMatches {
   /** Lines of the whole text. */
   readonly lines: number
   readonly matches: readonly { readonly line: number; readonly preview: string }[]

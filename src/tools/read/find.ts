@@ -121,7 +121,7 @@ async function blocksOfTurn(turnId: string, { records }: Pick<Call, 'records'>):
 }
 
 /** The content of rows of the source pool. */
-export interface SourceContents {
+interface SourceContents {
   /** Rows that stand for files, which are read as files. */
   readonly files: readonly FilePath[]
   readonly contents: readonly PathContent[]

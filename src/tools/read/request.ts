@@ -20,7 +20,7 @@ export type Range =
 export type Numbering = 'default' | 'disabled' | 'lines' | 'sparsed'
 
 /** A range of a path, as the model writes it. */
-export interface ReadItem {
+interface ReadItem {
   readonly path: string
   readonly line_start?: number | undefined
   readonly line_count?: number | undefined
@@ -29,10 +29,10 @@ export interface ReadItem {
   readonly line_numbers?: LineNumbers | undefined
 }
 
-export type LineNumbers = 'disabled' | 'lines' | 'sparsed' | boolean
+type LineNumbers = 'disabled' | 'lines' | 'sparsed' | boolean
 
 /** The parameters of react.read that select content. */
-export interface ReadParams {
+interface ReadParams {
   readonly paths: readonly string[]
   readonly items?: readonly ReadItem[] | undefined
   readonly line_numbers?: LineNumbers | undefined

@@ -13,7 +13,7 @@ export interface ReadLimits {
 export const readLimits: ReadLimits = { symbols: 48_000, tokens: 12_000, bytes: 10 * 1024 * 1024 }
 
 /** The text that the model is shown: complete, or a window with its position and the call that reads on. */
-export interface TextView {
+interface TextView {
   readonly text: string
   /** Shorter than requested. */
   readonly truncated: boolean
