@@ -47,7 +47,7 @@ export function createEarlyCheck(): EarlyCheck {
   }
 }
 
-/** The name, with its slash, of a close tag that stands where the first open tag should; undefined when there is none. */
+/** The name, with its slash, of a close tag in the place of the first open tag; undefined when there is none. */
 export function leadingCloseTag(raw: string, preamble: string): string | undefined {
   const tag = raw.slice(preamble.length, preamble.length + 100)
   return /^<[ \t]{0,4}(\/)[ \t]{0,4}channel:([\w-]{1,64})/i.exec(tag)?.slice(1).join('')

@@ -21,7 +21,7 @@ export interface HunkPlacement {
   readonly moved: boolean
 }
 
-/** The patch was not applied. `diagnostic` tells how far a hunk matched whose lines are not in the text. */
+/** The patch was not applied. `diagnostic` describes how far a hunk matched whose lines are not in the text. */
 export type ApplyError = PatchError & { readonly diagnostic?: MismatchDiagnostic }
 
 /**

@@ -3,7 +3,7 @@ import type { ChannelNames, TagNames } from './channel-tag.ts'
 import { advanceCode, type CodeContext, createCodeContext } from './code-fence.ts'
 
 /**
- * How a tag in the body of a channel is told from text that mentions tags:
+ * How the parser distinguishes a tag in the body of a channel from text that mentions tags:
  *
  *   raw    only the own close tag counts, and open tags at the start of a line other than the first
  *   json   tags between backticks inside a string are text

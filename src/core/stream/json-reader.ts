@@ -41,6 +41,7 @@ export interface JsonReader {
   readonly span: { readonly from: number | undefined; readonly to: number | undefined }
 }
 
+/** An object or array that is open. */
 interface Frame {
   readonly kind: 'object' | 'array'
   readonly path: JsonPath
@@ -48,6 +49,14 @@ interface Frame {
   index: number
 }
 
+/**
+ * What the reader expects next:
+ *
+ *   lead          the start of the value          after    a comma or the end, after a value
+ *   first, next   a key, an item or the end       token    more of a number or word
+ *   colon         the colon after a key           string   more of a string
+ *   value         the value after a colon         quote    the text that decides about a quote
+ */
 type Mode = 'lead' | 'first' | 'next' | 'value' | 'colon' | 'after' | 'token' | 'string' | 'quote' | 'over'
 
 /** Text after a quote at the end of the input, when the apparent next key is really the end of the string. */

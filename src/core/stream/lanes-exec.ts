@@ -40,11 +40,8 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
 
   function showWhole(subType: string, format: ChannelFormat, text: string) {
     if (text.trim() === '') return
-    const lane = createLane(
-      execStyle(executionId, subType, format),
-      format === 'markdown' ? () => replacer('markdown') : withoutRewriting,
-      emit,
-    )
+    const createRewriter = format === 'markdown' ? () => replacer('markdown') : withoutRewriting
+    const lane = createLane(execStyle(executionId, subType, format), createRewriter, emit)
     lane.write(text)
     lane.end('whole')
   }
@@ -72,9 +69,9 @@ export function createExecLanes({ executionId, replacer, mimeOf }: ExecSettings,
     endCode: code.end,
     end() {
       if (!started) return
+      if (!hasCode) return emit(statusDelta(executionId, 'error', 'missing_code'))
       const contract = listedFiles(params.contract, mimeOf)
-      if (!hasCode) emit(statusDelta(executionId, 'error', 'missing_code'))
-      else showWhole('code_exec.contract', 'json', JSON.stringify({ execution_id: executionId, contract }))
+      showWhole('code_exec.contract', 'json', JSON.stringify({ execution_id: executionId, contract }))
     },
   }
 }
