@@ -5,25 +5,25 @@ import { type CachedPrompt, createMiss, explainMiss, limitMiss, type Miss, marke
 import { callsIn, createPromptReader, type JournalEntry, type SentPrompt } from './recorded-calls.ts'
 import type { ProviderCacheRules, RulesOf } from './rules.ts'
 
-/** One decision, what of its prompt the provider should have known, and what it said it knew. */
+/** One decision: the tokens that the provider should have read from its cache, and those that it reported. */
 export interface CacheRow {
   readonly seq: number
   readonly turnId: string
   readonly iteration: number
   readonly ts: string
   readonly model: string
-  /** Hash of everything up to each mark, and the block that the mark stands behind. */
+  /** For each mark: the hash of everything up to it, and the block before it. */
   readonly segments: readonly { readonly hash: number; readonly block: string | undefined }[]
-  /** Parts between the last mark and the one that the call before had last: how far a look-back has to reach. */
+  /** Parts between the last mark and the last mark of the previous call: how far the provider has to look back. */
   readonly reach: number
-  /** If nothing goes wrong; undefined where nobody knows how the model caches. */
+  /** The expected tokens; undefined when the caching rules of the model are not known. */
   readonly predicted: Buckets | undefined
-  /** Undefined when the call was broken off. */
+  /** Undefined when the call was aborted. */
   readonly billed: Buckets | undefined
   readonly miss?: Miss
 }
 
-/** Tokens of a prompt by what they cost. */
+/** Tokens of a prompt by the way they are billed. */
 export interface Buckets {
   readonly read: number
   readonly write: number
@@ -33,36 +33,36 @@ export interface Buckets {
 export interface CacheReport {
   readonly rows: readonly CacheRow[]
   readonly billed: Buckets
-  /** Read over everything sent, of what was billed. */
+  /** Tokens read from the cache over all billed prompt tokens. */
   readonly hitRate: number
   readonly misses: readonly CacheRow[]
 }
 
-/** Every decision of a journal, with the reason for each miss. */
+/** Compares, for every decision of a journal, the expected use of the provider's cache with the billed one, and explains each miss. */
 export function cacheReport(
   journal: readonly JournalEntry[],
   { rulesOf, count }: { readonly rulesOf: RulesOf; readonly count: TokenCounter },
 ): CacheReport {
   const read = createPromptReader(createEstimator(count))
-  const kept = new Map<string, CachedPrompt>()
+  const cachedByModel = new Map<string, CachedPrompt>()
   const rows: CacheRow[] = []
   let last: CachedPrompt | undefined
   for (const call of callsIn(journal)) {
-    if (call.response.role !== undefined) continue // a title and a summary are asked for under another system text
+    if (call.response.role !== undefined) continue // titles and summaries have other system texts
     const sent = read(call)
     const model = sent.prompt.model ?? ''
-    for (const [name, state] of kept) kept.set(name, { ...state, since: [...state.since, ...sent.since] })
-    const before = kept.get(model) ?? last
+    for (const [name, state] of cachedByModel) cachedByModel.set(name, { ...state, since: [...state.since, ...sent.since] })
+    const before = cachedByModel.get(model) ?? last
     rows.push({ seq: call.seq, ...rowOf(sent, before, rulesOf(model)) })
     const { usage } = sent.response
     if (!usage) continue
-    last = { sent, cached: usage.cache_read + usage.cache_write, long: livesLong(usage, kept.get(model)), since: [] }
-    kept.set(model, last)
+    last = { sent, cached: usage.cache_read + usage.cache_write, long: livesLong(usage, cachedByModel.get(model)), since: [] }
+    cachedByModel.set(model, last)
   }
   return { rows, ...summed(rows) }
 }
 
-/** By the latest that was written; a call that only read leaves it as it was. */
+/** The time to live of the latest cache write; a call that only reads does not change it. */
 const livesLong = ({ cache_write, cache_write_long = 0 }: Usage, before: CachedPrompt | undefined) =>
   cache_write === 0 ? before?.long === true : cache_write_long > 0
 
@@ -93,7 +93,7 @@ function predictBuckets(sent: SentPrompt, before: CachedPrompt | undefined, rule
   return { read, write, uncached: Math.max(0, Math.round(sent.total) - read - write) }
 }
 
-/** What the call before had left behind. */
+/** Tokens that the previous call left in the cache and this prompt can use. */
 function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, rules: ProviderCacheRules): number {
   if (rules.kind === 'prefix') {
     const tokens = Math.min(sent.upTo(before.count - 1), before.total)
@@ -101,7 +101,7 @@ function expectedRead({ sent: before, cached }: CachedPrompt, sent: SentPrompt, 
   }
   if (rules.lookBackParts > 1 || before.prompt.model !== sent.prompt.model) return cached
   const shared = sent.prompt.points?.findLast((point) => before.prompt.points?.includes(point))
-  return Math.min(cached, sent.upTo(shared ?? -1)) // only where a mark stands now is anything found
+  return Math.min(cached, sent.upTo(shared ?? -1)) // without look-back, only entries that end at a mark of this prompt are found
 }
 
 function missIn(
@@ -111,28 +111,28 @@ function missIn(
   predicted: Buckets,
   billed: Buckets | undefined,
 ): Miss | undefined {
-  if (!billed) return isWhole(sent) ? createMiss('not reported', sent.total) : undefined
+  if (!billed) return isComplete(sent) ? createMiss('not reported', sent.total) : undefined
   const lost = predicted.read - billed.read
   if (before && lost > tolerance(predicted.read, rules)) return explainMiss(before, sent, rules, lost)
   if (rules.kind === 'prefix') return undefined
   const planned = markedTokens(sent)
-  const unkept = planned - billed.read - billed.write
-  if (unkept <= Math.max(SLACK, planned * GUESS)) return undefined
-  const refused = limitMiss(sent, rules, unkept)
+  const notCached = planned - billed.read - billed.write
+  if (notCached <= Math.max(MIN_DEVIATION, planned * MAX_DEVIATION_SHARE)) return undefined
+  const refused = limitMiss(sent, rules, notCached)
   if (refused) return refused
-  return billed.read + billed.write === 0 ? createMiss('not reported', unkept) : createMiss('dropped by provider', unkept)
+  return billed.read + billed.write === 0 ? createMiss('not reported', notCached) : createMiss('dropped by provider', notCached)
 }
 
-/** The model came to an end by itself, so there should be a bill. */
-const isWhole = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
+/** The call completed, so the provider should have reported its usage. */
+const isComplete = ({ response: { finish_reason } }: SentPrompt) => finish_reason === 'stop' || finish_reason === 'length'
 
-/** What is read is what was billed before, to the token; a beginning that was found by itself comes in blocks, and ends in a guess. */
+/** With marks, reads equal earlier writes almost exactly. Automatic prefix caching works in blocks, and its end is an estimate. */
 const tolerance = (read: number, { kind }: ProviderCacheRules) =>
   kind === 'marks' ? Math.max(16, read * 0.005) : Math.max(512, read * 0.1)
 
-/** Where the last mark stands is known in our own tokens only. */
-const GUESS = 0.3
-const SLACK = 256
+/** The position of the last mark is known only in estimated tokens. */
+const MAX_DEVIATION_SHARE = 0.3
+const MIN_DEVIATION = 256
 
 function summed(rows: readonly CacheRow[]): Omit<CacheReport, 'rows'> {
   const add = (one: Buckets, other: Buckets): Buckets => ({

@@ -3,7 +3,7 @@ import { blocksOfChange, type Change } from '../timeline/change.ts'
 import { firstDifference, type SentPrompt } from './recorded-calls.ts'
 import type { ProviderCacheRules } from './rules.ts'
 
-/** Why something that was cached, or should have been, was paid for again. */
+/** Why tokens that were cached, or should have been, were billed in full. */
 export type MissCause =
   | 'model switch'
   | 'system text changed'
@@ -24,11 +24,11 @@ export type MissCause =
 
 export interface Miss {
   readonly cause: MissCause
-  /** Tokens that could have been read for a tenth, or kept, and were not. */
+  /** Tokens that should have been read from the cache, or kept in it, and were not. */
   readonly tokens: number
-  /** Where it begins, if it is a block. */
+  /** The first block that was affected. */
   readonly block?: Pick<Block, 'id' | 'type' | 'path'>
-  /** The same for a person. */
+  /** The explanation for a person. */
   readonly words: string
 }
 
@@ -52,8 +52,8 @@ const missTexts: { readonly [C in MissCause]: (about: MissFacts) => string } = {
   'dropped by provider': () => 'nothing changed and time was not up: the provider no longer had it',
 }
 
-/** What there is to say about a miss, in so far as it matters. */
-export interface MissFacts {
+/** The values that appear in the explanation, as far as they apply to the cause. */
+interface MissFacts {
   readonly block?: string
   readonly from?: string
   readonly to?: string
@@ -81,37 +81,37 @@ function span(seconds = 0): string {
       : `${Math.round(seconds / 3600)} h`
 }
 
-/** What a model had of a conversation when it was last asked. */
+/** The last prompt that a model was sent, and how much of it the provider cached. */
 export interface CachedPrompt {
   readonly sent: SentPrompt
-  /** Tokens that it said it had read or written. */
+  /** Tokens that the provider reported as read from or written to the cache. */
   readonly cached: number
-  /** It was written to live longer than is usual. */
+  /** The entry was written with the longer time to live. */
   readonly long: boolean
-  /** Everything that was changed since. */
+  /** Changes to the timeline since then. */
   readonly since: readonly Change[]
 }
 
 /**
- * Why a prompt was not found where it had been kept. Asked in the order in which a provider would stumble: another model knows
- * nothing, another beginning makes everything after it new, then comes time, then the first block that differs, then the marks.
+ * Explains why the provider did not find a cached prompt. Causes are checked in the order in which they invalidate the cache: another
+ * model, another system text, an expired entry, the first block that differs, the cache marks.
  */
-export function explainMiss(kept: CachedPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss {
-  const { sent: before } = kept
-  const [then, prompt] = [before.prompt, now.prompt]
-  if (then.model !== prompt.model) return createMiss('model switch', lost, { from: then.model ?? '', to: prompt.model ?? '' })
-  if (then.system && prompt.system && then.system.tools !== prompt.system.tools) return createMiss('tool text changed', lost)
-  if (then.system && prompt.system && then.system.hash !== prompt.system.hash) return createMiss('system text changed', lost)
+export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss {
+  const { sent: before } = cached
+  const [previous, current] = [before.prompt, now.prompt]
+  if (previous.model !== current.model) return createMiss('model switch', lost, { from: previous.model ?? '', to: current.model ?? '' })
+  if (previous.system && current.system && previous.system.tools !== current.system.tools) return createMiss('tool text changed', lost)
+  if (previous.system && current.system && previous.system.hash !== current.system.hash) return createMiss('system text changed', lost)
   const seconds = (now.at - before.at) / 1000
-  const ttl = kept.long ? (rules.longTtlSeconds ?? rules.ttlSeconds) : rules.ttlSeconds
+  const ttl = cached.long ? (rules.longTtlSeconds ?? rules.ttlSeconds) : rules.ttlSeconds
   if (seconds >= ttl) return createMiss('ttl gap', lost, { seconds, ttl })
-  const lastPoint = then.points?.at(-1) ?? before.count - 1
+  const lastPoint = previous.points?.at(-1) ?? before.count - 1
   const position = firstDifference(before, now, rules.kind === 'prefix' ? before.count - 1 : lastPoint)
-  if (position !== undefined) return missFromEdit(kept, now, position, lost)
+  if (position !== undefined) return missFromEdit(cached, now, position, lost)
   return lookBackMiss(before, now, rules, lost) ?? limitMiss(before, rules, lost) ?? createMiss('dropped by provider', lost)
 }
 
-/** Who changed what stood there. */
+/** The change that edited, inserted or removed the block at this position. */
 function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, position: number, lost: number): Miss {
   const was = before.shown[position]?.block
   const is = position < now.count ? now.shown[position]?.block : undefined
@@ -143,24 +143,24 @@ function causeOfChange(change: Change, ids: ReadonlySet<string | undefined>): Mi
 
 const hideCauses = { hide: 'hide', cache_ttl: 'expiry', cache_ttl_light: 'expiry', compaction: 'compaction' } as const
 
-/** A checkpoint in the middle of a turn is a compaction, too. */
+/** Any other inserted block is the checkpoint of a compaction. */
 function insertionCause(block: Block | undefined): MissCause | undefined {
   if (!block) return undefined
   return /feedback/.test(block.type) ? 'feedback inserted' : 'compaction'
 }
 
-/** From none of the marks is what was kept near enough. */
+/** The last cached mark is farther away from every mark than the provider looks back. */
 function lookBackMiss(before: SentPrompt, now: SentPrompt, rules: ProviderCacheRules, lost: number): Miss | undefined {
-  const kept = before.prompt.marks?.at(-1)
+  const lastMark = before.prompt.marks?.at(-1)
   const marks = now.prompt.marks ?? []
-  if (rules.kind !== 'marks' || kept === undefined || marks.length === 0) return undefined
-  const distances = marks.map((mark) => mark - kept).filter((distance) => distance >= 0)
+  if (rules.kind !== 'marks' || lastMark === undefined || marks.length === 0) return undefined
+  const distances = marks.map((mark) => mark - lastMark).filter((distance) => distance >= 0)
   if (distances.some((distance) => distance < rules.lookBackParts)) return undefined
   const block = now.shown[now.prompt.points?.at(-1) ?? -1]?.block
   return createMiss('look-back exceeded', lost, { parts: Math.max(0, ...distances), reach: rules.lookBackParts }, block)
 }
 
-/** What the marks asked for and the provider does not do. */
+/** A limit of the provider that kept the marked prompt from being cached: too many marks, or too few tokens. */
 export function limitMiss(sent: SentPrompt, rules: ProviderCacheRules, tokens: number): Miss | undefined {
   const marks = (sent.prompt.marks?.length ?? 0) + 1
   const block = sent.shown[sent.prompt.points?.at(-1) ?? -1]?.block
@@ -170,5 +170,5 @@ export function limitMiss(sent: SentPrompt, rules: ProviderCacheRules, tokens: n
   return undefined
 }
 
-/** Everything up to the last mark: what the provider is asked to keep. */
+/** Tokens up to the last mark: the part that the provider is asked to cache. */
 export const markedTokens = (sent: SentPrompt): number => sent.upTo(sent.prompt.points?.at(-1) ?? -1)

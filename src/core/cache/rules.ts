@@ -1,18 +1,18 @@
-/** How a provider caches prompts, as far as a ledger needs to know. Data, kept with the adapters. */
+/** How a provider caches prompts, as far as the cache report needs it. The values are kept with the model adapters. */
 export interface ProviderCacheRules {
-  /** `marks`: what ends at a mark is kept. `prefix`: the longest known beginning is found without being told. */
+  /** `marks`: prefixes that end at a mark are cached. `prefix`: the longest known prefix is found without marks. */
   readonly kind: 'marks' | 'prefix'
-  /** A shorter beginning is not kept, and nobody says so. */
+  /** Shorter prefixes are not cached, without an error. */
   readonly minimumTokens: number
-  /** Parts looked at from a mark backwards, itself included. */
+  /** How many parts the provider looks back from a mark, including the marked part. */
   readonly lookBackParts: number
-  /** How long something is kept after its last use. */
+  /** How long an entry is kept after its last use. */
   readonly ttlSeconds: number
-  /** The same for what was written to live longer, where there is such a thing. */
+  /** How long entries with the longer time to live are kept, for providers that have them. */
   readonly longTtlSeconds?: number
-  /** In one request, the system text's included. */
+  /** Marks in one request, including that of the system text. */
   readonly maxMarks: number
 }
 
-/** Undefined: nobody knows how this model caches, so nothing can be expected of it. */
+/** Undefined when it is not known how the model caches: then no misses are reported for it. */
 export type RulesOf = (model: string) => ProviderCacheRules | undefined

@@ -1,6 +1,6 @@
 /**
- * What in a text looks as if it were another one tomorrow, or for another user: dates, times, ids. Version numbers, ports, prices,
- * opening hours and examples look like them and are not: what stands before or behind them tells.
+ * Text that is probably different tomorrow or for another user: dates, times, ids. Version numbers, prices, opening hours and examples
+ * look similar; they are recognised by the text before and after them.
  */
 export type VolatileTextRule = 'date in system text' | 'time in system text' | 'id in system text'
 
@@ -13,36 +13,40 @@ export interface VolatileMatch {
 
 interface VolatilePattern {
   readonly rule: VolatileTextRule
-  readonly pattern: RegExp
-  /** Right before it, or right behind it: then it is something else. */
+  readonly regexp: RegExp
+  /** Not a match when the text directly before (`unlessAfter`) or after it (`unlessBefore`) matches. */
   readonly unlessAfter?: RegExp
   readonly unlessBefore?: RegExp
 }
 
-const advices: { readonly [R in VolatileTextRule]: string } = {
-  'date in system text': 'what changes belongs into the announce, which is never cached',
-  'time in system text': 'what changes belongs into the announce, which is never cached',
-  'id in system text': 'an id of a user, a session or a request makes a text of its own for each: leave it out',
+const adviceFor: { readonly [R in VolatileTextRule]: string } = {
+  'date in system text': 'move changing values to the announcement, which is never cached',
+  'time in system text': 'move changing values to the announcement, which is never cached',
+  'id in system text': 'an id of a user, session or request makes the text different for each of them: leave it out',
 }
 
 const months =
   'Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?'
 const weekdays = 'Mon|Tues|Wednes|Thurs|Fri|Satur|Sun'
 const year = '(?:19|20)\\d\\d'
-const fixed =
+const constantContext =
   /(?:\b(?:version|release[ds]?|api|v|since|cut-?off|founded|copyright|e\.g\.|like|such as|example|for instance|format)|©)[\s:=,("'`]*$/i
 const money = /[$€£¥]\s?$/
 const range = /\b\d{1,2}:\d\d\s*(?:-|–|to|and|until)\s*$/
-const rangeGoesOn = /^\s*(?:-|–|to|and|until)\s*\d{1,2}:\d\d/
+const rangeContinues = /^\s*(?:-|–|to|and|until)\s*\d{1,2}:\d\d/
 
-const date = (pattern: string): VolatilePattern => ({ rule: 'date in system text', pattern: new RegExp(pattern, 'gi'), unlessAfter: fixed })
+const date = (pattern: string): VolatilePattern => ({
+  rule: 'date in system text',
+  regexp: new RegExp(pattern, 'gi'),
+  unlessAfter: constantContext,
+})
 const time = (pattern: string): VolatilePattern => ({
   rule: 'time in system text',
-  pattern: new RegExp(pattern, 'gi'),
-  unlessAfter: new RegExp(`${fixed.source}|${range.source}`, 'i'),
-  unlessBefore: rangeGoesOn,
+  regexp: new RegExp(pattern, 'gi'),
+  unlessAfter: new RegExp(`${constantContext.source}|${range.source}`, 'i'),
+  unlessBefore: rangeContinues,
 })
-const id = (pattern: RegExp): VolatilePattern => ({ rule: 'id in system text', pattern })
+const id = (regexp: RegExp): VolatilePattern => ({ rule: 'id in system text', regexp })
 
 const volatilePatterns: readonly VolatilePattern[] = [
   date(`\\b${year}([-/.])\\d{1,2}\\1\\d{1,2}\\b`),
@@ -54,7 +58,7 @@ const volatilePatterns: readonly VolatilePattern[] = [
   time(`\\b${year}[01]\\d[0-3]\\dT?[0-2]\\d[0-5]\\d[0-5]\\dZ?\\b`),
   {
     rule: 'time in system text',
-    pattern: /(?<![\d.,])1[5-9]\d{8}(?:\d{3})?\b/g,
+    regexp: /(?<![\d.,])1[5-9]\d{8}(?:\d{3})?\b/g,
     unlessAfter: money,
     unlessBefore: /^(?:[.,]\d|\s?(?:[$€£¥%]|[A-Z]{3}\b|dollars|euros|tokens|bytes))/,
   },
@@ -66,21 +70,20 @@ const volatilePatterns: readonly VolatilePattern[] = [
   ),
 ]
 
-/** The first of each rule. */
+/** The first match of each rule. */
 export function findVolatileText(text: string): readonly VolatileMatch[] {
-  const found = new Map<VolatileTextRule, VolatileMatch>()
-  for (const suspect of volatilePatterns) {
-    if (found.has(suspect.rule)) continue
-    const match = [...text.matchAll(suspect.pattern)].find(({ 0: words, index }) => !isExempt(text, index, words.length, suspect))
-    if (match) found.set(suspect.rule, { rule: suspect.rule, at: match.index, length: match[0].length, advice: advices[suspect.rule] })
+  const matches = new Map<VolatileTextRule, VolatileMatch>()
+  for (const pattern of volatilePatterns) {
+    if (matches.has(pattern.rule)) continue
+    const match = [...text.matchAll(pattern.regexp)].find(({ 0: words, index }) => !isExempt(text, index, words.length, pattern))
+    if (match) matches.set(pattern.rule, { rule: pattern.rule, at: match.index, length: match[0].length, advice: adviceFor[pattern.rule] })
   }
-  return [...found.values()]
+  return [...matches.values()]
 }
 
-/** As far as anyone looks back for a reason. */
-const AROUND = 24
+const CONTEXT_CHARS = 24
 
 function isExempt(text: string, at: number, length: number, { unlessAfter, unlessBefore }: VolatilePattern): boolean {
-  const [before, behind] = [text.slice(Math.max(0, at - AROUND), at), text.slice(at + length, at + length + AROUND)]
-  return unlessAfter?.test(before) === true || unlessBefore?.test(behind) === true
+  const [before, after] = [text.slice(Math.max(0, at - CONTEXT_CHARS), at), text.slice(at + length, at + length + CONTEXT_CHARS)]
+  return unlessAfter?.test(before) === true || unlessBefore?.test(after) === true
 }

@@ -34,8 +34,8 @@ const usages: fc.Arbitrary<ModelUsage> = fc.record({
 })
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
 
-describe('a whole number that is cut into shares', () => {
-  it('is the sum of its shares, whatever they weigh, and no share is more than one off', () => {
+describe('split', () => {
+  it('the shares add up to the number for any weights, and no share is off by more than one', () => {
     const numRuns = 200
     let compared = 0
     const amounts = fc.oneof(fc.nat(1e9), fc.nat(Number.MAX_SAFE_INTEGER))
@@ -57,7 +57,7 @@ describe('a whole number that is cut into shares', () => {
 })
 
 describe('the shares of a call', () => {
-  it('add up to the bill exactly: every bucket in tokens, and the money', () => {
+  it('add up exactly: every bucket in tokens, and the money', () => {
     const items = fc.array(fc.nat(5_000), { minLength: 1, maxLength: 40 }).map((all) => all.map((weight, n) => ({ key: `b_${n}`, weight })))
     fc.assert(
       fc.property(usages, items, items, (usage, asked, made) => {
@@ -71,7 +71,7 @@ describe('the shares of a call', () => {
     )
   })
 
-  it('lie where their blocks lie: what was read first, what was written next, the rest in full', () => {
+  it('follow the order of the prompt: the beginning was read from the cache, then written, the rest uncached', () => {
     const usage = { uncached: 10, cacheRead: 60, cacheWrite: 30, output: 5, reasoning: 0 }
     const asked = [
       { key: 'system', weight: 50 },
@@ -92,14 +92,14 @@ describe('the shares of a call', () => {
     expect(shares.every(({ money }) => money === undefined)).toBe(true)
   })
 
-  it('an hour of cache costs more than five minutes of it', () => {
+  it('cache writes for an hour cost more than cache writes for five minutes', () => {
     const usage = { uncached: 0, cacheRead: 0, cacheWrite: 1_000, output: 0, reasoning: 0 }
     expect(totalOf(chargeFor(usage, price))).toBe(3_750_000)
     expect(totalOf(chargeFor({ ...usage, cacheWriteLong: 400 }, price))).toBe(600 * 3_750 + 400 * 6_000)
   })
 })
 
-async function ledgerOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {}, words = ['Do it.']): Promise<CostReport> {
+async function reportOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {}, words = ['Do it.']): Promise<CostReport> {
   const stage = createHarness({ replies, tools: [weather(), library()], ...options })
   for (const word of words) await stage.say(word)
   const journal = (await stage.journal()).map((change, index) => ({ seq: index + 1, change }))
@@ -108,27 +108,27 @@ async function ledgerOf(replies: readonly Reply[], options: Partial<HarnessOptio
 
 const usage = (uncached: number, cacheRead = 0, cacheWrite = 0) => ({ uncached, cacheRead, cacheWrite, output: 40, reasoning: 10 })
 const called = (bill: Partial<ModelUsage>) => ({ text: calls('weather.today', { city: 'Rome' }), usage: bill })
-const story = [called(usage(200, 0, 4_000)), { text: answers('Clear.'), usage: usage(200, 4_000, 100) }]
+const turn = [called(usage(200, 0, 4_000)), { text: answers('Clear.'), usage: usage(200, 4_000, 100) }]
 
-describe('the ledger of a conversation', () => {
-  it('adds up: turns, roles, models and blocks are each the whole', async () => {
-    const ledger = await ledgerOf([...story, ...story], {}, ['Rome?', 'And now?'])
+describe('the cost report of a conversation', () => {
+  it('the sums by turn, role, model and block each equal the total', async () => {
+    const report = await reportOf([...turn, ...turn], {}, ['Rome?', 'And now?'])
     const whole = (sums: ReadonlyMap<string, Sum>) => {
       const { tokens, money } = [...sums.values()].reduce(addSums, zeroSum)
       return { money, prompt: promptTokens(tokens), output: tokens.output }
     }
-    const { money, tokens } = ledger.total
+    const { money, tokens } = report.total
     const expected = { money, prompt: promptTokens(tokens), output: tokens.output }
     expect(expected.money).toBeGreaterThan(0)
-    for (const part of [ledger.turns, ledger.roles, ledger.models, ledger.blocks]) expect(whole(part)).toEqual(expected)
-    expect([...ledger.roles.keys()].sort()).toEqual(['decision', 'gate'])
-    expect(ledger.turns.size).toBe(2)
+    for (const part of [report.turns, report.roles, report.models, report.blocks]) expect(whole(part)).toEqual(expected)
+    expect([...report.roles.keys()].sort()).toEqual(['decision', 'gate'])
+    expect(report.turns.size).toBe(2)
   })
 
-  it('a block pays for being written once, for being read as often as it is, and for having been said', async () => {
+  it('a block is charged for its cache write, for each cache read, and for the output that made it', async () => {
     const clock = createFixedClock()
     const model = billedModel([calls('weather.today', { city: 'Rome' }), answers('Clear.')], { cache: cacheOf(), clock })
-    const { calls: made, blocks } = await ledgerOf([], { model, clock })
+    const { calls: made, blocks } = await reportOf([], { model, clock })
     const [, first, second] = made
     expect(first?.shares.find(({ key }) => key === 'system')?.tokens).toMatchObject({ cacheRead: 0, uncached: 0 })
     expect(second?.shares.find(({ key }) => key === 'system')?.tokens).toMatchObject({ cacheWrite: 0, uncached: 0 })
@@ -139,7 +139,7 @@ describe('the ledger of a conversation', () => {
     expect(blocks.get('b_1')?.money).toBeGreaterThan(0)
   })
 
-  it('says at least so much when a price is not known, and never takes it for nothing', async () => {
+  it('counts calls without a known price, and does not treat them as free', async () => {
     const journal = [
       { seq: 1, change: response('scripted', usage(1_000)) },
       { seq: 2, change: response('stranger', usage(1_000)) },
@@ -150,9 +150,9 @@ describe('the ledger of a conversation', () => {
     expect(made[1]?.shares.every(({ money }) => money === undefined)).toBe(true)
   })
 
-  it('estimates what was broken off, and counts nothing for a provider that never spoke', async () => {
+  it('estimates aborted calls, and counts nothing for a call that failed before any output', async () => {
     const broken = { text: '<channel:thinking>Let me', error: { kind: 'connection', retryable: true } } as const
-    const { calls: made } = await ledgerOf([broken, { error: { kind: 'authentication', message: 'no' } }])
+    const { calls: made } = await reportOf([broken, { error: { kind: 'authentication', message: 'no' } }])
     expect(made.map(({ role, estimated }) => [role, estimated])).toEqual([
       ['gate', false],
       ['decision', true],

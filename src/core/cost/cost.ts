@@ -1,20 +1,20 @@
 import type { Block } from '../block/block.ts'
 import { callsIn, type JournalEntry, type RecordedCall } from '../cache/recorded-calls.ts'
 import { createEstimator, type Estimator } from '../estimate/estimate.ts'
-import { roughTokens, type TokenCounter } from '../estimate/tokens.ts'
+import { CHARACTERS_PER_TOKEN, roughTokens, type TokenCounter } from '../estimate/tokens.ts'
 import type { ModelUsage } from '../model-event.ts'
 import type { ResponseReceived, Usage } from '../timeline/change.ts'
 import { type Charge, type ChargeOf, totalOf } from './price.ts'
 import { type Share, sharesOf, type WeightedItem } from './shares.ts'
 
-/** What a conversation has cost: call by call, and by whatever one may ask. All sums are over the same calls. */
+/** What a conversation has cost, call by call and in sums. All sums are over the same calls. */
 export interface CostReport {
   readonly calls: readonly CallCost[]
   readonly total: Sum
   readonly turns: ReadonlyMap<string, Sum>
   readonly roles: ReadonlyMap<string, Sum>
   readonly models: ReadonlyMap<string, Sum>
-  /** By block id; `system`, `tail`, `gate` and `compaction` for what is no block. */
+  /** By block id; `system`, `tail`, `gate`, `compaction` and `unused` for tokens that belong to no block. */
   readonly blocks: ReadonlyMap<string, Sum>
 }
 
@@ -26,17 +26,17 @@ export interface CallCost {
   readonly model: string
   readonly ts: string
   readonly usage: ModelUsage
-  /** Nobody sent a bill: the tokens are estimated. */
+  /** The provider did not report the usage: the tokens are estimated. */
   readonly estimated: boolean
-  /** Undefined: the price is not known. */
+  /** Undefined when the price is not known. */
   readonly charge: Charge | undefined
   readonly shares: readonly Share[]
 }
 
-/** In tokens, and in whole billionths of the currency. */
+/** Tokens, and money in whole billionths of the currency. */
 export interface Sum {
   readonly tokens: Omit<ModelUsage, 'cacheWriteLong'>
-  /** At least so much, when `unpriced` is not 0. */
+  /** A lower bound when `unpriced` is not 0. */
   readonly money: number
   readonly calls: number
   /** Calls whose price is not known. */
@@ -50,13 +50,14 @@ export const zeroSum: Sum = {
   unpriced: 0,
 }
 
+/** Computes the costs of all model calls in a journal. */
 export function costReport(
   journal: readonly JournalEntry[],
   { chargeOf, count }: { readonly chargeOf: ChargeOf; readonly count: TokenCounter },
 ): CostReport {
   const estimator = createEstimator(count)
-  const calls = [...callsIn(journal)].flatMap((call) => callUsages(call.response).map((paid) => costOf(call, paid, chargeOf, estimator)))
-  const whole = (call: CallCost): Sum => sumOf({ ...call.usage, reasoning: call.usage.reasoning }, call.charge && totalOf(call.charge))
+  const calls = [...callsIn(journal)].flatMap((call) => callUsages(call.response).map((usage) => costOf(call, usage, chargeOf, estimator)))
+  const whole = (call: CallCost): Sum => sumOf(call.usage, call.charge && totalOf(call.charge))
   return {
     calls,
     total: calls.map(whole).reduce(addSums, zeroSum),
@@ -67,12 +68,7 @@ export function costReport(
   }
 }
 
-function costOf(
-  call: RecordedCall,
-  { usage, model, estimated, discarded: inVain }: CallUsage,
-  chargeOf: ChargeOf,
-  estimator: Estimator,
-): CallCost {
+function costOf(call: RecordedCall, { usage, model, estimated, discarded }: CallUsage, chargeOf: ChargeOf, estimator: Estimator): CallCost {
   const { seq, response } = call
   const charge = chargeOf(usage, model, response.ts)
   return {
@@ -85,24 +81,24 @@ function costOf(
     usage,
     estimated,
     charge,
-    shares: sharesOf(usage, charge, promptItems(call, estimator), outputItems(inVain ? [] : call.produced, estimator)),
+    shares: sharesOf(usage, charge, promptItems(call, estimator), outputItems(discarded ? [] : call.produced, estimator)),
   }
 }
 
-/** The prompt as it lay before the model: what is no block has a name of its own. */
-function promptItems({ response: { role, prompt }, shown: lines, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
-  if (role !== undefined) return [{ key: role, weight: 1 }] // nobody wrote down what a title or a summary was made from
+/** The parts of a prompt in their order, weighted by estimated tokens. */
+function promptItems({ response: { role, prompt }, shown, count }: RecordedCall, estimator: Estimator): readonly WeightedItem[] {
+  if (role !== undefined) return [{ key: role, weight: 1 }] // the prompts of titles and summaries are not recorded
   return [
     { key: 'system', weight: (prompt?.system?.size ?? 0) / CHARACTERS_PER_TOKEN },
-    ...lines.slice(0, count).map(({ block, parts }) => ({ key: block.id, weight: estimator.parts(parts) })),
+    ...shown.slice(0, count).map(({ block, parts }) => ({ key: block.id, weight: estimator.parts(parts) })),
     { key: 'tail', weight: (prompt?.tail?.size ?? 0) / CHARACTERS_PER_TOKEN },
   ]
 }
 
-const CHARACTERS_PER_TOKEN = 4
-
-function outputItems(made: readonly Block[], estimator: Estimator): readonly WeightedItem[] {
-  return made.length === 0 ? [{ key: 'unused', weight: 1 }] : made.map((block) => ({ key: block.id, weight: estimator.content(block) }))
+function outputItems(produced: readonly Block[], estimator: Estimator): readonly WeightedItem[] {
+  return produced.length === 0
+    ? [{ key: 'unused', weight: 1 }]
+    : produced.map((block) => ({ key: block.id, weight: estimator.content(block) }))
 }
 
 const sumOf = ({ uncached, cacheRead, cacheWrite, output, reasoning }: ModelUsage, money: number | undefined): Sum => ({
@@ -131,40 +127,41 @@ function sumBy(calls: readonly CallCost[], entries: (call: CallCost) => readonly
   return sums
 }
 
-/** The provider failed before it said anything. */
+/** The provider failed before any output; such calls are free. */
 const failedBeforeOutput = ({ usage, raw, finish_reason }: ResponseReceived): boolean =>
   usage === undefined && raw === '' && finish_reason === 'error'
 
-/** What one question to a model cost. */
-export interface CallUsage {
+/** The tokens of one request to a model. */
+interface CallUsage {
   readonly usage: ModelUsage
   readonly model: string
-  /** Nobody sent a bill. */
+  /** The provider did not report the usage. */
   readonly estimated: boolean
-  /** It was asked again: nothing came of it. */
+  /** The request was retried: its output was not used. */
   readonly discarded: boolean
 }
 
-/** Everything that an answer cost: asking in vain, then the answer itself, unless that was free. */
+/** All requests behind a response: the discarded attempts, then the response itself, unless it was free. */
 export function callUsages(response: ResponseReceived): readonly CallUsage[] {
   const { retried = [], usage, prompt } = response
   const model = prompt?.model ?? ''
-  const before = retried.map((attempt) => ({
+  const discarded = retried.map((attempt) => ({
     usage: fromRecord(attempt.usage),
     model: attempt.model ?? model,
     estimated: attempt.estimated === true,
     discarded: true,
   }))
   return failedBeforeOutput(response)
-    ? before
-    : [...before, { usage: usageOf(response), model, estimated: usage === undefined, discarded: false }]
+    ? discarded
+    : [...discarded, { usage: usageOf(response), model, estimated: usage === undefined, discarded: false }]
 }
 
-/** A call without a bill, because it was broken off or nobody sent one, had a cost all the same: what was sent, and what had come back. */
+/** Without a reported usage (aborted calls, some providers) the tokens are estimated from the prompt and the received text. */
 function usageOf({ usage, raw, prompt }: ResponseReceived): ModelUsage {
   return usage ? fromRecord(usage) : estimatedUsage(prompt?.estimated_tokens ?? 0, raw)
 }
 
+/** Usage of a call for which the provider reported none: the sent tokens, and the received text. */
 export const estimatedUsage = (sent: number, raw: string): ModelUsage => ({
   uncached: sent,
   cacheRead: 0,

@@ -1,33 +1,33 @@
 import type { ModelUsage } from '../model-event.ts'
 
-/** What a model costs, per million tokens. Prices change: a row says when it was read, and where. */
+/** Prices of a model per million tokens. Prices change: `as_of` and `source` say when and where they were read. */
 export interface Price {
-  /** `provider/model`; dated versions of it cost the same. */
+  /** `provider/model`; dated versions of the model have the same price. */
   readonly model: string
   readonly currency: 'USD'
   readonly input: number
   readonly cacheRead: number
-  /** Where writing costs nothing extra, the price of input. */
+  /** Equal to `input` where writing to the cache costs nothing extra. */
   readonly cacheWrite: number
-  /** Written to live for an hour; as `cacheWrite` when not said. */
+  /** For entries that are kept for an hour; defaults to `cacheWrite`. */
   readonly cacheWriteLong?: number
   readonly output: number
-  /** Holds for prompts of up to so many tokens. Longer ones need a row of their own, or their price is not known. */
+  /** The row applies to prompts of up to this many tokens. Longer ones need another row, or their price is not known. */
   readonly upTo?: number
-  /** The first and the last day on which it holds, UTC. */
+  /** The first and the last day on which the row applies, UTC. */
   readonly from?: string
   readonly until?: string
   readonly as_of: string
   readonly source: string
 }
 
-/** What a call of a model costs, in one currency. Undefined: nobody knows; that is never taken for nothing. */
+/** The price of a call, in one currency. Undefined when it is not known, which is never treated as free. */
 export type PriceOf = (usage: ModelUsage, model: string) => number | undefined
 
-/** The same by bucket, at the time of the call. */
+/** The price of a call by bucket, on the day of the call; undefined when it is not known. */
 export type ChargeOf = (usage: ModelUsage, model: string, at: string) => Charge | undefined
 
-/** Money in whole billionths of the currency, so that parts add up to the whole to the last digit. Reasoning is part of the output. */
+/** Money in whole billionths of the currency, so that sums are exact. Reasoning tokens are part of the output. */
 export interface Charge {
   readonly uncached: number
   readonly cacheRead: number
@@ -41,7 +41,7 @@ export const promptTokens = ({ uncached, cacheRead, cacheWrite }: ModelUsage): n
 
 export const totalOf = ({ uncached, cacheRead, cacheWrite, output }: Charge): number => uncached + cacheRead + cacheWrite + output
 
-/** A million tokens at 1 are a billion billionths. */
+/** Prices are per million tokens, money is in billionths. */
 const PER_TOKEN = 1_000
 
 export function chargeFor(usage: ModelUsage, price: Price): Charge {
@@ -55,7 +55,7 @@ export function chargeFor(usage: ModelUsage, price: Price): Charge {
   }
 }
 
-/** From a table, by the day of the call. */
+/** Charges from a table of prices. */
 export function chargesFrom(rows: readonly Price[]): ChargeOf {
   return (usage, model, at) => {
     const price = priceFor(rows, model, promptTokens(usage), at)
@@ -63,7 +63,7 @@ export function chargesFrom(rows: readonly Price[]): ChargeOf {
   }
 }
 
-export function priceFor(rows: readonly Price[], model: string, tokens: number, now: string): Price | undefined {
+function priceFor(rows: readonly Price[], model: string, tokens: number, now: string): Price | undefined {
   const day = now.slice(0, 10)
   return rows.find(
     (row) =>
@@ -74,7 +74,7 @@ export function priceFor(rows: readonly Price[], model: string, tokens: number, 
   )
 }
 
-/** The model itself, or one of its dated versions. `gpt-5-mini` is no version of `gpt-5`: it is another model at another price. */
+/** The model itself, or a dated version of it. `gpt-5-mini` is not a version of `gpt-5` but another model with another price. */
 export function isVersionOf(model: string, known: string): boolean {
   return model.startsWith(known) && /^(?:[-@](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{3}|latest))?$/.test(model.slice(known.length))
 }

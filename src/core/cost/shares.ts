@@ -1,13 +1,13 @@
 import type { ModelUsage } from '../model-event.ts'
 import { type Charge, promptTokens } from './price.ts'
 
-/** Something that stood in a prompt: a block, by its id, or what is no block. */
+/** A part of a prompt or of a response: a block by its id, or a name such as `system`. */
 export interface WeightedItem {
   readonly key: string
   readonly weight: number
 }
 
-/** What one item had of a call, in tokens and, where the price is known, in money. */
+/** One item's share of a call, in tokens and, where the price is known, in money. */
 export interface Share {
   readonly key: string
   readonly tokens: Omit<ModelUsage, 'reasoning' | 'cacheWriteLong'>
@@ -15,7 +15,8 @@ export interface Share {
 }
 
 /**
- * Who had how much of a call. What was cached is the beginning of the prompt, so each item lies in one bucket or across a border:
+ * Distributes the usage of a call over the items of its prompt and its response. The cached part is the beginning of the prompt, so
+ * each item lies in one bucket or across a border:
  *
  *   items   │ system │ b_1 │  b_2  │ b_3 │ b_4 │ tail │
  *   billed  │ read              │ written   │ uncached │
@@ -25,48 +26,48 @@ export interface Share {
 export function sharesOf(
   usage: ModelUsage,
   charge: Charge | undefined,
-  asked: readonly WeightedItem[],
-  made: readonly WeightedItem[],
+  prompt: readonly WeightedItem[],
+  output: readonly WeightedItem[],
 ): readonly Share[] {
   const spans = spansOf(
     split(
       promptTokens(usage),
-      asked.map(({ weight }) => weight),
+      prompt.map(({ weight }) => weight),
     ),
   )
-  const written = usage.cacheRead + usage.cacheWrite
+  const cached = usage.cacheRead + usage.cacheWrite
   const within = (from: number, to: number) => spans.map(([start, end]) => Math.max(0, Math.min(end, to) - Math.max(start, from)))
   const [cacheRead, cacheWrite, uncached] = [
     within(0, usage.cacheRead),
-    within(usage.cacheRead, written),
-    within(written, promptTokens(usage)),
+    within(usage.cacheRead, cached),
+    within(cached, promptTokens(usage)),
   ]
   const money = charge && {
     cacheRead: split(charge.cacheRead, cacheRead),
     cacheWrite: split(charge.cacheWrite, cacheWrite),
     uncached: split(charge.uncached, uncached),
   }
-  const of = (list: readonly number[], index: number) => list[index] as number
-  const input = asked.map(({ key }, index): Share => {
-    const tokens = { cacheRead: of(cacheRead, index), cacheWrite: of(cacheWrite, index), uncached: of(uncached, index), output: 0 }
-    const paid = money && of(money.cacheRead, index) + of(money.cacheWrite, index) + of(money.uncached, index)
+  const at = (list: readonly number[], index: number) => list[index] as number
+  const promptShares = prompt.map(({ key }, index): Share => {
+    const tokens = { cacheRead: at(cacheRead, index), cacheWrite: at(cacheWrite, index), uncached: at(uncached, index), output: 0 }
+    const paid = money && at(money.cacheRead, index) + at(money.cacheWrite, index) + at(money.uncached, index)
     return { key, tokens, money: paid }
   })
-  return [...input, ...outputShares(usage.output, charge?.output, made)]
+  return [...promptShares, ...outputShares(usage.output, charge?.output, output)]
 }
 
-function outputShares(tokens: number, money: number | undefined, made: readonly WeightedItem[]): readonly Share[] {
-  const weights = made.map(({ weight }) => weight)
+function outputShares(tokens: number, money: number | undefined, items: readonly WeightedItem[]): readonly Share[] {
+  const weights = items.map(({ weight }) => weight)
   const counted = split(tokens, weights)
   const paid = money === undefined ? undefined : split(money, weights)
-  return made.map(({ key }, index) => ({
+  return items.map(({ key }, index) => ({
     key,
     tokens: { cacheRead: 0, cacheWrite: 0, uncached: 0, output: counted[index] as number },
     money: paid?.[index],
   }))
 }
 
-/** One after the other, from 0. */
+/** Consecutive ranges of these lengths, from 0. */
 function spansOf(lengths: readonly number[]): readonly (readonly [number, number])[] {
   let end = 0
   return lengths.map((length) => {
@@ -77,20 +78,20 @@ function spansOf(lengths: readonly number[]): readonly (readonly [number, number
 }
 
 /**
- * Cuts a whole number into whole shares by weight. The shares always add up to the number: each is what lies between two rounded
- * marks on one line, so none is more than one off. Without any weight the first share is the whole.
+ * Splits a whole number into whole shares by weight. The shares always add up to the number, and no share is off by more than one:
+ * each is the difference of two rounded cumulative sums. Without any weight the first share is the whole.
  */
 export function split(amount: number, weights: readonly number[]): readonly number[] {
   const sum = weights.reduce((total, weight) => total + weight, 0)
   if (sum <= 0) return weights.map((_, index) => (index === 0 ? amount : 0))
   const last = weights.findLastIndex((weight) => weight > 0)
-  let weighed = 0
-  let given = 0
+  let weightSoFar = 0
+  let sharedSoFar = 0
   return weights.map((weight, index) => {
-    weighed += weight
-    const mark = index >= last ? amount : Math.min(amount, Math.round(amount * (weighed / sum)))
-    const share = Math.max(0, mark - given)
-    given += share
+    weightSoFar += weight
+    const end = index >= last ? amount : Math.min(amount, Math.round(amount * (weightSoFar / sum)))
+    const share = Math.max(0, end - sharedSoFar)
+    sharedSoFar += share
     return share
   })
 }
