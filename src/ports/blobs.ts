@@ -1,12 +1,12 @@
 import type { BlobRef } from '../core/block/index.ts'
 
-/** Keeps bytes under their own SHA-256. Nothing is ever changed in place. Every implementation passes testing/conformance/blobs.ts. */
+/** Stores bytes under their SHA-256 and never changes them. Every implementation passes testing/conformance/blobs.ts. */
 export interface BlobStore {
-  /** Durable before it resolves. The same bytes twice are one blob. */
+  /** Durable before it resolves. Equal bytes are stored once. */
   put(bytes: Uint8Array): Promise<BlobRef>
-  /** The very bytes that were put. `blob.missing` when they are not there, `blob.damaged` when they no longer match their hash. */
+  /** Throws `blob.missing` when there is no such blob, and `blob.damaged` when the bytes do not match their hash. */
   get(sha256: string): Promise<Uint8Array>
   has(sha256: string): Promise<boolean>
-  /** Nothing happens when it is not there. Who may still need it is the caller's business. */
+  /** Does nothing when there is no such blob. The caller has to know that no entry refers to it. */
   remove(sha256: string): Promise<void>
 }

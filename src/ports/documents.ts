@@ -1,4 +1,4 @@
-/** Reads documents that are not plain text. Hostile input: limits are the caller's, failures are `document.unreadable`. */
+/** Extracts text from documents. The input may be hostile: the caller limits its size, and every failure is `document.unreadable`. */
 export interface DocumentReader {
   pdf(bytes: Uint8Array, options?: { readonly maxPages?: number }): Promise<PdfText>
 }

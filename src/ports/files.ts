@@ -1,32 +1,32 @@
 /**
- * Files below one folder that hostile programs may also write to. Paths are relative, with `/`; what `unsafeReason` refuses is refused
- * here, too. A link of either kind, a pipe, a device or a folder in the place of a file is never opened: `file.unsafe`, with
- * `details.reason` one of the reasons below. Nothing is checked by name and then opened by name. Every implementation passes
+ * The files below one folder, to which hostile programs may write at the same time. Paths are relative, with `/`, and safe by
+ * `unsafeReason`. Symbolic and hard links, pipes, devices and folders are never opened as a file: `file.unsafe`, with an
+ * `UnsafeFileReason` in `details.reason`. A file is checked after it is opened, not by name before. Every implementation passes
  * testing/conformance/files.ts.
  */
 export interface Files {
-  /** Undefined when nothing is there. More than `maxBytes` (256 MiB unless said) is `file.unsafe`, `too_large`. */
+  /** Undefined when there is no file. A file over `maxBytes` (default 256 MiB) throws `file.unsafe`, `too_large`. */
   read(path: string, options?: { readonly maxBytes?: number }): Promise<Uint8Array | undefined>
-  /** Undefined when nothing is there. */
+  /** Undefined when there is no file. */
   stat(path: string): Promise<FileInfo | undefined>
-  /** Replaces as a whole or not at all, durable before it resolves; folders are made. A read-only file is not replaced: `file.unsafe`, `read_only`. */
+  /** Atomic, and durable before it resolves. Creates folders. A read-only file is not replaced: `file.unsafe`, `read_only`. */
   write(path: string, bytes: Uint8Array, options?: { readonly readOnly?: boolean }): Promise<void>
   /**
-   * Files below a folder (`''` is the root), in the order of their paths; none when it is not there. Dot-entries (unless asked for), links,
-   * pipes, devices and names that are not a safe path are passed over; links are not entered.
+   * The files below a folder (`''` is the root), sorted by path; none when there is no such folder. Leaves out dot-entries (unless
+   * requested), links, pipes, devices and unsafe names; does not follow links.
    */
   list(folder: string, options?: ListOptions): Promise<Listing>
-  /** False when nothing was there. A read-only file is not removed. */
+  /** False when there was no file. A read-only file is not removed. */
   remove(path: string): Promise<boolean>
   /**
-   * The folder holds exactly these files from now on, whatever it held, read-only files and links too. When anything fails it holds what it
-   * held before; when the process dies, the one or the other as a whole, at the latest when the files are next used.
+   * Replaces all contents of a folder, including read-only files and links. Atomic: after an error the folder is unchanged, and after
+   * a crash it is complete in its old or its new state when the files are next used.
    */
   replaceFolder(folder: string, files: ReadonlyMap<string, Uint8Array>, options?: { readonly readOnly?: boolean }): Promise<void>
 }
 
 export interface FileInfo {
-  /** Relative to the root of these files. */
+  /** Relative to the root. */
   readonly path: string
   readonly size: number
   readonly readOnly: boolean
@@ -34,13 +34,13 @@ export interface FileInfo {
 
 export interface ListOptions {
   readonly limit?: number
-  /** Also files and folders whose name begins with a dot. */
+  /** Include files and folders whose name begins with a dot. */
   readonly dotEntries?: boolean
 }
 
 export interface Listing {
   readonly files: readonly FileInfo[]
-  /** There was more. */
+  /** There were more files than `limit`. */
   readonly truncated: boolean
 }
 

@@ -2,32 +2,32 @@ import type { BlobRef } from '../core/block/index.ts'
 import type { ModelEvent } from '../core/model-event.ts'
 import type { Part } from '../core/render/types.ts'
 
-/** Who is asking: it decides the model, the price line and what a person debugging sees. */
+/** The purpose of a call. It selects the model and groups the costs. */
 export type ModelRole = 'decision' | 'gate' | 'compaction'
 
 export interface ModelRequest {
   readonly role: ModelRole
-  /** Byte-stable across the rounds of a turn; a cache mark stands after it. */
+  /** The same bytes in all rounds of a turn; the provider may cache the prompt after it. */
   readonly system: string
-  /** One user message. Marks are on the parts; bytes are references that `read` resolves. */
+  /** One user message. Cache marks are on the parts; `read` resolves references to bytes. */
   readonly parts: readonly Part[]
   readonly maxTokens: number
   readonly temperature: number
-  /** The same for every call of a conversation, so that a provider can keep its calls together. */
+  /** The same for all calls of a conversation, so that the provider can route them to the same cache. */
   readonly cacheKey: string
   /** The bytes of a part. */
   read(blob: BlobRef): Promise<Uint8Array>
 }
 
 /**
- * A language model. `stream` never throws for what a provider does: failures are `error` events. It ends after one `finish` or
- * one `error`, and soon after the signal fires.
+ * A language model. `stream` reports a provider's failure as an `error` event and does not throw. It ends after one `finish` or one
+ * `error`, and soon after the signal is aborted.
  */
 export interface Model {
   readonly name: string
-  /** Tokens that fit into prompt and answer together. */
+  /** The maximum tokens of prompt and answer together. */
   readonly window: number
-  /** Types of documents that it can be shown; of others it is given the text, where that can be had. Any, when it is not said. */
+  /** MIME types of documents that it accepts; others are sent as text, where possible. Absent: all types. */
   readonly documents?: readonly string[]
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
 }

@@ -5,75 +5,80 @@ import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
 
-/** Keeps journals. One writer per conversation is the rule, the epoch is the proof. Every implementation passes testing/conformance/store.ts. */
+/** Stores the journals of conversations. Each has one writer at a time, which the epoch of its claim enforces. Every implementation passes testing/conformance/store.ts. */
 export interface ConversationStore {
-  /** Where it keeps bytes. What is put there lives as long as a block refers to it. */
+  /** Bytes that live as long as an entry refers to them. */
   readonly blobs: BlobStore
 
   /**
-   * Takes the lease, makes the conversation if it is new, and bumps the epoch: the previous owner's next append fails.
-   * While another owner's lease is alive, `conversation.busy`, unless told to take over. A lease lives until it expires, is
-   * released, or its process is seen dead on this host. A name is any well-formed text and nobody's path: `../x` is one like any other,
-   * and whoever makes a folder of it encodes it.
+   * Takes the lease, creates the conversation if it is new, and increments the epoch: the previous owner's next append fails.
+   * While another owner's lease is alive it throws `conversation.busy`, unless told to take over. A lease lives until it expires, is
+   * released, or its process on this host is found dead. An id is any well-formed text, also `../x`: an adapter that uses it in a path
+   * has to encode it.
    */
   claim(conversationId: string, owner: Owner, options?: { readonly takeOver?: 'when-free' | 'always' }): Promise<Claim>
-  /** The heartbeat. Throws `conversation.superseded` when the lease is lost. */
+  /** Extends the lease. Throws `conversation.superseded` when it is lost. */
   renew(claim: Claim): Promise<void>
-  /** Gives the lease back. Nothing happens when it is already lost. */
+  /** Ends the lease. Does nothing when it is already lost. */
   release(claim: Claim): Promise<void>
 
   /**
    * All or nothing, durable before it resolves. A stale epoch throws `conversation.superseded` and changes nothing.
-   * Blocks are numbered upwards, as `enter` does: a number that was given before, or lies below one that was, is `change.invalid`.
-   * Returns what was logged, as a later load will give it: inline bytes have become references. Apply these, not what you passed.
+   * Block ids ascend, as `assignIds` gives them: an id that is not higher than all earlier ones throws `change.invalid`.
+   * Returns the stored entries, in which inline bytes are replaced by references. Apply these, not the changes you passed.
    */
   append(claim: Claim, changes: readonly Change[]): Promise<readonly Entry[]>
 
-  /** What a turn needs: from the latest summary on. Bounded by what is visible, not by history. Undefined when there is no such conversation. */
+  /** The visible state, from the latest summary on. Takes time in proportion to the visible part, not to the history. Undefined when there is no such conversation. */
   loadVisible(conversationId: string): Promise<Saved | undefined>
-  /** Over all history, oldest first, as the blocks were entered: whether they are hidden now is the timeline's business. */
+  /** All blocks of the history with this path, oldest first, as they were appended: without later changes such as hiding. */
   findByPath(conversationId: string, path: string): Promise<readonly Block[]>
+  /** Like `findByPath`, by turn. */
   findByTurn(conversationId: string, turnId: string): Promise<readonly Block[]>
+  /** Like `findByPath`, by tool call. */
   findByCall(conversationId: string, callId: string): Promise<readonly Block[]>
-  /** Exact whatever was compacted since. Undefined when the turn is unknown or its history was let go. */
+  /** Complete also after a compaction. Undefined when the turn is unknown or its history was removed by `retain`. */
   readTurnLog(conversationId: string, turnId: string): Promise<TurnLog | undefined>
-  /** In order of `seq`, strictly after `after`. What is appended while reading may or may not be included. What is read is the reader's own. */
+  /** In order of `seq`, strictly after `after`. Entries appended while reading may be included or not. The caller may modify the result. */
   readJournal(conversationId: string, range: { readonly after: number; readonly limit?: number }): AsyncIterable<Entry>
 
   /** Most recently active first. */
   list(query: ListQuery): Promise<ConversationPage>
   exportBundle(conversationId: string): Promise<Bundle>
-  /** Into a new conversation, all or nothing. `conversation.exists` when the name is taken. */
+  /** Creates a new conversation, all or nothing. Throws `conversation.exists` when the id is taken. */
   importBundle(bundle: Bundle, options?: { readonly as?: string }): Promise<{ readonly conversationId: string }>
-  /** Rows, index entries, and blobs that nobody else refers to. False when there was nothing to delete. */
+  /** Deletes the journal, its index, and blobs that no other conversation refers to. False when there is no such conversation. */
   delete(conversationId: string): Promise<boolean>
-  /** Bytes that were put for an entry that never came to be. Those that an entry refers to stay, whoever wrote it. */
+  /** Removes blobs that were stored for an entry that was then not appended. Blobs that any entry refers to stay. */
   releaseBlobs(blobs: readonly BlobRef[]): Promise<void>
+  /** Removes old data by the policy. */
   retain(policy: RetentionPolicy): Promise<RetentionReport>
   close(): Promise<void>
 }
 
-/** A running process that may write. `id` is its own; host and pid let others see that it is dead. */
+/** A process that writes. By host and pid other processes can find out that it is dead. */
 export interface Owner {
   readonly id: string
   readonly host: string
   readonly pid: number
 }
 
+/** The right to append to a conversation, until another owner claims it. */
 export interface Claim {
   readonly conversationId: string
   readonly ownerId: string
   readonly epoch: number
-  /** The lease ends here unless renewed. */
+  /** The end of the lease, unless renewed. */
   readonly expiresAt: string
 }
 
-/** A change and its place: `seq` counts from 1 without gaps in each conversation and is also the id of its event. */
+/** A change and its number: `seq` counts from 1 without gaps in each conversation and is also the id of the entry's event. */
 export interface Entry {
   readonly seq: number
   readonly change: Change
 }
 
+/** A loaded conversation. */
 export interface Saved {
   readonly timeline: Timeline
   readonly lastSeq: number
@@ -81,15 +86,15 @@ export interface Saved {
 
 export interface ListQuery {
   readonly limit?: number
-  /** From the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string
-  /** Part of the title, in any case. */
+  /** A part of the title; upper and lower case are the same. */
   readonly search?: string
-  /** Only conversations whose id begins so. */
+  /** Only conversations whose id begins with this. */
   readonly prefix?: string
   /** Only conversations whose id has no slash. */
   readonly plain?: true
-  /** Only conversations that someone has to go on with: a turn was never closed, or a followup waits to become one. */
+  /** Only conversations with unfinished work: a turn is open, or a followup waits to start one. */
   readonly open?: true
 }
 
@@ -101,8 +106,8 @@ export interface ConversationInfo {
   readonly lastSeq: number
   readonly openTurn: string | null
   /**
-   * Followups that were accepted and not folded since, by event id, oldest first. It tells where to look; what is to be done is said
-   * by the timeline, which also knows an id that was folded long ago when it is accepted again.
+   * Event ids of followups that were accepted and not folded, oldest first. A hint only: the timeline decides, because it also
+   * recognises an event that was folded long ago and delivered again.
    */
   readonly waiting: readonly string[]
 }
@@ -112,11 +117,11 @@ export interface ConversationPage {
   readonly next?: string
 }
 
-/** What may be let go. Visible blocks and the sources pool of a conversation that stays are never touched. */
+/** Which data `retain` removes. Visible blocks and source pools of remaining conversations always stay. */
 export interface RetentionPolicy {
-  /** Conversations without activity since then are deleted, unless a turn is open, a followup waits or a lease is alive. */
+  /** Deletes conversations without activity since this time, unless a turn is open, a followup waits or a lease is alive. */
   readonly conversationsIdleSince?: string
-  /** Entries older than this that only tell of compacted blocks are removed. */
+  /** Removes entries before this time that contain only compacted blocks. */
   readonly historyBefore?: string
 }
 
@@ -126,6 +131,6 @@ export interface RetentionReport {
   readonly blobs: number
 }
 
-/** Renewed every ten seconds, lost after thirty. */
+/** A lease is renewed every 10 seconds and expires after 30. */
 export const HEARTBEAT_MS = 10_000
 export const LEASE_MS = 30_000

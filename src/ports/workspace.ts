@@ -1,63 +1,65 @@
-import type { AnnouncedWorkspace as WorkspaceFacts } from '../core/announce/sections.ts'
+import type { AnnouncedWorkspace } from '../core/announce/sections.ts'
 import type { BlobRef } from '../core/block/index.ts'
 import type { Scope } from '../core/scope.ts'
 import type { Files } from './files.ts'
 
 /**
- * Where the files of a conversation's turns live on this machine, and how those of earlier turns come back. Two kinds: `custom` keeps a
- * manifest per turn, `git` a commit per turn. Tools never ask which. Every implementation passes testing/conformance/workspace.ts.
+ * The local folders for the files of conversations, and the versions of earlier turns. There are two implementations: `custom` stores
+ * a manifest per turn, `git` a commit per turn. Tools do not depend on which. Both pass testing/conformance/workspace.ts.
  */
 export interface Workspaces {
   readonly implementation: 'custom' | 'git'
-  /** The same folders for the same conversation. Nothing is made on disk before something is written. */
+  /** Always the same folders for a conversation. Creates nothing on disk before the first write. */
   open(owner: Scope, conversation: string): Promise<Workspace>
-  /** Everything local, and everything this kind of workspace keeps elsewhere. */
+  /** Removes the local folders of a conversation and everything that the implementation stores elsewhere. */
   remove(owner: Scope, conversation: string): Promise<void>
 }
 
 /**
- *   <workspace>/out/timeline.json, sources_pool.json, logs/     `runtime`, nothing the model can name
+ * The folders of one conversation:
+ *
+ *   <workspace>/out/timeline.json, sources_pool.json, logs/     `runtime`, not accessible to the model
  *   <workspace>/out/workdir/<turn>/files outputs attachments    `files`, OUT_DIR
  *   <workspace>/work                                            `scratch`
  *
- * What a conversation has below `files/` is its lineage. Its first folders are scopes, one per project; a file at the top is a scope of its
- * own. A turn begins with none of it here, and leaves a version behind: the lineage before it, with every scope that the turn checked out
- * or wrote to replaced by what the turn made of it.
+ * The successive versions of `files/` are the conversation's lineage. The top folders of `files/` are scopes, one per project; a file at
+ * the top is a scope of its own. A turn starts with an empty `files/` and publishes a version: the previous version, in which every scope
+ * that the turn checked out or wrote to is replaced by the turn's own.
  */
 export interface Workspace {
   readonly files: Files
   readonly scratch: Files
   readonly runtime: Files
-  /** A turn begins, or is taken up again: its root is as it was left, or empty. */
+  /** Prepares the folder of a turn that starts or is resumed: empty, or as it was left. */
   startTurn(turnId: string): Promise<void>
-  /** The version that a turn left: paths below `files/` and their sizes, in order. Undefined when it left none. */
+  /** The version that a turn published: paths below `files/` and their sizes, sorted. Undefined when it published none. */
   version(turnId: string, history: RecordedFiles): Promise<readonly { readonly rel: string; readonly size: number }[] | undefined>
   /**
-   * Brings files of a turn here, read-only, under that turn's root; in the turn that was begun, only what is not there. What is already
-   * here with the same content is not fetched.
+   * Copies files of a turn into that turn's local folder, read-only; for the running turn only files that are missing. Files that are
+   * present with the same content are not fetched.
    */
   hydrate(turnId: string, refs: readonly HydrationRef[], history: RecordedFiles): Promise<Hydration>
-  /** `files/` of the turn becomes the sources laid over each other, or over what it holds. All or nothing. */
+  /** Fills `files/` of the turn from the sources, in order, replacing its contents or adding to them. All or nothing. */
   checkout(turnId: string, request: CheckoutRequest, history: RecordedFiles): Promise<CheckoutOutcome>
-  /** What the turn made of `files/` is kept for later turns. Safe to repeat, until the turn is closed. */
+  /** Stores `files/` of the turn as its version, for later turns. May be repeated until the turn is closed. */
   publish(turnId: string, request: PublishRequest, history: RecordedFiles): Promise<PublishOutcome>
-  /** For the announcement. */
-  describe(turnId: string): Promise<WorkspaceFacts>
+  /** The facts about the workspace that the model is told each round. */
+  describe(turnId: string): Promise<AnnouncedWorkspace>
 }
 
-/** What the journal knows of files: a workspace that keeps no bytes of its own finds them through it. */
+/** The files that the journal has recorded: a workspace that stores no bytes itself reads them from here. */
 export interface RecordedFiles {
-  /** The newest bytes that were recorded at this logical path, whatever recorded them; never a preview, never a diff. */
+  /** The newest complete bytes at this logical path; never a preview or a diff. */
   bytes(logical: string): Promise<Uint8Array | undefined>
-  /** Logical paths of every file recorded in a turn. */
+  /** The logical paths of all files of a turn. */
   paths(turnId: string): Promise<readonly string[]>
-  /** The record that a publish of this turn left in its block, parsed and not checked. */
+  /** The record in the publish block of this turn, as parsed but unchecked JSON. */
   manifest(turnId: string): Promise<unknown>
 }
 
 export interface HydrationRef {
   readonly area: 'files' | 'outputs' | 'attachments'
-  /** A file, or, in `files`, a folder; '' is all of it. */
+  /** A file, or in `files` also a folder; '' is the whole area. */
   readonly rel: string
 }
 
@@ -65,23 +67,23 @@ export interface Hydration {
   /** Paths are relative to OUT_DIR. */
   readonly present: readonly { readonly ref: HydrationRef; readonly files: readonly { readonly path: string; readonly size: number }[] }[]
   readonly missing: readonly HydrationRef[]
-  /** What of a ref could not be had, though it is known to exist. */
+  /** Refs that exist but could not be fetched completely. */
   readonly errors: readonly { readonly ref: HydrationRef; readonly message: string }[]
-  /** How many were brought here now; the rest was already here. */
+  /** How many files were fetched; the others were already present. */
   readonly fetched: number
 }
 
 export interface CheckoutRequest {
   readonly mode: 'replace' | 'overlay'
-  /** In order: later ones lie over earlier ones. */
+  /** In order: files of later sources replace those of earlier ones. */
   readonly sources: readonly CheckoutSource[]
-  /** Also when that undoes what the turn has made by other means than a checkout. */
+  /** Allow the loss of files that the turn wrote itself. */
   readonly force?: boolean
 }
 
 export interface CheckoutSource {
   readonly turnId: string
-  /** Below `files/`; '' is all of it. */
+  /** Below `files/`; '' is the whole folder. */
   readonly rel: string
 }
 
@@ -89,9 +91,9 @@ export type CheckoutOutcome =
   | {
       readonly ok: true
       readonly checkedOut: readonly { readonly source: CheckoutSource; readonly files: number }[]
-      /** Everything the turn has checked out by now: a replace begins anew. */
+      /** All sources that the turn has checked out; a replace clears the list first. */
       readonly checkedOutFrom: readonly CheckoutSource[]
-      /** What `files/` holds now, in order. */
+      /** The files below `files/`, sorted. */
       readonly files: readonly string[]
     }
   | {
@@ -101,11 +103,11 @@ export type CheckoutOutcome =
     }
 
 export interface PublishRequest {
-  /** The turn whose version is the newest, by the journal. A workspace with a memory of its own need not believe it. */
+  /** The turn with the latest version according to the journal. An implementation may use its own records instead. */
   readonly previous: string | undefined
 }
 
-/** What goes into the `react.workspace.publish` block: `record` is its text, `keeps` the bytes that must live as long as it does. */
+/** The contents of the `react.workspace.publish` block: `record` is its text, `keeps` the blobs that must live as long as the block. */
 export interface PublishOutcome {
   readonly status: 'published' | 'skipped' | 'failed'
   readonly record: PublishRecord
@@ -116,10 +118,10 @@ export interface PublishRecord {
   readonly status: PublishOutcome['status']
   readonly turn_id: string
   readonly workspace_implementation: Workspaces['implementation']
-  /** There was something new. */
+  /** Something changed since the previous version. */
   readonly committed: boolean
   readonly skipped?: true
-  /** `workspace_not_materialized`, `empty_workspace`: skipped. `workspace_unchanged`: the version is the one before. */
+  /** `workspace_not_materialized` or `empty_workspace`: skipped. `workspace_unchanged`: the version equals the previous one. */
   readonly reason?: string
   readonly version_aliased?: true
   readonly message?: string

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What may name a conversation over HTTP; the caller's scope is added by the server. */
+/** The id of a conversation in the HTTP API; the server adds the caller's scope. */
 export const ConversationId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'letters, digits, "_" and "-", at most 128')
 
 export const ConversationSummary = z.object({
@@ -9,12 +9,12 @@ export const ConversationSummary = z.object({
   started_at: z.string().nullable(),
   last_activity_at: z.string().nullable(),
   last_seq: z.int().nonnegative(),
-  /** The turn that is being worked on, or was left behind. */
+  /** The turn that is running or was interrupted by a crash. */
   open_turn: z.string().nullable(),
 })
 export type ConversationSummary = z.infer<typeof ConversationSummary>
 
-/** One line, for people: nothing that moves a cursor or ends a header. */
+/** One line: a control character could move a terminal's cursor or end an HTTP header. */
 const Title = z
   .string()
   .trim()
@@ -40,12 +40,12 @@ export type ConversationList = z.infer<typeof ConversationList>
 
 export const ForkRequest = z.strictObject({
   id: ConversationId.optional(),
-  /** The last turn to take along; all of them when not said. */
+  /** The last turn to copy; by default the latest finished one. */
   at_turn: z.string().max(200).optional(),
 })
 export type ForkRequest = z.infer<typeof ForkRequest>
 
-/** A file that was handed over or attached. Its bytes are at `/v1/resources/<rn>`. */
+/** A file that the agent delivered or the user attached. Its bytes are at `/v1/resources/<rn>`. */
 export const FileSummary = z.object({
   rn: z.string(),
   filename: z.string(),

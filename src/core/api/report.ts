@@ -8,24 +8,24 @@ const Tokens = z.object({
   reasoning: z.number(),
 })
 
-/** Money in whole billionths of the currency; at least so much when `unpriced` is not 0. */
+/** Money in billionths of the currency. It is a lower bound when `unpriced` (calls without a known price) is not 0. */
 const Sum = z.object({ tokens: Tokens, money: z.number(), calls: z.int(), unpriced: z.int() })
 export type CostSum = z.infer<typeof Sum>
 
 const Buckets = z.object({ read: z.number(), write: z.number(), uncached: z.number() })
 
-/** What a conversation has cost, and what the provider's cache did for it. */
+/** The cost of a conversation, and how well it used the provider's cache. */
 export const CostView = z.object({
   total: Sum,
   turns: z.record(z.string(), Sum),
   roles: z.record(z.string(), Sum),
   models: z.record(z.string(), Sum),
-  /** By block id; `system`, `tail`, `gate` and `compaction` for what is no block. */
+  /** By block id; `system`, `tail`, `gate` and `compaction` are costs that belong to no block. */
   blocks: z.record(z.string(), Sum),
   cache: z.object({
     hit_rate: z.number(),
     billed: Buckets,
-    /** Every decision: what should have been read, what was, and why it was not. */
+    /** For every decision: the predicted and the billed use of the cache, and the cause of a miss. */
     rows: z.array(
       z.object({
         seq: z.int(),
@@ -42,32 +42,33 @@ export const CostView = z.object({
 })
 export type CostView = z.infer<typeof CostView>
 
-/** One part of what the model read, and whether the provider may cache up to here. */
+/** One part of a prompt. */
 export const PromptPart = z.object({
   type: z.enum(['text', 'image', 'document']),
   text: z.string().optional(),
   media_type: z.string().optional(),
   size_bytes: z.int().optional(),
-  /** A cache mark stands after this part. */
+  /** The provider may cache the prompt up to and including this part. */
   marked: z.boolean(),
-  /** Blocks that this part shows, first and last. */
+  /** The ids of the first and the last block in this part. */
   first_block: z.string().optional(),
   last_block: z.string().optional(),
   tokens: z.int(),
 })
 export type PromptPart = z.infer<typeof PromptPart>
 
+/** A prompt as it was sent, computed again from the journal. */
 export const PromptView = z.object({
   turn_id: z.string(),
   iteration: z.int(),
   model: z.string().nullable(),
   system: z.string(),
   parts: z.array(PromptPart),
-  /** What the provider billed for it, when it said so. */
+  /** The usage that the provider reported, if any. */
   usage: z
     .object({ uncached: z.number(), cache_read: z.number(), cache_write: z.number(), output: z.number(), reasoning: z.number().optional() })
     .nullable(),
-  /** Where this is not what was sent then: code, tools or texts have changed since. */
+  /** The first difference to the prompt that was sent; set when code, tools or texts changed since. */
   differs: z.string().optional(),
 })
 export type PromptView = z.infer<typeof PromptView>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What to do when a turn is already running: add to it, interrupt it, or ask it to come to an end. A new turn begins when none is. */
+/** What to do when a turn is already running: add to it, interrupt it, or ask it to finish. If none is running, a new turn starts. */
 export const SubmitMode = z.enum(['followup', 'steer', 'wrap_up'])
 
 export const UploadBody = z.strictObject({
@@ -10,7 +10,7 @@ export const UploadBody = z.strictObject({
 })
 export type UploadBody = z.infer<typeof UploadBody>
 
-/** As JSON; the same fields as multipart are `text`, `mode` and any number of `files`. */
+/** A message as JSON. As multipart the fields are `text`, `mode` and any number of `files`. */
 export const TurnSubmission = z.strictObject({
   text: z.string().max(1_000_000).default(''),
   mode: SubmitMode.default('followup'),
@@ -18,11 +18,11 @@ export const TurnSubmission = z.strictObject({
 })
 export type TurnSubmission = z.input<typeof TurnSubmission>
 
-/** Accepted is not started, and not answered: whoever wants to see what comes of it follows the events. */
+/** The message is stored; the turn may not have started yet. Its progress is in the event stream. */
 export const TurnAccepted = z.object({
   status: z.enum(['processing_started', 'followup_accepted', 'steer_accepted', 'already_accepted']),
   conversation_id: z.string(),
-  /** The turn it belongs to. A followup that no turn takes in becomes a turn of its own. */
+  /** The turn that the message belongs to. A followup that arrives after the last round of its turn starts a new turn. */
   turn_id: z.string().nullable(),
   event_id: z.string(),
 })
@@ -38,13 +38,13 @@ export const FeedbackBody = z.strictObject({
 })
 export type FeedbackBody = z.infer<typeof FeedbackBody>
 
-/** What `@ag-ui/client` sends: everything that was said so far. Only the last message is new; the rest is in the timeline. */
+/** The request of `@ag-ui/client`: all messages so far. Only the last one is used; the others are in the timeline already. */
 export const AgUiInput = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
 })
 export type AgUiInput = z.infer<typeof AgUiInput>
 
-/** What the AI SDK's chat transport sends. What was said cannot be written again: the timeline only grows. */
+/** The request of the AI SDK's chat transport. Only new messages are supported; an earlier answer can not be regenerated. */
 export const UiMessageInput = z.looseObject({
   trigger: z.literal('submit-message').default('submit-message'),
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
@@ -53,7 +53,7 @@ export type UiMessageInput = z.infer<typeof UiMessageInput>
 
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() })
 
-/** A message of a user, in either form: text, or parts that are text. Files are sent as a turn of their own. */
+/** A user message of either client, as text. Parts other than text are rejected: files are uploaded through the turns route. */
 export const UserMessage = z.union([
   z.looseObject({ role: z.literal('user'), content: z.string().max(1_000_000) }).transform(({ content }) => content),
   z.looseObject({ role: z.literal('user'), content: z.array(TextPart).min(1) }).transform(({ content }) => joinTexts(content)),
