@@ -15,7 +15,7 @@ interface Point {
   readonly y: number
 }
 
-/** A schema of no library: the interface and nothing else. */
+/** A schema that implements the bare Standard Schema interface. */
 const point: StandardSchemaV1<Point> = {
   '~standard': {
     version: 1,
@@ -28,7 +28,7 @@ const point: StandardSchemaV1<Point> = {
   },
 }
 
-/** The same, and it can describe itself. */
+/** The schema above, with a JSON Schema description. */
 const described = {
   '~standard': {
     ...point['~standard'],
@@ -43,7 +43,7 @@ const described = {
 } as StandardSchemaV1<Point>
 
 describe('defineTool', () => {
-  it('takes any Standard Schema that can describe itself, with its order, its defaults and its words', () => {
+  it('accepts any Standard Schema that can describe itself, and reads order, defaults and descriptions from it', () => {
     const tool = defineTool({ id: 'map.go', description: '', params: described, run: ({ x, y }) => x + y })
     expect(tool.parameters).toEqual([
       { name: 'x', type: 'number', required: true, description: 'to the right' },
@@ -51,7 +51,7 @@ describe('defineTool', () => {
     ])
   })
 
-  it('takes one that cannot, when its parameters are listed', async () => {
+  it('accepts a schema that can not describe itself when its parameters are listed', async () => {
     const parameters = [
       { name: 'x', type: 'number', required: true },
       { name: 'y', type: 'number', required: false },
@@ -77,15 +77,15 @@ describe('defineTool', () => {
     expect(await codesOf(harness)).toEqual(['tool_result_error', 'protocol_violation.tool_signature_red'])
   })
 
-  it('refuses a schema that cannot describe itself and is not helped', () => {
+  it('refuses a schema that can not describe itself without a list of parameters', () => {
     expect(() => defineTool({ id: 'map.go', description: '', params: point, run: () => 1 })).toThrow(/parameters/)
   })
 
-  it.each(['go', 'map.', '.go', 'map go', 'map.go.far'])('refuses the name “%s”', (id) => {
+  it.each(['go', 'map.', '.go', 'map go', 'map.go.far'])('refuses the id “%s”', (id) => {
     expect(() => defineTool({ id, description: '', params: z.object({}), run: () => 1 })).toThrow(/namespace\.name/)
   })
 
-  it('runs programs only if it can be told what files they are to leave', () => {
+  it('requires the parameter contract for a tool with exec', () => {
     const define = (params: z.ZodObject) => () => defineTool({ id: 'a.b', description: '', params, exec: true, run: () => 1 })
     expect(define(z.object({}))).toThrow(/^a\.b: a tool with exec needs the parameter `contract`/)
     expect(define(z.object({ contract: z.string() }))).toThrow(/a list/)
@@ -93,13 +93,13 @@ describe('defineTool', () => {
     expect(define(z.object({ contract: z.unknown() }))).not.toThrow()
   })
 
-  it('refuses one that has no words for a type of its own, and says which tool it is and what to do', () => {
+  it('refuses a schema with a type that JSON Schema does not have; the error names the tool and the remedy', () => {
     const params = z.object({ when: z.coerce.date() })
     const define = () => defineTool({ id: 'a.b', description: 'd', params, run: () => 'ok' })
     expect(define).toThrow(/^a\.b: its schema cannot describe its parameters; list them in `parameters` \(Date cannot/)
   })
 
-  it('waits for whatever can be waited for: a promise need not be one of ours', async () => {
+  it('waits for promises of another realm', async () => {
     const { resolve } = runInNewContext('({ resolve: (value) => Promise.resolve(value) })')
     const judge = (value: unknown) => resolve({ value: { seen: value } })
     const params = { '~standard': { version: 1, vendor: 'by hand', validate: judge } } as unknown as StandardSchemaV1
@@ -111,7 +111,7 @@ describe('defineTool', () => {
     expect(JSON.parse(result?.text ?? '')).toEqual({ seen: { q: 'hi' } })
   })
 
-  it('reads choices, optional and defaulted parameters off a zod schema, in the order of writing', () => {
+  it('reads choices, optional and default parameters from a zod schema, in their order', () => {
     const { parameters } = defineTool({
       id: 'a.b',
       description: '',
@@ -134,7 +134,7 @@ describe('defineTool', () => {
     ])
   })
 
-  it('declares nothing on behalf of its author: not repeatable, soft order', () => {
+  it('defaults to not repeatable and soft order', () => {
     const tool = defineTool({ id: 'a.b', description: '', params: z.object({}), run: () => 1 })
     expect(tool).toMatchObject({ repeatable: false, order: 'soft', exec: false, timeoutMs: undefined })
   })
@@ -145,14 +145,14 @@ describe('the order of parameters', () => {
     defineTool({ id: 'a.b', description: '', params: z.object({ first: z.string(), second: z.string() }), order, run: () => 'ran' })
   const wrongly = calls('a.b', { second: 'y', first: 'x' })
 
-  it('binds where the tool says so: nothing runs', async () => {
+  it('is required for a tool with hard order: nothing runs', async () => {
     const harness = createHarness({ tools: [tool('hard')], replies: [wrongly, answers('Done.')] })
     await harness.say('Go.')
     expect(await codesOf(harness)).toEqual(['protocol_violation.first_not_first'])
     expect(blocksOf(await harness.timeline()).some(({ type }) => type === 'react.tool.call')).toBe(false)
   })
 
-  it('is only mentioned elsewhere', async () => {
+  it('gets a warning for a tool with soft order', async () => {
     const harness = createHarness({ tools: [tool('soft')], replies: [wrongly, answers('Done.')] })
     await harness.say('Go.')
     expect(await codesOf(harness)).toEqual(['protocol_warning.param_order'])
@@ -160,8 +160,8 @@ describe('the order of parameters', () => {
   })
 })
 
-describe('what a tool returns', () => {
-  it('tools 18.113: an envelope is unwrapped; an object without ret is the answer itself', () => {
+describe('the return value of a tool', () => {
+  it('tools 18.113: an envelope is unwrapped; an object without ret is the output itself', () => {
     const error = { code: 'closed', message: 'The shop is closed.', where: 'door' }
     expect(outcomeOf({ ok: false, error, ret: { opens: 9 } })).toEqual({ ok: false, error, output: { opens: 9 } })
     expect(outcomeOf({ ok: true, ret: [1, 2] })).toEqual({ ok: true, output: [1, 2] })
@@ -172,7 +172,7 @@ describe('what a tool returns', () => {
     expect(outcomeOf(undefined)).toEqual({ ok: true, output: null })
   })
 
-  it('an error may be said in any way, and always has a code and a message', () => {
+  it('an error of any form gets a code and a message', () => {
     expect(outcomeOf({ ok: false }).error).toEqual({ code: 'tool_error', message: 'Tool returned ok=false' })
     expect(outcomeOf({ ok: false, error: 'no' } as never).error).toEqual({ code: 'tool_error', message: 'no' })
     expect(outcomeOf({ ok: false, error: { code: 'x', message: '', details: { a: 1 } } }).error).toEqual({
@@ -182,7 +182,7 @@ describe('what a tool returns', () => {
     })
   })
 
-  it('a field that is undefined is left out, and its type says that it may be', async () => {
+  it('an undefined field is left out, and the types allow it', async () => {
     const sparse = defineTool({
       id: 't.sparse',
       description: 'Sparse.',
@@ -194,11 +194,11 @@ describe('what a tool returns', () => {
     expect(blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')?.text).toBe('{"rows":[{}]}')
   })
 
-  it('an outcome is passed on as it is', () => {
+  it('an outcome is not changed', () => {
     for (const outcome of [succeeded({ output: 1 }), failed('a', 'b', { details: 1 })]) expect(outcomeOf(outcome)).toBe(outcome)
   })
 
-  it('tools 18.113, 18.16: through the agent the error is shown, what came with it too, and never that it was managed', async () => {
+  it('tools 18.113, 18.16: the timeline shows the error and the value that came with it, and not the flag managed', async () => {
     const harness = createHarness({ tools: failingTools(), replies: [calls('faulty.refuses', {}), answers('Closed.')] })
     await harness.say('Go.')
     const result = blocksOf(await harness.timeline()).find(({ type }) => type === 'react.tool.result')
@@ -211,7 +211,7 @@ describe('what a tool returns', () => {
     expect(JSON.stringify(await harness.journal())).not.toMatch(/managed/)
   })
 
-  it('what cannot be entered is a failed call, and never the end of the turn', async () => {
+  it('a value that can not be stored fails the call, and the turn continues', async () => {
     const circle: Record<string, unknown> = {}
     circle.self = circle
     const details = { ok: false, error: { code: 'a', message: 'b', details: { n: 1n } } }
@@ -224,7 +224,7 @@ describe('what a tool returns', () => {
     }
   })
 
-  it('whatever it throws, the failed call has a message', async () => {
+  it('a failed call has a message for every thrown value', async () => {
     const mute = Object.defineProperty(new Error('x'), 'message', {
       get() {
         throw new Error('no')
@@ -246,4 +246,4 @@ describe('what a tool returns', () => {
   })
 })
 
-const oddTool = (run: () => unknown) => defineTool({ id: 't.odd', description: 'Odd.', params: z.object({}), run: run as () => null }) // its type does not tell
+const oddTool = (run: () => unknown) => defineTool({ id: 't.odd', description: 'Odd.', params: z.object({}), run: run as () => null })

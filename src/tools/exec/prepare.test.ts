@@ -27,11 +27,11 @@ async function call(params: object, code: string | undefined, work: () => Return
   })
   const fixture = await toolFixture([], { turnId: 'turn_c' })
   const outcome = await withContract(tool).run(params as Record<string, unknown>, { ...fixture.call, code })
-  return { outcome, given, codes: (outcome.notices ?? []).map((said) => said.code.replace('protocol_violation.', '')) }
+  return { outcome, given, codes: (outcome.notices ?? []).map((notice) => notice.code.replace('protocol_violation.', '')) }
 }
 
-describe('a tool that runs programs', () => {
-  it('is given its contract as a list of files of this turn, and everything else as it was', async () => {
+describe('withContract', () => {
+  it('gives the tool its contract as files of the current turn, and the other parameters unchanged', async () => {
     const contract = JSON.stringify([{ filepath: 'files/a.csv', description: 'rows' }])
     const { outcome, given } = await call({ contract, prog_name: 'Q1/Q2: sums', timeout_s: 5 }, 'print(1)')
     const files = [{ filename: 'turn_c/files/a.csv', description: 'rows', visibility: 'external' }]
@@ -39,7 +39,7 @@ describe('a tool that runs programs', () => {
     expect(outcome).toEqual(succeeded({ output: 'ran' }))
   })
 
-  it('does not run without a program, whatever it would leave', async () => {
+  it('does not run the tool without a program, even if the contract is invalid, too', async () => {
     expect(await call({ contract: [file('../a')] }, ' ')).toMatchObject({ given: [], codes: ['exec_missing_code'] })
   })
 
@@ -50,7 +50,7 @@ describe('a tool that runs programs', () => {
     [{ contract: new Uint8Array(2) }, 'invalid_artifacts'],
     [{ contract: [{}] }, 'invalid_artifact_spec'],
     [{ contract: [file('attachments/a.txt')] }, 'invalid_filename'],
-  ])('does not run with %j, and the error is named: %s', async (params, error) => {
+  ])('does not run the tool with %j: %s', async (params, error) => {
     const { outcome, given } = await call(params, 'print(1)')
     expect(given).toEqual([])
     expect(outcome).toMatchObject({
@@ -66,20 +66,20 @@ describe('a tool that runs programs', () => {
     ['turn_o/files/a.py', 'turn_c/files/a.py'],
     ['fi:turn_o.outputs/a.py', 'turn_c/outputs/a.py'],
     ['attachments/a.py', 'turn_c/files/a.py'],
-  ])('is given %s as the name of its program in this turn: %s', async (original, normalized) => {
+  ])('moves the program name %s into the current turn: %s', async (original, normalized) => {
     const { outcome, given } = await call({ contract: [file('files/a')], prog_name: original }, 'x')
     expect(given).toMatchObject([{ prog_name: normalized }])
     expect(outcome.notices).toMatchObject([{ code: 'protocol_violation.exec_path_rewritten', original, normalized }])
   })
 
   it.each(['sums', 'files/a.py', 'turn_c/files/a.py', 'turn_o/files/../..', 'notes: a', '', 7])(
-    'is given %j as the name of its program as it is',
+    'leaves the program name %j unchanged',
     async (prog_name) => {
       expect(await call({ contract: [file('files/a')], prog_name }, 'x')).toMatchObject({ given: [{ prog_name }], codes: [] })
     },
   )
 
-  it('is told of what a program mentions beyond its own files and their folders, and the program stays what it is', async () => {
+  it('reports paths in the program that are neither declared files nor their folders, and does not change the program', async () => {
     const contract = [file('files/sums/a.csv')]
     expect(await call({ contract }, 'mkdir("files/sums"); open("files/sums/a.csv"); ls("files/")')).toMatchObject({ codes: [] })
     const { outcome } = await call({ contract }, 'open("files/sums/a.csv"); open("files/sums/a"); open("attachments/b.csv")')
@@ -92,24 +92,24 @@ describe('a tool that runs programs', () => {
     ])
   })
 
-  it('keeps what was said of the call also when it fails, throws or rejects', async () => {
-    const said = async (work: () => Returned | Promise<Returned>) => {
+  it('keeps its notices when the tool fails, throws or rejects', async () => {
+    const codesOf = async (work: () => Returned | Promise<Returned>) => {
       const { outcome, codes } = await call({ contract: [file('a.csv')] }, 'x', work)
       return [outcome.error?.code, ...codes]
     }
     const boom = () => {
       throw new Error('boom')
     }
-    expect(await said(() => failed('no_luck', 'No.', { notices: [{ code: 'own', message: 'x' }] }))).toEqual([
+    expect(await codesOf(() => failed('no_luck', 'No.', { notices: [{ code: 'own', message: 'x' }] }))).toEqual([
       'no_luck',
       'exec_contract_rewritten',
       'own',
     ])
-    expect(await said(boom)).toEqual(['tool_call_error', 'exec_contract_rewritten'])
-    expect(await said(async () => boom())).toEqual(['tool_call_error', 'exec_contract_rewritten'])
+    expect(await codesOf(boom)).toEqual(['tool_call_error', 'exec_contract_rewritten'])
+    expect(await codesOf(async () => boom())).toEqual(['tool_call_error', 'exec_contract_rewritten'])
   })
 
-  it('takes a contract that is referred to, once it is known what it says', async () => {
+  it('accepts a contract that is given by reference', async () => {
     const write = (content: string) => calls('react.write', { path: 'files/contract.json', channel: 'canvas', content, kind: 'file' })
     const run = calls('sample.press', { contract: 'ref:files/contract.json' }, { code: 'x' })
     const harness = createHarness({
@@ -124,7 +124,7 @@ describe('a tool that runs programs', () => {
   })
 })
 
-describe('the paths in a program', () => {
+describe('mentionedPaths', () => {
   it.each([
     ['open("files/a.csv"); open(\'outputs/b\')', ['files/a.csv', 'outputs/b']],
     ['cat files/a.csv > outputs/b.txt', ['files/a.csv', 'outputs/b.txt']],
@@ -135,11 +135,11 @@ describe('the paths in a program', () => {
     ['"files/../../etc/passwd"', []],
     ['"files"; files = 1; outputs // 2', []],
     ['', []],
-  ])('of %s', (program, paths) => {
+  ])('finds the paths in %s', (program, paths) => {
     expect(mentionedPaths(program)).toEqual(paths)
   })
 
-  it('are found in a program of any size and shape', () => {
+  it('is fast for programs of any size and shape', () => {
     expect(mentionedPaths('"files/x'.repeat(200_000))).toEqual(['files/x'])
     expect(mentionedPaths(`files/${'a'.repeat(2_000_000)}`)).toEqual([])
     expect(mentionedPaths(`/${' '.repeat(1_000_000)}"files/a"`)).toEqual(['files/a'])
