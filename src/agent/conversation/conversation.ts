@@ -10,7 +10,7 @@ import type { Workspace } from '../../ports/workspace.ts'
 import { historyOf } from '../../tools/artifacts/history.ts'
 import { createCallLog, flushContext } from '../../tools/context-files.ts'
 import type { AgentContext } from '../agent-context.ts'
-import { attachmentsIn, bytesOfAttachments, createPlacer } from '../turn/attachments.ts'
+import { attachmentBlobs, attachmentsIn, createAttachmentPlacer } from '../turn/attachments.ts'
 import { collectFeedback } from '../turn/feedback.ts'
 import { cancelledResult, type TurnResult } from '../turn/finish.ts'
 import type { TurnInput, TurnStart } from '../turn/start.ts'
@@ -97,7 +97,7 @@ async function startTurns(context: AgentContext, claim: Claim, saved: Saved, rea
   const emit: Turn['emit'] = (event) => hub.publish(conversationId, event)
   const readBlob = ({ sha256 }: BlobRef) => blobs.get(sha256)
   const records = recordsOf(store, conversationId)
-  const placeAttachments = createPlacer(blobs)
+  const placeAttachments = createAttachmentPlacer(blobs)
   const workspaceHandle = createWorkspaceHandle(workspaces, conversationId)
   const watchers = hub.watchers(conversationId)
   const { scope } = parseConversationKey(conversationId)
@@ -200,7 +200,7 @@ interface RunningTurn {
 
 /** A message to a running conversation, or to one with unfinished work, as an event of that turn. */
 export function followupEvent({ text, attachments, eventId }: TurnInput, clock: Clock): NewEvent {
-  const payload = attachments.length > 0 ? { payload: { attachments }, keeps: bytesOfAttachments(attachments) } : {}
+  const payload = attachments.length > 0 ? { payload: { attachments }, keeps: attachmentBlobs(attachments) } : {}
   return { event_id: eventId ?? clock.randomHex(12), kind: 'followup', ts: clock.now(), text, ...payload }
 }
 

@@ -95,7 +95,7 @@ export function endForServiceError(origin: BlockOrigin, call: ModelCall, error: 
   const { thrown } = call.response
   return {
     exitReason: 'error',
-    ending: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is a bug, not a failure of the provider
+    fallback: thrown === undefined ? endingOf(error) : 'error', // an adapter that throws is a bug, not a failure of the provider
     error: thrown instanceof Error ? thrown : new Error(error.message, { cause: error }),
     changes: [responseReceived(origin, call)],
     drafts: [...drafts, serviceErrorNotice(origin, error)],

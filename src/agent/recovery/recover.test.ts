@@ -68,7 +68,7 @@ const first = [
 describe('a followup that was accepted behind the end of its turn', () => {
   it('becomes the next turn, wherever the process died before that', async () => {
     const ends = new Set<string>()
-    for (const side of ['before', 'behind'] as const) {
+    for (const side of ['before', 'after'] as const) {
       for (let append = 1; ; append++) {
         const there = ground()
         const survived = await diesBehindTheEnd(there, { append, side })

@@ -16,13 +16,13 @@ import { commitResult, runToolCall, unknownOutcome } from '../turn/tool-call.ts'
 import type { Turn } from '../turn/turn.ts'
 
 /**
- * Goes on where a turn was left when its process died. The journal says how far it came:
+ * Continues a turn whose process died, from its last entry:
  *
- *   no response yet              begin the first round
- *   a call and its result        the next round
- *   a call without its result    the tool was running: run it again if that is harmless, else say that its outcome is unknown
+ *   no response yet              start the first round
+ *   a call and its result        start the next round
+ *   a call without its result    run a repeatable tool again, else tell the model that the outcome is unknown
  *
- * The model is never asked again for a response that was entered.
+ * The model is never called again for a response that is in the journal.
  */
 export async function resumeTurn(turn: Turn): Promise<Progress> {
   const { timeline } = turn.ledger
@@ -35,7 +35,7 @@ export async function resumeTurn(turn: Turn): Promise<Progress> {
   return progress
 }
 
-/** A new conversation whose gate was never heard. One that was heard is not asked again, whatever it said. */
+/** In the first turn of a conversation, unless the journal has a response: the title is requested before anything else. */
 function needsTitle(timeline: Timeline, turnId: string, changes: readonly Change[]): boolean {
   return blocksOfTurn(timeline, turnId).length === timeline.size && !changes.some(({ type }) => type === 'response.received')
 }
@@ -49,15 +49,15 @@ function callWithoutResult(timeline: Timeline, turnId: string): Block | undefine
 
 async function finishPendingCall(turn: Turn, progress: Progress, block: Block, changes: readonly Change[]): Promise<Progress> {
   const toolId = readToolCall(block)?.tool_id ?? block.tool_id ?? 'unknown'
-  const place: BlockOrigin = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
+  const origin: BlockOrigin = { turnId: turn.turnId, callId: block.call_id ?? '', iteration: progress.iteration - 1, ts: block.ts }
   const tool = turn.toolbox.find(toolId)
-  const mayRepeat = tool?.repeatable && !turn.inbox.hasSteer // a steer would stop it before it began, and whether it ever ran is not known
-  const action = mayRepeat ? parseRecordedCall(turn, changes, place.callId) : undefined
-  if (!tool || !action) return commitResult(turn, progress, place, toolId, unknownOutcome(toolId))
-  return runToolCall(turn, progress, place, { tool, ...action }, timelineAtDecision(turn.ledger.timeline, place))
+  const mayRepeat = tool?.repeatable && !turn.inbox.hasSteer // a steer would stop it before it starts, and its result would hide that it may have run before
+  const recorded = mayRepeat ? parseRecordedCall(turn, changes, origin.callId) : undefined
+  if (!tool || !recorded) return commitResult(turn, progress, origin, toolId, unknownOutcome(toolId))
+  return runToolCall(turn, progress, origin, { tool, ...recorded }, timelineAtDecision(turn.ledger.timeline, origin))
 }
 
-/** The timeline that the model saw when it made the call: without what its response brought. */
+/** The timeline that the model saw when it made the call: without the blocks of that round. */
 function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrigin): Timeline {
   let { size } = timeline
   for (; size > 0; size--) {
@@ -67,10 +67,10 @@ function timelineAtDecision(timeline: Timeline, { turnId, iteration }: BlockOrig
   return { ...timeline, size }
 }
 
-/** The call block shows a shortened form; what the model wrote is in its response. */
+/** Reads the call from the recorded response: the parameters in the call block are shortened. */
 function parseRecordedCall(turn: Turn, changes: readonly Change[], callId: string) {
-  const isIt = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
-  const response = changes.find(isIt)
+  const isResponse = (change: Change): change is ResponseReceived => change.type === 'response.received' && change.call_id === callId
+  const response = changes.find(isResponse)
   if (!response) return undefined
   const { raw, finish_reason } = response
   const finishReason = finish_reason === 'length' ? 'length' : 'stop'
@@ -81,15 +81,14 @@ function parseRecordedCall(turn: Turn, changes: readonly Change[], callId: strin
 }
 
 /**
- * How far a turn had come, read off its own entries: whoever takes it up must know what the process knew that died. Each entry
- * moves the turn on as the round did that made it:
+ * Restores the progress of a turn from its own entries. Each entry has the effect of the round that committed it:
  *
- *   response.received            one more round is spent
- *   … with a call                a wrap-up has one round less
- *   … with a result              the row of repairs ends, or the tool has refused
- *   … with a notice and no call  it was rejected, and a wrap-up has one round less
- *   … with an attempt            the user has read an answer that was not the last word
- *   event.folded                 what the user said from outside counts again
+ *   response.received            spends a round
+ *   … with a call                spends a round of a wrap-up
+ *   … with a result              resets the count of repairs, or counts a refusal by the tool
+ *   … with a notice and no call  counts a rejected response, and spends a round of a wrap-up
+ *   … with an attempt            adds a deferred answer
+ *   event.folded                 applies the events again
  */
 export function restoreProgress(opened: Progress, turnId: string, { changes, events }: TurnEntries, settings: AgentSettings): Progress {
   let progress = opened
@@ -110,33 +109,32 @@ export function restoreProgress(opened: Progress, turnId: string, { changes, eve
   return progress
 }
 
-/** A followup that became a turn of its own stands there as its prompt, not as an event of the turn. */
+/** A followup that became a turn of its own is the prompt of the turn, not an event in it. */
 const opensTurn = (change: Change | undefined) => change?.type === 'turn.opened'
 
 function afterBlocks(before: Progress, blocks: readonly Block[], toolId: string): Progress {
   const attempt = blocks.find(({ type }) => type === 'assistant.completion.attempt')
   if (attempt) {
     const { text = '', meta } = attempt
-    const said = { text, iteration: meta?.iteration ?? before.iteration - 1, truncated: meta?.truncated === true }
-    return { ...before, repairs: afterAcceptedRound(before.repairs), attempts: [...before.attempts, said] }
+    const answer = { text, iteration: meta?.iteration ?? before.iteration - 1, truncated: meta?.truncated === true }
+    return { ...before, repairs: afterAcceptedRound(before.repairs), attempts: [...before.attempts, answer] }
   }
-  if (blocks.some(({ type }) => type === 'react.tool.call')) {
-    return oneRoundLess(before)
-  }
+  if (blocks.some(({ type }) => type === 'react.tool.call')) return spendWrapUpRound(before)
   const result = blocks.findLast(({ type }) => type === 'react.tool.result')
-  const left = remainingRounds(before.budget)
+  const rounds = remainingRounds(before.budget)
   if (result) {
     const code = violationIn(result)
     return {
       ...before,
-      repairs: code === undefined ? afterAcceptedRound(before.repairs) : afterToolRefusal(before.repairs, { code, toolId }, left).repairs,
+      repairs: code === undefined ? afterAcceptedRound(before.repairs) : afterToolRefusal(before.repairs, { code, toolId }, rounds).repairs,
     }
   }
-  const refused = blocks.some((block) => readNotice(block) !== undefined && block.meta?.rel === 'call')
-  return refused ? { ...oneRoundLess(before), repairs: afterRejectedResponse(before.repairs, left).repairs } : before
+  const rejected = blocks.some((block) => readNotice(block) !== undefined && block.meta?.rel === 'call')
+  return rejected ? { ...spendWrapUpRound(before), repairs: afterRejectedResponse(before.repairs, rounds).repairs } : before
 }
 
-const oneRoundLess = (progress: Progress): Progress => (progress.wrapUp ? { ...progress, wrapUp: spendRound(progress.wrapUp) } : progress)
+const spendWrapUpRound = (progress: Progress): Progress =>
+  progress.wrapUp ? { ...progress, wrapUp: spendRound(progress.wrapUp) } : progress
 
 function violationIn({ text }: Block): string | undefined {
   const payload = parseJson(text)

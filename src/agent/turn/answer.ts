@@ -6,97 +6,97 @@ import { isSameAnswer } from '../../core/decision/same-answer.ts'
 import { warning } from '../../core/decision/violations.ts'
 import { attemptOutcomePath, attemptPath } from '../../core/path/build.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import type { Timeline } from '../../core/timeline/timeline.ts'
-import { assignIds } from '../../core/timeline/timeline.ts'
+import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import type { ModelCall } from '../model-call/call-model.ts'
 import { emitAnswer } from '../model-call/live-output.ts'
 import { responseReceived, thinkingDrafts } from '../model-call/response.ts'
 import { citedSources, closingChanges, completionDrafts, type ExitReason, turnResult } from './finish.ts'
 import { commitEnd, hasUnansweredEvents } from './incoming-events.ts'
 import type { Progress } from './progress.ts'
-import type { Step } from './round.ts'
+import type { RoundResult } from './round.ts'
 import type { Turn } from './turn.ts'
 import { nothingPublished, publishWorkspace } from './workspace.ts'
 
-/** How a turn will have ended. An answer that ends it in any case is not held back for what came in meanwhile. */
+/** How the answer ends the turn. One that is not deferrable ends it even when there are events that the model has not seen. */
 export interface AnswerExit {
   readonly reason: ExitReason
   readonly deferrable: boolean
 }
 
 /**
- * The model has answered. If something came in that it has not seen, the answer is kept as an attempt and the turn goes on;
- * otherwise answer and close are one entry. Which of the two is decided inside the commit: nothing can slip in between.
+ * Ends the turn with the model's answer, or defers the answer: if an event came in that the model has not seen, the answer is kept as an
+ * attempt and the turn goes on. That is decided inside the commit, so that no event can come in between.
  */
 export async function handleAnswer(
   turn: Turn,
   progress: Progress,
-  place: BlockOrigin,
-  asked: ModelCall,
+  origin: BlockOrigin,
+  call: ModelCall,
   decision: FinalDecision,
   warnings: readonly Notice[],
   exit: AnswerExit = { reason: progress.wrapUp ? 'steer' : decision.action, deferrable: true },
-): Promise<Step> {
+): Promise<RoundResult> {
   const previous = progress.attempts.at(-1)?.text
-  if (decision.answer !== previous) emitIfNotStreamed(turn, place, asked, decision.answer)
+  if (decision.answer !== previous) emitIfNotStreamed(turn, origin, call, decision.answer)
   const repeated = previous !== undefined && isSameAnswer(previous, decision.answer)
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
-  const deferrable = exit.deferrable && !repeated // a model that only repeats itself is believed at once
-  const heardOf = turn.inbox.hasSteer || hasUnansweredEvents(turn.ledger.timeline, turn.turnId) // a stop may be there already: it is not waited for
-  if (deferrable && !heardOf) await turn.inbox.waitForEvents(turn.settings.exitGraceMs)
-  const isLast = () => !(deferrable && hasUnansweredEvents(turn.ledger.timeline, turn.turnId)) // whoever adds to the last word is not asked for any other
-  const before = isLast() ? await turn.hooks.onBeforeCompletion() : []
-  const after = isLast() ? await turn.hooks.onAfterCompletion() : []
-  const left = isLast() ? await publishWorkspace(turn) : nothingPublished
-  const reason = left.error ? 'error' : exit.reason
+  const deferrable = exit.deferrable && !repeated // the model has seen the event and repeats its answer: do not defer it again
+  const hasEvents = turn.inbox.hasSteer || hasUnansweredEvents(turn.ledger.timeline, turn.turnId)
+  if (deferrable && !hasEvents) await turn.inbox.waitForEvents(turn.settings.exitGraceMs)
+  // Completion hooks run, and files are published, for the final answer only.
+  const isFinal = () => !(deferrable && hasUnansweredEvents(turn.ledger.timeline, turn.turnId))
+  const before = isFinal() ? await turn.hooks.onBeforeCompletion() : []
+  const after = isFinal() ? await turn.hooks.onAfterCompletion() : []
+  const published = isFinal() ? await publishWorkspace(turn) : nothingPublished
+  const reason = published.error ? 'error' : exit.reason
   let deferred = false
 
-  const enterAnswer = (timeline: Timeline): readonly Change[] => {
+  const answerChanges = (timeline: Timeline): readonly Change[] => {
     deferred = deferrable && hasUnansweredEvents(timeline, turn.turnId)
-    const said = [...thinkingDrafts(place, asked.response), ...noticesOf(place, timeline, decision, warnings)]
+    const common = [...thinkingDrafts(origin, call.response), ...noticesOf(origin, timeline, decision, warnings)]
     const drafts = deferred
-      ? [...said, ...attemptDrafts(place, timeline, decision, progress)]
-      : [...said, ...before, ...completionDrafts(turn, timeline, attempts, decision, place.iteration), ...after, ...left.drafts]
+      ? [...common, ...attemptDrafts(origin, timeline, decision, progress)]
+      : [...common, ...before, ...completionDrafts(turn, timeline, attempts, decision, origin.iteration), ...after, ...published.drafts]
     return [
-      responseReceived(place, asked),
+      responseReceived(origin, call),
       { type: 'blocks.appended', blocks: assignIds(timeline, drafts) },
       ...(deferred ? [] : closingChanges(turn, timeline, decision, reason)),
     ]
   }
-  await (deferrable ? turn.ledger.commit(enterAnswer) : commitEnd(turn, progress, enterAnswer))
-  if (!deferred) return { result: turnResult(turn, decision, reason, left.error) }
-  const attempt = { text: decision.answer, iteration: place.iteration, truncated: decision.truncated }
+  await (deferrable ? turn.ledger.commit(answerChanges) : commitEnd(turn, progress, answerChanges))
+  if (!deferred) return { result: turnResult(turn, decision, reason, published.error) }
+  const attempt = { text: decision.answer, iteration: origin.iteration, truncated: decision.truncated }
   return { progress: { ...progress, repairs: afterAcceptedRound(progress.repairs), attempts: [...progress.attempts, attempt] } }
 }
 
-/** Says what no lane has shown: to whoever watches now, and to whoever joins before it is entered. While nobody does, nothing is read for it. */
-function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response: heard, attempt }: ModelCall, answer: string): void {
-  let said = false
-  const say = () => {
-    if (said) return
-    said = true
-    if (!heard.answer()) emitAnswer(turn, iteration, answer, attempt)
+/** Emits the answer if the response did not stream it: now if there are watchers, else when one joins before the answer is journaled. */
+function emitIfNotStreamed(turn: Turn, { iteration }: BlockOrigin, { response, attempt }: ModelCall, answer: string): void {
+  let emitted = false
+  const emit = () => {
+    if (emitted) return
+    emitted = true
+    if (!response.answer()) emitAnswer(turn, iteration, answer, attempt)
   }
-  if (turn.watchers.any()) say()
-  else turn.watchers.onJoin(say)
+  if (turn.watchers.any()) emit()
+  else turn.watchers.onJoin(emit)
 }
 
-function noticesOf(place: BlockOrigin, timeline: Timeline, { answer }: FinalDecision, warnings: readonly Notice[]): readonly Draft[] {
+function noticesOf(origin: BlockOrigin, timeline: Timeline, { answer }: FinalDecision, warnings: readonly Notice[]): readonly Draft[] {
   const cited = extractSids(answer)
   const known = citedSources(answer, timeline)
-  if (known.length === cited.length) return warnings.map((said) => noticeBlock(place, said))
+  if (known.length === cited.length) return warnings.map((notice) => noticeBlock(origin, notice))
   const sids = cited.filter((sid) => !known.includes(sid))
   const text = `The answer cites sources that do not exist: ${sids.join(', ')}. The citations were left out.`
-  return [...warnings, warning('unknown_sources', text, { sids })].map((said) => noticeBlock(place, said))
+  return [...warnings, warning('unknown_sources', text, { sids })].map((notice) => noticeBlock(origin, notice))
 }
 
 function attemptDrafts(
-  place: BlockOrigin,
+  origin: BlockOrigin,
   timeline: Timeline,
   { answer, truncated }: FinalDecision,
   { attempts }: Progress,
 ): readonly Draft[] {
-  const { turnId, ts, iteration } = place
+  const { turnId, ts, iteration } = origin
   const number = attempts.length + 1
   const common = { author: 'assistant', turn_id: turnId, ts, mime: 'text/markdown' }
   return [

@@ -4,10 +4,10 @@ import { toPhysical } from '../../core/path/physical.ts'
 import { emptyTimeline } from '../../core/timeline/timeline.ts'
 import { createHarness } from '../../testing/harness.ts'
 import { answers } from '../../testing/scripted-model.ts'
-import { uniquelyNamed } from './attachments.ts'
+import { assignUniqueNames } from './attachments.ts'
 
 const named = (...names: readonly string[]) =>
-  uniquelyNamed(
+  assignUniqueNames(
     names.map((name) => ({ name, mime: 'text/plain', size_bytes: 1 })),
     't1',
     emptyTimeline(),

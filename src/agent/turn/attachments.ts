@@ -15,8 +15,8 @@ import { safeName } from '../../tools/attachments/upload.ts'
 import type { SourceSettings } from '../settings.ts'
 import type { Turn } from './turn.ts'
 
-/** Attachments with names that are safe, and free in the turn: `a.png` after `a.png` is `a-2.png`. */
-export function uniquelyNamed(attachments: readonly Attachment[], turnId: string, timeline: Timeline): readonly Attachment[] {
+/** Gives attachments safe names that are unique in the turn: a second `a.png` becomes `a-2.png`. */
+export function assignUniqueNames(attachments: readonly Attachment[], turnId: string, timeline: Timeline): readonly Attachment[] {
   const taken = new Set<string>()
   const pathOf = (name: string) => filePath(turnId, 'attachments', name)
   return attachments.map((attachment) => {
@@ -28,7 +28,7 @@ export function uniquelyNamed(attachments: readonly Attachment[], turnId: string
   })
 }
 
-/** What a followup brought along, as its event carries it. */
+/** The attachments of a followup, from the payload of its event. */
 export function attachmentsIn({ payload }: Pick<InboxEvent, 'payload'>): readonly Attachment[] {
   const listed = isObject(payload) && Array.isArray(payload.attachments) ? payload.attachments : []
   return listed.filter(isAttachment)
@@ -38,14 +38,14 @@ function isAttachment(value: unknown): value is Attachment {
   return isObject(value) && typeof value.name === 'string' && typeof value.mime === 'string' && typeof value.size_bytes === 'number'
 }
 
-/** The bytes of attachments: whoever carries them must keep these. */
-export const bytesOfAttachments = (attachments: readonly Attachment[]): readonly BlobRef[] =>
+/** The blobs of attachments. An event that carries attachments must list them in `keeps`. */
+export const attachmentBlobs = (attachments: readonly Attachment[]): readonly BlobRef[] =>
   attachments.flatMap(({ blob }) => (blob ? [blob] : []))
 
 export const attachmentDrafts = (attachments: readonly Attachment[], turnId: string, ts: string): readonly Draft[] =>
   attachments.flatMap((attachment) => attachmentBlocks(turnId, ts, attachment))
 
-/** Attachments that can be cited get a number, like any source. */
+/** Adds citable attachments to the sources. */
 export function attachedSources(
   attachments: readonly Attachment[],
   { turnId, ts }: { readonly turnId: string; readonly ts: string },
@@ -77,13 +77,15 @@ function sourceOf(attachment: Attachment, turnId: string): readonly IncomingSour
   ]
 }
 
-/** Places what a turn was sent, each file once, also what comes while it runs. */
-export function createPlacer(blobs: Pick<BlobStore, 'get'>): (workspace: Workspace, timeline: Timeline, turnId: string) => Promise<void> {
+/** Returns a function that writes the attachments of a turn into its workspace, each file once. Called again, it adds those of followups. */
+export function createAttachmentPlacer(
+  blobs: Pick<BlobStore, 'get'>,
+): (workspace: Workspace, timeline: Timeline, turnId: string) => Promise<void> {
   const placed = new Set<string>()
   return (workspace, timeline, turnId) => placeAttachments(workspace, timeline, turnId, blobs, placed)
 }
 
-/** Puts the files of a turn where programs look for them, `<turn>/attachments/<name>`, read-only. What is there already is not fetched. */
+/** Writes them read-only as `<turn>/attachments/<name>`. A file that exists with the same size is not fetched. */
 export async function placeAttachments(
   { files }: Pick<Workspace, 'files'>,
   timeline: Timeline,
@@ -91,7 +93,7 @@ export async function placeAttachments(
   blobs: Pick<BlobStore, 'get'>,
   placed = new Set<string>(),
 ): Promise<void> {
-  for (const { path = '', blob } of attachedIn(timeline, turnId)) {
+  for (const { path = '', blob } of attachedFiles(timeline, turnId)) {
     const physical = toPhysical(path)
     if (physical === undefined || placed.has(physical)) continue
     if ((await files.stat(physical))?.size !== blob.size) await files.write(physical, await blobs.get(blob.sha256), { readOnly: true })
@@ -99,24 +101,28 @@ export async function placeAttachments(
   }
 }
 
-function attachedIn(timeline: Timeline, turnId: string) {
+function attachedFiles(timeline: Timeline, turnId: string) {
   return blocksOfTurn(timeline, turnId).flatMap(({ type, path, blob, meta }) => {
     const bytes = type === 'user.attachment' ? blob : type === 'user.attachment.meta' ? meta?.keeps?.[0] : undefined
     return bytes ? [{ path, blob: bytes }] : []
   })
 }
 
-type Host = Pick<Turn, 'hosting' | 'conversationId' | 'turnId' | 'onProblem'>
+type HostingContext = Pick<Turn, 'hosting' | 'conversationId' | 'turnId' | 'onProblem'>
 
-/** With their handles. All of them, or the message is not taken and no handle stays: the turn is new, so every handle of it is one of these. */
-export async function hostOrReject(turn: Host, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
+/** Hosts all attachments of a new turn, or none: when one fails, all are removed and the message is rejected. */
+export async function hostAllOrReject(
+  turn: HostingContext,
+  attachments: readonly Attachment[],
+  ts: string,
+): Promise<readonly Attachment[]> {
   if (!turn.hosting || attachments.length === 0) return attachments
   const hosted: Attachment[] = []
   for (const attachment of attachments) {
     try {
       hosted.push(await hostOne(turn.hosting, turn, attachment, ts))
     } catch (error) {
-      await unhost(turn)
+      await removeHosted(turn)
       const { name } = attachment
       throw rejectionFailure([{ name, reason: 'store_error', message: `${name} could not be stored. Send the message again.` }], error)
     }
@@ -124,8 +130,8 @@ export async function hostOrReject(turn: Host, attachments: readonly Attachment[
   return hosted
 }
 
-/** With their handles, as far as they can be had: the message was accepted before, and its bytes are kept in any case. */
-export async function hostIfPossible(turn: Host, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
+/** Hosts as many attachments as possible: the message was accepted before, and the store keeps the bytes in any case. */
+export async function hostIfPossible(turn: HostingContext, attachments: readonly Attachment[], ts: string): Promise<readonly Attachment[]> {
   const { hosting } = turn
   if (!hosting) return attachments
   const attempts = attachments.map((attachment) =>
@@ -137,13 +143,18 @@ export async function hostIfPossible(turn: Host, attachments: readonly Attachmen
   return Promise.all(attempts)
 }
 
-/** Takes back every handle of a turn that did not begin. */
-export async function unhost({ hosting, conversationId, turnId, onProblem }: Host): Promise<void> {
+/** Removes all hosted files of a turn that could not start. */
+export async function removeHosted({ hosting, conversationId, turnId, onProblem }: HostingContext): Promise<void> {
   const { scope, name } = parseConversationKey(conversationId)
   await hosting?.remove(scope, name, turnId).catch((error: unknown) => onProblem({ where: 'attachment clean-up', error }))
 }
 
-async function hostOne(hosting: Hosting, { conversationId, turnId }: Host, attachment: Attachment, ts: string): Promise<Attachment> {
+async function hostOne(
+  hosting: Hosting,
+  { conversationId, turnId }: HostingContext,
+  attachment: Attachment,
+  ts: string,
+): Promise<Attachment> {
   const physicalPath = toPhysical(filePath(turnId, 'attachments', attachment.name))
   if (!attachment.blob || physicalPath === undefined) return attachment
   const { scope: owner, name: conversation } = parseConversationKey(conversationId)

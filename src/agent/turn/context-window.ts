@@ -11,36 +11,30 @@ import { callQuietly } from '../model-call/call-quietly.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-/** What the tails may take: announce and sources are capped, so this is enough without rendering them. */
+/** An upper limit for ANNOUNCE and sources, which are capped, so that they need not be rendered to be counted. */
 const TAIL_TOKENS = 4_000
 
-/** After a compaction that came to nothing, the next is tried when the context has grown by so much. */
+/** After a compaction that freed nothing, the next is tried when the context has grown by this factor. */
 const RETRY_GROWTH = 1.1
 
-/** Makes room when the prompt would not fit. Below the limit nothing is counted, let alone changed. */
-export function fitContext(turn: Turn, progress: Progress): Progress | Promise<Progress> {
+/** Compacts the timeline when the prompt would exceed the limit. Far below the limit not even tokens are counted. */
+export async function fitContext(turn: Turn, progress: Progress): Promise<Progress> {
   const { timeline } = turn.ledger
   const { meter, renderer } = turn.renderers
   const room = contextLimit(turn) / calibrationOf(timeline) - turn.systemTokens() - TAIL_TOKENS
-  const exceeds = meter.exceeds(timeline, renderer.peek(timeline, turn.turnId), Math.max(room, progress.compactAbove ?? 0))
-  return exceeds ? compactToFit(turn, progress) : progress
-}
-
-async function compactToFit(turn: Turn, progress: Progress): Promise<Progress> {
-  const { timeline } = turn.ledger
-  const { meter, renderer } = turn.renderers
+  if (!meter.exceeds(timeline, renderer.peek(timeline, turn.turnId), Math.max(room, progress.compactAbove ?? 0))) return progress
   const slice = renderer.slice(timeline, turn.turnId)
-  const done = await compact(turn)
-  return done || turn.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
+  const compacted = await compact(turn)
+  return compacted || turn.inbox.hasSteer ? progress : { ...progress, compactAbove: meter.tokens(timeline, slice) * RETRY_GROWTH }
 }
 
-/** The provider refused the prompt for its length, whatever we had estimated. True when something left the context. */
+/** Compacts because the provider has rejected the prompt as too long, whatever the estimate. True when the timeline got smaller. */
 export const compactAfterOverflow = (turn: Turn, attempt: Attempt): Promise<boolean> => compact(turn, { force: true, attempt })
 
 async function compact(turn: Turn, forced?: { readonly force: true; readonly attempt: Attempt }): Promise<boolean> {
   const { timeline } = turn.ledger
   const { estimator, meter, renderer } = turn.renderers
-  const slice = (value: Timeline) => renderer.slice(value, turn.turnId)
+  const slice = (current: Timeline) => renderer.slice(current, turn.turnId)
   const plan = planCompaction(timeline, {
     currentTurnId: turn.turnId,
     limit: contextLimit(turn),
@@ -64,7 +58,7 @@ async function runCompaction(
   await turn.hooks.onBeforeCompaction(startedReport(plan))
   const history = await summarise(turn, plan.history?.request)
   const prefix = await summarise(turn, plan.prefix?.request)
-  if (turn.signal.aborted) return false // the turn is left as it is, for whoever takes it up
+  if (turn.signal.aborted) return false // commit nothing: the process that resumes the turn compacts again
   const responses = [history, prefix].filter((response) => response !== undefined)
   if (responses.some(({ finish_reason }) => finish_reason === 'interrupted')) {
     await turn.ledger.commit(responses) // a steer does not wait for a summary
@@ -85,7 +79,7 @@ async function runCompaction(
 const summariesIn = (changes: readonly Change[]): readonly Block[] =>
   changes.flatMap((change) => (change.type === 'range.compacted' ? change.blocks.filter(({ type }) => type === 'conv.range.summary') : []))
 
-/** What a model makes of what must leave. A failure is an empty answer: what that means is the plan's business. */
+/** Asks the compaction model for a summary. `finishCompaction` decides what to do when that fails. */
 async function summarise(turn: Turn, request: SummaryRequest | undefined): Promise<ResponseReceived | undefined> {
   if (!request) return undefined
   const { system, user, maxOutputTokens: maxTokens, temperature } = request
@@ -94,18 +88,18 @@ async function summarise(turn: Turn, request: SummaryRequest | undefined): Promi
 
 const summaryIn = (response: ResponseReceived | undefined) => (response?.finish_reason === 'error' ? undefined : response?.raw)
 
-/** Never more than the model's window leaves after its answer. */
+/** The context window of the model, minus its output, may be below the setting. */
 function contextLimit({ models, settings }: Turn): number {
   return Math.min(settings.contextTokens, models.decision.window - settings.decision.maxTokens)
 }
 
-/** Folds old content away when the provider's cache has gone cold anyway. Planned before each render; usually there is nothing to do. */
-export function expireOldContent(turn: Turn): Promise<void> | undefined {
+/** Hides old content once the provider's cache has expired, so that it costs no cached prefix. Usually there is nothing to do. */
+export async function expireOldContent(turn: Turn): Promise<void> {
   const { changes } = planExpiry(turn.ledger.timeline, {
     now: turn.clock.now(),
     currentTurnId: turn.turnId,
     settings: turn.settings.expiry,
     tokens: turn.renderers.estimator,
   })
-  return changes.length > 0 ? turn.ledger.commit(changes) : undefined
+  if (changes.length > 0) await turn.ledger.commit(changes)
 }

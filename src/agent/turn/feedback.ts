@@ -6,27 +6,27 @@ import { assignIds, blocksOfTurn, type Timeline } from '../../core/timeline/time
 import type { Ledger } from '../conversation/ledger.ts'
 import type { AgentSettings } from '../settings.ts'
 
-/** A machine's opinion counts from here on. */
+/** Feedback by machines below this confidence is ignored. */
 const MIN_MACHINE_CONFIDENCE = 0.7
 
 const reactions: ReadonlySet<unknown> = new Set<Reaction>(['ok', 'not_ok', 'neutral'])
 
 /**
- * What people thought of earlier turns, looked at once, when a turn begins. While the provider's cache is warm it is only announced:
- * putting it where it belongs would change the cached prefix. Once the cache is cold it is put there.
+ * Feedback on earlier turns, collected once, when a turn begins. While the provider's cache is warm it is only announced, because
+ * inserting it into its turn would change the cached prefix. Once the cache is cold it is inserted.
  */
 export async function collectFeedback(ledger: Ledger, now: string, settings: AgentSettings): Promise<readonly AnnouncedFeedback[]> {
   const { timeline } = ledger
-  const open = timeline.openTurn?.turn_id // what is said of a turn that is being taken up waits for its end
+  const open = timeline.openTurn?.turn_id // feedback on a turn that is being resumed waits for its end
   const events = timeline.inbox.filter((event) => event.kind === 'feedback' && event.target_turn_id !== open)
   if (events.length === 0) return []
-  const counted = latestOpinions(events.flatMap((event) => parseFeedback(event, timeline) ?? []))
-  if (isCacheWarm(timeline, now, settings)) return counted
-  await ledger.commit((value) => incorporate(value, counted, events, now))
-  return counted.map((feedback) => ({ ...feedback, incorporated: true }))
+  const feedbacks = latestOpinions(events.flatMap((event) => parseFeedback(event, timeline) ?? []))
+  if (isCacheWarm(timeline, now, settings)) return feedbacks
+  await ledger.commit((current) => incorporate(current, feedbacks, events, now))
+  return feedbacks.map((feedback) => ({ ...feedback, incorporated: true }))
 }
 
-/** A user has one opinion of a turn, the latest; those of machines add up. */
+/** Of several opinions of the user about a turn the latest counts; those of machines all count. */
 function latestOpinions(feedbacks: readonly AnnouncedFeedback[]): readonly AnnouncedFeedback[] {
   const isUsers = (feedback: AnnouncedFeedback, turnId: string) => feedback.origin === 'user' && feedback.turnId === turnId
   return feedbacks.filter(
@@ -34,28 +34,28 @@ function latestOpinions(feedbacks: readonly AnnouncedFeedback[]): readonly Annou
   )
 }
 
-export function isCacheWarm({ cache }: Timeline, now: string, { expiry }: AgentSettings): boolean {
+function isCacheWarm({ cache }: Timeline, now: string, { expiry }: AgentSettings): boolean {
   if (!cache || expiry.ttlSeconds === null || expiry.ttlSeconds <= 0) return false
   const ttl = cache.ttl_seconds ?? expiry.ttlSeconds
   return Date.parse(now) - Date.parse(cache.touched_at) < (ttl - expiry.bufferSeconds) * 1000
 }
 
-/** Undefined when the turn is no longer there, or when a machine is not sure. */
+/** Undefined when the turn is not visible any more, or when a machine is not confident enough. */
 function parseFeedback(event: InboxEvent, timeline: Timeline): AnnouncedFeedback | undefined {
-  const said = isObject(event.payload) ? event.payload : {}
+  const payload = isObject(event.payload) ? event.payload : {}
   const turnId = event.target_turn_id ?? ''
   const first = blocksOfTurn(timeline, turnId).find(isOriginal)
-  const origin = said.origin === 'machine' ? 'machine' : 'user'
-  const unsure = origin === 'machine' && !(typeof said.confidence === 'number' && said.confidence >= MIN_MACHINE_CONFIDENCE)
+  const origin = payload.origin === 'machine' ? 'machine' : 'user'
+  const unsure = origin === 'machine' && !(typeof payload.confidence === 'number' && payload.confidence >= MIN_MACHINE_CONFIDENCE)
   if (!first || unsure) return undefined
-  const reaction = reactions.has(said.reaction) ? (said.reaction as Reaction) : undefined
+  const reaction = reactions.has(payload.reaction) ? (payload.reaction as Reaction) : undefined
   return { turnId, turnTs: first.ts, ts: event.ts, origin, text: event.text, ...(reaction && { reaction }) }
 }
 
-/** Not what a compaction has put in its place. */
+/** False for blocks that a compaction has put in place of the turn. */
 const isOriginal = ({ type, meta }: Block) => type !== 'conv.range.summary' && meta?.preserved_by_compaction !== true
 
-/** Each after the last block of its turn. */
+/** Inserts each feedback after the last block of its turn. */
 function incorporate(
   timeline: Timeline,
   feedbacks: readonly AnnouncedFeedback[],

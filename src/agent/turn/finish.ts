@@ -12,20 +12,22 @@ import type { AnswerAttempt, Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 import { publishWorkspace } from './workspace.ts'
 
+/** Why a turn end. */
 export type ExitReason = 'complete' | 'exit' | 'max_iterations' | 'time' | 'budget' | 'protocol_violation' | 'steer' | 'error' | 'cancelled'
 
-/** A turn that the model did not end itself. */
+/** The end of a turn without an answer of the model. */
 export interface ForcedEnd {
   readonly exitReason: ExitReason
-  readonly ending: FallbackReason
+  readonly fallback: FallbackReason
   readonly violationCode?: string
   readonly error?: Error
-  /** Entered together with the end: the last response and what is said about it. */
+  /** The last response, committed together with the end. */
   readonly changes?: readonly Change[]
+  /** Blocks about the last response, before the completion. */
   readonly drafts?: readonly Draft[]
 }
 
-/** What came of a turn. */
+/** The result of a turn, as the caller gets it. */
 export interface TurnResult {
   readonly turnId: string
   readonly exitReason: ExitReason
@@ -42,29 +44,34 @@ const okReasons: ReadonlySet<ExitReason> = new Set(['complete', 'exit', 'max_ite
 
 const truncatedReasons: ReadonlySet<ExitReason> = new Set(['max_iterations', 'time', 'budget'])
 
-/** Ends a turn with what it last said, else with fixed words: a turn never ends silent. */
-export async function finishTurn(turn: Turn, progress: Progress, ended: ForcedEnd): Promise<TurnResult> {
+/** Ends a turn with a fallback answer, so that the user always gets one: the last attempt, else a fixed text. */
+export async function finishTurn(turn: Turn, progress: Progress, end: ForcedEnd): Promise<TurnResult> {
   const { timeline } = turn.ledger
-  const answer = fallbackAnswer(ended.ending, timeline, turn.turnId, ended.violationCode)
+  const answer = fallbackAnswer(end.fallback, timeline, turn.turnId, end.violationCode)
   const decision: FinalDecision = { action: 'exit', answer, followups: [], truncated: false }
   const repeated = progress.attempts.at(-1)?.text === answer
   const attempts = repeated ? progress.attempts.slice(0, -1) : progress.attempts
   if (!repeated) emitAnswer(turn, progress.iteration, answer)
   const [before, after] = [await turn.hooks.onBeforeCompletion(), await turn.hooks.onAfterCompletion()]
-  const left = okReasons.has(ended.exitReason) ? await publishWorkspace(turn) : undefined
-  const exitReason = left?.error ? 'error' : ended.exitReason
+  const published = okReasons.has(end.exitReason) ? await publishWorkspace(turn) : undefined
+  const exitReason = published?.error ? 'error' : end.exitReason
   await commitEnd(turn, progress, (now) => {
-    const said = [...before, ...completionDrafts(turn, now, attempts, decision, progress.iteration), ...after, ...(left?.drafts ?? [])]
+    const completion = [
+      ...before,
+      ...completionDrafts(turn, now, attempts, decision, progress.iteration),
+      ...after,
+      ...(published?.drafts ?? []),
+    ]
     return [
-      ...(ended.changes ?? []),
-      { type: 'blocks.appended', blocks: assignIds(now, [...(ended.drafts ?? []), ...said]) },
+      ...(end.changes ?? []),
+      { type: 'blocks.appended', blocks: assignIds(now, [...(end.drafts ?? []), ...completion]) },
       ...closingChanges(turn, now, decision, exitReason),
     ]
   })
-  return turnResult(turn, decision, exitReason, ended.error ?? left?.error)
+  return turnResult(turn, decision, exitReason, end.error ?? published?.error)
 }
 
-/** Everything the user was told in this turn, the last word last, and what may be asked next. */
+/** Every answer of the turn, attempts first, then its questions and suggested followups. */
 export function completionDrafts(
   turn: Turn,
   timeline: Timeline,
@@ -74,15 +81,15 @@ export function completionDrafts(
 ): readonly Draft[] {
   const ts = turn.clock.now()
   const last: AnswerAttempt = { text: decision.answer, iteration, truncated: decision.truncated }
-  const said = [...attempts, last]
+  const answers = [...attempts, last]
   return [
-    ...said.map(({ text, iteration: at, truncated }, index) =>
+    ...answers.map(({ text, iteration: at, truncated }, index) =>
       completionBlock(turn.turnId, ts, {
         text,
         sourcesUsed: citedSources(text, timeline),
         iteration: at,
         index: index + 1,
-        count: said.length,
+        count: answers.length,
         ...(truncated && { truncated }),
       }),
     ),
@@ -91,7 +98,7 @@ export function completionDrafts(
   ]
 }
 
-/** The close, and what the turn leaves behind besides its blocks. */
+/** The close, with the sources used. Steers that came too late are discarded. */
 export function closingChanges(turn: Turn, timeline: Timeline, decision: FinalDecision, exitReason: ExitReason): readonly Change[] {
   const ts = turn.clock.now()
   const { tokens, sids } = turnTotals(turn, timeline, decision.answer)
@@ -102,7 +109,7 @@ export function closingChanges(turn: Turn, timeline: Timeline, decision: FinalDe
   ]
 }
 
-/** As whoever asked may show it: the timeline holds what the model wrote, and this only citations of sources that exist. */
+/** Without citations of sources that do not exist. The timeline keeps the text as the model wrote it. */
 export function turnResult(turn: Turn, decision: FinalDecision, exitReason: ExitReason, error?: Error): TurnResult {
   const { timeline } = turn.ledger
   return {
@@ -117,12 +124,12 @@ export function turnResult(turn: Turn, decision: FinalDecision, exitReason: Exit
   }
 }
 
-/** The process is going down, or another has taken over: nothing is entered, and the turn stays open for whoever takes it up. */
+/** For a turn that stays open, because the agent is closed or another process has claimed the conversation. */
 export function cancelledResult({ turnId }: Pick<Turn, 'turnId'>): TurnResult {
   return { turnId, exitReason: 'cancelled', ok: false, answer: '', followups: [], sourcesUsed: [], truncated: false }
 }
 
-/** SIDs that the text cites and that exist: no other number ever leaves the house. */
+/** The existing sources that the text cites. */
 export function citedSources(text: string, { sources }: Timeline): readonly number[] {
   return existingSids(extractSids(text), sources)
 }
@@ -136,20 +143,18 @@ function existingSids(sids: readonly number[], { rows }: SourcePool): readonly n
   return sids.filter((sid) => known.has(sid))
 }
 
-const noSids: readonly number[] = []
-
 /**
- * How much the turn has entered, and what it cited by its answers and by what it made; an artifact may name a source that does not exist.
- * Every block is looked at, once a turn: what a turn makes of the past, such as a summary, stands before its header.
+ * The tokens of all blocks of the turn, and the existing sources that its answers and artifacts cite. Reads the whole timeline, because
+ * blocks of a turn, such as a summary, may stand before its header.
  */
 function turnTotals(turn: Turn, timeline: Timeline, answer: string): { readonly tokens: number; readonly sids: readonly number[] } {
   const cited = new Set(extractSids(answer))
   let tokens = 0
   for (let position = 0; position < timeline.size; position++) {
-    const block = blockAt(timeline, position) as Block // below the size there is one
+    const block = blockAt(timeline, position) as Block // exists below `size`
     if (block.turn_id !== turn.turnId) continue
     tokens += contentTokens(block, turn.renderers.estimator.text)
-    for (const sid of block.meta?.sources_used ?? noSids) cited.add(sid)
+    for (const sid of block.meta?.sources_used ?? []) cited.add(sid)
   }
   return {
     tokens,

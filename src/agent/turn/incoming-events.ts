@@ -6,56 +6,55 @@ import { externalPath } from '../../core/path/build.ts'
 import type { Change, InboxEvent } from '../../core/timeline/change.ts'
 import { assignIds, blockAt, type Timeline } from '../../core/timeline/timeline.ts'
 import type { AgentSettings } from '../settings.ts'
-import { attachedSources, attachmentDrafts, attachmentsIn, hostIfPossible, uniquelyNamed } from './attachments.ts'
+import { assignUniqueNames, attachedSources, attachmentDrafts, attachmentsIn, hostIfPossible } from './attachments.ts'
 import type { Progress } from './progress.ts'
 import type { Turn } from './turn.ts'
 
-/** Takes what waits in the inbox into the turn, in order: as blocks for the model to read, and as credit to answer with. */
-export function applyInboxEvents(turn: Turn, before: Progress): Progress | Promise<Progress> {
+/** Takes the waiting events into the turn, in order: as blocks for the model to read, and as extra rounds. */
+export async function applyInboxEvents(turn: Turn, before: Progress): Promise<Progress> {
   const due = dueEvents(turn.inbox.waiting, turn.turnId)
   return due.length === 0 ? before : commitInboxEvents(turn, before, due)
 }
 
 async function commitInboxEvents(turn: Turn, before: Progress, due: readonly InboxEvent[]): Promise<Progress> {
   const ts = turn.clock.now()
-  const mine = due.filter((event) => isForTurn(event, turn.turnId))
-  const named = uniquelyNamed(mine.flatMap(attachmentsIn), turn.turnId, turn.ledger.timeline)
+  const own = due.filter((event) => isForTurn(event, turn.turnId))
+  const named = assignUniqueNames(own.flatMap(attachmentsIn), turn.turnId, turn.ledger.timeline)
   const attached = await hostIfPossible(turn, named, ts)
-  let said: readonly (readonly Block[])[] = []
+  let blocks: readonly (readonly Block[])[] = []
   await turn.ledger.commit((timeline) => {
-    said = blocksFor(mine, attached, turn.turnId, timeline)
+    blocks = blocksFor(own, attached, turn.turnId, timeline)
     return [
-      ...(mine.length > 0 ? [{ type: 'blocks.appended' as const, blocks: said.flat() }] : []),
+      ...(own.length > 0 ? [{ type: 'blocks.appended' as const, blocks: blocks.flat() }] : []),
       ...attachedSources(attached, { turnId: turn.turnId, ts }, timeline, turn.settings.sources),
-      ...foldedChange(mine, turn.turnId, ts),
+      ...foldedChange(own, turn.turnId, ts),
       ...expiredSteers(due, turn.turnId, ts),
     ]
   })
-  for (const [index, event] of mine.entries()) {
-    await turn.hooks.onExternalEvent({ type: event.kind, event, blocks: said[index] ?? [] })
+  for (const [index, event] of own.entries()) {
+    await turn.hooks.onExternalEvent({ type: event.kind, event, blocks: blocks[index] ?? [] })
   }
-  return mine.reduce((progress, event) => applyEvent(progress, event, turn.settings), before)
+  return own.reduce((progress, event) => applyEvent(progress, event, turn.settings), before)
 }
 
-/** In order of acceptance, and nothing beyond the last stop: what was said after it is for the next turn to answer. */
+/** In order of acceptance, up to the last stop: events after it are for the next turn. */
 function dueEvents(waiting: readonly InboxEvent[], turnId: string): readonly InboxEvent[] {
-  if (waiting.length === 0) return waiting
   const events = waiting.filter(({ kind }) => kind !== 'feedback').sort((a, b) => a.sequence - b.sequence)
   const stop = events.findLastIndex((event) => isStop(event) && isForTurn(event, turnId))
   return stop === -1 ? events : events.slice(0, stop + 1)
 }
 
-/** A steer meant for another turn is not carried over to this one; everything else is. */
+/** A steer is for one turn only; every other event is for the turn that reads it. */
 function isForTurn(event: InboxEvent, turnId: string): boolean {
   return event.kind !== 'steer' || event.target_turn_id === undefined || event.target_turn_id === turnId
 }
 
-/** Fires the signal of whatever the turn is doing. */
+/** Whether the event aborts the current activity of the turn. */
 export const interruptsTurn = (event: InboxEvent, turnId: string): boolean => event.kind === 'steer' && isForTurn(event, turnId)
 
 const isStop = (event: InboxEvent): boolean => event.kind === 'steer' && event.text.trim() === ''
 
-/** What an event means for the turn that it has become part of. */
+/** The effect of an event on the turn that it has become part of. */
 export function applyEvent(progress: Progress, event: InboxEvent, settings: AgentSettings): Progress {
   const events = [...progress.events, { kind: event.kind, ts: event.ts, text: event.text }]
   if (isStop(event)) return { ...progress, events, stopped: true }
@@ -63,8 +62,8 @@ export function applyEvent(progress: Progress, event: InboxEvent, settings: Agen
     return modeOf(event) === 'wrap_up' ? { ...progress, events, wrapUp: wrapUpAllowance(settings) } : { ...progress, events }
   const budget = grantExtraRounds(progress.budget, event.event_id, extraRoundsOf(event))
   if (event.kind !== 'followup') return { ...progress, events, budget }
-  const { wrapUp: _over, ...resumed } = progress // something new to answer: the normal budget is back
-  return { ...resumed, events, budget }
+  const { wrapUp: _ended, ...rest } = progress // a followup ends the wrap-up: there is something new to answer
+  return { ...rest, events, budget }
 }
 
 const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.mode === 'wrap_up' ? 'wrap_up' : 'redirect')
@@ -72,7 +71,7 @@ const modeOf = (event: InboxEvent) => (isObject(event.payload) && event.payload.
 const wrapUpAllowance = ({ wrapUp, wrapUpRounds }: AgentSettings) =>
   openWrapUp(steerWrapUp, { rounds: wrapUpRounds, maxTokens: wrapUp.maxTokens })
 
-/** Of each event its block, followed by what it brought along. */
+/** For each event its block, its attachments, and the end of a clarification. */
 function blocksFor(
   events: readonly InboxEvent[],
   attached: readonly Attachment[],
@@ -83,18 +82,18 @@ function blocksFor(
   let { nextBlock } = timeline
   let next = 0
   return events.map((event) => {
-    const own = attached.slice(next, next + attachmentsIn(event).length)
-    next += own.length
+    const attachments = attached.slice(next, next + attachmentsIn(event).length)
+    next += attachments.length
     const resolved = event === answer ? clarificationResolved(timeline, turnId, event.ts) : []
-    const blocks = assignIds({ nextBlock }, [draftOf(event, turnId), ...attachmentDrafts(own, turnId, event.ts), ...resolved])
+    const blocks = assignIds({ nextBlock }, [draftOf(event, turnId), ...attachmentDrafts(attachments, turnId, event.ts), ...resolved])
     nextBlock += blocks.length
     return blocks
   })
 }
 
 function draftOf(event: InboxEvent, turnId: string): Draft {
-  const said = { messageId: event.event_id, text: event.text }
-  if (event.kind === 'followup' || event.kind === 'steer') return userEventBlock(event.kind, turnId, event.ts, said)
+  const message = { messageId: event.event_id, text: event.text }
+  if (event.kind === 'followup' || event.kind === 'steer') return userEventBlock(event.kind, turnId, event.ts, message)
   const source = isObject(event.payload) && typeof event.payload.source === 'string' ? event.payload.source : undefined
   return {
     type: 'event.external',
@@ -112,7 +111,7 @@ function foldedChange(events: readonly InboxEvent[], turnId: string | null, ts: 
   return events.length === 0 ? [] : [{ type: 'event.folded', ts, event_ids: events.map(({ event_id }) => event_id), turn_id: turnId }]
 }
 
-/** Steers of other turns: nobody is left who could follow them. */
+/** Removes steers for other turns from the inbox: those turns have ended. */
 const expiredSteers = (events: readonly InboxEvent[], turnId: string, ts: string): readonly Change[] =>
   foldedChange(
     events.filter((event) => !isForTurn(event, turnId)),
@@ -120,35 +119,34 @@ const expiredSteers = (events: readonly InboxEvent[], turnId: string, ts: string
     ts,
   )
 
-/** What a turn must still look at before it ends. A stop alone is nothing to look at: the answer that is there is the last word. */
+/** Whether events wait that the turn must answer before it ends. A stop needs no answer. */
 export function hasUnansweredEvents({ inbox }: Timeline, turnId: string): boolean {
-  if (inbox.length === 0) return false
   return dueEvents(inbox, turnId).some((event) => needsAnswer(event, turnId) && !isStop(event))
 }
 
 /**
- * Enters the end of a turn that nothing can hold back. What was said before a stop was said to the turn that stops: it is taken in first,
- * though nobody will answer it, and is no reason for another turn.
+ * Commits the end of a turn that can not be deferred. Events before a stop belong to the stopped turn: they are taken in first, though
+ * they get no answer, so that they do not start another turn.
  */
 export async function commitEnd(turn: Turn, progress: Progress, changes: (timeline: Timeline) => readonly Change[]): Promise<void> {
-  for (let entered = false; !entered; ) {
+  for (let committed = false; !committed; ) {
     await turn.ledger.commit((timeline) => {
-      entered = !wasStopped(timeline, turn.turnId) || !hasUnansweredEvents(timeline, turn.turnId)
-      return entered ? changes(timeline) : []
+      committed = !wasStopped(timeline, turn.turnId) || !hasUnansweredEvents(timeline, turn.turnId)
+      return committed ? changes(timeline) : []
     })
-    if (!entered) await applyInboxEvents(turn, progress)
+    if (!committed) await applyInboxEvents(turn, progress)
   }
 }
 
 const wasStopped = ({ inbox }: Timeline, turnId: string): boolean => inbox.some((event) => isStop(event) && isForTurn(event, turnId))
 
-/** An answer that is about to be the last word must be looked at again. */
+/** Whether the event defers an answer that the model gave without having seen it. */
 export const needsAnswer = (event: InboxEvent, turnId: string): boolean => isForTurn(event, turnId) && asksForAnswer(event)
 
-/** A user always does; something from outside only when it says so. */
+/** Users always ask for one; an external event only when it is reactive. */
 const asksForAnswer = (event: InboxEvent): boolean => event.kind === 'followup' || event.kind === 'steer' || extraRoundsOf(event) > 0
 
-/** With the close, steers that came too late for this turn wait no longer: they are not for the next one. */
+/** Removes steers that came too late for this turn: they must not affect the next one. */
 export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Change[] {
   return foldedChange(
     inbox.filter(({ kind }) => kind === 'steer'),
@@ -159,12 +157,11 @@ export function discardLateSteers({ inbox }: Timeline, ts: string): readonly Cha
 
 const clarificationResolvedText = '[STAGE: CLARIFICATION RESOLVED]\nThe message above answers the questions.'
 
-/** What the user says next answers the questions that the latest turn has marked as such, be it in that turn or in another. */
+/** The user's next message, in the same turn or a later one, answers the open questions of the latest turn. */
 export function clarificationResolved(timeline: Timeline, turnId: string, ts: string): readonly Draft[] {
   return hasOpenQuestions(timeline) ? [stageBlock('clarification.resolved', turnId, ts, clarificationResolvedText)] : []
 }
 
-/** The latest turn has questions that nothing was said to since. */
 function hasOpenQuestions(timeline: Timeline): boolean {
   const latest = blockAt(timeline, timeline.size - 1)?.turn_id
   for (let position = timeline.size - 1; position >= 0; position--) {

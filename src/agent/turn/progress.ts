@@ -4,25 +4,25 @@ import type { WrapUp } from '../../core/decision/limits.ts'
 import { noRepairs, type RepairCount } from '../../core/decision/limits.ts'
 import type { AgentSettings } from '../settings.ts'
 
-/** How far a turn has come. A value: a round is given one and returns the next. */
+/** The state of a turn between two rounds. Immutable: a round takes one and returns the next. */
 export interface Progress {
   /** Number of the next decision, from 0. */
   readonly iteration: number
   readonly budget: Budget
   readonly repairs: RepairCount
-  /** Answers that the user has seen but that were not the last word: something new came in. */
+  /** Deferred answers: the user has seen them, but an event came in before the turn was closed. */
   readonly attempts: readonly AnswerAttempt[]
-  /** Set while the turn comes to its end on request. */
+  /** Set after the user has asked the turn to wrap up. */
   readonly wrapUp?: WrapUp
-  /** What came in while the turn was running, oldest first. */
+  /** Events that came in during the turn, oldest first. */
   readonly events: readonly LiveEvent[]
-  /** The user said stop: no further call of the model. */
+  /** The user has stopped the turn: the model is not called again. */
   readonly stopped: boolean
-  /** Tokens below which another compaction would come to nothing again. */
+  /** Set after a compaction that freed nothing: do not try again below this many tokens. */
   readonly compactAbove?: number
-  /** The turn has hidden something: the previous turn's cache point gives way. */
+  /** The turn has used react.hide: the cache point of the previous turn is given up. */
   readonly hasHidden: boolean
-  /** Where the turn works, as it was when the round began; only when it has opened its workspace. */
+  /** The state of the workspace at the start of the round, once the turn has opened it. */
   readonly workspace?: AnnouncedWorkspace
 }
 
@@ -32,7 +32,7 @@ export interface AnswerAttempt {
   readonly truncated: boolean
 }
 
-/** A turn that begins. One that is taken up again begins like this, too: then its own entries are gone through (resume.ts). */
+/** The progress of a new turn. A resumed turn starts with it, too, and then applies its own entries (`restoreProgress`). */
 export function openProgress(startedAt: string, settings: AgentSettings): Progress {
   const limits = {
     maxRounds: settings.maxRounds,
@@ -44,7 +44,7 @@ export function openProgress(startedAt: string, settings: AgentSettings): Progre
   return { iteration: 0, budget, repairs: noRepairs, attempts: [], events: [], stopped: false, hasHidden: false }
 }
 
-/** One more decision was made, and paid for. */
+/** After a decision: counts the iteration and spends a round of the budget. */
 export function nextRound(progress: Progress): Progress {
   return { ...progress, iteration: progress.iteration + 1, budget: spend(progress.budget, { rounds: 1 }) }
 }

@@ -6,8 +6,7 @@ import type { CallDecision, Decision } from '../../core/decision/decision.ts'
 import { type FallbackReason, salvageAnswer } from '../../core/decision/fallback-answer.ts'
 import { afterRejectedResponse, budgetWrapUp, checkWrapUp, repairsExhausted, spendRound } from '../../core/decision/limits.ts'
 import { readDecision } from '../../core/decision/read.ts'
-import type { Timeline } from '../../core/timeline/timeline.ts'
-import { assignIds } from '../../core/timeline/timeline.ts'
+import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import type { Tool } from '../../tools/tool.ts'
 import { callModel, type ModelCall } from '../model-call/call-model.ts'
 import type { ModelResponse } from '../model-call/read-response.ts'
@@ -21,160 +20,178 @@ import { commitCall, runToolCall } from './tool-call.ts'
 import type { Turn } from './turn.ts'
 import { refreshWorkspaceFacts } from './workspace.ts'
 
-/** A round either leads to the next or has ended the turn. */
-export type Step = { readonly progress: Progress } | { readonly result: TurnResult }
+/** The progress after the round, or the result of the turn that it has ended. */
+export type RoundResult = { readonly progress: Progress } | { readonly result: TurnResult }
 
-/** One decision and what came of it. */
-export async function round(turn: Turn, before: Progress): Promise<Step> {
+/**
+ * One decision of the model and its consequences: take in waiting events, check the budget, make the prompt fit, call the model, and
+ * handle its response.
+ */
+export async function round(turn: Turn, before: Progress): Promise<RoundResult> {
   if (turn.signal.aborted) return { result: cancelledResult(turn) }
-  const informed = turn.workspaceHandle.isOpen(turn.turnId) ? await refreshWorkspaceFacts(turn, before) : before
-  const told = turn.inbox.waiting.length > 0 ? await applyInboxEvents(turn, informed) : informed
-  if (told.stopped || told.wrapUp?.rounds === 0) return end(turn, told, stopped)
-  const may = mayGoOn(turn, told)
-  if (may === 'stop:unpriced') return end(turn, told, { exitReason: 'budget', ending: 'unpriced' })
-  if (may !== 'go') return wrapUp(turn, told, may)
+  const withWorkspace = turn.workspaceHandle.isOpen(turn.turnId) ? await refreshWorkspaceFacts(turn, before) : before
+  const withEvents = turn.inbox.waiting.length > 0 ? await applyInboxEvents(turn, withWorkspace) : withWorkspace
+  if (withEvents.stopped || withEvents.wrapUp?.rounds === 0) return endTurn(turn, withEvents, stoppedByUser)
+  const budget = checkTurnBudget(turn, withEvents)
+  if (budget === 'stop:unpriced') return endTurn(turn, withEvents, { exitReason: 'budget', fallback: 'unpriced' })
+  if (budget !== 'go') return wrapUpTurn(turn, withEvents, budget)
 
-  const expiring = expireOldContent(turn)
-  if (expiring) await expiring
-  const fitting = fitContext(turn, told)
-  const progress = fitting instanceof Promise ? await fitting : fitting
-  if (turn.inbox.hasSteer) return { progress } // it came while room was made: look at it before the model is asked
-  const place = nextPlace(turn, progress.iteration)
+  await expireOldContent(turn)
+  const progress = await fitContext(turn, withEvents)
+  if (turn.inbox.hasSteer) return { progress } // it came during a compaction: take it in before the model is called
+  const origin = nextOrigin(turn, progress.iteration)
   const model = progress.wrapUp ? { ...turn.settings.wrapUp, maxTokens: progress.wrapUp.maxTokens } : turn.settings.decision
-  const asked = await callModel(turn, progress, place, model)
+  const call = await callModel(turn, progress, origin, model)
   const after = nextRound(progress)
-  if (asked.interrupted) return interrupted(turn, after, place, asked)
-  const { error, raw } = asked.response
-  if (error && raw === '') return end(turn, after, endForServiceError(place, asked, error))
-  return await decided(turn, after, place, asked, model.maxTokens)
+  if (call.interrupted) return handleInterruption(turn, after, origin, call)
+  const { error, raw } = call.response
+  if (error && raw === '') return endTurn(turn, after, endForServiceError(origin, call, error))
+  return await handleResponse(turn, after, origin, call, model.maxTokens)
 }
 
-function mayGoOn({ spending: bill, turnId, clock }: Turn, { budget }: Progress): BudgetCheck {
+function checkTurnBudget({ spending, turnId, clock }: Turn, { budget }: Progress): BudgetCheck {
   const now = budget.maxMilliseconds === undefined ? budget.startedAt : Date.parse(clock.now())
   if (budget.maxMoney === undefined) return checkBudget(budget, now)
-  const { money, unpriced, last } = bill.of(turnId)
+  const { money, unpriced, last } = spending.of(turnId)
   return checkBudget({ ...budget, money, unpriced }, now, last)
 }
 
-/** Refuses the response, acts on it, or concludes. */
-function decided(turn: Turn, progress: Progress, place: BlockOrigin, asked: ModelCall, maxTokens: number): Promise<Step> {
-  const { decision, said } = understand(turn, progress, asked.response, maxTokens)
-  if (!decision) return refuse(turn, progress, place, asked, said)
+/** Rejects the response, runs its tool call, or handles its answer. */
+function handleResponse(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall, maxTokens: number): Promise<RoundResult> {
+  const { decision, notices } = readResponseDecision(turn, progress, call.response, maxTokens)
+  if (!decision) return rejectResponse(turn, progress, origin, call, notices)
   const admission = progress.wrapUp && checkWrapUp(progress.wrapUp, decision)
   if (admission?.verdict === 'stop') {
-    return end(turn, progress, { ...stopped, changes: [responseReceived(place, asked)], drafts: thinkingDrafts(place, asked.response) })
+    return endTurn(turn, progress, {
+      ...stoppedByUser,
+      changes: [responseReceived(origin, call)],
+      drafts: thinkingDrafts(origin, call.response),
+    })
   }
-  if (decision.action !== 'call_tool') return handleAnswer(turn, progress, place, asked, decision, said)
+  if (decision.action !== 'call_tool') return handleAnswer(turn, progress, origin, call, decision, notices)
   const admitted = admission?.verdict === 'call' ? { ...progress, wrapUp: admission.wrapUp } : progress
-  return callTool(turn, { progress, admitted }, place, asked, decision, said)
+  return callTool(turn, { progress, admitted }, origin, call, decision, notices)
 }
 
-/** What the model decided, if it can be told, and what there is to say about how it said it. */
-function understand(
+/** The decision, if the response contains a valid one, and the notices about how it was written. */
+function readResponseDecision(
   { settings: { clarify }, ledger }: Turn,
   { attempts }: Progress,
-  heard: ModelResponse,
+  response: ModelResponse,
   maxTokens: number,
-): { readonly decision?: Decision; readonly said: readonly Notice[] } {
-  if (heard.violation) return { said: [heard.violation] }
-  const response = toDecisionResponse(heard, maxTokens)
+): { readonly decision?: Decision; readonly notices: readonly Notice[] } {
+  if (response.violation) return { notices: [response.violation] }
+  const parsed = toDecisionResponse(response, maxTokens)
   const delivered = attempts.at(-1)?.text
   const isSource = (sid: number) => ledger.timeline.sources.rows.some((row) => row.sid === sid)
   const options = delivered === undefined ? { clarify, isSource } : { clarify, isSource, delivered }
-  const readable = readDecision(response, options)
-  if (readable.ok) return { decision: readable.decision, said: readable.warnings }
-  const reading = heard.showedContent() ? readDecision(response, { ...options, shown: true }) : readable // what is refused says whether it was seen
-  if (reading.ok) return { decision: reading.decision, said: reading.warnings }
-  const seen = heard.answer()?.text ?? ''
-  const saved = salvageAnswer({
-    delivered: hasReadableText(seen, isSource) ? seen : undefined, // two openings of its channel may hold half a citation each
+  const first = readDecision(parsed, options)
+  if (first.ok) return { decision: first.decision, notices: first.warnings }
+  // Read again if the user saw part of it, so that the violation can say so.
+  const reading = response.showedContent() ? readDecision(parsed, { ...options, shown: true }) : first
+  if (reading.ok) return { decision: reading.decision, notices: reading.warnings }
+  const shownAnswer = response.answer()?.text ?? ''
+  const salvaged = salvageAnswer({
+    delivered: hasReadableText(shownAnswer, isSource) ? shownAnswer : undefined, // it may consist of unknown citations only
     violation: reading.violation,
-    cut: response.finishReason === 'length',
+    cut: parsed.finishReason === 'length',
   })
-  return { ...(saved && { decision: saved }), said: [...reading.warnings, reading.violation] }
+  return { ...(salvaged && { decision: salvaged }), notices: [...reading.warnings, reading.violation] }
 }
 
 async function callTool(
   turn: Turn,
   { progress, admitted }: { readonly progress: Progress; readonly admitted: Progress },
-  place: BlockOrigin,
-  asked: ModelCall,
+  origin: BlockOrigin,
+  call: ModelCall,
   decision: CallDecision,
   warnings: readonly Notice[],
-): Promise<Step> {
-  const checked = checkCall(decision, turn.toolbox.signatures, asked.response)
-  if (!checked.ok) return refuse(turn, progress, place, asked, [...warnings, checked.violation])
-  const tool = turn.toolbox.find(decision.toolId) as Tool // the signature was found, and only tools have one that passes
+): Promise<RoundResult> {
+  const checked = checkCall(decision, turn.toolbox.signatures, call.response)
+  if (!checked.ok) return rejectResponse(turn, progress, origin, call, [...warnings, checked.violation])
+  const tool = turn.toolbox.find(decision.toolId) as Tool // checkCall has found its signature
   const { params } = checked
-  const said = warnings.length > 0 ? [...warnings, ...checked.warnings] : checked.warnings
-  const seen = turn.ledger.timeline
-  await commitCall(turn, place, asked, { decision, tool, params, warnings: said }, seen)
-  const after = await runToolCall(turn, admitted, place, { decision, tool, params }, seen)
-  return repairsExhausted(after.repairs) ? end(turn, after, gaveUp) : { progress: after }
+  const timeline = turn.ledger.timeline // as the model saw it
+  await commitCall(turn, origin, call, { decision, tool, params, warnings: [...warnings, ...checked.warnings] }, timeline)
+  const after = await runToolCall(turn, admitted, origin, { decision, tool, params }, timeline)
+  return repairsExhausted(after.repairs) ? endTurn(turn, after, tooManyViolations) : { progress: after }
 }
 
-/** The response stands in the journal, the notice tells the model what was wrong with it, and nothing ran. */
-async function refuse(turn: Turn, progress: Progress, place: BlockOrigin, asked: ModelCall, said: readonly Notice[]): Promise<Step> {
-  const drafts: readonly Draft[] = [...thinkingDrafts(place, asked.response), ...said.map((each) => noticeBlock(place, each))]
-  const changes = [responseReceived(place, asked)]
+/** Commits the response with notices that tell the model what was wrong. Nothing runs. */
+async function rejectResponse(
+  turn: Turn,
+  progress: Progress,
+  origin: BlockOrigin,
+  call: ModelCall,
+  notices: readonly Notice[],
+): Promise<RoundResult> {
+  const drafts: readonly Draft[] = [...thinkingDrafts(origin, call.response), ...notices.map((notice) => noticeBlock(origin, notice))]
+  const changes = [responseReceived(origin, call)]
   const { repairs, next } = afterRejectedResponse(progress.repairs, remainingRounds(progress.budget))
-  const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: spendRound(progress.wrapUp) }) } // a wrap-up has few rounds
+  const after = { ...progress, repairs, ...(progress.wrapUp && { wrapUp: spendRound(progress.wrapUp) }) }
   if (next === 'exit') {
-    const { error } = asked.response
-    const violationCode = said.at(-1)?.code ?? ''
-    return end(turn, after, error ? endForServiceError(place, asked, error, drafts) : { ...gaveUp, violationCode, changes, drafts })
+    const { error } = call.response
+    const violationCode = notices.at(-1)?.code ?? ''
+    return endTurn(
+      turn,
+      after,
+      error ? endForServiceError(origin, call, error, drafts) : { ...tooManyViolations, violationCode, changes, drafts },
+    )
   }
   await turn.ledger.commit((timeline) => [...changes, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) }])
-  return { progress: after } // when no round is left, the next one wraps up
+  return { progress: after } // without rounds left, the next round wraps up
 }
 
-/** A steer came while the model was writing: what it had written is kept for it to read, and the next round takes the steer in. */
-async function interrupted(turn: Turn, progress: Progress, place: BlockOrigin, asked: ModelCall): Promise<Step> {
+/** A steer came while the model was writing. The model can read what it had written, and the next round takes in the steer. */
+async function handleInterruption(turn: Turn, progress: Progress, origin: BlockOrigin, call: ModelCall): Promise<RoundResult> {
   if (turn.signal.aborted) return { result: cancelledResult(turn) }
-  const { raw } = asked.response
-  const response = responseReceived(place, asked, 'interrupted')
-  const said = (timeline: Timeline) => ({ type: 'blocks.appended' as const, blocks: assignIds(timeline, [rawDecisionBlock(place, raw)]) })
-  await turn.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, said(timeline)]))
+  const { raw } = call.response
+  const response = responseReceived(origin, call, 'interrupted')
+  const written = (timeline: Timeline) => ({
+    type: 'blocks.appended' as const,
+    blocks: assignIds(timeline, [rawDecisionBlock(origin, raw)]),
+  })
+  await turn.ledger.commit((timeline) => (raw.trim() === '' ? [response] : [response, written(timeline)]))
   return { progress }
 }
 
-/** The budget is used up: one call that may only answer, then fixed words. */
-async function wrapUp(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<Step> {
-  const { exitReason, ending } = exhausted[why]
+/** The budget is used up: one more call, which may only answer. If it does not, the turn ends with a fallback answer. */
+async function wrapUpTurn(turn: Turn, progress: Progress, why: keyof typeof exhausted): Promise<RoundResult> {
+  const { exitReason, fallback } = exhausted[why]
   const { turnId: turn_id } = turn
   turn.emit({ type: 'status', turn_id, iteration: progress.iteration, status: 'wrapping_up' })
   await fitContext(turn, progress)
   if (turn.inbox.hasSteer) return { progress }
-  const place = nextPlace(turn, progress.iteration)
-  const asked = await callModel(turn, progress, place, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
+  const origin = nextOrigin(turn, progress.iteration)
+  const call = await callModel(turn, progress, origin, { ...turn.settings.wrapUp, maxTokens: budgetWrapUp.maxTokens }, true)
   const after = { ...progress, iteration: progress.iteration + 1 }
-  if (asked.interrupted) return interrupted(turn, after, place, asked)
-  const { decision, said } = understand(turn, progress, asked.response, budgetWrapUp.maxTokens)
+  if (call.interrupted) return handleInterruption(turn, after, origin, call)
+  const { decision, notices } = readResponseDecision(turn, progress, call.response, budgetWrapUp.maxTokens)
   const admission = checkWrapUp(budgetWrapUp, decision)
   const exit = { reason: exitReason, deferrable: false }
-  if (admission.verdict === 'answer') return handleAnswer(turn, progress, place, asked, admission.decision, said, exit)
-  const { error, thrown } = asked.response
-  if (thrown !== undefined) turn.onProblem({ where: 'model', error: thrown }) // the result tells of the limit, and the journal never of this
-  const drafts = [...thinkingDrafts(place, asked.response), ...(error ? [serviceErrorNotice(place, error)] : [])]
-  return end(turn, after, { exitReason, ending, changes: [responseReceived(place, asked)], drafts })
+  if (admission.verdict === 'answer') return handleAnswer(turn, progress, origin, call, admission.decision, notices, exit)
+  const { error, thrown } = call.response
+  if (thrown !== undefined) turn.onProblem({ where: 'model', error: thrown }) // the turn ends because of the limit: no one else gets this error
+  const drafts = [...thinkingDrafts(origin, call.response), ...(error ? [serviceErrorNotice(origin, error)] : [])]
+  return endTurn(turn, after, { exitReason, fallback, changes: [responseReceived(origin, call)], drafts })
 }
 
 const exhausted: {
-  readonly [V in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: { readonly exitReason: ExitReason; readonly ending: FallbackReason }
+  readonly [V in Exclude<BudgetCheck, 'go' | 'stop:unpriced'>]: { readonly exitReason: ExitReason; readonly fallback: FallbackReason }
 } = {
-  'wrap_up:rounds': { exitReason: 'max_iterations', ending: 'max_rounds' },
-  'wrap_up:time': { exitReason: 'time', ending: 'time' },
-  'wrap_up:money': { exitReason: 'budget', ending: 'money' },
+  'wrap_up:rounds': { exitReason: 'max_iterations', fallback: 'max_rounds' },
+  'wrap_up:time': { exitReason: 'time', fallback: 'time' },
+  'wrap_up:money': { exitReason: 'budget', fallback: 'money' },
 }
 
-const stopped = { exitReason: 'steer', ending: 'stopped' } as const
-const gaveUp = { exitReason: 'protocol_violation', ending: 'protocol_violation' } as const
+const stoppedByUser = { exitReason: 'steer', fallback: 'stopped' } as const
+const tooManyViolations = { exitReason: 'protocol_violation', fallback: 'protocol_violation' } as const
 
-async function end(turn: Turn, progress: Progress, ended: ForcedEnd): Promise<Step> {
+async function endTurn(turn: Turn, progress: Progress, ended: ForcedEnd): Promise<RoundResult> {
   return { result: await finishTurn(turn, progress, ended) }
 }
 
-/** The call id is made before the model is asked, so that a refused round has one to hang its notice on. */
-function nextPlace(turn: Turn, iteration: number): BlockOrigin {
+/** The call id is made before the model is called, so that the notices of a rejected response have one, too. */
+function nextOrigin(turn: Turn, iteration: number): BlockOrigin {
   return { turnId: turn.turnId, callId: turn.clock.randomHex(12), iteration, ts: turn.clock.now() }
 }

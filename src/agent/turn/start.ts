@@ -4,7 +4,7 @@ import { assignIds, isKnownEvent, type Timeline } from '../../core/timeline/time
 import { missingTurnHeader } from '../../core/timeline/turns.ts'
 import { resumeTurn } from '../recovery/resume-turn.ts'
 import type { AgentSettings } from '../settings.ts'
-import { attachedSources, attachmentDrafts, hostIfPossible, hostOrReject, unhost, uniquelyNamed } from './attachments.ts'
+import { assignUniqueNames, attachedSources, attachmentDrafts, hostAllOrReject, hostIfPossible, removeHosted } from './attachments.ts'
 import { clarificationResolved } from './incoming-events.ts'
 import { openProgress, type Progress } from './progress.ts'
 import { generateTitle } from './title.ts'
@@ -37,7 +37,7 @@ async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<vo
   try {
     await ledger.commit((timeline) => openingChanges(timeline, turnId, ts, { ...input, attachments }, settings))
   } catch (error) {
-    if (attachments.length > 0) await unhost(turn)
+    if (attachments.length > 0) await removeHosted(turn)
     throw error
   }
 }
@@ -45,7 +45,7 @@ async function commitInput(turn: Turn, input: TurnInput, ts: string): Promise<vo
 function hostAttachments(turn: Turn, { attachments, eventId }: TurnInput, ts: string): Promise<readonly Attachment[]> {
   const { timeline } = turn.ledger
   const waited = eventId !== undefined && isKnownEvent(timeline, eventId)
-  return (waited ? hostIfPossible : hostOrReject)(turn, uniquelyNamed(attachments, turn.turnId, timeline), ts)
+  return (waited ? hostIfPossible : hostAllOrReject)(turn, assignUniqueNames(attachments, turn.turnId, timeline), ts)
 }
 
 function openingChanges(timeline: Timeline, turnId: string, ts: string, input: TurnInput, { sources }: AgentSettings): readonly Change[] {

@@ -1,6 +1,5 @@
 import { clarificationBlock, type Draft, stageBlock } from '../../core/block/index.ts'
 import { parsePhrases } from '../../core/decision/decision.ts'
-import { readPlainChannels } from '../../core/decision/fast-channels.ts'
 import { isObject } from '../../core/json.ts'
 import type { Channel } from '../../core/stream/channel.ts'
 import { parseModelJson } from '../../core/stream/json-parse.ts'
@@ -16,11 +15,11 @@ const titleChannels: readonly Channel[] = [
 ]
 const maxTitleLength = 120
 
-/** Names a new conversation. Whatever goes wrong, the turn goes on: a conversation can live without a title. */
+/** Asks the gate model for a title of a new conversation. When that fails the conversation has no title. */
 export async function generateTitle(turn: Turn): Promise<void> {
   const { parts } = turn.renderers.renderer.render(turn.ledger.timeline, { currentTurnId: turn.turnId, points: () => [] })
   const response = await callQuietly(turn, { role: 'gate', system: titlePrompt, parts, ...turn.settings.gate })
-  if (turn.signal.aborted) return // whoever takes the turn up asks again
+  if (turn.signal.aborted) return // commit nothing: the process that resumes the turn asks again
   const { title, questions } = parseTitleResponse(response.raw)
   const { turnId } = turn
   const { ts } = response
@@ -30,18 +29,18 @@ export async function generateTitle(turn: Turn): Promise<void> {
   ]
   await turn.ledger.commit((timeline) => [
     response,
-    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // what a person called it stays
+    ...(title === undefined || timeline.title !== undefined ? [] : [{ type: 'title.set' as const, ts, title }]), // a title set by the user stays
     ...(drafts.length === 0 ? [] : [{ type: 'blocks.appended' as const, blocks: assignIds(timeline, drafts) }]),
   ])
 }
 
-/** From the output channel, else from any `"conversation_title": "…"` in sight. */
+/** Reads the output channel; if that is not valid JSON, any `"conversation_title": "…"` in the response. */
 export function parseTitleResponse(raw: string): { readonly title: string | undefined; readonly questions: readonly string[] } {
-  const channels = readPlainChannels(raw, titleChannels) ?? parseChannels(raw, titleChannels).channels
+  const { channels } = parseChannels(raw, titleChannels)
   const parsed = parseModelJson(channels.find(({ name }) => name === 'output')?.instances.join('') ?? '')
-  const said = parsed.ok && isObject(parsed.value) ? parsed.value : {}
-  const named = typeof said.conversation_title === 'string' ? said.conversation_title : undefined
-  const found = named ?? /"conversation_title"\s*:\s*"([^"\n]{1,120})"/.exec(raw)?.[1]
+  const output = parsed.ok && isObject(parsed.value) ? parsed.value : {}
+  const titled = typeof output.conversation_title === 'string' ? output.conversation_title : undefined
+  const found = titled ?? /"conversation_title"\s*:\s*"([^"\n]{1,120})"/.exec(raw)?.[1]
   const title = found?.replace(/\s+/g, ' ').trim().slice(0, maxTitleLength)
-  return { title: title ? title : undefined, questions: parsePhrases(said.clarification_questions) }
+  return { title: title ? title : undefined, questions: parsePhrases(output.clarification_questions) }
 }

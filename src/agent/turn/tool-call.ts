@@ -17,8 +17,7 @@ import { type PlanAcks, readRoundAcks } from '../../core/plan/plan-acks.ts'
 import { parseConversationKey } from '../../core/scope.ts'
 import { mergeSources } from '../../core/sources/pool.ts'
 import type { Change } from '../../core/timeline/change.ts'
-import type { Timeline } from '../../core/timeline/timeline.ts'
-import { assignIds } from '../../core/timeline/timeline.ts'
+import { assignIds, type Timeline } from '../../core/timeline/timeline.ts'
 import { declaresFiles } from '../../tools/artifacts/declared.ts'
 import { type DeliveredOutcome, deliver } from '../../tools/artifacts/deliver.ts'
 import { displayParams } from '../../tools/display-params.ts'
@@ -35,7 +34,7 @@ import type { Progress } from './progress.ts'
 import { cachePointsFor } from './prompt.ts'
 import type { Turn } from './turn.ts'
 
-/** A call that was checked and may run. */
+/** A tool call that has passed all checks. */
 export interface CheckedCall {
   readonly decision: CallDecision
   readonly tool: Tool
@@ -45,27 +44,27 @@ export interface CheckedCall {
 
 type ToolRun = Pick<CheckedCall, 'tool' | 'params' | 'decision'>
 
-/** The first entry of an action, before the tool runs. A call without a result means that the process died there. */
-export function commitCall(turn: Turn, place: BlockOrigin, asked: ModelCall, action: CheckedCall, seen: Timeline): Promise<void> {
-  const response = responseReceived(place, asked)
+/**
+ * Commits response and call before the tool runs: a call without a result in the journal means that the process died while it ran.
+ * `seen` is the timeline that the model saw.
+ */
+export function commitCall(turn: Turn, origin: BlockOrigin, call: ModelCall, checked: CheckedCall, seen: Timeline): Promise<void> {
+  const response = responseReceived(origin, call)
   return turn.ledger.commit((timeline) => [
     response,
-    { type: 'blocks.appended', blocks: assignIds(timeline, callDrafts(place, asked, action, seen)) },
+    { type: 'blocks.appended', blocks: assignIds(timeline, callDrafts(origin, call, checked, seen)) },
   ])
 }
 
-/** The tool, and what came of it. A call that ends because the turn is cancelled stays open: whoever takes up the turn decides about it. */
-export function runToolCall(turn: Turn, progress: Progress, place: BlockOrigin, call: ToolRun, seen: Timeline): Promise<Progress> {
-  const phase = turn.inbox.beginActivity()
-  emitToolStatus(turn, place, call, 'tool.started')
-  const running = invokeTool(turn, progress, place, call, seen, phase)
-  const performed = ({ outcome, stopped }: Invocation) => {
-    phase.end()
-    turn.callLog?.add({ callId: place.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
-    emitToolStatus(turn, place, call, 'tool.ended')
-    return stopped && turn.signal.aborted ? Promise.resolve(progress) : commitResult(turn, progress, place, call.tool.id, outcome)
-  }
-  return running instanceof Promise ? running.then(performed) : performed(running) // one that is done makes nobody wait
+/** Runs the tool and commits its result. When the turn is cancelled no result is committed: the process that resumes it decides. */
+export async function runToolCall(turn: Turn, progress: Progress, origin: BlockOrigin, call: ToolRun, seen: Timeline): Promise<Progress> {
+  const activity = turn.inbox.beginActivity()
+  emitToolStatus(turn, origin, call, 'tool.started')
+  const { outcome, stopped } = await invokeTool(turn, progress, origin, call, seen, activity)
+  activity.end()
+  turn.callLog?.add({ callId: origin.callId, toolId: call.tool.id, description: call.decision.notes, params: call.params, outcome })
+  emitToolStatus(turn, origin, call, 'tool.ended')
+  return stopped && turn.signal.aborted ? progress : commitResult(turn, progress, origin, call.tool.id, outcome)
 }
 
 function emitToolStatus(
@@ -77,22 +76,22 @@ function emitToolStatus(
   turn.emit({ type: 'status', turn_id, iteration, status, tool_id: tool.id, call_id })
 }
 
-/** Thoughts, notes, what the notes acknowledge, the program, the call, and what was odd about it. */
+/** In this order: thinking, notes, plan steps that the notes acknowledge, program, call, warnings. */
 function callDrafts(
-  place: BlockOrigin,
-  { response: heard }: ModelCall,
+  origin: BlockOrigin,
+  { response }: ModelCall,
   { decision, tool, params, warnings }: CheckedCall,
   timeline: Timeline,
 ): readonly Draft[] {
   const notes = decision.notes.trim()
-  const acks = readRoundAcks(timeline, { notes, toolId: tool.id }, place)
-  const drafts: Draft[] = [...thinkingDrafts(place, heard)]
-  if (notes !== '') drafts.push(decisionNotesBlock(place, notes, tool.id))
-  if (acks) drafts.push(...ackDrafts(place, acks))
-  if (decision.code !== undefined) drafts.push(toolCodeBlock(place, decision.code))
-  drafts.push(toolCallBlock(place, { toolId: tool.id, params: displayParams(tool.id, params, place) }))
-  for (const said of warnings) drafts.push(noticeBlock(place, said))
-  if (acks) for (const said of acks.warnings) drafts.push(noticeBlock(place, said))
+  const acks = readRoundAcks(timeline, { notes, toolId: tool.id }, origin)
+  const drafts: Draft[] = [...thinkingDrafts(origin, response)]
+  if (notes !== '') drafts.push(decisionNotesBlock(origin, notes, tool.id))
+  if (acks) drafts.push(...ackDrafts(origin, acks))
+  if (decision.code !== undefined) drafts.push(toolCodeBlock(origin, decision.code))
+  drafts.push(toolCallBlock(origin, { toolId: tool.id, params: displayParams(tool.id, params, origin) }))
+  for (const notice of warnings) drafts.push(noticeBlock(origin, notice))
+  if (acks) for (const notice of acks.warnings) drafts.push(noticeBlock(origin, notice))
   return drafts
 }
 
@@ -101,11 +100,11 @@ function ackDrafts({ turnId, ts, iteration }: BlockOrigin, { plan, text }: PlanA
   return [planAckBlock(turnId, ts, { iteration, text, planId: plan.plan_id }), planBlock(turnId, ts, plan, iteration)]
 }
 
-/** To an outcome, whatever the tool does. A steer, or the end of the turn, tells it to stop. */
+/** Always returns an outcome. A steer or the end of the turn aborts the tool's signal. */
 function invokeTool(
   turn: Turn,
   progress: Pick<Progress, 'hasHidden'>,
-  place: BlockOrigin,
+  origin: BlockOrigin,
   { tool, params, decision }: ToolRun,
   seen: Timeline,
   { signal }: Activity,
@@ -113,9 +112,9 @@ function invokeTool(
   const slice = () => turn.renderers.renderer.slice(seen, turn.turnId)
   const call = {
     conversationId: turn.conversationId,
-    origin: place,
+    origin,
     toolId: tool.id,
-    idempotencyKey: `${turn.conversationId}/${place.turnId}/${place.callId}`,
+    idempotencyKey: `${turn.conversationId}/${origin.turnId}/${origin.callId}`,
     timeline: seen,
     signal,
     visiblePrompt: { slice, points: () => cachePointsFor(turn, progress, slice()), tokens: turn.renderers.estimator.text },
@@ -127,63 +126,62 @@ function invokeTool(
     blobs: turn.blobs,
     onProblem: turn.onProblem,
   }
-  const asked = tool.exec ? withContract(tool) : tool
-  const ready = hasReference(params) ? withBoundReferences(asked) : asked
-  return invoke(ready, params, call, { stopGraceMs: turn.settings.stopGraceMs })
+  const contracted = tool.exec ? withContract(tool) : tool
+  const prepared = hasReference(params) ? withBoundReferences(contracted) : contracted
+  return invoke(prepared, params, call, { stopGraceMs: turn.settings.stopGraceMs })
 }
 
-/** The second entry of a round. What a tool made of it may not fit into a journal: then the call has failed, and the turn goes on. */
+/** Commits the result of a call. When it can not be delivered or journaled the call has failed, and the turn goes on. */
 export async function commitResult(
   turn: Turn,
   progress: Progress,
-  place: BlockOrigin,
+  origin: BlockOrigin,
   toolId: string,
   outcome: Outcome,
 ): Promise<Progress> {
-  const later = { ...place, ts: turn.clock.now() }
+  const resultOrigin = { ...origin, ts: turn.clock.now() }
   const exec = turn.toolbox.find(toolId)?.exec === true
   let delivered: DeliveredOutcome = outcome
   try {
-    if (hasFiles(outcome)) delivered = await deliver(later, toolId, outcome, { ...deliveryTarget(turn), exec })
-    await commitOutcome(turn, later, delivered, exec)
+    if (hasFiles(outcome)) delivered = await deliver(resultOrigin, toolId, outcome, { ...deliveryTarget(turn), exec })
+    await commitOutcome(turn, resultOrigin, delivered, exec)
   } catch (error) {
     turn.onProblem({ where: `result of ${toolId}`, error })
     delivered = unfitResult
-    await commitOutcome(turn, later, unfitResult, exec) // a broken journal throws again
+    await commitOutcome(turn, resultOrigin, unfitResult, exec) // throws again when the journal itself has failed
   }
   return progressAfterCall(progress, toolId, delivered)
 }
 
 function progressAfterCall(progress: Progress, toolId: string, delivered: DeliveredOutcome): Progress {
   const { changes } = delivered
-  const hid = progress.hasHidden || changes?.some(({ type }) => type === 'blocks.hidden') === true
+  const hasHidden = progress.hasHidden || changes?.some(({ type }) => type === 'blocks.hidden') === true
   const code = violationCode(delivered)
-  if (code === undefined) return { ...progress, hasHidden: hid, repairs: afterAcceptedRound(progress.repairs) }
+  if (code === undefined) return { ...progress, hasHidden, repairs: afterAcceptedRound(progress.repairs) }
   return {
     ...progress,
-    hasHidden: hid,
+    hasHidden,
     repairs: afterToolRefusal(progress.repairs, { code, toolId }, remainingRounds(progress.budget)).repairs,
   }
 }
 
-/** The rule that a call failed for, by its error or by the notice of that error. Whatever else was said about it broke none. */
+/** The code of the protocol violation that made a call fail, from its error or from the notice of that error. Other notices do not count. */
 function violationCode({ ok, error, notices }: DeliveredOutcome): string | undefined {
   if (ok || !error) return undefined
   if (error.code.startsWith('protocol_violation.')) return error.code
   return notices?.find(({ code }) => code === `protocol_violation.${error.code}`)?.code
 }
 
-/** Notices, results, sources. */
-function commitOutcome(turn: Turn, place: BlockOrigin, delivered: DeliveredOutcome, exec: boolean): Promise<void> {
-  const { changes = none } = delivered
+function commitOutcome(turn: Turn, origin: BlockOrigin, delivered: DeliveredOutcome, exec: boolean): Promise<void> {
+  const { changes = noChanges } = delivered
   return turn.ledger.commit((timeline) => {
-    const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(place, delivered, { exec })) }
-    const merged = mergedSources(timeline, delivered, place.ts)
+    const blocks = { type: 'blocks.appended' as const, blocks: assignIds(timeline, resultDrafts(origin, delivered, { exec })) }
+    const merged = mergeSourcesChange(timeline, delivered, origin.ts)
     return changes.length + merged.length === 0 ? [blocks] : [...changes, ...merged, blocks]
   })
 }
 
-const none: readonly Change[] = []
+const noChanges: readonly Change[] = []
 const hasFiles = ({ artifacts, output }: Outcome) => artifacts !== undefined || declaresFiles(output)
 
 function deliveryTarget({ conversationId, blobs, workspace, hosting, ledger, settings, onProblem }: Turn) {
@@ -205,8 +203,8 @@ const unfitResult = failed(
   'The tool ran, but what it returned cannot be entered or shown. Whatever it did is done: do not call it again only to see the result.',
 )
 
-function mergedSources(timeline: Timeline, { sources }: DeliveredOutcome, ts: string): readonly Change[] {
-  if (sources === undefined || sources.length === 0) return none
+function mergeSourcesChange(timeline: Timeline, { sources }: DeliveredOutcome, ts: string): readonly Change[] {
+  if (sources === undefined || sources.length === 0) return noChanges
   const { pool, changed } = mergeSources(timeline.sources, sources)
   return changed.length === 0 ? [] : [{ type: 'sources.merged', ts, rows: changed, next_sid: pool.next_sid }]
 }

@@ -93,5 +93,5 @@ export interface Turn {
 }
 
 function endedByError(error: unknown): ForcedEnd {
-  return { exitReason: 'error', ending: 'error', error: error instanceof Error ? error : new Error(String(error)) }
+  return { exitReason: 'error', fallback: 'error', error: error instanceof Error ? error : new Error(String(error)) }
 }
