@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-// Plain old JavaScript: an older Node must be able to read this file in order to be told that it is too old.
+// Old syntax on purpose: an outdated Node must be able to parse this file to report that it is outdated.
 var warn = process.emitWarning
 var major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
-  console.error(`daybook needs Node 24 or newer; this is ${process.version}. In a checkout, \`npm start\` brings its own.`)
+  console.error(`daybook needs Node 24 or newer; this is ${process.version}. In a checkout, \`npm start\` uses a suitable one.`)
   process.exitCode = 1
 } else {
   process.stdout.on('error', (error) => {
-    if (error.code !== 'EPIPE') throw error // `daybook export … | head`: whoever read has read enough
+    if (error.code !== 'EPIPE') throw error // the reader closed the pipe, as in `daybook export … | head`
   })
   process.emitWarning = (warning, options, ...more) => {
-    if (Object(options).code !== 'MODULE_TYPELESS_PACKAGE_JSON') warn.call(process, warning, options, ...more) // a daybook.config.ts may stand alone
+    if (Object(options).code !== 'MODULE_TYPELESS_PACKAGE_JSON') warn.call(process, warning, options, ...more) // daybook.config.ts may be in a folder without a package.json
   }
   import('node:fs')
     .then((fs) => {

@@ -7,16 +7,18 @@ it('has a default for every setting that needs one', () => {
   expect(effectiveSettings([environmentLayer({ PATH: '/bin' })]).settings).toEqual({
     model: 'offline',
     data: '.daybook',
+    store: 'sqlite',
     host: '127.0.0.1',
     port: 4127,
     workspace: 'custom',
     auth: {},
     budget: { rounds: 15 },
+    tokenCounter: 'rough',
     logLevel: 'info',
   })
 })
 
-it('lets flags win over the environment, and the environment over the file', () => {
+it('flags win over the environment, and the environment over the file', () => {
   const environment = environmentLayer({ DAYBOOK_PORT: '2', DAYBOOK_DATA: 'here', DAYBOOK_BUDGET_MONEY: '0.5' })
   const file = fileLayer('daybook.config.ts', { port: 3, data: 'there', host: '::1', auth: { secret: 's' } })
   const { settings, origins } = effectiveSettings([flags, environment, file])
@@ -30,15 +32,17 @@ it('lets flags win over the environment, and the environment over the file', () 
   })
 })
 
-it('takes a model itself from a file', () => {
+it('accepts a model object from a file', () => {
   const model = { name: 'mine', stream() {} }
   expect(effectiveSettings([fileLayer('daybook.config.ts', { model })]).settings.model).toBe(model)
 })
 
-it('names what it does not know, and what there is', () => {
-  expect(() => environmentLayer({ DAYBOOK_DATUM: 'x' })).toThrow(/^unknown setting DAYBOOK_DATUM; there is DAYBOOK_MODEL, DAYBOOK_DATA, /)
+it('rejects unknown settings and lists the known ones', () => {
+  expect(() => environmentLayer({ DAYBOOK_DATUM: 'x' })).toThrow(
+    /^unknown setting DAYBOOK_DATUM; the settings are DAYBOOK_MODEL, DAYBOOK_DATA, /,
+  )
   expect(() => fileLayer('daybook.config.ts', { auth: { sekret: 'x' } })).toThrow(
-    /^unknown setting auth\.sekret in daybook\.config\.ts; there is model, data, /,
+    /^unknown setting auth\.sekret in daybook\.config\.ts; the settings are model, data, /,
   )
   expect(() => fileLayer('daybook.config.ts', undefined)).toThrow('must export its settings as default')
 })
@@ -46,10 +50,12 @@ it('names what it does not know, and what there is', () => {
 it.each([
   [{ DAYBOOK_PORT: 'many' }, 'port (DAYBOOK_PORT): must be a whole number from 0 to 65535'],
   [{ DAYBOOK_PORT: '70000' }, 'port (DAYBOOK_PORT): must be a whole number from 0 to 65535'],
+  [{ DAYBOOK_STORE: 'paper' }, 'store (DAYBOOK_STORE)'],
   [{ DAYBOOK_WORKSPACE: 'cvs' }, 'workspace (DAYBOOK_WORKSPACE)'],
+  [{ DAYBOOK_TOKEN_COUNTER: 'none' }, 'tokenCounter (DAYBOOK_TOKEN_COUNTER)'],
   [{ DAYBOOK_BUDGET_MONEY: '-1' }, 'budget.money (DAYBOOK_BUDGET_MONEY)'],
   [{ DAYBOOK_SERVER: 'ftp://x' }, 'server (DAYBOOK_SERVER)'],
   [{ DAYBOOK_AUTH_JWKS_URL: 'keys' }, 'auth.jwksUrl (DAYBOOK_AUTH_JWKS_URL)'],
-] as const)('says which setting is wrong and who said it: %j', (environment, said) => {
-  expect(() => effectiveSettings([environmentLayer(environment)])).toThrow(said)
+] as const)('names the invalid setting and where it comes from: %j', (environment, message) => {
+  expect(() => effectiveSettings([environmentLayer(environment)])).toThrow(message)
 })

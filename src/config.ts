@@ -4,20 +4,22 @@ const number = (schema: z.ZodNumber) => z.preprocess((value) => (typeof value ==
 const text = z.string().min(1)
 const portRule = 'must be a whole number from 0 to 65535'
 
-/** Every setting, with what holds when nobody says otherwise. */
+/** Every setting, as it is in `daybook.config.ts`. */
 export const Settings = z.strictObject({
-  /** `provider/model`, whose keys are read from the providers' own variables; in a file, a model itself may stand here. */
+  /** `provider/model`, with the key in the provider's own variable; in a file also a model object. */
   model: z.union([text, z.custom<object>((value) => typeof value === 'object' && value !== null, 'must be a name or a model')]),
-  /** Where the embedded store lives. */
+  /** Folder for conversations and files. */
   data: text,
+  /** Where conversations and files are stored: in `data`, or in memory until the process ends. */
+  store: z.enum(['sqlite', 'memory']),
   host: text,
-  /** 0 takes any that is free. */
+  /** 0 chooses a free port. */
   port: number(z.int(portRule).min(0, portRule).max(65_535, portRule)),
-  /** How versions of a conversation's files are kept: in the journal, or in git. */
+  /** How versions of a conversation's files are stored: in the journal, or in git. */
   workspace: z.enum(['custom', 'git']),
-  /** With git: another bare repository, by path or address, that all machines share. */
+  /** For workspace=git: path or address of a bare repository that all machines share. */
   workspaceRemote: text.optional(),
-  /** Who may talk to a server that others can reach. One of the three keys; without any, only this machine. */
+  /** Which tokens a server accepts. One of the three keys is needed to listen beyond the loopback. */
   auth: z.strictObject({
     secret: text.optional(),
     publicKey: text.optional(),
@@ -25,23 +27,26 @@ export const Settings = z.strictObject({
     issuer: text.optional(),
     audience: text.optional(),
   }),
-  /** How far a turn may go. */
+  /** Limits of one turn. */
   budget: z.strictObject({
     rounds: number(z.int().min(1).max(1_000)),
     /** In US dollars. */
     money: number(z.number().positive()).optional(),
   }),
+  /** How tokens are estimated before a provider counts them: characters / 4, or the o200k encoding (takes 20 MB of memory). */
+  tokenCounter: z.enum(['rough', 'o200k']),
   logLevel: z.enum(['silent', 'error', 'warn', 'info']),
-  /** A server to talk to, instead of an agent of one's own. */
+  /** Address of a server to use instead of a local agent. */
   server: z.url({ protocol: /^https?$/ }).optional(),
   token: text.optional(),
 })
 export type Settings = z.infer<typeof Settings>
 
-/** Every setting by its name, and the variable that may say it. */
+/** The environment variable of every setting. */
 export const variables = {
   model: 'DAYBOOK_MODEL',
   data: 'DAYBOOK_DATA',
+  store: 'DAYBOOK_STORE',
   host: 'DAYBOOK_HOST',
   port: 'DAYBOOK_PORT',
   workspace: 'DAYBOOK_WORKSPACE',
@@ -53,6 +58,7 @@ export const variables = {
   'auth.audience': 'DAYBOOK_AUTH_AUDIENCE',
   'budget.rounds': 'DAYBOOK_BUDGET_ROUNDS',
   'budget.money': 'DAYBOOK_BUDGET_MONEY',
+  tokenCounter: 'DAYBOOK_TOKEN_COUNTER',
   logLevel: 'DAYBOOK_LOG_LEVEL',
   server: 'DAYBOOK_SERVER',
   token: 'DAYBOOK_TOKEN',
@@ -64,18 +70,20 @@ const defaults: SettingsLayer = {
   values: {
     model: 'offline',
     data: '.daybook',
+    store: 'sqlite',
     host: '127.0.0.1',
     port: 4127,
     workspace: 'custom',
     'budget.rounds': 15,
+    tokenCounter: 'rough',
     logLevel: 'info',
   },
 }
 
-/** Never printed. */
+/** Settings that are never printed. */
 export const secretSettings: ReadonlySet<SettingName> = new Set(['auth.secret', 'token'])
 
-/** Settings from one place, by name. */
+/** Settings from one origin, by name. */
 export interface SettingsLayer {
   readonly origin: string
   readonly values: Readonly<Partial<Record<SettingName, unknown>>>
@@ -83,16 +91,16 @@ export interface SettingsLayer {
 
 export interface EffectiveSettings {
   readonly settings: Settings
-  /** Who said each of them. */
+  /** Where each setting comes from. */
   readonly origins: Readonly<Partial<Record<SettingName, string>>>
 }
 
-/** The first layer that says something about a setting decides it. */
+/** Merges layers, the most important first, and validates the result. */
 export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSettings {
   const values: Partial<Record<SettingName, unknown>> = {}
   const origins: Partial<Record<SettingName, string>> = {}
-  for (const { origin, values: said } of [defaults, ...layers.toReversed()]) {
-    for (const [name, value] of Object.entries(said) as [SettingName, unknown][]) {
+  for (const { origin, values: layerValues } of [defaults, ...layers.toReversed()]) {
+    for (const [name, value] of Object.entries(layerValues) as [SettingName, unknown][]) {
       if (value === undefined) continue
       values[name] = value
       origins[name] = origin === 'environment' ? variables[name] : origin
@@ -102,29 +110,29 @@ export function effectiveSettings(layers: readonly SettingsLayer[]): EffectiveSe
   if (parsed.success) return { settings: parsed.data, origins }
   const problems = parsed.error.issues.map(({ path, message }) => {
     const name = path.join('.') as SettingName
-    return `${name} (${origins[name] ?? 'not said'}): ${message}`
+    return `${name} (${origins[name] ?? 'not set'}): ${message}`
   })
-  throw new RangeError(`settings are wrong: ${problems.join('; ')}. daybook config shows where each comes from`)
+  throw new RangeError(`invalid settings: ${problems.join('; ')}`)
 }
 
-/** From `DAYBOOK_*`. A variable that no setting has is a mistake worth hearing of, not one to pass over. */
+/** Settings from `DAYBOOK_*` variables. An unknown variable is an error, because it is probably misspelt. */
 export function environmentLayer(environment: Readonly<Record<string, string | undefined>>): SettingsLayer {
   const names = new Map(Object.entries(variables).map(([name, variable]) => [variable as string, name as SettingName]))
-  const given = Object.entries(environment).filter(
+  const set = Object.entries(environment).filter(
     ([variable, value]) => variable.startsWith('DAYBOOK_') && value !== undefined && value !== '',
   )
-  const unknown = given.filter(([variable]) => !names.has(variable)).map(([variable]) => variable)
-  if (unknown.length > 0) throw new RangeError(`unknown setting ${unknown.join(', ')}; there is ${[...names.keys()].join(', ')}`)
-  return { origin: 'environment', values: Object.fromEntries(given.map(([variable, value]) => [names.get(variable), value])) }
+  const unknown = set.filter(([variable]) => !names.has(variable)).map(([variable]) => variable)
+  if (unknown.length > 0) throw new RangeError(`unknown setting ${unknown.join(', ')}; the settings are ${[...names.keys()].join(', ')}`)
+  return { origin: 'environment', values: Object.fromEntries(set.map(([variable, value]) => [names.get(variable), value])) }
 }
 
-/** From what a file exports. */
+/** Settings from the default export of a file. */
 export function fileLayer(file: string, exported: unknown): SettingsLayer {
   if (!isPlainObject(exported)) throw new RangeError(`${file} must export its settings as default: export default { model: '…' }`)
   const values = toFlat(exported)
   const unknown = Object.keys(values).filter((name) => !(name in variables))
   if (unknown.length > 0)
-    throw new RangeError(`unknown setting ${unknown.join(', ')} in ${file}; there is ${Object.keys(variables).join(', ')}`)
+    throw new RangeError(`unknown setting ${unknown.join(', ')} in ${file}; the settings are ${Object.keys(variables).join(', ')}`)
   return { origin: file, values }
 }
 
@@ -133,7 +141,9 @@ const groups = new Set(['auth', 'budget'])
 function toFlat(settings: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(settings).flatMap(([name, value]) =>
-      groups.has(name) && isPlainObject(value) ? Object.entries(value).map(([inner, said]) => [`${name}.${inner}`, said]) : [[name, value]],
+      groups.has(name) && isPlainObject(value)
+        ? Object.entries(value).map(([inner, innerValue]) => [`${name}.${inner}`, innerValue])
+        : [[name, value]],
     ),
   )
 }

@@ -1,24 +1,26 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { effectiveSettings, environmentLayer } from './config.ts'
+import { effectiveSettings, environmentLayer, type Settings } from './config.ts'
 import { localScope } from './core/scope.ts'
 import { createTestJournal, publishTurn, relsOf } from './testing/conformance/workspace-fixture.ts'
-import { openStore, openWorkspaces } from './wiring.ts'
+import { answers, scriptedModel } from './testing/scripted-model.ts'
+import { openAgent, openStore, openWorkspaces } from './wiring.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-wiring-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const newFolder = () => mkdtempSync(join(root, 'd-'))
+const settingsFrom = (environment: Readonly<Record<string, string>>): Settings =>
+  effectiveSettings([environmentLayer(environment)]).settings
 
 describe('workspaces on disk', () => {
   it.each(['custom', 'git'] as const)('are of the kind that the settings name: %s', async (kind) => {
     const remote = join(mkdtempSync(join(root, 'o-')), 'origin.git')
     execFileSync('git', ['init', '--quiet', '--bare', remote])
-    const data = mkdtempSync(join(root, 'd-'))
-    const settings = effectiveSettings([
-      environmentLayer({ DAYBOOK_DATA: data, DAYBOOK_WORKSPACE: kind, DAYBOOK_WORKSPACE_REMOTE: remote }),
-    ]).settings
+    const settings = settingsFrom({ DAYBOOK_DATA: newFolder(), DAYBOOK_WORKSPACE: kind, DAYBOOK_WORKSPACE_REMOTE: remote })
     const store = await openStore(settings)
     const workspaces = await openWorkspaces(settings, store.blobs)
     expect(workspaces.implementation).toBe(kind)
@@ -27,4 +29,37 @@ describe('workspaces on disk', () => {
     expect(await relsOf(await (await openWorkspaces(settings, store.blobs)).open(localScope, 'c1'), 'turn_1', journal)).toEqual(['app/a'])
     await store.close()
   })
+})
+
+describe('store=memory', () => {
+  it('runs an agent that writes nothing to disk', async () => {
+    const data = join(newFolder(), 'data')
+    const settings = { ...settingsFrom({ DAYBOOK_DATA: data, DAYBOOK_STORE: 'memory' }), model: scriptedModel([answers('Read.')]) }
+    const { agent, close } = await openAgent(settings)
+    const attachments = [{ name: 'notes.txt', content: new TextEncoder().encode('Costs were 7.') }]
+    const turn = agent.run({ conversation: 'c1', input: 'Costs?', attachments })
+    expect(await turn.result).toMatchObject({ answer: 'Read.' })
+    expect((await agent.archive.list({ limit: 10 })).conversations).toHaveLength(1)
+    await close()
+    expect(existsSync(data)).toBe(false)
+  })
+
+  it('can not be combined with workspaces in git', async () => {
+    const settings = settingsFrom({ DAYBOOK_STORE: 'memory', DAYBOOK_WORKSPACE: 'git' })
+    const store = await openStore(settings)
+    await expect(openWorkspaces(settings, store.blobs)).rejects.toThrow('set store=sqlite, or workspace=custom')
+  })
+})
+
+it.each(['rough', 'o200k'])('tokenCounter=%s decides how prompts are estimated', async (tokenCounter) => {
+  const model = scriptedModel([answers('Counted.')])
+  const settings = { ...settingsFrom({ DAYBOOK_STORE: 'memory', DAYBOOK_TOKEN_COUNTER: tokenCounter }), model }
+  const { agent, close } = await openAgent(settings)
+  await agent.run({ conversation: 'c1', input: 'word '.repeat(400) }).result
+  const { parts } = await agent.archive.prompt('c1', (await agent.archive.timeline('c1')).turn_ids[0] ?? '', 0)
+  const tokens = parts.find(({ text }) => text?.includes('word word'))?.tokens ?? 0
+  await close()
+  if (tokenCounter === 'rough')
+    expect(tokens).toBeGreaterThan(500) // 2,000 characters / 4
+  else expect(tokens).toBeLessThan(450) // a token per word
 })

@@ -69,7 +69,7 @@ it('prints one line for errors of the file system', async () => {
   })
   expect(await daybook('--data', join(folder, 'in.json'), 'list')).toMatchObject({
     exitCode: 1,
-    text: expect.stringMatching(/^store\.failed: conversations can not be kept in .*\(EEXIST.*\): choose another folder with --data$/),
+    text: expect.stringMatching(/^store\.failed: conversations can not be stored in .*\(EEXIST.*\): choose another folder with --data$/),
   })
 })
 

@@ -57,6 +57,9 @@ export async function openSession(settings: Settings, options: SessionOptions): 
   return settings.server === undefined ? openLocalSession(settings, options) : openRemoteSession(settings.server, settings.token, options)
 }
 
+/** Whether a later command can continue a conversation. */
+export const isStored = ({ server, store }: Settings): boolean => server !== undefined || store !== 'memory'
+
 async function openLocalSession(settings: Settings, options: SessionOptions): Promise<Session> {
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {}) // not an unhandled rejection when no command waits for it

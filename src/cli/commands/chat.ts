@@ -4,7 +4,7 @@ import type { ChatExit } from '../chat/chat-commands.ts'
 import { runChat } from '../chat/chat-loop.ts'
 import type { CommandContext } from '../context.ts'
 import { conversationName, withExamples } from '../options.ts'
-import { openSession } from '../session.ts'
+import { isStored, openSession } from '../session.ts'
 
 interface ChatOptions {
   readonly conversation?: string
@@ -40,7 +40,7 @@ async function chat(context: CommandContext, options: ChatOptions): Promise<void
     } finally {
       await session.close()
     }
-    terminal.output.write(style.dim(`to continue: daybook chat --conversation ${session.conversation.id}\n`))
+    if (isStored(settings)) terminal.output.write(style.dim(`to continue: daybook chat --conversation ${session.conversation.id}\n`))
     target = {}
   } while (exit === 'new')
 }

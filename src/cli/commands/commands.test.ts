@@ -162,7 +162,7 @@ it.skipIf(!existsSync('/proc/self'))('fails at once when the data folder can not
     expect(await line.run('--data', folder, 'list')).toMatchObject({
       exitCode: 1,
       text: expect.stringMatching(
-        new RegExp(`^store\\.failed: conversations can not be kept in ${folder} \\([^\n]+\\): choose another folder with --data$`),
+        new RegExp(`^store\\.failed: conversations can not be stored in ${folder} \\([^\n]+\\): choose another folder with --data$`),
       ),
     })
   }
@@ -185,7 +185,7 @@ it('reports the mistake in a configuration file', async () => {
   write('daybook.config.js', 'export default { modle: 1 }')
   expect(await line.run('list')).toMatchObject({
     exitCode: 1,
-    text: expect.stringMatching(/^unknown setting modle in daybook\.config\.js; there is model, /),
+    text: expect.stringMatching(/^unknown setting modle in daybook\.config\.js; the settings are model, /),
   })
   write('daybook.config.js', 'export default {') // modules are cached: only another file name is read again
   write('daybook.config.ts', 'export default {')

@@ -6,7 +6,7 @@ import { errorMessage } from '../../core/failure.ts'
 import { publicChange } from '../../server/events/public-change.ts'
 import type { CommandContext } from '../context.ts'
 import { collect, conversationName, withExamples } from '../options.ts'
-import { openSession, readAttachments, type Session } from '../session.ts'
+import { isStored, openSession, readAttachments, type Session } from '../session.ts'
 import { type EndSignal, exitCodeOf, printLine } from '../terminal.ts'
 import { createTurnPrinter } from '../turn-printer.ts'
 
@@ -52,7 +52,8 @@ async function run(context: CommandContext, prompt: string, { attach, json, conv
     const print = json ? jsonPrinter(context) : turnPrinter(context)
     const turn = await Promise.race([submitAndFollow(session, text, files, print, abort.signal), session.conversation.broken])
     if (json) printLine(terminal, JSON.stringify(resultLine(turn, session.conversation.id)))
-    else if (terminal.errors.isTTY) terminal.errors.write(`\nto continue: daybook run "…" --conversation ${session.conversation.id}\n`)
+    else if (terminal.errors.isTTY && isStored(settings))
+      terminal.errors.write(`\nto continue: daybook run "…" --conversation ${session.conversation.id}\n`)
     if (endSignal) return exitCodeOf(endSignal)
     return turn && isSuccess(turn.exitReason) ? 0 : 1
   } finally {
