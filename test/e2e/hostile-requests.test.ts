@@ -5,9 +5,9 @@ import { bodyAttempts } from '../support/hostile/bodies.ts'
 import { type HostileFixture, type Mode, openHostileFixture } from '../support/hostile/fixture.ts'
 import { headerAttempts } from '../support/hostile/headers.ts'
 import { methodAttempts } from '../support/hostile/http-methods.ts'
+import { bearing, otherTenantAttempts } from '../support/hostile/other-tenants.ts'
 import { pathAttempts } from '../support/hostile/paths.ts'
 import { type HostileResponse, send, sendBytes } from '../support/hostile/send.ts'
-import { bearing, otherTenantAttempts } from '../support/hostile/someone-elses-data.ts'
 
 let world: HostileFixture
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { createFileBlobs } from '../../src/adapters/blobs/file.ts'
 import { createSystemClock } from '../../src/adapters/clock/system.ts'
 import { createSqliteStore } from '../../src/adapters/store/sqlite/store.ts'
 
-/** A place on disk for one database and its blobs. */
+/** A folder with one database and its blobs. */
 export interface DatabaseFolder {
   readonly folder: string
   readonly file: string
@@ -23,42 +23,42 @@ export const openStoreIn = ({ file, blobs }: DatabaseFolder) =>
   createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
 
 export interface Writer {
-  /** Until then the child only loads its code, which takes longer than what it is here to do. */
+  /** Starts the work. Until then the child only loads its code, which takes longer than the work. */
   begin(): Writer
   readonly lines: string[]
-  /** Resolves when the child has said so much, or has ended. */
+  /** Resolves when the child has printed this many lines, or has ended. */
   waitForLines(lines: number): Promise<void>
   readonly ended: Promise<void>
   kill(): Promise<void>
 }
 
-// Filled by the first child that ends in peace; those that are killed only read it.
+// Node writes the compile cache when a process exits normally: killed children only read it.
 export const codeCache = join(tmpdir(), `daybook-faults-code-${process.pid}`)
 const script = join(import.meta.dirname, 'writer.ts')
 
 /** `shell` may set limits before the writer starts; it ends in `exec "$@"`. */
 export function startWriter(
-  place: DatabaseFolder,
+  database: DatabaseFolder,
   options: { conversation: string; owner: string; appends?: number; shell?: string },
 ): Writer {
   const { conversation, owner, appends, shell } = options
   const command = [
     process.execPath,
     script,
-    ...['--file', place.file, '--blobs', place.blobs, '--conversation', conversation, '--owner', owner],
+    ...['--file', database.file, '--blobs', database.blobs, '--conversation', conversation, '--owner', owner],
     ...(appends === undefined ? [] : ['--appends', String(appends)]),
   ]
-  const [program, ...rest] = shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command]
+  const [program, ...args] = shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command]
   return watch(
-    spawn(program as string, rest, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: codeCache } }),
-  ) // there is always a program
+    spawn(program as string, args, { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, NODE_COMPILE_CACHE: codeCache } }),
+  ) // the command is never empty
 }
 
 function watch(child: ChildProcess): Writer {
   const lines: string[] = []
-  const waiting: { count: number; go: () => void }[] = []
-  const wake = (over: boolean) => {
-    for (const { count, go } of waiting) if (over || lines.length >= count) go()
+  const waiting: { count: number; resolve: () => void }[] = []
+  const wake = (ended: boolean) => {
+    for (const { count, resolve } of waiting) if (ended || lines.length >= count) resolve()
   }
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(() => wake(true))
   if (child.stdout)
@@ -72,7 +72,8 @@ function watch(child: ChildProcess): Writer {
       return writer
     },
     lines,
-    waitForLines: (count) => Promise.race([ended, new Promise<void>((go) => (lines.length >= count ? go() : waiting.push({ count, go })))]),
+    waitForLines: (count) =>
+      Promise.race([ended, new Promise<void>((resolve) => (lines.length >= count ? resolve() : waiting.push({ count, resolve })))]),
     ended,
     async kill() {
       child.kill('SIGKILL')
@@ -82,6 +83,6 @@ function watch(child: ChildProcess): Writer {
   return writer
 }
 
-/** The highest number that a writer was told is safe. */
+/** The highest entry number that the store acknowledged to a writer. */
 export const acknowledged = ({ lines }: Writer): number =>
   Math.max(0, ...lines.flatMap((line) => (line.startsWith('acknowledged ') ? [Number(line.slice(13))] : [])))

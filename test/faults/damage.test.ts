@@ -17,16 +17,16 @@ import {
 } from '../../src/testing/conformance/store-fixture.ts'
 import { createDatabaseFolder, type DatabaseFolder, openStoreIn } from './children.ts'
 
-const places: DatabaseFolder[] = []
+const folders: DatabaseFolder[] = []
 afterAll(() => {
-  for (const { folder } of places) rmSync(folder, { recursive: true, force: true })
+  for (const { folder } of folders) rmSync(folder, { recursive: true, force: true })
 })
 
 /** A closed database with one conversation: five entries, one of them with a large text. */
-async function filled(): Promise<DatabaseFolder> {
-  const place = createDatabaseFolder()
-  places.push(place)
-  const store = await openStoreIn(place)
+async function createFilledDatabase(): Promise<DatabaseFolder> {
+  const database = createDatabaseFolder()
+  folders.push(database)
+  const store = await openStoreIn(database)
   await writeConversation(
     store,
     'c1',
@@ -34,10 +34,10 @@ async function filled(): Promise<DatabaseFolder> {
     [compacted('b_1', 3), appended([prompt('b')], 4)],
   )
   await store.close()
-  return place
+  return database
 }
 
-/** Name and bytes of every file: what must not change. */
+/** Name and bytes of every file, to check that nothing changed. */
 function snapshot({ folder }: DatabaseFolder): Readonly<Record<string, string>> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return Object.fromEntries(
@@ -46,130 +46,130 @@ function snapshot({ folder }: DatabaseFolder): Readonly<Record<string, string>> 
 }
 
 function edit({ file }: DatabaseFolder, sql: string): void {
-  const database = new DatabaseSync(file)
-  database.exec(sql)
-  database.close()
+  const connection = new DatabaseSync(file)
+  connection.exec(sql)
+  connection.close()
 }
 
-async function refusesUntouched(place: DatabaseFolder, code: string): Promise<void> {
-  const before = snapshot(place)
-  await expect(openStoreIn(place)).rejects.toMatchObject({ name: 'Failure', code })
-  expect(snapshot(place)).toEqual(before)
+async function expectOpenFails(database: DatabaseFolder, code: string): Promise<void> {
+  const before = snapshot(database)
+  await expect(openStoreIn(database)).rejects.toMatchObject({ name: 'Failure', code })
+  expect(snapshot(database)).toEqual(before)
 }
 
-describe('opening', () => {
-  it('leaves one file behind when closed: the log is merged', async () => {
-    const { folder } = await filled()
+describe('opening a database', () => {
+  it('a closed database is one file: its write-ahead log is merged', async () => {
+    const { folder } = await createFilledDatabase()
     expect(readdirSync(folder).sort()).toEqual(['blobs', 'daybook.db'])
   })
 
-  it('refuses a file that is no database, and leaves it byte for byte', async () => {
-    const place = await filled()
-    writeFileSync(place.file, 'Dear diary, '.repeat(1_000))
-    await refusesUntouched(place, 'store.damaged')
+  it('rejects a file that is not a database and leaves its bytes unchanged', async () => {
+    const database = await createFilledDatabase()
+    writeFileSync(database.file, 'Dear diary, '.repeat(1_000))
+    await expectOpenFails(database, 'store.damaged')
   })
 
-  it('refuses a database of another program', async () => {
-    const place = await filled()
-    unlinkSync(place.file)
-    edit(place, 'CREATE TABLE recipes (name TEXT)')
-    await refusesUntouched(place, 'store.damaged')
+  it('rejects a database of another program', async () => {
+    const database = await createFilledDatabase()
+    unlinkSync(database.file)
+    edit(database, 'CREATE TABLE recipes (name TEXT)')
+    await expectOpenFails(database, 'store.damaged')
   })
 
-  it('refuses a file that was cut short, wherever', async () => {
-    const place = await filled()
-    const whole = readFileSync(place.file)
+  it('rejects a file that was truncated at any length', async () => {
+    const database = await createFilledDatabase()
+    const whole = readFileSync(database.file)
     for (const length of [1, 99, 2_048, whole.length - 2_048, whole.length - 1]) {
-      writeFileSync(place.file, whole.subarray(0, length))
-      await refusesUntouched(place, 'store.damaged')
+      writeFileSync(database.file, whole.subarray(0, length))
+      await expectOpenFails(database, 'store.damaged')
     }
-    writeFileSync(place.file, whole)
-    await (await openStoreIn(place)).close()
+    writeFileSync(database.file, whole)
+    await (await openStoreIn(database)).close()
   })
 
-  it('refuses a file whose first page is scrambled', async () => {
-    const place = await filled()
-    const bytes = readFileSync(place.file)
+  it('rejects a file whose first page is overwritten', async () => {
+    const database = await createFilledDatabase()
+    const bytes = readFileSync(database.file)
     bytes.fill(0xaa, 100, 1_000)
-    writeFileSync(place.file, bytes)
-    await refusesUntouched(place, 'store.damaged')
+    writeFileSync(database.file, bytes)
+    await expectOpenFails(database, 'store.damaged')
   })
 
-  it('refuses a newer version, and says what to do', async () => {
-    const place = await filled()
-    edit(place, 'PRAGMA user_version = 99')
-    await refusesUntouched(place, 'store.newer')
-    await expect(openStoreIn(place)).rejects.toThrow('update Daybook')
+  it('rejects a newer version, and the error says to update Daybook', async () => {
+    const database = await createFilledDatabase()
+    edit(database, 'PRAGMA user_version = 99')
+    await expectOpenFails(database, 'store.newer')
+    await expect(openStoreIn(database)).rejects.toThrow('update Daybook')
   })
 
-  it('refuses a newer version that a crash left in the log, and merges nothing', async () => {
-    const place = await filled()
-    const copy = { ...place, file: join(place.folder, 'copy', 'daybook.db') }
-    mkdirSync(join(place.folder, 'copy'))
-    const database = new DatabaseSync(place.file)
-    database.exec('PRAGMA user_version = 99')
-    for (const suffix of ['', '-wal']) copyFileSync(place.file + suffix, copy.file + suffix)
-    database.close()
+  it('rejects a newer version that is only in the write-ahead log, and does not merge the log', async () => {
+    const database = await createFilledDatabase()
+    const copy = { ...database, file: join(database.folder, 'copy', 'daybook.db') }
+    mkdirSync(join(database.folder, 'copy'))
+    const connection = new DatabaseSync(database.file)
+    connection.exec('PRAGMA user_version = 99')
+    for (const suffix of ['', '-wal']) copyFileSync(database.file + suffix, copy.file + suffix)
+    connection.close()
     const before = [readFileSync(copy.file), readFileSync(`${copy.file}-wal`)]
     await expect(openStoreIn(copy)).rejects.toMatchObject({ code: 'store.newer' })
     expect([readFileSync(copy.file), readFileSync(`${copy.file}-wal`)]).toEqual(before)
   })
 
-  it('makes the schema in an empty file, and says so when there can be no file', async () => {
-    const place = await filled()
-    truncateSync(place.file)
-    await (await openStoreIn(place)).close()
-    const nowhere = { ...place, file: '/proc/daybook.db' }
-    await expect(openStoreIn(nowhere)).rejects.toMatchObject({ code: 'store.failed' })
-    const underFile = { ...place, file: join(place.file, 'daybook.db') }
+  it('creates the schema in an empty file, and fails with store.failed when the file can not be created', async () => {
+    const database = await createFilledDatabase()
+    truncateSync(database.file)
+    await (await openStoreIn(database)).close()
+    const inProc = { ...database, file: '/proc/daybook.db' }
+    await expect(openStoreIn(inProc)).rejects.toMatchObject({ code: 'store.failed' })
+    const underFile = { ...database, file: join(database.file, 'daybook.db') }
     await expect(openStoreIn(underFile)).rejects.toMatchObject({ code: 'store.failed' })
     expect(existsSync(underFile.file)).toBe(false)
   })
 
-  it('lets two open a new file at once', async () => {
-    const place = createDatabaseFolder()
-    places.push(place)
-    const [first, second] = await Promise.all([openStoreIn(place), openStoreIn(place)])
+  it('two stores can open a new file at the same time', async () => {
+    const database = createDatabaseFolder()
+    folders.push(database)
+    const [first, second] = await Promise.all([openStoreIn(database), openStoreIn(database)])
     await first.claim('c1', owner('a'))
     await expect(second.claim('c1', owner('b'))).rejects.toMatchObject({ code: 'conversation.busy' })
     await Promise.all([first.close(), second.close()])
   })
 })
 
-describe('timeline 11.14: what can not be read ends the load, and nothing is overwritten', () => {
+describe('timeline 11.14: unreadable data fails the load, and nothing is overwritten', () => {
   const damages: Record<string, { readonly sql: string; readonly seq: number }> = {
     'a row that is not JSON': { sql: `UPDATE journal SET body = '{"type":' WHERE entry & 4294967295 = 5`, seq: 5 },
-    'a row of a type that nobody knows': { sql: `UPDATE journal SET body = '{"type":"never.heard"}' WHERE entry & 4294967295 = 5`, seq: 5 },
-    'a row whose block lost its fields': {
+    'a row of an unknown type': { sql: `UPDATE journal SET body = '{"type":"never.heard"}' WHERE entry & 4294967295 = 5`, seq: 5 },
+    'a row whose block has no fields': {
       sql: `UPDATE journal SET body = '{"type":"blocks.appended","blocks":[{}]}' WHERE entry & 4294967295 = 3`,
       seq: 3,
     },
-    'a row with a mark that marks nothing': {
+    'a row with a blob mark that names no blob': {
       sql: `UPDATE journal SET body = '{"type":"title.set","ts":"","title":{"$blob":1}}' WHERE entry & 4294967295 = 5`,
       seq: 5,
     },
     'a frame that is not JSON': { sql: `UPDATE frames SET body = 'oops'`, seq: 4 },
-    'a frame whose blocks are gone': { sql: 'DELETE FROM journal WHERE entry & 4294967295 = 3', seq: 4 },
+    'a frame whose blocks are missing': { sql: 'DELETE FROM journal WHERE entry & 4294967295 = 3', seq: 4 },
   }
   for (const [name, { sql, seq }] of Object.entries(damages)) {
     it(name, async () => {
-      const place = await filled()
-      edit(place, sql)
-      const store = await openStoreIn(place)
+      const database = await createFilledDatabase()
+      edit(database, sql)
+      const store = await openStoreIn(database)
       await expect(store.loadVisible('c1')).rejects.toMatchObject({ code: 'store.damaged', details: { conversationId: 'c1', seq } })
       await store.close()
-      const database = new DatabaseSync(place.file, { readOnly: true })
-      const after = database.prepare('SELECT count(*) AS rows FROM journal').get()
-      database.close()
-      expect(after).toEqual({ rows: name === 'a frame whose blocks are gone' ? 4 : 5 })
+      const connection = new DatabaseSync(database.file, { readOnly: true })
+      const after = connection.prepare('SELECT count(*) AS rows FROM journal').get()
+      connection.close()
+      expect(after).toEqual({ rows: name === 'a frame whose blocks are missing' ? 4 : 5 })
     })
   }
 
-  it('a blob that is missing, or that changed', async () => {
-    const place = await filled()
-    const store = await openStoreIn(place)
-    const [text] = readdirSync(place.blobs, { recursive: true, encoding: 'utf8' }).filter((name) => /\/[0-9a-f]{64}$/.test(name))
-    const blob = join(place.blobs, text ?? '')
+  it('a missing or changed blob', async () => {
+    const database = await createFilledDatabase()
+    const store = await openStoreIn(database)
+    const [text] = readdirSync(database.blobs, { recursive: true, encoding: 'utf8' }).filter((name) => /\/[0-9a-f]{64}$/.test(name))
+    const blob = join(database.blobs, text ?? '')
     const content = readFileSync(blob)
     unlinkSync(blob)
     const damaged = { code: 'store.damaged', details: { conversationId: 'c1', seq: 3 } }
@@ -185,25 +185,25 @@ describe('timeline 11.14: what can not be read ends the load, and nothing is ove
   })
 })
 
-it('a crash while blobs are being removed leaves too many, never too few, and the next removal takes them', async () => {
-  const place = await filled()
-  const files = createFileBlobs({ folder: place.blobs })
-  let crashes = true
+it('a crash during the removal of blobs leaves extra blobs, never missing ones, and the next removal deletes them', async () => {
+  const database = await createFilledDatabase()
+  const files = createFileBlobs({ folder: database.blobs })
+  let crashing = true
   const remove = async (sha256: string) => {
     await files.remove(sha256)
-    if (crashes) throw new Error('the power went out')
+    if (crashing) throw new Error('the power went out')
   }
-  const store = await createSqliteStore({ file: place.file, blobs: { ...files, remove }, clock: createSystemClock() })
+  const store = await createSqliteStore({ file: database.file, blobs: { ...files, remove }, clock: createSystemClock() })
   const texts = ['x', 'y'].map((letter) => prompt(letter.repeat(10_000)))
   await writeConversation(store, 'doomed', [appended(texts)])
   await expect(store.delete('doomed')).rejects.toThrow('the power went out')
   expect(await store.loadVisible('doomed')).toBeUndefined()
-  await writeConversation(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)]) // one of them was removed, and not yet forgotten
-  crashes = false
+  await writeConversation(store, 'kept', [appended(texts.slice(0, 1))], [appended(texts.slice(1), 2)]) // one of them was removed, but the removal is not yet recorded
+  crashing = false
   expect((await store.retain({})).blobs).toBe(0)
   expect((await store.findByTurn('kept', 't1')).map(({ text }) => text?.[0])).toEqual(['x', 'y'])
   await store.delete('kept')
   await store.delete('c1')
-  expect(readdirSync(place.blobs, { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 60)).toEqual([])
+  expect(readdirSync(database.blobs, { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 60)).toEqual([])
   await store.close()
 })

@@ -4,31 +4,31 @@ import { join } from 'node:path'
 import { argv } from 'node:process'
 
 /*
- * Changes files until it is killed, or dies by its own hand at the given step.
- *   node files-child.ts <folder> <what> [<step>]
- * A step is a call that changes what names there are: the n-th one is never made.
+ * Runs a file operation repeatedly until the parent kills it, or once and kills itself at the args step.
+ *   node files-child.ts <folder> <operation> [<step>]
+ * A step is a call that creates, renames or removes a name. The process kills itself instead of making that call.
  */
-const [, , folder = '', what = '', step] = argv
+const [, , folder = '', operation = '', step] = argv
 
-if (step !== undefined) dieAt(Number(step))
+if (step !== undefined) killSelfAt(Number(step))
 const { runOnce: doOnce, runForever: doForEver } = await import('./files-work.ts')
 
 process.stdin.once('data', async () => {
-  if (step === undefined) await doForEver(join(folder), what)
-  else await doOnce(folder, what)
+  if (step === undefined) await doForEver(join(folder), operation)
+  else await doOnce(folder, operation)
   process.stdout.write('done\n', () => process.exit(0))
 })
 process.stdout.write('ready\n')
 
-function dieAt(last: number): void {
-  let made = 0
-  const promises = fs.promises as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>
+function killSelfAt(target: number): void {
+  let count = 0
+  const promises = fs.promises as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
   for (const name of ['mkdir', 'rename', 'unlink', 'rmdir', 'open']) {
     const original = promises[name]
-    promises[name] = (...given) => {
-      const changes = name !== 'open' || (typeof given[1] === 'number' && (given[1] & fs.constants.O_CREAT) !== 0)
-      if (changes && ++made === last) process.kill(process.pid, 'SIGKILL')
-      return (original as (...given: unknown[]) => Promise<unknown>).apply(promises, given)
+    promises[name] = (...args) => {
+      const changes = name !== 'open' || (typeof args[1] === 'number' && (args[1] & fs.constants.O_CREAT) !== 0)
+      if (changes && ++count === target) process.kill(process.pid, 'SIGKILL')
+      return (original as (...args: unknown[]) => Promise<unknown>).apply(promises, args)
     }
   }
   syncBuiltinESMExports()

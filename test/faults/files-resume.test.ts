@@ -10,54 +10,54 @@ import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.t
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
 import { createHarness } from '../../src/testing/harness.ts'
 import { answers, calls, type Reply } from '../../src/testing/scripted-model.ts'
-import { type FailureSide, failingStore } from '../support/crash/breaking-store.ts'
+import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
 import { hostingOn } from '../support/hosting.ts'
 
 const write = (content: string) => calls('react.write', { path: 'files/app/a.md', channel: 'canvas', content, kind: 'file' })
 const patch = (text: string) => calls('react.patch', { path: 'files/app/a.md', channel: 'canvas', patch: text, kind: 'file' })
 
-/** A turn whose process dies at an entry, and what the next one makes of it. Both use the same disk. */
-async function dieAndTakeUp(replies: readonly Reply[], at: { readonly append: number; readonly side: FailureSide }) {
+/** Runs a turn whose process dies at an entry, and resumes it in a second agent on the same storage. */
+async function crashAndResume(replies: readonly Reply[], at: { readonly append: number; readonly side: FailureSide }) {
   const clock = createFixedClock()
   const blobs = createMemoryBlobs()
   const store = createMemoryStore({ blobs, clock })
   const { hosting, hosted } = hostingOn(blobs)
   const workspaces = createMemoryWorkspaces({ blobs, createFiles: createMemoryFiles })
   const dying = createHarness({ replies, clock, workspaces, hosting, store: failingStore(store, at) })
-  const survived = await dying.say('Go.').then(
+  const completed = await dying.say('Go.').then(
     () => true,
     () => false,
   )
-  const used = replies.length - dying.model.left
-  const heard = (await dying.journal()).filter((change) => change.type === 'response.received' && change.role === undefined).length
+  const consumed = replies.length - dying.model.left
+  const recorded = (await dying.journal()).filter((change) => change.type === 'response.received' && change.role === undefined).length
   clock.advance(LEASE_MS + 1)
-  const next = createHarness({ replies: replies.slice(Math.min(used, heard)), clock, workspaces, hosting, store })
+  const next = createHarness({ replies: replies.slice(Math.min(consumed, recorded)), clock, workspaces, hosting, store })
   await next.agent.recover()
   const journal = await next.journal()
   const blocks = journal.flatMap(blocksOfChange)
   const turnId = blocks[0]?.turn_id ?? ''
   const files = turnId === '' ? {} : await contentsBelow(await workspaces.open(localScope, 'c1'), `${turnId}/files`)
-  return { survived, entered: journal.length > 0, blocks, files, hosted, open: (await next.timeline()).openTurn, left: next.model.left }
+  return { completed, recorded: journal.length > 0, blocks, files, hosted, open: (await next.timeline()).openTurn, left: next.model.left }
 }
 
-async function atEveryEntry(replies: readonly Reply[], check: (end: Awaited<ReturnType<typeof dieAndTakeUp>>) => void) {
-  let deaths = 0
-  for (const side of ['before', 'behind'] as const) {
+async function crashAtEveryEntry(replies: readonly Reply[], check: (end: Awaited<ReturnType<typeof crashAndResume>>) => void) {
+  let crashes = 0
+  for (const side of ['before', 'after'] as const) {
     for (let append = 1; ; append++) {
-      const end = await dieAndTakeUp(replies, { append, side })
-      if (end.survived) break
-      if (!end.entered) continue
-      deaths++
+      const end = await crashAndResume(replies, { append, side })
+      if (end.completed) break
+      if (!end.recorded) continue
+      crashes++
       expect([side, append, end.open, end.left]).toEqual([side, append, undefined, 0])
       check(end)
     }
   }
-  expect(deaths).toBeGreaterThan(5)
+  expect(crashes).toBeGreaterThan(5)
 }
 
-describe('a process that dies between a file and its entry', () => {
-  it('writes the same file again, which does no harm: one artifact, and it is not said to be edited', async () => {
-    await atEveryEntry([write('one\n'), answers('Done.')], ({ files, blocks, hosted }) => {
+describe('a process that dies between writing a file and its entry', () => {
+  it('writes the same file again: there is one artifact, and its digest does not say edited', async () => {
+    await crashAtEveryEntry([write('one\n'), answers('Done.')], ({ files, blocks, hosted }) => {
       expect(files).toEqual({ 'app/a.md': 'one\n' })
       const digests = blocks.filter(({ text }) => text?.startsWith('{"artifact_path"'))
       expect(digests.map(({ text }) => (JSON.parse(text ?? '') as { edited: boolean }).edited)).toEqual([false])
@@ -66,9 +66,9 @@ describe('a process that dies between a file and its entry', () => {
     })
   })
 
-  it('never patches twice: the agent is told that nobody knows, and the file is the old or the new one', async () => {
+  it('does not apply a patch twice: the result says that the outcome is unknown, and the file is the old or the new version', async () => {
     const unknown: string[] = []
-    await atEveryEntry([write('one\n'), patch('@@ -1 +1,2 @@\n one\n+two\n'), answers('Done.')], ({ files, blocks }) => {
+    await crashAtEveryEntry([write('one\n'), patch('@@ -1 +1,2 @@\n one\n+two\n'), answers('Done.')], ({ files, blocks }) => {
       expect(['one\n', 'one\ntwo\n']).toContain(files['app/a.md'])
       const results = blocks.filter(({ type, path }) => type === 'react.tool.result' && path?.startsWith('tc:'))
       unknown.push(...results.flatMap(({ text }) => (text?.includes('outcome_unknown') ? [files['app/a.md'] ?? ''] : [])))

@@ -15,7 +15,7 @@ export const hostingIn = (folder: string) =>
 
 export const owner = { tenant: 't', project: 'p', user: 'u' }
 
-/** The same letter all over: a mix is seen. */
+/** Every part of the content names its version, so that a mix of two versions is detected. */
 export const version = (n: number) => new TextEncoder().encode(`version ${n} `.repeat(4_000))
 
 export const folderVersion = (n: number, files: number) =>
@@ -39,11 +39,11 @@ const operations: Readonly<Record<string, (folder: string, n: number, files: num
   host: (folder, n) => hostingIn(folder).host(hostedVersion(n)),
 }
 
-export const runOnce = async (folder: string, what: string, n = 2, files = 2) => operations[what]?.(folder, n, files)
+export const runOnce = async (folder: string, operation: string, n = 2, files = 2) => operations[operation]?.(folder, n, files)
 
-export async function runForever(folder: string, what: string): Promise<void> {
+export async function runForever(folder: string, operation: string): Promise<void> {
   for (let n = 2; ; n++) {
-    await runOnce(folder, what, n, 12)
+    await runOnce(folder, operation, n, 12)
     process.stdout.write(`acknowledged ${n}\n`)
   }
 }

@@ -1,9 +1,9 @@
 /**
  * A process that is killed between two turns. Started by followup-crash.test.ts:
  *
- *   hang       takes a turn; a followup comes in while its close is written, and is accepted. Says so, and stops for ever right before
- *              the turn that it would become
- *   recover    takes up whatever it finds, and says what it answered
+ *   hang       runs a turn; a followup is accepted while the close of the turn is written. Prints how it was accepted, and hangs before
+ *              the turn of the followup is opened
+ *   recover    resumes every unfinished turn and prints the answers
  */
 import { writeSync } from 'node:fs'
 import { createAgentFrom } from '../../src/agent/agent.ts'
@@ -13,20 +13,20 @@ import { openCrashFolder } from '../support/crash/crash-folder.ts'
 
 const [folder = '', mode = ''] = process.argv.slice(2)
 const { store, clock } = await openCrashFolder(folder)
-const say = (line: string) => writeSync(1, `${line}\n`)
+const print = (line: string) => writeSync(1, `${line}\n`)
 
 if (mode === 'recover') {
   const agent = createAgentFrom({ model: scriptedModel([answers('The second answer.')]), store, clock })
-  for (const { answer } of await agent.recover()) say(answer)
+  for (const { answer } of await agent.recover()) print(answer)
   await agent.close()
   await store.close()
 } else {
-  setInterval(() => {}, 60_000) // what hangs does not keep a process alive
-  const agent = createAgentFrom({ model: scriptedModel([answers('The first answer.')]), store: hanging(store), clock })
-  const acceptedBehind = () => agent.submit('c1', 'The second question.', { eventId: 'second' }).then(({ how }) => say(how))
+  setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
+  const agent = createAgentFrom({ model: scriptedModel([answers('The first answer.')]), store: hangingStore(store), clock })
+  const submitFollowup = () => agent.submit('c1', 'The second question.', { eventId: 'second' }).then(({ how }) => print(how))
   await agent.run({ conversation: 'c1', input: 'The first question.' }).result
 
-  function hanging(inner: ConversationStore): ConversationStore {
+  function hangingStore(inner: ConversationStore): ConversationStore {
     let closed = false
     return {
       ...inner,
@@ -35,8 +35,8 @@ if (mode === 'recover') {
         const entries = await inner.append(claim, changes)
         if (changes.some(({ type }) => type === 'turn.closed')) {
           closed = true
-          void acceptedBehind()
-          for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve)) // until it stands in line behind the close
+          void submitFollowup()
+          for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve)) // until the followup is queued after the close
         }
         return entries
       },

@@ -8,7 +8,7 @@ import { afterAll, expect, it } from 'vitest'
 import { blocksOf } from '../../src/core/timeline/timeline.ts'
 import { openCrashFolder, recordOf } from '../support/crash/crash-folder.ts'
 
-// A killed process loses nothing that the kernel has: memory is as good a disk as any, and quicker.
+// SIGKILL does not lose data that the kernel has accepted, so a folder in memory is enough, and faster.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-followup-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -19,7 +19,7 @@ function start(mode: 'hang' | 'recover') {
   return { child, lines: createInterface({ input: child.stdout }), exited: once(child, 'exit') as Promise<[number | null, string | null]> }
 }
 
-async function look() {
+async function readState() {
   const { store } = await openCrashFolder(folder)
   const { conversations } = await store.list({ open: true })
   const { journal, timeline } = await recordOf(store, 'c1')
@@ -27,17 +27,17 @@ async function look() {
   return { unfinished: conversations, journal, blocks: timeline ? blocksOf(timeline) : [] }
 }
 
-it('a process killed between the acceptance of a followup and the turn that it becomes: the next process begins that turn', async () => {
+it('when a process is killed after it accepted a followup and before it opened its turn, the next process opens that turn', async () => {
   const dying = start('hang')
-  const heard: string[] = []
+  const printed: string[] = []
   for await (const line of dying.lines) {
-    heard.push(line)
+    printed.push(line)
     dying.child.kill('SIGKILL')
   }
   expect(await dying.exited).toEqual([null, 'SIGKILL'])
-  expect(heard).toEqual(['followup'])
-  const left = await look()
-  expect(left.unfinished).toMatchObject([{ conversationId: 'c1', openTurn: null, waiting: ['second'] }])
+  expect(printed).toEqual(['followup'])
+  const crashed = await readState()
+  expect(crashed.unfinished).toMatchObject([{ conversationId: 'c1', openTurn: null, waiting: ['second'] }])
 
   const answered: string[] = []
   const next = start('recover')
@@ -45,9 +45,9 @@ it('a process killed between the acceptance of a followup and the turn that it b
   expect(await next.exited).toEqual([0, null])
   expect(answered).toEqual(['The second answer.'])
 
-  const { unfinished, journal, blocks } = await look()
+  const { unfinished, journal, blocks } = await readState()
   expect(unfinished).toEqual([])
-  expect(journal.slice(0, left.journal.length)).toEqual(left.journal)
+  expect(journal.slice(0, crashed.journal.length)).toEqual(crashed.journal)
   expect(blocks.flatMap(({ type, text }) => (type === 'user.prompt' || type === 'assistant.completion' ? [text] : []))).toEqual([
     'The first question.',
     'The first answer.',

@@ -6,7 +6,7 @@ import type { Change } from '../../src/core/timeline/change.ts'
 import type { Timeline } from '../../src/core/timeline/timeline.ts'
 import { type ConversationStore, LEASE_MS } from '../../src/ports/store.ts'
 import { createFixedClock } from '../../src/testing/fixed-clock.ts'
-import { type FailureSide, failingStore } from '../support/crash/breaking-store.ts'
+import { type FailureSide, failingStore } from '../support/crash/failing-store.ts'
 import {
   ENTRIES,
   longTurnModel,
@@ -23,15 +23,15 @@ function setUp() {
   const clock = createFixedClock()
   const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
   const effects: string[] = []
-  const asked: number[] = []
-  const outside: TurnObserver = {
+  const decisions: number[] = []
+  const observer: TurnObserver = {
     ...noObserver,
-    onDecision: (iteration) => void asked.push(iteration),
+    onDecision: (iteration) => void decisions.push(iteration),
     onEffect: (key, toolId) => void effects.push(`${toolId} ${key}`),
   }
   const agent = (on: ConversationStore = store) =>
-    createAgentFrom({ model: longTurnModel(outside), tools: longTurnTools(outside), store: on, clock, settings })
-  return { clock, store, effects, asked, agent }
+    createAgentFrom({ model: longTurnModel(observer), tools: longTurnTools(observer), store: on, clock, settings })
+  return { clock, store, effects, decisions, agent }
 }
 
 const journalOf = async (store: ConversationStore): Promise<readonly Change[]> => {
@@ -50,72 +50,72 @@ async function uninterrupted() {
     return store.append(claim, changes)
   }
   await agent({ ...store, append }).run(run).result
-  return { story: normalizedLines(await timelineOf(store)), appends }
+  return { reference: normalizedLines(await timelineOf(store)), appends }
 }
 
-describe('a journal that cannot be written', () => {
-  it('knows the turn it breaks: thirty rounds, two entries for each that calls a tool', async () => {
-    const { story, appends } = await uninterrupted()
+describe('a turn whose journal can not be written', () => {
+  it('has thirty rounds and two entries for each tool round when nothing fails', async () => {
+    const { reference, appends } = await uninterrupted()
     expect(appends).toBe(ENTRIES)
-    expect(story.unknown).toEqual([])
-    expect(story.lines.filter((line) => line.includes('"react.tool.call"'))).toHaveLength(ROUNDS - 2)
-    expect(story.lines.filter((line) => line.includes('"ok":false'))).toEqual([])
+    expect(reference.unknown).toEqual([])
+    expect(reference.lines.filter((line) => line.includes('"react.tool.call"'))).toHaveLength(ROUNDS - 2)
+    expect(reference.lines.filter((line) => line.includes('"ok":false'))).toEqual([])
   })
 
-  it.each(['before', 'behind'] as const)(
-    'ends the turn loudly, and the next agent goes on as if nothing had happened: every entry, %s it is written',
+  it.each(['before', 'after'] as const)(
+    'fails with store.failed, and the next agent completes the same turn, for a failure %s every entry',
     async (side) => {
-      const { story } = await uninterrupted()
+      const { reference } = await uninterrupted()
       for (let append = 1; append <= ENTRIES; append++) {
-        const { lines, unknown, ...facts } = await broken({ append, side })
-        const over = append === ENTRIES && side === 'behind'
-        const never = append === 1 && side === 'before'
-        const exits = over || never ? [] : ['complete']
-        expect({ append, ...facts }).toEqual({ append, failure: 'store.failed', lost: [], askedAgain: [], repeated: [], exits })
+        const { lines, unknown, ...facts } = await failAndResume({ append, side })
+        const closed = append === ENTRIES && side === 'after'
+        const notOpened = append === 1 && side === 'before'
+        const exits = closed || notOpened ? [] : ['complete']
+        expect({ append, ...facts }).toEqual({ append, failure: 'store.failed', lost: [], repeatedDecisions: [], repeated: [], exits })
         expect(unknown.length).toBeLessThanOrEqual(1)
-        expect(withoutResultsOf(lines, unknown)).toEqual(withoutResultsOf(story.lines, unknown))
+        expect(withoutResultsOf(lines, unknown)).toEqual(withoutResultsOf(reference.lines, unknown))
       }
     },
   )
 
-  it('lets a turn come to its end even when every process dies after its first entry', async () => {
+  it('completes even when every process dies after one entry', async () => {
     const { clock, store, effects, agent } = setUp()
-    const { story } = await uninterrupted()
-    for (let deaths = 0; ; deaths++) {
-      expect(deaths).toBeLessThan(ENTRIES + 5)
-      const dying = agent(failingStore(store, { append: 1, side: 'behind' }))
+    const { reference } = await uninterrupted()
+    for (let crashes = 0; ; crashes++) {
+      expect(crashes).toBeLessThan(ENTRIES + 5)
+      const dying = agent(failingStore(store, { append: 1, side: 'after' }))
       if ((await timelineOf(store)) === undefined) await dying.run(run).result.catch(() => {})
       else await dying.recover().catch(() => {})
       clock.advance(LEASE_MS + 1)
       if ((await timelineOf(store)).openTurn === undefined) break
     }
     const { lines, unknown } = normalizedLines(await timelineOf(store))
-    expect(withoutResultsOf(lines, unknown)).toEqual(withoutResultsOf(story.lines, unknown))
+    expect(withoutResultsOf(lines, unknown)).toEqual(withoutResultsOf(reference.lines, unknown))
     expect(effects).toEqual([...new Set(effects)])
   })
 })
 
-async function broken(at: { readonly append: number; readonly side: FailureSide }) {
-  const { clock, store, effects, asked, agent } = setUp()
+async function failAndResume(at: { readonly append: number; readonly side: FailureSide }) {
+  const { clock, store, effects, decisions, agent } = setUp()
   const failure = await agent(failingStore(store, at))
     .run(run)
     .result.then(
       () => 'nothing',
       (error: { code?: string }) => error.code,
     )
-  const left = await journalOf(store)
-  const heard = left.filter(({ type }) => type === 'response.received').length - (left.some(isGate) ? 1 : 0)
-  clock.advance(LEASE_MS + 1) // the dead do not give back what they hold
-  const before = asked.length
+  const crashed = await journalOf(store)
+  const responses = crashed.filter(({ type }) => type === 'response.received').length - (crashed.some(isGate) ? 1 : 0)
+  clock.advance(LEASE_MS + 1) // a dead process does not release its lease
+  const before = decisions.length
   const next = agent()
   const results = await next.recover()
-  if (left.length === 0) await next.run(run).result // nothing was entered: the user has to say it again
+  if (crashed.length === 0) await next.run(run).result // nothing was recorded: the user sends the message again
   const after = await journalOf(store)
   const { lines, unknown } = normalizedLines(await timelineOf(store))
   return {
     failure,
-    lost: left.filter((change, index) => JSON.stringify(change) !== JSON.stringify(after[index])),
-    askedAgain: asked.slice(before).filter((iteration) => iteration < heard),
+    lost: crashed.filter((change, index) => JSON.stringify(change) !== JSON.stringify(after[index])),
+    repeatedDecisions: decisions.slice(before).filter((iteration) => iteration < responses),
     repeated: effects.filter((effect, index) => effect.startsWith('shop.pay') && effects.indexOf(effect) !== index),
     exits: results.map(({ exitReason }) => exitReason),
     lines,

@@ -1,9 +1,9 @@
 /**
  * A process that is killed while it works on long turns. Started by loop-crash.test.ts:
  *
- *   hang <name> …    works on these conversations; `before-7` stops for ever right before its seventh entry, `behind-7` right behind it
- *   work <name>      works on one conversation, and says all the while where it is
- *   recover          takes up whatever it finds
+ *   hang <name> …    runs a turn in each conversation; `before-7` hangs right before its seventh entry, `after-7` right after it
+ *   work <name>      runs a turn in one conversation and prints each step
+ *   recover          resumes every unfinished turn
  */
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,36 +14,36 @@ import { longTurnModel, longTurnTools, settings, type TurnObserver } from '../su
 
 const [folder = '', mode = '', ...names] = process.argv.slice(2)
 const { store, clock } = await openCrashFolder(folder)
-const say = (line: string) => writeSync(1, `${line}\n`)
+const print = (line: string) => writeSync(1, `${line}\n`)
 
-const moment: TurnObserver['onStep'] = async (where) => {
+const onStep: TurnObserver['onStep'] = async (where) => {
   if (mode !== 'work') return
-  say(where)
+  print(where)
   await sleep(2)
 }
-const outside: TurnObserver = { ...fileObserver(folder), onStep: moment }
+const observer: TurnObserver = { ...fileObserver(folder), onStep }
 const agent = createAgentFrom({
-  model: longTurnModel(outside),
-  tools: longTurnTools(outside),
-  store: mode === 'hang' ? hanging(store) : store,
+  model: longTurnModel(observer),
+  tools: longTurnTools(observer),
+  store: mode === 'hang' ? hangingStore(store) : store,
   clock,
   settings,
 })
 
 if (mode === 'recover') {
-  for (const { exitReason } of await agent.recover()) say(exitReason)
+  for (const { exitReason } of await agent.recover()) print(exitReason)
   await agent.close()
   await store.close()
 } else {
-  setInterval(() => {}, 60_000) // what hangs does not keep a process alive
+  setInterval(() => {}, 60_000) // a pending promise does not keep the process alive
   await Promise.all(names.map((conversation) => agent.run({ conversation, input: 'Go shopping.' }).result))
 }
 
-function hanging(inner: ConversationStore): ConversationStore {
+function hangingStore(inner: ConversationStore): ConversationStore {
   const appends = new Map<string, number>()
   let hung = 0
-  const forEver = () => {
-    if (++hung === names.length) say('all hang')
+  const hang = () => {
+    if (++hung === names.length) print('all hang')
     return new Promise<never>(() => {})
   }
   return {
@@ -51,9 +51,9 @@ function hanging(inner: ConversationStore): ConversationStore {
     async append(claim, changes) {
       const count = (appends.get(claim.conversationId) ?? 0) + 1
       appends.set(claim.conversationId, count)
-      if (claim.conversationId === `before-${count}`) return forEver()
+      if (claim.conversationId === `before-${count}`) return hang()
       const entries = await inner.append(claim, changes)
-      return claim.conversationId === `behind-${count}` ? forEver() : entries
+      return claim.conversationId === `after-${count}` ? hang() : entries
     },
   }
 }

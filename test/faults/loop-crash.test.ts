@@ -20,18 +20,18 @@ import {
   withoutResultsOf,
 } from '../support/crash/long-turn.ts'
 
-// A killed process loses nothing that the kernel has: memory is as good a disk as any, and quicker.
+// SIGKILL does not lose data that the kernel has accepted, so a folder in memory is enough, and faster.
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'daybook-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const boundaries = Array.from({ length: ENTRIES }, (_, index) => [`before-${index + 1}`, `behind-${index + 1}`]).flat()
-const moments = Array.from({ length: 20 }, (_, index) => `moment-${index + 1}`)
+const boundaries = Array.from({ length: ENTRIES }, (_, index) => [`before-${index + 1}`, `after-${index + 1}`]).flat()
+const randomKills = Array.from({ length: 20 }, (_, index) => `random-${index + 1}`)
 
 interface Row {
   readonly killed: string
   readonly lost: number
   readonly repeatedEffects: number
-  readonly repeatedAnswers: number
+  readonly repeatedDecisions: number
   readonly unknown: number
   /** The first line that the uninterrupted turn does not have. */
   readonly difference: string | undefined
@@ -59,26 +59,28 @@ async function kill(child: ChildProcess, exited: Promise<unknown>): Promise<void
   await exited
 }
 
-/** Takes up in a new process what was left, and says what came of each conversation. */
-async function aftermath(names: ReadonlyMap<string, string>): Promise<readonly Row[]> {
-  const left = await records(names.keys())
-  const asked = linesOf(folder, 'asked').length
+/** Resumes all conversations in a new process and compares each with its state before and with the reference turn. */
+async function recoverAndCompare(names: ReadonlyMap<string, string>): Promise<readonly Row[]> {
+  const before = await records(names.keys())
+  const earlierDecisions = linesOf(folder, 'asked').length
   const { exited } = start('recover')
   expect(await exited).toEqual([0, null])
   const after = await records(names.keys())
   const effects = linesOf(folder, 'effects')
-  const questions = linesOf(folder, 'asked').slice(asked)
+  const decisions = linesOf(folder, 'asked').slice(earlierDecisions)
   return [...names].map(([conversation, killed]) => {
-    const [was, is] = [left.get(conversation) as ConversationRecord, after.get(conversation) as ConversationRecord]
-    const { lines, unknown } = is.timeline ? normalizedLines(is.timeline) : { lines: [], unknown: [] }
-    const heard = new Set(was.journal.flatMap((change) => (change.type === 'response.received' && !change.role ? [change.iteration] : [])))
+    const [crashed, recovered] = [before.get(conversation) as ConversationRecord, after.get(conversation) as ConversationRecord]
+    const { lines, unknown } = recovered.timeline ? normalizedLines(recovered.timeline) : { lines: [], unknown: [] }
+    const responded = new Set(
+      crashed.journal.flatMap((change) => (change.type === 'response.received' && !change.role ? [change.iteration] : [])),
+    )
     const payments = effects.filter((line) => line.startsWith(`shop.pay ${conversation}/`))
     return {
       killed,
-      lost: was.journal.filter((change, index) => JSON.stringify(change) !== JSON.stringify(is.journal[index])).length,
+      lost: crashed.journal.filter((change, index) => JSON.stringify(change) !== JSON.stringify(recovered.journal[index])).length,
       repeatedEffects: payments.length - new Set(payments).size,
-      repeatedAnswers: questions.filter(
-        (line) => heard.has(Number(line.slice(conversation.length + 1))) && line.startsWith(`${conversation} `),
+      repeatedDecisions: decisions.filter(
+        (line) => responded.has(Number(line.slice(conversation.length + 1))) && line.startsWith(`${conversation} `),
       ).length,
       unknown: unknown.length,
       difference: firstDifference(withoutResultsOf(lines, unknown), withoutResultsOf(reference, unknown)),
@@ -87,25 +89,25 @@ async function aftermath(names: ReadonlyMap<string, string>): Promise<readonly R
 }
 
 function firstDifference(lines: readonly string[], expected: readonly string[]): string | undefined {
-  if (lines.length === 0) return '—' // nothing was entered, and nobody to go on
+  if (lines.length === 0) return '—' // nothing was recorded, so there is no turn to resume
   if (lines.length < expected.length) return `only ${lines.length} of ${expected.length} lines`
   return lines.find((line, index) => line !== expected[index])
 }
 
 async function records(names: Iterable<string>): Promise<ReadonlyMap<string, ConversationRecord>> {
   const { store } = await openCrashFolder(folder)
-  const found = new Map<string, ConversationRecord>()
-  for (const name of names) found.set(name, await recordOf(store, name))
+  const byName = new Map<string, ConversationRecord>()
+  for (const name of names) byName.set(name, await recordOf(store, name))
   await store.close()
-  return found
+  return byName
 }
 
-/** Kills that came to the same end share a line. */
+/** Prints one line per outcome, with all kills that had this outcome. */
 function print(title: string, rows: readonly Row[]): void {
-  const head = ['lost blocks', 'repeated effects', 'repeated answers', 'unknown outcomes', 'equal', 'kills', 'killed']
+  const head = ['lost blocks', 'repeated effects', 'repeated decisions', 'unknown outcomes', 'equal', 'kills', 'killed']
   const groups = new Map<string, string[]>()
-  for (const { killed, lost, repeatedEffects, repeatedAnswers, unknown, difference } of rows) {
-    const cells = [lost, repeatedEffects, repeatedAnswers, unknown, difference ?? 'yes']
+  for (const { killed, lost, repeatedEffects, repeatedDecisions, unknown, difference } of rows) {
+    const cells = [lost, repeatedEffects, repeatedDecisions, unknown, difference ?? 'yes']
     const line = cells.map((cell, index) => String(cell).padStart(head[index]?.length ?? 0)).join('  ')
     groups.set(line, [...(groups.get(line) ?? []), killed])
   }
@@ -113,42 +115,42 @@ function print(title: string, rows: readonly Row[]): void {
   console.log([title, head.join('  '), ...table].join('\n'))
 }
 
-const expectNoHarm = (rows: readonly Row[]) =>
+const expectNothingLostOrRepeated = (rows: readonly Row[]) =>
   expect(
     rows.filter(
-      (row) => row.lost > 0 || row.repeatedEffects > 0 || row.repeatedAnswers > 0 || row.unknown > 1 || row.difference !== undefined,
+      (row) => row.lost > 0 || row.repeatedEffects > 0 || row.repeatedDecisions > 0 || row.unknown > 1 || row.difference !== undefined,
     ),
   ).toEqual([])
 
-it('a process killed right before or right behind any entry of a turn loses nothing, repeats nothing, and asks nothing again', async () => {
+it('a turn killed right before or right after any of its entries loses no entry and repeats no effect and no model call', async () => {
   const { child, lines, exited } = start('hang', ...boundaries)
   for await (const line of lines) if (line === 'all hang') await kill(child, exited)
-  const rows = await aftermath(new Map(boundaries.map((name) => [name, name.replace('-', ' ')])))
+  const rows = await recoverAndCompare(new Map(boundaries.map((name) => [name, name.replace('-', ' ')])))
   print(`one turn of ${ENTRIES} entries, killed at each of them`, rows)
   const [first, ...others] = rows
-  expect(first).toEqual({ killed: 'before 1', lost: 0, repeatedEffects: 0, repeatedAnswers: 0, unknown: 0, difference: '—' })
-  expectNoHarm(others)
+  expect(first).toEqual({ killed: 'before 1', lost: 0, repeatedEffects: 0, repeatedDecisions: 0, unknown: 0, difference: '—' })
+  expectNothingLostOrRepeated(others)
 }, 120_000)
 
-it('nor does one killed at any moment inside an answer of the model or a tool', async () => {
+it('a turn killed at a random point of a model response or a tool loses no entry and repeats no effect and no model call', async () => {
   const killed = new Map<string, string>()
-  const waiting = [...moments]
+  const queue = [...randomKills]
   const killNext = async () => {
-    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
       const { child, lines, exited } = start('work', name)
-      const inTool = waiting.length % 2 === 0
-      let left = 2 + Math.floor(Math.random() * (inTool ? 30 : 180))
+      const inTool = queue.length % 2 === 0
+      let remaining = 2 + Math.floor(Math.random() * (inTool ? 30 : 180))
       let last = ''
       for await (const line of lines) {
         last = line
-        if (line.startsWith(inTool ? 'tool' : '') && --left === 0) child.kill('SIGKILL')
+        if (line.startsWith(inTool ? 'tool' : '') && --remaining === 0) child.kill('SIGKILL')
       }
       await exited
       killed.set(name, last)
     }
   }
   await Promise.all([killNext(), killNext(), killNext()])
-  const rows = await aftermath(killed)
-  print('killed at random', rows)
-  expectNoHarm(rows)
+  const rows = await recoverAndCompare(killed)
+  print('killed at random points', rows)
+  expectNothingLostOrRepeated(rows)
 }, 120_000)

@@ -11,8 +11,8 @@ import { timelineText } from '../../src/testing/timeline-text.ts'
 import type { Tool } from '../../src/tools/tool.ts'
 import { weather } from '../support/scenario-tools.ts'
 
-const stranger: Owner = { id: 'stranger', host: 'elsewhere', pid: 1 }
-const asksWeather = calls('weather.today', { city: 'Rome' })
+const otherProcess: Owner = { id: 'other', host: 'elsewhere', pid: 1 }
+const weatherCall = calls('weather.today', { city: 'Rome' })
 
 function setUp() {
   const clock = createFixedClock()
@@ -30,53 +30,53 @@ function setUp() {
   return { clock, store, problems, agentOf }
 }
 
-/** Says its piece when it is told to, or when it is stopped. */
-function held() {
-  const asked = Promise.withResolvers<void>()
-  const go = Promise.withResolvers<void>()
+/** A reply that waits for `resume`, or until it is stopped. */
+function pausedModel() {
+  const called = Promise.withResolvers<void>()
+  const resumed = Promise.withResolvers<void>()
   const reply = (text: string): Reply => ({
     text,
     async onChunk() {
-      asked.resolve()
-      await go.promise
+      called.resolve()
+      await resumed.promise
     },
   })
-  return { asked: asked.promise, go: go.resolve, reply }
+  return { called: called.promise, resume: resumed.resolve, reply }
 }
 
-const storyOf = async (store: ConversationStore, conversation = 'c1') => {
+const timelineTextOf = async (store: ConversationStore, conversation = 'c1') => {
   const saved = await store.loadVisible(conversation)
   return saved ? timelineText(saved.timeline) : ''
 }
 
-describe('a conversation that another process has taken over', () => {
-  it('is left alone by the one that had it: nothing is entered, and nobody sees an error', async () => {
+describe('a conversation that another process took over', () => {
+  it('gets no further entries from the previous owner, whose turn ends as cancelled without an error', async () => {
     const { store, agentOf } = setUp()
-    const model = held()
-    const stale = agentOf([asksWeather, model.reply(answers('Too late.'))]).run({ conversation: 'c1', input: 'Rome?' })
-    await model.asked
-    const before = await storyOf(store)
-    const claim = await store.claim('c1', stranger, { takeOver: 'always' })
-    model.go()
+    const model = pausedModel()
+    const stale = agentOf([weatherCall, model.reply(answers('Too late.'))]).run({ conversation: 'c1', input: 'Rome?' })
+    await model.called
+    const before = await timelineTextOf(store)
+    const claim = await store.claim('c1', otherProcess, { takeOver: 'always' })
+    model.resume()
     expect(await stale.result).toMatchObject({ exitReason: 'cancelled', ok: false, answer: '' })
-    expect(await storyOf(store)).toBe(before)
+    expect(await timelineTextOf(store)).toBe(before)
     await store.release(claim)
 
     const [result] = await agentOf([answers('Clear.')]).recover()
     expect(result).toMatchObject({ exitReason: 'complete', answer: 'Clear.' })
   })
 
-  it('is noticed by the next heartbeat: the model call is stopped, not waited for', async () => {
+  it('is detected by the next heartbeat, which aborts the running model call', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const { store, agentOf } = setUp()
-    const asked = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
     const silent: Reply = () => {
-      asked.resolve()
+      called.resolve()
       return { text: '<channel:thinking>Hm', stall: true }
     }
     const stale = agentOf([silent]).run({ conversation: 'c1', input: 'Rome?' })
-    await asked.promise
-    await store.claim('c1', stranger, { takeOver: 'always' })
+    await called.promise
+    await store.claim('c1', otherProcess, { takeOver: 'always' })
     await vi.advanceTimersByTimeAsync(HEARTBEAT_MS)
     expect(await stale.result).toMatchObject({ exitReason: 'cancelled' })
   })
@@ -85,45 +85,45 @@ describe('a conversation that another process has taken over', () => {
 describe('the lease of a running turn', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
 
-  it('is renewed for as long as the model takes', async () => {
+  it('is renewed while the model call runs', async () => {
     const { clock, store, agentOf } = setUp()
-    const model = held()
+    const model = pausedModel()
     const turn = agentOf([model.reply(answers('At last.'))]).run({ conversation: 'c1', input: 'Rome?' })
-    await model.asked
-    for (let beat = 0; beat < 6; beat++) {
+    await model.called
+    for (let n = 0; n < 6; n++) {
       clock.advance(HEARTBEAT_MS)
       await vi.advanceTimersByTimeAsync(HEARTBEAT_MS)
-      await expect(store.claim('c1', stranger)).rejects.toMatchObject({ code: 'conversation.busy' })
+      await expect(store.claim('c1', otherProcess)).rejects.toMatchObject({ code: 'conversation.busy' })
     }
-    model.go()
+    model.resume()
     expect(await turn.result).toMatchObject({ exitReason: 'complete' })
-    await store.claim('c1', stranger) // given back
+    await store.claim('c1', otherProcess) // the lease was released
   })
 
-  it('survives a beat that failed: the turn goes on, and somebody is told', async () => {
+  it('survives a failed heartbeat: the turn continues, and onProblem reports it', async () => {
     const { clock, store, problems, agentOf } = setUp()
-    const model = held()
+    const model = pausedModel()
     let failures = 1
     const renew: ConversationStore['renew'] = async (claim) => {
       if (failures-- > 0) throw new Failure('store.failed', 'the disk is slow today')
       await store.renew(claim)
     }
     const turn = agentOf([model.reply(answers('At last.'))], { store: { ...store, renew } }).run({ conversation: 'c1', input: 'Rome?' })
-    await model.asked
-    for (let beat = 0; beat < 2; beat++) {
+    await model.called
+    for (let n = 0; n < 2; n++) {
       clock.advance(HEARTBEAT_MS)
       await vi.advanceTimersByTimeAsync(HEARTBEAT_MS)
     }
-    await expect(store.claim('c1', stranger)).rejects.toMatchObject({ code: 'conversation.busy' })
-    model.go()
+    await expect(store.claim('c1', otherProcess)).rejects.toMatchObject({ code: 'conversation.busy' })
+    model.resume()
     expect(await turn.result).toMatchObject({ exitReason: 'complete' })
     expect(problems).toEqual(['heartbeat'])
   })
 })
 
 describe('recover', () => {
-  /** Leaves a turn behind whose call has no result. */
-  async function leaveBehind({ clock, store, agentOf }: ReturnType<typeof setUp>, conversation: string) {
+  /** Leaves an unfinished turn whose tool call has no result. */
+  async function crashDuringCall({ clock, store, agentOf }: ReturnType<typeof setUp>, conversation: string) {
     const append: ConversationStore['append'] = async (claim, changes) => {
       const entries = await store.append(claim, changes)
       if (changes.some((change) => change.type === 'response.received' && change.role === undefined))
@@ -131,73 +131,73 @@ describe('recover', () => {
       return entries
     }
     const broken = { ...store, append, release: async () => {} }
-    await agentOf([asksWeather], { store: broken })
+    await agentOf([weatherCall], { store: broken })
       .run({ conversation, input: 'Rome?' })
       .result.catch(() => {})
     clock.advance(LEASE_MS + 1)
   }
 
-  it('takes up every turn that was left behind, skips what others hold, and leaves closed conversations alone', async () => {
-    const scene = setUp()
-    for (const conversation of ['c1', 'c2', 'c3']) await leaveBehind(scene, conversation)
-    await scene.agentOf([answers('Done.')]).run({ conversation: 'closed', input: 'Hello' }).result
-    await scene.store.claim('c2', stranger)
-    const agent = scene.agentOf([answers('Clear.'), answers('Clear.')])
+  it('resumes every unfinished turn, skips conversations that another process owns, and does not touch closed ones', async () => {
+    const setup = setUp()
+    for (const conversation of ['c1', 'c2', 'c3']) await crashDuringCall(setup, conversation)
+    await setup.agentOf([answers('Done.')]).run({ conversation: 'closed', input: 'Hello' }).result
+    await setup.store.claim('c2', otherProcess)
+    const agent = setup.agentOf([answers('Clear.'), answers('Clear.')])
     const results = await agent.recover()
     expect(results.map(({ answer }) => answer)).toEqual(['Clear.', 'Clear.'])
-    expect((await scene.store.list({ open: true })).conversations.map(({ conversationId }) => conversationId)).toEqual(['c2'])
+    expect((await setup.store.list({ open: true })).conversations.map(({ conversationId }) => conversationId)).toEqual(['c2'])
     expect(await agent.recover()).toEqual([])
   })
 
-  it('does not let a slow turn hold up the others', async () => {
-    const scene = setUp()
-    for (const conversation of ['c1', 'c2']) await leaveBehind(scene, conversation)
-    const model = held()
+  it('resumes the other turns while one turn is slow', async () => {
+    const setup = setUp()
+    for (const conversation of ['c1', 'c2']) await crashDuringCall(setup, conversation)
+    const model = pausedModel()
     const replies: readonly Reply[] = [model.reply(answers('Slow.')), answers('Quick.')]
-    const agent = scene.agentOf(replies)
+    const agent = setup.agentOf(replies)
     const recovered = agent.recover()
-    await expect.poll(async () => (await scene.store.list({ open: true })).conversations.length).toBe(1)
-    model.go()
+    await expect.poll(async () => (await setup.store.list({ open: true })).conversations.length).toBe(1)
+    model.resume()
     expect((await recovered).map(({ answer }) => answer).sort()).toEqual(['Quick.', 'Slow.'])
   })
 
-  it('takes up the rest when one cannot be taken up, and says so in the end', async () => {
-    const scene = setUp()
-    for (const conversation of ['c1', 'c2']) await leaveBehind(scene, conversation)
+  it('resumes the remaining turns when one can not be resumed, and then rejects with the error', async () => {
+    const setup = setUp()
+    for (const conversation of ['c1', 'c2']) await crashDuringCall(setup, conversation)
     const append: ConversationStore['append'] = (claim, changes) =>
-      claim.conversationId === 'c1' ? Promise.reject(new Failure('store.failed', 'bad sector')) : scene.store.append(claim, changes)
-    const agent = scene.agentOf([answers('Clear.')], { store: { ...scene.store, append } })
+      claim.conversationId === 'c1' ? Promise.reject(new Failure('store.failed', 'bad sector')) : setup.store.append(claim, changes)
+    const agent = setup.agentOf([answers('Clear.')], { store: { ...setup.store, append } })
     await expect(agent.recover()).rejects.toMatchObject({ errors: [{ code: 'store.failed' }] })
-    expect((await scene.store.list({ open: true })).conversations.map(({ conversationId }) => conversationId)).toEqual(['c1'])
+    expect((await setup.store.list({ open: true })).conversations.map(({ conversationId }) => conversationId)).toEqual(['c1'])
   })
 
-  it('says that the outcome is unknown when the tool is no longer there, and the agent decides', async () => {
-    const scene = setUp()
-    await leaveBehind(scene, 'c1')
-    const [result] = await scene.agentOf([answers('I could not find out.')], { tools: [] }).recover()
+  it('reports an unknown outcome when the tool no longer exists, and the model decides how to continue', async () => {
+    const setup = setUp()
+    await crashDuringCall(setup, 'c1')
+    const [result] = await setup.agentOf([answers('I could not find out.')], { tools: [] }).recover()
     expect(result).toMatchObject({ exitReason: 'complete' })
-    expect(await storyOf(scene.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
+    expect(await timelineTextOf(setup.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
   })
 
-  it('says the same of a harmless tool that a steer would stop at once: it may have run before', async () => {
-    const scene = setUp()
-    await leaveBehind(scene, 'c1')
-    const claim = await scene.store.claim('c1', stranger)
-    await scene.store.append(claim, [accepted('e1', 1, 'steer')])
-    await scene.store.release(claim)
-    const [result] = await scene.agentOf([answers('As you wish.')]).recover()
+  it('reports an unknown outcome for a repeatable tool that a waiting steer would stop at once, because it may have run before', async () => {
+    const setup = setUp()
+    await crashDuringCall(setup, 'c1')
+    const claim = await setup.store.claim('c1', otherProcess)
+    await setup.store.append(claim, [accepted('e1', 1, 'steer')])
+    await setup.store.release(claim)
+    const [result] = await setup.agentOf([answers('As you wish.')]).recover()
     expect(result).toMatchObject({ exitReason: 'complete', answer: 'As you wish.' })
-    expect(await storyOf(scene.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
+    expect(await timelineTextOf(setup.store)).toMatch(/tool_call_error\.outcome_unknown: weather\.today was interrupted by a restart/)
   })
 
-  it('runs a harmless tool again under the same key, with what the model wrote and not what the call shows of it', async () => {
-    const scene = setUp()
-    const seen: unknown[] = []
-    const city = `Rome${' and all the hills around it'.repeat(120)}` // longer than what a call block shows
+  it('repeats a repeatable tool with the same idempotency key and the complete parameters, not the shortened ones of the call block', async () => {
+    const setup = setUp()
+    const runs: unknown[] = []
+    const city = `Rome${' and all the hills around it'.repeat(120)}` // longer than the text that a call block shows
     const tool: Tool = {
       ...weather(),
       async run(params, call) {
-        seen.push([params, call.idempotencyKey])
+        runs.push([params, call.idempotencyKey])
         return weather().run({ city: 'Rome' }, call)
       },
     }
@@ -205,25 +205,25 @@ describe('recover', () => {
       if (changes.some((change) => change.type === 'blocks.appended' && change.blocks.some(({ type }) => type === 'react.tool.result'))) {
         throw new Failure('store.failed', 'gone')
       }
-      return scene.store.append(claim, changes)
+      return setup.store.append(claim, changes)
     }
     const replies = [calls('weather.today', { city })]
-    await scene
-      .agentOf(replies, { tools: [tool], store: { ...scene.store, append } })
+    await setup
+      .agentOf(replies, { tools: [tool], store: { ...setup.store, append } })
       .run({ conversation: 'c1', input: 'Rome?' })
       .result.catch(() => {})
-    await scene.agentOf([answers('Clear.')], { tools: [tool] }).recover()
-    expect(seen).toHaveLength(2)
-    expect(seen[1]).toEqual(seen[0])
-    expect(seen[0]).toMatchObject([{ city }, expect.stringMatching(/^c1\/turn_\w+\/\w{12}$/)])
+    await setup.agentOf([answers('Clear.')], { tools: [tool] }).recover()
+    expect(runs).toHaveLength(2)
+    expect(runs[1]).toEqual(runs[0])
+    expect(runs[0]).toMatchObject([{ city }, expect.stringMatching(/^c1\/turn_\w+\/\w{12}$/)])
   })
 
-  it('makes what is said to such a conversation part of the turn that was left behind', async () => {
-    const scene = setUp()
-    await leaveBehind(scene, 'c1')
-    const result = await scene.agentOf([answers('Rome and Paris are clear.')]).run({ conversation: 'c1', input: 'And Paris?' }).result
+  it('adds a new message to the unfinished turn as a followup', async () => {
+    const setup = setUp()
+    await crashDuringCall(setup, 'c1')
+    const result = await setup.agentOf([answers('Rome and Paris are clear.')]).run({ conversation: 'c1', input: 'And Paris?' }).result
     expect(result).toMatchObject({ answer: 'Rome and Paris are clear.' })
-    const lines = (await storyOf(scene.store)).split('\n').map((line) => line.trim().replace(/\s+/g, ' '))
+    const lines = (await timelineTextOf(setup.store)).split('\n').map((line) => line.trim().replace(/\s+/g, ' '))
     expect(lines.filter((line) => /user\.|turn\.header/.test(line))).toEqual([
       'turn.header',
       'user.prompt Rome?',
@@ -234,15 +234,15 @@ describe('recover', () => {
 
 afterEach(() => void vi.useRealTimers())
 
-describe('a model that is cut off anywhere', () => {
-  it('never breaks the turn: at every character of a call and of an answer, the user gets a sentence and the journal is closed', async () => {
-    for (const whole of [asksWeather, answers('It is clear.', { followups: ['And tomorrow?'] })]) {
+describe('a model whose stream is cut off', () => {
+  it('at any character of a call or an answer, still leads to an answer and a closed turn', async () => {
+    for (const whole of [weatherCall, answers('It is clear.', { followups: ['And tomorrow?'] })]) {
       for (let cut = 1; cut < whole.length; cut++) {
         const { store, agentOf } = setUp()
         const text = whole.slice(0, cut)
         const agent = agentOf([{ text, error: { message: 'connection reset' } }, answers('Again: clear.'), answers('Again: clear.')])
         const { ok, answer } = await agent.run({ conversation: 'c1', input: 'Rome?' }).result
-        expect({ cut, ok, said: answer !== '' }).toEqual({ cut, ok: true, said: true })
+        expect({ cut, ok, answered: answer !== '' }).toEqual({ cut, ok: true, answered: true })
         expect((await store.loadVisible('c1'))?.timeline.openTurn).toBeUndefined()
       }
     }

@@ -27,13 +27,13 @@ function newFolder(): string {
   return folder
 }
 
-interface How {
+interface StartOptions {
   readonly port?: number
   readonly drainMs?: number
   readonly delayMs?: number
 }
 
-async function start(folder: string, { port = 0, drainMs = 10_000, delayMs = 5 }: How = {}) {
+async function start(folder: string, { port = 0, drainMs = 10_000, delayMs = 5 }: StartOptions = {}) {
   const script = join(import.meta.dirname, '../support/crash/serve-child.ts')
   const child = spawn(process.execPath, [script, folder, String(port), String(drainMs), String(delayMs)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -47,32 +47,32 @@ async function start(folder: string, { port = 0, drainMs = 10_000, delayMs = 5 }
   throw new Error('the server never listened')
 }
 
-/** Follows for as long as it takes, whatever becomes of the server. */
+/** Follows a conversation across server restarts until `leave`. */
 function watch(url: string) {
   const leave = new AbortController()
-  const lines: string[] = []
+  const connections: string[] = []
   const seqs: number[] = []
   let view = emptyView
-  const waiting: { done: (view: ConversationView) => boolean; go: () => void }[] = []
-  const over = (async () => {
-    const onConnection = (state: 'open' | 'lost') => void lines.push(state)
+  const waiting: { done: (view: ConversationView) => boolean; resolve: () => void }[] = []
+  const ended = (async () => {
+    const onConnection = (state: 'open' | 'lost') => void connections.push(state)
     for await (const event of createClient({ baseUrl: url }).follow('c1', { signal: leave.signal, onConnection })) {
       if (event.type === 'entry') seqs.push(event.seq)
       view = foldEvent(view, event)
-      for (const { done, go } of waiting) if (done(view)) go()
+      for (const { done, resolve } of waiting) if (done(view)) resolve()
     }
   })()
   return {
     seqs,
-    lines,
+    connections,
     until: (done: (view: ConversationView) => boolean) =>
       new Promise<ConversationView>((resolve) => {
         if (done(view)) resolve(view)
-        else waiting.push({ done, go: () => resolve(view) })
+        else waiting.push({ done, resolve: () => resolve(view) })
       }),
     async leave() {
       leave.abort()
-      await over
+      await ended
     },
   }
 }
@@ -86,7 +86,7 @@ async function ask(url: string): Promise<void> {
   await client.submit('c1', { text: 'Do all of it.' })
 }
 
-it('a follower survives the death of its server, and the turn goes on to its answer', async () => {
+it('a follower reconnects after its server was killed, and the turn is resumed to its answer', async () => {
   const folder = newFolder()
   const first = await start(folder)
   await ask(first.url)
@@ -102,13 +102,13 @@ it('a follower survives the death of its server, and the turn goes on to its ans
   expect(view.turns[0]?.steps.filter(({ kind }) => kind === 'tool')).toHaveLength(steps)
   expect(follower.seqs).toEqual(follower.seqs.map((_, index) => index + 1))
   expect(follower.seqs.length).toBeGreaterThan(before)
-  expect(follower.lines.slice(0, 2)).toEqual(['open', 'lost'])
+  expect(follower.connections.slice(0, 2)).toEqual(['open', 'lost'])
   const asked = readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')
   expect(new Set(asked).size).toBe(steps + 1)
-  expect(asked.length).toBeLessThanOrEqual(steps + 2) // only the question that was under way may be asked again
+  expect(asked.length).toBeLessThanOrEqual(steps + 2) // only the model call that was running may be repeated
 }, 60_000)
 
-it('told to go down, a server lets a running turn finish', async () => {
+it('a server that gets SIGTERM lets a running turn finish', async () => {
   const folder = newFolder()
   const first = await start(folder)
   await ask(first.url)
@@ -117,7 +117,7 @@ it('told to go down, a server lets a running turn finish', async () => {
   first.child.kill('SIGTERM')
   expect(await first.exited).toEqual([0, null])
   const asked = readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')
-  expect(asked).toHaveLength(steps + 1) // it has heard the answer
+  expect(asked).toHaveLength(steps + 1) // including the call for the answer
   await start(folder, { port: first.port })
   const view = await follower.until(answered)
   await follower.leave()
@@ -125,7 +125,7 @@ it('told to go down, a server lets a running turn finish', async () => {
   expect(readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n')).toEqual(asked)
 }, 60_000)
 
-it('when its time is up, a turn stays open and the next process takes it up', async () => {
+it('a turn that does not finish within the drain time stays open, and the next process resumes it', async () => {
   const folder = newFolder()
   const first = await start(folder, { drainMs: 20, delayMs: 40 })
   await ask(first.url)

@@ -1,10 +1,10 @@
-/** Does one thing again and again until it is killed: checks out, or publishes. Says a line for each time. */
-import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-machine.ts'
+/** Repeats a checkout or a publish until it is killed, and prints a line after each. */
+import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-on-disk.ts'
 
-const [folder = '', kind = 'custom', what = 'checkout'] = process.argv.slice(2)
+const [folder = '', kind = 'custom', operation = 'checkout'] = process.argv.slice(2)
 const { workspace, history, publish, turns } = await openWorkspaceFolder(folder, kind as Kind)
 
-if (what === 'checkout') {
+if (operation === 'checkout') {
   await workspace.startTurn('turn_c')
   for (let n = 0; ; n++) {
     const mode = n % 3 === 2 ? 'overlay' : 'replace'

@@ -9,7 +9,7 @@ import { lineageRefs } from '../../src/adapters/workspace/git/lineage.ts'
 import { localScope } from '../../src/core/scope.ts'
 import { contentsBelow } from '../../src/testing/conformance/workspace-fixture.ts'
 import { codeCache } from './children.ts'
-import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-machine.ts'
+import { contentsOf, type Kind, openWorkspaceFolder } from './workspace-on-disk.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'daybook-workspace-crash-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
@@ -18,13 +18,13 @@ const KILLS = 3
 const env = { ...process.env, NODE_COMPILE_CACHE: codeCache }
 const script = join(import.meta.dirname, 'workspace-child.ts')
 
-/** Killed some way into what it does after its nth line: at another place each time, and never in what only loads the code. */
-async function killedWhile(folder: string, kind: Kind, what: 'checkout' | 'publish', kill: number): Promise<void> {
-  const child = spawn(process.execPath, [script, folder, kind, what], { stdio: ['ignore', 'pipe', 'inherit'], env })
+/** Kills a child some time after its second line: at a different point each time, and never while it loads its code. */
+async function killDuring(folder: string, kind: Kind, operation: 'checkout' | 'publish', kill: number): Promise<void> {
+  const child = spawn(process.execPath, [script, folder, kind, operation], { stdio: ['ignore', 'pipe', 'inherit'], env })
   const ended = once(child, 'close')
-  let said = 0
+  let lines = 0
   for await (const _ of createInterface({ input: child.stdout })) {
-    if (++said < 2) continue
+    if (++lines < 2) continue
     await new Promise((resume) => setTimeout(resume, kill * 13))
     child.kill('SIGKILL')
     break
@@ -33,19 +33,19 @@ async function killedWhile(folder: string, kind: Kind, what: 'checkout' | 'publi
   expect([code, signal]).toEqual([null, 'SIGKILL'])
 }
 
-const asText = (word: string) => Object.fromEntries([...contentsOf(word)].map(([rel, bytes]) => [rel, Buffer.from(bytes).toString()]))
+const asText = (turnId: string) => Object.fromEntries([...contentsOf(turnId)].map(([rel, bytes]) => [rel, Buffer.from(bytes).toString()]))
 
-describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind) => {
-  it('inside a checkout leaves the folder as it was or as it was to be, and it can be checked out again', async () => {
+describe.each(['custom', 'git'] as const)('a killed process, %s', (kind) => {
+  it('during a checkout leaves the old or the new folder, and the checkout can be repeated', async () => {
     const folder = mkdtempSync(join(root, 'checkout-'))
     const before = await openWorkspaceFolder(folder, kind)
-    for (const word of ['turn_a', 'turn_b']) {
-      await before.workspace.startTurn(word)
-      await before.workspace.files.replaceFolder(`${word}/files`, contentsOf(word))
-      await before.publish(word)
+    for (const turnId of ['turn_a', 'turn_b']) {
+      await before.workspace.startTurn(turnId)
+      await before.workspace.files.replaceFolder(`${turnId}/files`, contentsOf(turnId))
+      await before.publish(turnId)
     }
     for (let kill = 0; kill < KILLS; kill++) {
-      await killedWhile(folder, kind, 'checkout', kill)
+      await killDuring(folder, kind, 'checkout', kill)
       const { workspace, history } = await openWorkspaceFolder(folder, kind)
       await workspace.startTurn('turn_c')
       const found = await contentsBelow(workspace, 'turn_c/files')
@@ -56,13 +56,13 @@ describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind)
     }
   }, 120_000)
 
-  it('inside a publish leaves every version whole, and the next publish goes on from there', async () => {
+  it('during a publish leaves every version complete, and the next publish continues from there', async () => {
     const folder = mkdtempSync(join(root, 'publish-'))
     for (let kill = 0; kill < KILLS; kill++) {
-      await killedWhile(folder, kind, 'publish', kill)
+      await killDuring(folder, kind, 'publish', kill)
       const { workspace, history, publish, turns } = await openWorkspaceFolder(folder, kind)
-      const everyone = readdirSync(join(folder, 'workspaces/local/default/local/c1/out/workdir')).filter((name) => name.startsWith('turn_'))
-      for (const turnId of everyone.slice(-4)) {
+      const turnIds = readdirSync(join(folder, 'workspaces/local/default/local/c1/out/workdir')).filter((name) => name.startsWith('turn_'))
+      for (const turnId of turnIds.slice(-4)) {
         const version = await workspace.version(turnId, history)
         if (turns().includes(turnId)) expect(version?.length).toBe(contentsOf(turnId).size)
         if (!version) continue
@@ -76,12 +76,12 @@ describe.each(['custom', 'git'] as const)('a process that is killed, %s', (kind)
       await publish(open)
       expect((await workspace.version(open, history))?.length).toBe(contentsOf(open).size)
     }
-    if (kind === 'git') isSound(folder)
+    if (kind === 'git') expectSoundRepository(folder)
   }, 120_000)
 })
 
-/** Nothing is broken, and the branch is where the newest version is. */
-function isSound(folder: string): void {
+/** git fsck finds no error, and the branch points at the newest version. */
+function expectSoundRepository(folder: string): void {
   const repository = join(folder, 'workspaces/local/default/local/c1/lineage.git')
   const git = (...args: string[]) => execFileSync('git', ['--git-dir', repository, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim()
   const { branch, version } = lineageRefs(localScope, 'c1')

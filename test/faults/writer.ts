@@ -1,4 +1,4 @@
-/** A process made to be killed: told to go, it appends numbered changes and says each time what was acknowledged. */
+/** A process that tests kill: after a line on stdin it appends numbered changes and prints each acknowledged entry number. */
 import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   },
 })
 const { file = '', blobs = '', conversation = '', owner = '', appends = 'Infinity' } = values
-const say = (line: string) => writeSync(1, `${line}\n`)
+const print = (line: string) => writeSync(1, `${line}\n`)
 
 await once(process.stdin, 'data')
 process.stdin.destroy()
@@ -26,14 +26,14 @@ try {
   const store = await createSqliteStore({ file, blobs: createFileBlobs({ folder: blobs }), clock: createSystemClock() })
   const claim = await store.claim(conversation, { id: owner, host: 'here', pid: process.pid }, { takeOver: 'always' })
   let next = (await store.loadVisible(conversation))?.timeline.nextBlock ?? 1
-  say('claimed')
+  print('claimed')
   for (let n = 0; n < Number(appends); n++, next += 2) {
     const entries = await store.append(claim, changesFrom(next, owner))
-    say(`acknowledged ${entries.at(-1)?.seq}`)
+    print(`acknowledged ${entries.at(-1)?.seq}`)
   }
   await store.close()
-  say('done')
+  print('done')
 } catch (error) {
   if (!(error instanceof Failure)) throw error
-  say(`failed ${error.code}`)
+  print(`failed ${error.code}`)
 }

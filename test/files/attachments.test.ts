@@ -13,7 +13,7 @@ import { createHarness, type HarnessOptions } from '../../src/testing/harness.ts
 import { answers, calls } from '../../src/testing/scripted-model.ts'
 import type { Rejection, Upload } from '../../src/tools/attachments/upload.ts'
 import { defineTool } from '../../src/tools/define.ts'
-import { failingStore } from '../support/crash/breaking-store.ts'
+import { failingStore } from '../support/crash/failing-store.ts'
 import { createMessageHarness, rejectionsOf, text } from '../support/message-fixture.ts'
 import { accepted } from '../support/sample-files/accepted.ts'
 import { hostile } from '../support/sample-files/hostile.ts'

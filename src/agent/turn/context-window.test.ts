@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contextWithRoom } from '../../../test/support/context-room.ts'
+import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { library } from '../../../test/support/scenario-tools.ts'
 import { type Block, isHidden } from '../../core/block/index.ts'
 import { contentTokens } from '../../core/estimate/estimate.ts'

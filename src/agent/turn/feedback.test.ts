@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contextWithRoom } from '../../../test/support/context-room.ts'
+import { contextWithRoom } from '../../../test/support/context-size.ts'
 import { blocksOf } from '../../core/timeline/timeline.ts'
 import { createHarness, type Harness } from '../../testing/harness.ts'
 import { answers } from '../../testing/scripted-model.ts'

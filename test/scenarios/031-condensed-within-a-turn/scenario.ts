@@ -1,5 +1,5 @@
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { contextWithRoom } from '../../support/context-room.ts'
+import { contextWithRoom } from '../../support/context-size.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { library } from '../../support/scenario-tools.ts'
 

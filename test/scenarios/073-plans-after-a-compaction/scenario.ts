@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { answers, calls } from '../../../src/testing/scripted-model.ts'
-import { contextWithRoom } from '../../support/context-room.ts'
+import { contextWithRoom } from '../../support/context-size.ts'
 import type { Scenario } from '../../support/scenario.ts'
 import { weather } from '../../support/scenario-tools.ts'
 

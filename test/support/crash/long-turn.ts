@@ -9,38 +9,38 @@ import { defineTool } from '../../../src/tools/define.ts'
 import type { Call, Tool } from '../../../src/tools/tool.ts'
 
 /**
- * A turn of thirty rounds that any process can go on with: what the model says depends on what it is shown, and on nothing that a
- * process could forget. Effects and questions are counted outside.
+ * A turn of thirty rounds that any process can continue: the replies of the model depend only on the prompt. An observer outside the
+ * agent counts model calls and effects.
  */
 export const ROUNDS = 30
 
-/** One to open, one for the title, two per tool round, one for the refused round and one for the answer. */
+/** One entry to open the turn, one for the title, two per tool round, one for the rejected round and one for the answer. */
 export const ENTRIES = 2 + 2 * (ROUNDS - 2) + 1 + 1
 
 export const settings = { maxRounds: 40 }
 
 export interface TurnObserver {
-  /** A decision is asked for. */
+  /** The agent asks the model for a decision. */
   onDecision(iteration: number, conversation: string): void
-  /** Something happened in the world that can not be undone. */
+  /** A tool has had an effect that can not be undone. */
   onEffect(key: string, toolId: string): void
-  /** The model is about to say its next piece, or a tool is before or behind its effect. A test may stop time, or the process, here. */
+  /** The model is about to stream its next chunk, or a tool is before or after its effect. A test may pause or kill the process here. */
   onStep(where: string, conversation: string): void | Promise<void>
 }
 
 export const noObserver: TurnObserver = { onDecision: () => {}, onEffect: () => {}, onStep: () => {} }
 
-export function longTurnModel(outside: TurnObserver): Model {
+export function longTurnModel(observer: TurnObserver): Model {
   return {
     name: 'long-turn',
     window: 200_000,
     async *stream(request, signal): AsyncGenerator<ModelEvent> {
       const conversation = request.cacheKey
       const iteration = request.role === 'decision' ? iterationOf(request) : -1
-      if (request.role === 'decision') outside.onDecision(iteration, conversation)
+      if (request.role === 'decision') observer.onDecision(iteration, conversation)
       const text = request.role === 'gate' ? title : reply(iteration, request)
       for (let at = 0; at < text.length; at += CHUNK) {
-        await outside.onStep(`model ${iteration} ${at / CHUNK}`, conversation)
+        await observer.onStep(`model ${iteration} ${at / CHUNK}`, conversation)
         if (signal.aborted) return
         yield { type: 'text.delta', text: text.slice(at, at + CHUNK) }
       }
@@ -58,7 +58,7 @@ function iterationOf({ parts }: ModelRequest): number {
   return Number(/Iteration (\d+)\//.exec(last?.type === 'text' ? last.text : '')?.[1]) - 1
 }
 
-/** Pays, looks, writes, plans, hides, makes a mistake, and answers in the end. */
+/** Calls each kind of tool, sends one invalid reply, and answers in the last round. */
 function reply(iteration: number, request: ModelRequest): string {
   if (iteration === ROUNDS - 1) return answers('Thirty rounds later.', { followups: ['Again?'] })
   if (iteration === 5) return '<channel:thinking>Oops.</channel:thinking><channel:action>{"action": "call_tool"</channel:action>'
@@ -75,15 +75,15 @@ function lastResult({ parts }: ModelRequest): string {
   return shown.at(-1)?.[0] ?? ''
 }
 
-export function longTurnTools(outside: TurnObserver): readonly Tool[] {
+export function longTurnTools(observer: TurnObserver): readonly Tool[] {
   const act = async (toolId: string, call: Call) => {
-    await outside.onStep(`tool ${call.origin.iteration} before`, call.conversationId)
-    outside.onEffect(call.idempotencyKey, toolId)
-    await outside.onStep(`tool ${call.origin.iteration} behind`, call.conversationId)
+    await observer.onStep(`tool ${call.origin.iteration} before`, call.conversationId)
+    observer.onEffect(call.idempotencyKey, toolId)
+    await observer.onStep(`tool ${call.origin.iteration} after`, call.conversationId)
   }
   const pay = defineTool({
     id: 'shop.pay',
-    description: 'Pays. Paying twice is paying twice.',
+    description: 'Pays. Must not be repeated.',
     params: z.object({ amount: z.number() }),
     async run({ amount }, call) {
       await act('shop.pay', call)
@@ -92,7 +92,7 @@ export function longTurnTools(outside: TurnObserver): readonly Tool[] {
   })
   const look = defineTool({
     id: 'shop.look',
-    description: 'Looks at a shelf. Looking again does no harm.',
+    description: 'Looks at a shelf. May be repeated.',
     params: z.object({ shelf: z.number() }),
     repeatable: true,
     async run({ shelf }, call) {
@@ -103,16 +103,16 @@ export function longTurnTools(outside: TurnObserver): readonly Tool[] {
   return [pay, look]
 }
 
-/** What a timeline says when nobody looks at ids, times, and what a restart adds. Results whose outcome nobody knows are named by round. */
+/** The blocks of a timeline without ids, times and the notices that a restart adds; and the rounds whose results have an unknown outcome. */
 export function normalizedLines(timeline: Timeline): { readonly lines: readonly string[]; readonly unknown: readonly number[] } {
   const blocks = blocksOf(timeline)
   const names = placeholdersOf(blocks)
   const unknown = blocks.flatMap((block) => (isUnknownOutcome(block) ? [Number(block.meta?.iteration)] : []))
-  const kept = blocks.filter((block) => readNotice(block)?.code !== 'tool_call_error.outcome_unknown')
-  return { lines: kept.map((block) => `${block.meta?.iteration ?? ''} ${lineOf(block, names)}`), unknown }
+  const compared = blocks.filter((block) => readNotice(block)?.code !== 'tool_call_error.outcome_unknown')
+  return { lines: compared.map((block) => `${block.meta?.iteration ?? ''} ${lineOf(block, names)}`), unknown }
 }
 
-/** The same story, with the results of these rounds left out. */
+/** The lines without the results of these rounds. */
 export const withoutResultsOf = (lines: readonly string[], rounds: readonly number[]): readonly string[] =>
   lines.filter((line) => !(line.includes('"react.tool.result"') && rounds.includes(Number.parseInt(line, 10))))
 
@@ -127,7 +127,7 @@ function lineOf({ id: _id, ts: _ts, ...block }: Block, names: ReadonlyMap<string
   return line.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<ts>')
 }
 
-/** Call ids before what ends with them: a plan is named after the last digits of its call. */
+/** Placeholders for ids. Call ids come before their last eight characters, which are used in plan ids. */
 function placeholdersOf(blocks: readonly Block[]): ReadonlyMap<string, string> {
   const calls = blocks.flatMap(({ meta }) =>
     meta?.tool_call_id === undefined ? [] : [[meta.tool_call_id, `<call ${meta.iteration}>`] as const],

@@ -1,6 +1,6 @@
 /**
- * A server in a process of its own, to be killed. `node serve-child.ts <folder> <port> <drainMs> <delayMs>`; says `listening <url>` when
- * it is, and goes down in order when it is told to.
+ * A server in its own process, for tests that kill it. `node serve-child.ts <folder> <port> <drainMs> <delayMs>` prints `listening <url>`
+ * when it is ready, and drains on SIGTERM.
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'

@@ -8,7 +8,7 @@ import type { Tool } from '../../../src/tools/tool.ts'
 
 export const steps = 4
 
-/** One step of a long piece of work. */
+/** A tool that completes one step. */
 export const stepTool = (): Tool =>
   defineTool({
     id: 'work.step',
@@ -19,11 +19,11 @@ export const stepTool = (): Tool =>
   })
 
 /**
- * A slow model that takes one step after another and then answers. It has no memory: how far it is, it reads in the prompt. What it is
- * asked is noted in a file, so that a question that was asked twice can be seen.
+ * A slow model that calls one step after another and then answers. It keeps no state: it reads the completed steps in the prompt. Each
+ * call is written to a file, so that a repeated call can be detected.
  */
 export function stepModel(folder: string, delayMs: number): Model {
-  const speak = (prompt: string) => {
+  const reply = (prompt: string) => {
     const done = new Set(prompt.match(/step-\d+-is-done/g)).size
     appendFileSync(join(folder, 'asked'), `${done}\n`)
     const text = done < steps ? calls('work.step', { step: done + 1 }) : answers(`All ${steps} steps are done.`)
@@ -34,7 +34,7 @@ export function stepModel(folder: string, delayMs: number): Model {
     window: 200_000,
     stream: (request, signal) => {
       const prompt = request.parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-      return scriptedModel([() => speak(prompt)]).stream(request, signal)
+      return scriptedModel([() => reply(prompt)]).stream(request, signal)
     },
   }
 }

@@ -1,6 +1,6 @@
 import { type Attempt, json } from './attempt.ts'
 import { type HostileFixture, tokenOf } from './fixture.ts'
-import { bearing } from './someone-elses-data.ts'
+import { bearing } from './other-tenants.ts'
 
 const list = '/v1/conversations'
 

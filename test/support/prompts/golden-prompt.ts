@@ -8,7 +8,7 @@ import { plainOptions } from './timelines.ts'
 /** The whole prompt of a situation, as a golden keeps it. */
 export function goldenPrompt({ timeline, turnId, pool, announce }: Situation): string {
   const tails = {
-    sources: pool && sourcesTail(pool, { currentTurnId: turnId }),
+    sources: pool && sourcesTail(pool, turnId),
     announce: announce && composeAnnounce(announce),
   }
   return promptText(createRenderer().render(timeline, plainOptions(turnId, tails)))

@@ -12,27 +12,25 @@ export type Kind = 'custom' | 'git'
 
 export const FILES = 24
 
-/** Every file says the same: what is mixed shows at once. */
-export const contentsOf = (word: string): ReadonlyMap<string, Uint8Array> =>
-  new Map(Array.from({ length: FILES }, (_, n) => [`app/part-${n % 7}/${n}.txt`, Buffer.from(`${word} ${n}`)]))
+/** Every file names its version, so that a mix of two versions is detected. */
+export const contentsOf = (turnId: string): ReadonlyMap<string, Uint8Array> =>
+  new Map(Array.from({ length: FILES }, (_, n) => [`app/part-${n % 7}/${n}.txt`, Buffer.from(`${turnId} ${n}`)]))
 
-/** A workspace on disk whose journal is a file of lines, one for each publish. Whoever opens the folder has both. */
+/** Opens a workspace on disk and its journal, a file with one line for each publish. */
 export async function openWorkspaceFolder(
   folder: string,
   kind: Kind,
 ): Promise<{ workspace: Workspace; history: RecordedFiles; publish(turnId: string): Promise<void>; turns(): readonly string[] }> {
   const blobs = createFileBlobs({ folder: join(folder, 'blobs') })
-  const place = join(folder, 'workspaces')
+  const root = join(folder, 'workspaces')
   const workspaces =
-    kind === 'git'
-      ? createGitWorkspaces({ ...foldersOnDisk(place), root: place })
-      : createCustomWorkspaces({ ...foldersOnDisk(place), blobs })
+    kind === 'git' ? createGitWorkspaces({ ...foldersOnDisk(root), root }) : createCustomWorkspaces({ ...foldersOnDisk(root), blobs })
   const workspace = await workspaces.open(localScope, 'c1')
   const journal = join(folder, 'journal')
   const records = () =>
     (existsSync(journal) ? readFileSync(journal, 'utf8') : '')
       .split('\n')
-      .map((line) => parseJson(line) as { turn_id: string } | undefined) // the last line may be torn
+      .map((line) => parseJson(line) as { turn_id: string } | undefined) // the last line may be incomplete
       .filter((record) => record !== undefined)
   const history: RecordedFiles = {
     bytes: async () => undefined,
