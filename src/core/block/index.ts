@@ -1,6 +1,5 @@
 /** Blocks, the entries of a timeline: one shape, one constructor and one reader per type. */
 export {
-  type ArtifactKind,
   type BlobRef,
   type Block,
   type BlockType,
@@ -11,7 +10,6 @@ export {
   callIdOf,
   type Draft,
   type HiddenReason,
-  type HiddenScope,
   isBlockType,
   isHidden,
   type Meta,
@@ -21,7 +19,6 @@ export { Digest, digestText, readDigest } from './digest.ts'
 export {
   type Attachment,
   attachmentBlocks,
-  type Completion,
   completionBlock,
   userEventBlock,
   userPromptBlock,
@@ -29,14 +26,13 @@ export {
 export {
   decisionNotesBlock,
   internalNoteBlock,
-  type NoteSegment,
   noteSegments,
   noteTags,
   rawDecisionBlock,
   readNote,
   thinkingBlock,
 } from './note.ts'
-export { completeBlock, type IncompleteBlock, isoTime, parseBlock } from './parse.ts'
+export { completeBlock, isoTime, parseBlock } from './parse.ts'
 export { Plan, planAckBlock, planBlock, readPlan, StepStatus } from './plan.ts'
 export { oncePerBlock } from './reader.ts'
 export {
@@ -47,7 +43,6 @@ export {
   noticeBlock,
   readNotice,
   readToolCall,
-  type ToolCall,
   toolCallBlock,
   toolCodeBlock,
   toolResultBlock,
@@ -57,7 +52,6 @@ export {
   feedbackBlock,
   type Reaction,
   rangeSummaryBlock,
-  type StageName,
   stageBlock,
   suggestedFollowupsBlock,
   systemMessageBlock,

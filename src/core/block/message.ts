@@ -36,6 +36,7 @@ export function userEventBlock<K extends 'followup' | 'steer'>(
   }
 }
 
+/** A file that the user attached to a message. */
 export interface Attachment {
   readonly name: string
   readonly mime: string
@@ -56,7 +57,10 @@ export interface Attachment {
 const isShownToModel = ({ mime, blob }: Attachment): boolean =>
   blob !== undefined && (mime === 'application/pdf' || mime.startsWith('image/'))
 
-/** A metadata block for every attachment; for images and PDF also a block that refers to the bytes. For other types the metadata block keeps the bytes. */
+/**
+ * A metadata block for every attachment; for images and PDF also a block that refers to the bytes.
+ * For other types the metadata block keeps the bytes.
+ */
 export function attachmentBlocks(
   turnId: string,
   ts: string,
@@ -113,7 +117,7 @@ export function attachmentBlocks(
   ]
 }
 
-export interface Completion {
+interface Completion {
   readonly text: string
   readonly sourcesUsed?: readonly number[]
   readonly iteration?: number

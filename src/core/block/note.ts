@@ -19,6 +19,7 @@ export function decisionNotesBlock(origin: BlockOrigin, text: string, toolId?: s
   }
 }
 
+/** The reasoning of a round. */
 export function thinkingBlock(origin: BlockOrigin, text: string): Draft<'react.thinking'> {
   return {
     type: 'react.thinking',
@@ -63,7 +64,7 @@ export function internalNoteBlock(origin: BlockOrigin, path: string, text: strin
 }
 
 /** A part of a note that has one tag. */
-export interface NoteSegment {
+interface NoteSegment {
   /** `P` preference, `D` decision, `S` structure, `A` achievement, `K` key artifact; undefined when untagged. */
   readonly tag: string | undefined
   readonly text: string

@@ -50,6 +50,7 @@ export const readToolCall = oncePerBlockOfType(['react.tool.call'], ({ text }): 
   return call.ts === undefined || typeof call.ts === 'string' ? (call as unknown as ToolCall) : undefined // every field was just checked
 })
 
+/** The program of a call that runs code. */
 export function toolCodeBlock(origin: BlockOrigin, code: string): Draft<'react.tool.code'> {
   return {
     type: 'react.tool.code',

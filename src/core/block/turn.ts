@@ -87,7 +87,7 @@ export function rangeSummaryBlock(
   }
 }
 
-export type StageName = 'gate' | 'react' | 'coordinator' | 'feedback' | 'clarification' | 'clarification.resolved' | 'suggested_followups'
+type StageName = 'gate' | 'react' | 'coordinator' | 'feedback' | 'clarification' | 'clarification.resolved' | 'suggested_followups'
 
 const authors: { readonly [S in StageName]: string } = {
   gate: 'gate',

@@ -2,7 +2,7 @@
 export const maximumSids = 10_000
 
 /** The ids that a selector names. */
-export interface Selection {
+interface Selection {
   /** Ascending, unique. */
   readonly sids: readonly number[]
   /** The selector named more than the limit; `sids` holds the lowest ids of the part that was read. */
