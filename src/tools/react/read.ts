@@ -61,10 +61,10 @@ export function createReadTool({ limits: ownLimits = {}, ...resolvers }: ReadOpt
     strategy: 'exploration',
     repeatable: true,
     returns: 'a status per path, then the content',
-    async run(given, call) {
-      const statsOnly = given.stats_only === true
+    async run(params, call) {
+      const statsOnly = params.stats_only === true
       const reader = createReader(call, limits, statsOnly, resolvers)
-      for (const request of requestsOf(given)) await reader.read(request)
+      for (const request of requestsOf(params)) await reader.read(request)
       const { rows, changes, results, sources } = reader
       return succeeded({
         changes,

@@ -83,15 +83,15 @@ async function search(
   deadline: number,
 ): Promise<Json> {
   const relative = (path: string) => (root.folder === '' ? path : path.slice(root.folder.length + 1))
-  const named = await matcher.names(listing.files.map(({ path }) => relative(path)))
+  const nameMatches = await matcher.names(listing.files.map(({ path }) => relative(path)))
   const turns = knownTurns(call.timeline)
   const hits: JsonObject[] = []
   const readItems: JsonObject[] = []
-  let [matches, filesTruncated, matchesTruncated, late] = [0, false, false, false]
-  for (const info of listing.files.filter((_, index) => named[index])) {
+  let [matches, filesTruncated, matchesTruncated, timedOut] = [0, false, false, false]
+  for (const info of listing.files.filter((_, index) => nameMatches[index])) {
     call.signal.throwIfAborted()
     if (params.pattern !== undefined && performance.now() > deadline) {
-      late = true
+      timedOut = true
       break
     }
     if (hits.length >= params.max_files) {
@@ -100,19 +100,20 @@ async function search(
     }
     const logical = root.area === 'outdir' ? toLogical(info.path, turns) : undefined
     const hit = { path: relative(info.path), size_bytes: info.size, ...(logical !== undefined && { logical_path: logical }) }
-    if (params.pattern === undefined) hits.push(hit)
-    else {
-      const text = await readText(files, info, params.max_bytes)
-      const remaining = params.max_matches - matches
-      const found = text === undefined ? undefined : await matcher.lines(text, remaining, info.path)
-      if (text === undefined || found === undefined || found.matches.length === 0) continue
-      matches += found.matches.length
-      matchesTruncated ||= found.more
-      const rows = found.matches.map(({ line, preview }) => ({ line, preview, ...readItem(logical, line) }))
-      readItems.push(...rows.flatMap(({ read_item }) => (read_item === undefined ? [] : [read_item])))
-      hits.push({ ...hit, line_count: found.lines, text_symbols: text.length, matches: rows })
-      if (matchesTruncated) break
+    if (params.pattern === undefined) {
+      hits.push(hit)
+      continue
     }
+    const text = await readText(files, info, params.max_bytes)
+    if (text === undefined) continue
+    const found = await matcher.lines(text, params.max_matches - matches, info.path)
+    if (found.matches.length === 0) continue
+    matches += found.matches.length
+    matchesTruncated ||= found.more
+    const rows = found.matches.map(({ line, preview }) => ({ line, preview, ...readItem(logical, line) }))
+    readItems.push(...rows.flatMap(({ read_item }) => (read_item === undefined ? [] : [read_item])))
+    hits.push({ ...hit, line_count: found.lines, text_symbols: text.length, matches: rows })
+    if (matchesTruncated) break
   }
   return {
     root: root.folder === '' ? root.area : `${root.area}/${root.folder}`,
@@ -123,7 +124,7 @@ async function search(
     ...(listing.truncated && { scan_truncated: true, max_scanned_reached: true }),
     ...(matchesTruncated && { matches_truncated: true }),
     ...(filesTruncated && { files_truncated: true }),
-    ...(late && { scan_truncated: true, time_limit_reached: true }),
+    ...(timedOut && { scan_truncated: true, time_limit_reached: true }),
   }
 }
 

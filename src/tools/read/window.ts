@@ -57,12 +57,12 @@ function lineWindow(
 ): TextView {
   const lines = text.split('\n')
   const first = Math.min(range?.start ?? 1, lines.length)
-  const wanted = lines.slice(first - 1, range?.count === undefined ? undefined : first - 1 + range.count)
+  const requested = lines.slice(first - 1, range?.count === undefined ? undefined : first - 1 + range.count)
   let room = Math.max(1, Math.min(cap, limits.symbols) - labelLength - 2 * path.length)
   for (;;) {
-    const body = fitLines(numberLines(wanted, first, numbering), room)
+    const body = fitLines(numberLines(requested, first, numbering), room)
     const spent = tokens(body.text)
-    if (spent <= limits.tokens || room <= 200) return labelWindow(body, { path, lines, first, wanted: wanted.length, range })
+    if (spent <= limits.tokens || room <= 200) return labelWindow(body, { path, lines, first, requested: requested.length, range })
     room = Math.floor(room * Math.min(0.95, (limits.tokens / spent) * 0.98))
   }
 }
@@ -89,13 +89,13 @@ interface WindowPosition {
   readonly path: string
   readonly lines: readonly string[]
   readonly first: number
-  readonly wanted: number
+  readonly requested: number
   readonly range: Range | undefined
 }
 
-function labelWindow({ text, count, partialLine }: WindowBody, { path, lines, first, wanted, range }: WindowPosition): TextView {
+function labelWindow({ text, count, partialLine }: WindowBody, { path, lines, first, requested, range }: WindowPosition): TextView {
   const last = first + count - 1
-  const truncated = count < wanted || partialLine
+  const truncated = count < requested || partialLine
   const head = [
     range ? '[READ RANGE]' : '[READ PREVIEW]',
     `path: ${path}`,
@@ -125,15 +125,15 @@ const readCall = (path: string, item: object) => `react.read(${JSON.stringify({ 
 function symbolWindow(text: string, path: string, range: Range, cap: number): TextView {
   const start = Math.min(range.start, text.length)
   const room = Math.max(1, cap - labelLength - 2 * path.length)
-  const wanted = Math.min(range.count ?? room, text.length - start)
-  const shown = truncateText(text.slice(start, start + wanted), room)
+  const requested = Math.min(range.count ?? room, text.length - start)
+  const shown = truncateText(text.slice(start, start + requested), room)
   const end = start + shown.length
   const head = ['[READ RANGE]', `path: ${path}`, `symbols: [${start}-${end}]/${text.length}`]
   const next = { path, offset_text_symbols: end, max_text_symbols: Math.min(room, Math.max(1, text.length - end)) }
   const foot = [`omitted: ${text.length - end} symbols`, `continue: ${readCall(path, next)}`]
   return {
     text: [...head, shown, ...(end < text.length ? foot : [])].join('\n'),
-    truncated: shown.length < wanted,
+    truncated: shown.length < requested,
     partial: true,
     range: { offset_text_symbols: start, text_symbols: shown.length, total_text_symbols: text.length },
   }
