@@ -87,7 +87,7 @@ function isPrefixOfName(names: ChannelNames, beginning: string): boolean {
   return false
 }
 
-/** Lower-cases ASCII only: `toLowerCase` would also turn the Kelvin sign into a `k`. */
+/** Lower-cases ASCII letters only. */
 const foldCase = (code: number): number => (code >= 65 && code <= 90 ? code + 32 : code)
 
 const isNameCharacter = (code: number): boolean =>

@@ -236,7 +236,7 @@ export function createJsonReader(): JsonReader {
     }
   }
 
-  /** Reads the held text. Every character is held and read at most once, so this stays linear. */
+  /** Reads the held text. The closing-quote rule sees each part of it once, and it is read once, so this stays linear. */
   function readHeld() {
     const text = held
     held = ''
