@@ -70,7 +70,7 @@ const plan = { plan_id: 'p', steps: ['search', 'compare', 'write'], status: { '1
 /** A complete render, including the tails, which are built anew in every round. */
 const withTails = (iteration: number): RenderOptions => ({
   ...bare,
-  sources: sourcesTail(pool, { currentTurnId: 'now' }),
+  sources: sourcesTail(pool, 'now'),
   announce: composeAnnounce({
     budget: { iteration, max: 100, elapsedSeconds: iteration },
     plans: [plan],

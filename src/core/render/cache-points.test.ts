@@ -51,7 +51,7 @@ describe('the three points', () => {
     expect(marks(P(2, 6))).toEqual([6, 12, 20])
   })
 
-  it('timeline 11.52: after a hide in the turn the pre-tail point takes the place of the previous turn, once it lies behind it', () => {
+  it('timeline 11.52: after a hide in the turn a later pre-tail point replaces the point of the previous turn', () => {
     const hid = (slice: Slice) => cachePoints(slice, defaultCachePolicy, { hasHidden: true })
     expect(hid(P(2, 6))).toEqual({ prevTurn: undefined, preTail: 12, tail: 20, userInput: undefined, marks: [12, 20] })
     expect(hid(P(2, 3)).marks).toEqual([5, 6, 14])
@@ -63,14 +63,14 @@ describe('the three points', () => {
     expect(marks(R(3), { minRounds: 4 })).toEqual([7])
   })
 
-  it('takes settings below 1 for 1', () => {
+  it('treats settings below 1 as 1', () => {
     expect(marks(R(3), { offsetRounds: 0 })).toEqual(marks(R(3), { offsetRounds: 1 }))
     expect(marks(R(3), { offsetRounds: -7 })).toEqual(marks(R(3), { offsetRounds: 1 }))
     expect(marks(R(1), { minRounds: 0 })).toEqual([3])
     expect(marks(R(2), { minRounds: -1 })).toEqual(marks(R(2), { minRounds: 1 }))
   })
 
-  it('timeline 11.55: what only opens the pending round moves no mark', () => {
+  it('timeline 11.55: a block that only opens a round moves no mark', () => {
     const opened = { ...header(), type: 'react.round.start' }
     expect(marks(sliceOfDrafts([...rounds(3), opened], 't1'))).toEqual(marks(R(3)))
   })
@@ -98,7 +98,7 @@ describe('groups and rounds', () => {
     expect(cachePoints(sliceOfDrafts(drafts, 't1'), defaultCachePolicy).preTail).toBe(5)
   })
 
-  it('does not take blocks without a path for a group', () => {
+  it('blocks without a path are not a group', () => {
     const pathless = { ...header(), type: 'stage.gate' }
     const slice = sliceOfDrafts([...rounds(1), pathless, pathless], 't1')
     expect(cachePoints({ ...slice, roundEnds: [4] }, defaultCachePolicy).tail).toBe(4)
@@ -123,7 +123,7 @@ describe('user input', () => {
     expect(cachePoints(P(2, 1), defaultCachePolicy).userInput).toBeUndefined()
   })
 
-  it('is marked after its attachments, and not after what was said about it', () => {
+  it('is marked after its attachments, not after the output of the gate', () => {
     const file = attachmentBlocks('t2', '2026-01-01T00:00:00.000Z', {
       name: 'a.pdf',
       mime: 'application/pdf',
@@ -134,11 +134,11 @@ describe('user input', () => {
     expect(marks(sliceOfDrafts([...draftsP(2, 0), ...file, gate], 't2'))).toEqual([3, 6, 10])
   })
 
-  it('is not marked when the setting says so', () => {
+  it('is not marked when the setting is off', () => {
     expect(marks(P(2, 0), { markUserInput: false })).toEqual([3, 6])
   })
 
-  it('is marked beside the tail when it comes while the turn runs; the earliest of the other points gives way', () => {
+  it('is marked in addition to the tail when it comes during a turn; the earliest point is dropped', () => {
     const followup = (turnId: string) => userEventBlock('followup', turnId, '2026-01-01T00:00:00.000Z', { messageId: 'm', text: 'and' })
     const early = cachePoints(sliceOfDrafts([...draftsP(2, 1), followup('t2')], 't2'), defaultCachePolicy)
     expect(early).toEqual({ prevTurn: 6, preTail: 3, tail: 10, userInput: 11, marks: [6, 10, 11] })
@@ -148,7 +148,7 @@ describe('user input', () => {
     expect(marks(sliceOfDrafts([...draftsP(2, 6), followup('t2')], 't2'), { markUserInput: false })).toEqual([6, 12, 20])
   })
 
-  it('takes the slot of a tail that lies before the end of the previous turn', () => {
+  it('replaces a tail that lies before the end of the previous turn', () => {
     const feedback = feedbackBlock('t1', '2026-01-01T00:00:00.000Z', { text: 'good', origin: 'user' })
     const drafts = [...rounds(2), completion('done'), feedback, ...rounds(0, 't2')]
     expect(cachePoints(sliceOfDrafts(drafts, 't2'), defaultCachePolicy)).toMatchObject({ prevTurn: 7, tail: 6, marks: [3, 7, 9] })
@@ -182,7 +182,7 @@ function draftsOf(happened: readonly Step[], turnId: string): readonly Draft[] {
   })
 }
 
-describe('whatever happens', () => {
+describe('for any timeline', () => {
   it('there are at most 3 marks, ascending, each on a block that is shown', () => {
     const counts = { tails: 0, frozen: 0 }
     fc.assert(

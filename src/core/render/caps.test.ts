@@ -176,7 +176,7 @@ describe('everything that enters a prompt has a cap', () => {
     if (fragments[type].length > 0 && type !== 'user.attachment') expect(Math.max(...sizes)).toBeGreaterThan(0)
   })
 
-  it('what is shown instead of a hidden block, whichever way it was hidden', () => {
+  it('the replacement of a hidden block, for every reason of hiding', () => {
     const most = caps.labels + caps.id * 2 + caps.path + caps.mime + caps.name + caps.replacement + caps.hint * 2
     const ways: readonly (readonly [HiddenReason, 'old_turn' | 'recent' | undefined])[] = [
       ['hide', undefined],
@@ -254,7 +254,7 @@ describe('everything that enters a prompt has a cap', () => {
     expect(composeAnnounce({ ...small, [name]: value }).length - composeAnnounce(small).length).toBeLessThanOrEqual(most)
   })
 
-  it('a type of block without caps is a type that shows nothing', () => {
+  it('a block type without caps is never shown', () => {
     const context = { caps, callId: 'c', toolId: 't', continuesSummary: false, repeatsPlan: false, attachment: undefined }
     for (const type of blockTypes.filter((known) => fragments[known].length === 0)) {
       expect(blockRenderers[type](oversize(type, { text: minute(1) }), context)).toEqual([])

@@ -18,17 +18,17 @@ const hide = (timeline: Timeline, position: number): Timeline =>
   applyChange(timeline, { type: 'blocks.hidden', ids: [blockAt(timeline, position)?.id ?? ''], replacement_text: 'gone', reason: 'hide' })
 
 describe('a hash', () => {
-  it('tells texts apart that differ in one letter, in order or in length', () => {
+  it('differs for texts that differ in one letter, in order or in length', () => {
     const texts = ['', 'a', 'b', 'ab', 'ba', 'aa', 'a\u0000', ' a', 'a ', 'long '.repeat(99), `${'long '.repeat(99)}.`]
     expect(new Set(texts.map((text) => hashText(text))).size).toBe(texts.length)
   })
 
-  it('of a row depends on its order', () => {
+  it('of a sequence depends on its order', () => {
     const [a, b] = [hashText('a'), hashText('b')]
     expect(chainHash(chainHash(0, a), b)).not.toBe(chainHash(chainHash(0, b), a))
   })
 
-  it('spreads: ten thousand numbered lines have ten thousand numbers, also in short', () => {
+  it('has few collisions: ten thousand numbered lines have ten thousand hashes, and almost as many short ones', () => {
     const hashes = Array.from({ length: 10_000 }, (_, n) => hashText(`line ${n}`))
     expect(new Set(hashes).size).toBe(10_000)
     expect(new Set(hashes.map(shortHash)).size).toBeGreaterThan(9_998)
@@ -54,8 +54,8 @@ function partsOf(lines: readonly RunBlock[]): readonly Part[] {
   return runs.flatMap((run) => coalesce(run))
 }
 
-describe('the hash of what is sent', () => {
-  it('is that of the parts, wherever they end, and of each block that of the block', () => {
+describe('the hash of the sent parts', () => {
+  it('equals the hash of the coalesced parts, and each block has the hash of its own text', () => {
     fc.assert(
       fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
         const grown: RunBlock[] = []
@@ -73,8 +73,8 @@ describe('the hash of what is sent', () => {
 /** Rounds are added, a turn begins, a block is hidden. */
 const steps = fc.array(fc.oneof(fc.constant('round' as const), fc.constant('turn' as const), fc.nat(30)), { maxLength: 15 })
 
-describe('what is printed of a prompt', () => {
-  it('is the same for a renderer that has seen everything before and for one that has seen nothing', () => {
+describe('the record of a prompt', () => {
+  it('is the same for a renderer that rendered every earlier prompt and for a new one', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         const old = createRenderer()
@@ -96,7 +96,7 @@ describe('what is printed of a prompt', () => {
     )
   })
 
-  it('can be put together from what was new in each prompt', () => {
+  it('together with the earlier records gives the hashes of all blocks', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         const renderer = createRenderer()
@@ -117,7 +117,7 @@ describe('what is printed of a prompt', () => {
     )
   })
 
-  it('is only what is new: of a round that was added its two blocks, of an edit what follows it', () => {
+  it('holds only what is new: the two blocks of an added round, or the blocks from an edit on', () => {
     const renderer = createRenderer()
     const printer = createFingerprintRecorder()
     const start = timelineOf(rounds(6))
@@ -133,7 +133,7 @@ describe('what is printed of a prompt', () => {
     expect(printer.record(renderer.fingerprints(edited), second, { texts: false }).hashes).toHaveLength(1)
   })
 
-  it('goes on where another process stopped, and is whole again where the past was edited since', () => {
+  it('continues the record of another process, and is complete after an edit of the past', () => {
     const start = timelineOf(rounds(6))
     const first = createFingerprintRecorder().record(createRenderer().fingerprints(start), undefined, { texts: false })
     const grown = withDrafts(start, rounds(7).slice(-2))

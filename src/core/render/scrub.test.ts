@@ -11,24 +11,24 @@ describe('base64 in a text', () => {
     expect(scrubBase64(line(2_048)).replace(marker, '$1/$2')).toBe('2048/1536')
   })
 
-  it('is found in lines of 60 characters and more, whichever way they end, also inside JSON', () => {
+  it('is found in lines of 60 characters and more, with any line break, also inside JSON', () => {
     for (const end of ['\n', '\r\n', '\\n', '\\r\\n']) {
       const text = `start ${Array(40).fill(line(76)).join(end)} end`
       expect(scrubBase64(text).replace(marker, '$1')).toBe('start 3040 end')
     }
   })
 
-  it('is left alone in short lines, and when lines are apart', () => {
+  it('is kept in short lines, and in lines that are not consecutive', () => {
     const short = Array(100).fill(line(56)).join('\n')
     const apart = Array(40).fill(line(76)).join('\n\n')
     expect([scrubBase64(short), scrubBase64(apart)]).toEqual([short, apart])
   })
 
-  it('goes with its padding, and every run for itself', () => {
+  it('is removed with its padding, each run on its own', () => {
     expect(scrubBase64(`${line(2_048)}== and ${line(4_000)}`).replace(marker, '$1')).toBe('2050 and 4000')
   })
 
-  it('is gone after one pass: a second one changes nothing', () => {
+  it('is removed completely: a second pass changes nothing', () => {
     const piece = fc.oneof(
       fc.string({ maxLength: 20 }),
       fc.integer({ min: 1, max: 900 }).map((n) => line(n * 4)),
@@ -43,7 +43,7 @@ describe('base64 in a text', () => {
     )
   })
 
-  it('costs what the text is long: ten million characters of near misses are no trouble', () => {
+  it('takes linear time: ten million characters of near misses are fast', () => {
     const text = `${line(2_040)} `.repeat(5_000)
     expect(scrubBase64(text)).toBe(text)
   })

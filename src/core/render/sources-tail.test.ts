@@ -13,28 +13,28 @@ const web = (sid: number, more: Partial<SourceRow> = {}): SourceRow => ({
   ...more,
 })
 const poolOf = (...rows: readonly SourceRow[]): SourcePool => ({ rows, next_sid: (rows.at(-1)?.sid ?? 0) + 1 })
-const linesOf = (pool: SourcePool, options = {}) => sourcesTail(pool, options).split('\n')
+const linesOf = (pool: SourcePool) => sourcesTail(pool).split('\n')
 const sidsIn = (text: string) => [...text.matchAll(/^SID:(\d+)/gm)].map(([, sid]) => Number(sid))
 
 describe('the sources tail', () => {
-  it('timeline 11.38: an empty pool says so, without examples', () => {
+  it('timeline 11.38: an empty pool says that there are no sources, without examples', () => {
     const text = sourcesTail(emptyPool)
     expect(text).toContain('\n  (none)\n')
     expect(text).not.toContain('[[S:')
   })
 
-  it('shows a row by its number, title, type, place and size, and a snippet below', () => {
+  it('shows a row by its sid, title, type, location and size, with a snippet below', () => {
     const row = web(7, { title: 'A  long\ntitle', text: ` two\n\twords ${'x'.repeat(300)}`, content: 'c'.repeat(4_801) })
     const [first, second] = linesOf(poolOf(row)).slice(4)
     expect(first).toBe('SID:07  "A long title"                          text/html  e.example  ~1.2K tok')
     expect(second).toBe(`        two words ${'x'.repeat(189)}…`)
   })
 
-  it('numbers are as wide as the widest, at least two digits', () => {
+  it('sids are padded to the widest, at least two digits', () => {
     expect(sourcesTail(poolOf(web(3), web(120)))).toMatch(/^SID:003 .*\n/m)
   })
 
-  it('files show where they are in the conversation, and bytes say that they are bytes', () => {
+  it('files show their path, and binary ones a placeholder instead of a snippet', () => {
     const file: SourceRow = {
       sid: 1,
       source_type: 'file',
@@ -58,10 +58,10 @@ describe('the sources tail', () => {
     expect(top).toBe('━'.repeat(Math.max(80, header.length)))
   })
 
-  it('shows at most 60 rows: cited and added ones of this turn first, then the newest, in order, and names the rest', () => {
+  it('shows at most 60 rows: those of the current turn, then the newest, in order, and names the rest', () => {
     const rows = Array.from({ length: 100 }, (_, n) => web(n + 1, n === 9 ? { turn_id: 't5' } : {}))
-    const text = sourcesTail(poolOf(...rows), { currentTurnId: 't5', used: [2], added: [4] })
-    expect(sidsIn(text)).toEqual([2, 4, 10, ...Array.from({ length: 57 }, (_, n) => n + 44)])
-    expect(text).toContain('… 40 more, read so:sources_pool[1, 3, 5-9, 11-43]')
+    const text = sourcesTail(poolOf(...rows), 't5')
+    expect(sidsIn(text)).toEqual([10, ...Array.from({ length: 59 }, (_, n) => n + 42)])
+    expect(text).toContain('… 40 more, read so:sources_pool[1-9, 11-41]')
   })
 })

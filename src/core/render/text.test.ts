@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { clip, cutAt, oneLine } from './text.ts'
 
-it('makes one line of any text: words with one space between them', () => {
+it('oneLine joins any text to words with one space between them', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '\t', '\u00a0', 'é', '\u0000', '~') })
   fc.assert(fc.property(text, (given) => oneLine(given, 1_000) === given.replace(/\s+/g, ' ').trim()))
 })
 
 describe('cutting text', () => {
-  it('never halves a character, however much white space goes with it', () => {
+  it('never splits a surrogate pair, however much white space is removed', () => {
     expect(oneLine(`a${' '.repeat(18)}${'🙂'.repeat(30)}`, 10)).toBe('a…')
     const text = fc.array(fc.constantFrom('a', '🙂', ' ', '\n', '   '), { maxLength: 60 }).map((pieces) => pieces.join(''))
     fc.assert(

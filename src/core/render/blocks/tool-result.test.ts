@@ -7,7 +7,7 @@ import { blocksOf } from '../../timeline/timeline.ts'
 import { caps } from '../caps.ts'
 
 describe('tool results', () => {
-  it('timeline 11.7: where a file is hosted is never shown, though its digest and meta may say it', () => {
+  it('timeline 11.7: hosting handles in digests and meta are never shown', () => {
     const path = 'fi:t1.files/a.md'
     const hosting = { hosted_uri: 's3://bucket/secret', rn: 'ef:secret', key: 'secret/key', physical_path: '/srv/secret/a.md' }
     const digest: Draft = { ...result('c1', JSON.stringify({ artifact_path: path, ...hosting })), mime: 'application/json', meta: hosting }
@@ -23,7 +23,7 @@ describe('tool results', () => {
     expect(text).not.toContain('secret')
   })
 
-  it('timeline 11.25: an error given as a word is an error without a code', () => {
+  it('timeline 11.25: an error given as a string has no code', () => {
     const failed = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'fi:t1.files/a.md', error: 'boom' })
     expect(last(call('c1', 'react.write'), failed)[0]).toBe(
       '[TOOL RESULT c1].summary react.write\nStatus: error — error boom\nArtifacts:\n- logical_path: fi:t1.files/a.md',
@@ -39,14 +39,14 @@ describe('tool results', () => {
     expect(status({ error: null, status: 'ok' })).toBe('Status: success')
   })
 
-  it('timeline 11.26: an artifact is its heading in one part and its content in the next', () => {
+  it('timeline 11.26: an artifact is one part with its heading and one with its content', () => {
     expect(last(...written('c1', 'fi:t1.files/a.md', '# A'))).toEqual([
       '[TOOL RESULT c1].artifact react.write\nlogical_path: fi:t1.files/a.md',
       '# A',
     ])
   })
 
-  it('digests of one call that follow each other share one summary; another status starts a new one', () => {
+  it('consecutive digests of one call share a summary heading; another status starts a new one', () => {
     const digest = (name: string, error?: string) =>
       artifactDigestBlock(blockOrigin('c1'), { artifact_path: `fi:t1.files/${name}`, ...(error && { error }) })
     const { parts } = render([header(), call('c1', 'x.make'), digest('a'), digest('b'), digest('c', 'boom')])
@@ -58,7 +58,7 @@ describe('tool results', () => {
     )
   })
 
-  it('digests of reading and searching are silent unless they report an error', () => {
+  it('digests of react.read, web_search and web_fetch are shown only for errors', () => {
     const digest = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result' })
     const failed = artifactDigestBlock(blockOrigin('c1'), { artifact_path: 'tc:t1.c1.result', error: 'boom' })
     for (const tool of ['react.read', 'web_tools.web_search', 'web_tools.web_fetch']) {
@@ -67,7 +67,7 @@ describe('tool results', () => {
     }
   })
 
-  it('rows are addressed by the sids that are there, in a list or by URL, and stay JSON without hosting handles', () => {
+  it('source rows show the selector of their sids, in a list or by URL, and stay JSON without hosting handles', () => {
     const rows = [3, 5, 6].map((sid) => ({ sid, url: `https://e.example/${sid}`, key: 'secret' }))
     const list = last(call('c1'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(rows) }))[0] ?? ''
     expect(list).toContain('logical_path: so:sources_pool[3, 5-6]\nmime: application/json\npayload:\n')
@@ -80,7 +80,7 @@ describe('tool results', () => {
     expect(fetched).toContain('logical_path: so:sources_pool[3, 5-6]')
   })
 
-  it('too many rows are left out whole, and the rest is still JSON', () => {
+  it('rows that do not fit are left out whole, and the rest is still JSON', () => {
     const rows = Array.from({ length: 100 }, (_, n) => ({ sid: n + 1, text: 'w '.repeat(700) }))
     const text = last(call('c1'), toolResultBlock(blockOrigin('c1'), { mime: 'application/json', text: JSON.stringify(rows) }))[0] ?? ''
     const shown = JSON.parse(text.slice(text.indexOf('payload:\n') + 9))
@@ -88,7 +88,7 @@ describe('tool results', () => {
     expect(text).toContain(`rows: ${shown.length} of 100 shown`)
   })
 
-  it('a result that names no call is shown as of an unknown one', () => {
+  it('a result without a call id is shown with a placeholder', () => {
     const orphan: Draft = { type: 'react.tool.result', author: 'tool', turn_id: 't1', ts: minute(1), mime: 'text/plain', text: 'x' }
     expect(last(orphan)[0]?.split('\n')[0]).toBe('[TOOL RESULT tc_????].result')
     expect(last({ ...orphan, path: 'tc:t1.c7.result' })[0]?.split('\n')[0]).toBe('[TOOL RESULT c7].result')
@@ -106,7 +106,7 @@ describe('tool results', () => {
     expect(blocksOf(timeline).at(-1)?.text).toBe(text)
   })
 
-  it.each(['1', '{"rn":"r"}', '{"sid":1}'])('JSON nested ten thousand deep around %s is shown as the text it is', (core) => {
+  it.each(['1', '{"rn":"r"}', '{"sid":1}'])('JSON nested ten thousand deep around %s is shown as text', (core) => {
     const text = `${'['.repeat(10_000)}${core}${']'.repeat(10_000)}`
     const nested = [`[{"sid":1,"deep":${text}}]`, `{"artifact_path":"fi:t1.files/a.md","deep":${text}}`, text]
     for (const given of nested) {
@@ -115,7 +115,7 @@ describe('tool results', () => {
     }
   })
 
-  it('timeline 11.29: what react.read brings is not cut again', () => {
+  it('timeline 11.29: results of react.read are not cut again', () => {
     const text = 'word '.repeat(4_000)
     expect(last(call('c1', 'react.read'), result('c1', text))[0]).toContain(text)
     const path = 'fi:t1.files/a.md'
@@ -129,7 +129,7 @@ describe('tool results', () => {
     expect(last(toolCodeBlock(blockOrigin('c1'), text))[0]).toContain('[CODE PREVIEW TRUNCATED]')
   })
 
-  it('a cap may be set', () => {
+  it('caps can be set', () => {
     const timeline = timelineOf([call('c1', 'x.y'), result('c1', 'word '.repeat(10))])
     const slice = sliceOf(timeline, undefined, { caps: { ...caps, toolResult: 20 } })
     expect(textsOf(slice.shown.at(-1)?.parts ?? [])[0]).toContain('visible_preview_chars: 20')
@@ -158,27 +158,27 @@ describe('images and documents', () => {
     })
   }
 
-  it('timeline 11.31: a docx is not attached, and a note says why', () => {
+  it('timeline 11.31: a docx is not attached, and a note gives the reason', () => {
     const mime = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
     const texts = last(call('c1', 'react.read'), made('c1', 'a.docx', mime))
     expect(texts).toHaveLength(2)
     expect(texts.join('\n')).toContain(`logical_path: fi:t1.files/a.docx\n[NOT ATTACHED] ${mime}, 100 bytes\nreason: `)
   })
 
-  it('a produced PDF is attached only if it was read, or asked to be', () => {
+  it('a PDF that a tool made is attached only if it was read or requested', () => {
     expect(last(call('c1', 'rendering_tools.write_pdf'), made('c1', 'a.pdf', 'application/pdf')).join()).toContain('[NOT ATTACHED]')
     expect(last(call('c1', 'react.read'), made('c1', 'a.pdf', 'application/pdf')).at(-1)).toBe('<document>')
     expect(last(call('c1', 'x.y'), made('c1', 'a.pdf', 'application/pdf', { meta: { attach_to_model: true } })).at(-1)).toBe('<document>')
     expect(last(call('c1', 'x.y'), made('c1', 'a.png', 'image/png')).at(-1)).toBe('<image>')
   })
 
-  it('what is too large for a model is not attached, alone or in sum', () => {
+  it('files that are too large, alone or in sum, are not attached', () => {
     expect(last(call('c1', 'x.y'), made('c1', 'a.png', 'image/png', { size: caps.imageBytes + 1 })).join()).toContain('[NOT ATTACHED]')
     const five = Array.from({ length: 6 }, (_, n) => made('c1', `${n}.png`, 'image/png', { size: caps.imageBytes, iteration: n }))
     expect(shownParts([header(), call('c1', 'x.y'), ...five]).filter(({ type }) => type === 'image')).toHaveLength(5)
   })
 
-  it('inline bytes count by their length and go along', () => {
+  it('inline bytes are attached and counted by their length', () => {
     const block: Draft = {
       type: 'user.attachment',
       author: 'user',
@@ -196,7 +196,7 @@ describe('images and documents', () => {
     })
   })
 
-  it('a round is one text part followed by at most eight of its images; the others are noted', () => {
+  it('a round is one text part and at most eight images; the others are replaced by a note', () => {
     const images = Array.from({ length: 10 }, (_, n) => made('c1', `${n}.png`, 'image/png'))
     const { parts } = render([header(), prompt('go'), call('c1', 'x.y'), ...images, result('c1', 'done')])
     expect(parts.map(({ type }) => type)).toEqual(['text', 'text', 'text', ...Array(8).fill('image')])
