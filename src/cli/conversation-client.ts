@@ -55,6 +55,7 @@ export function localConversationClient(archive: Archive, close: () => Promise<v
 /** Conversations of a server. */
 export function remoteConversationClient(client: Client): ConversationClient {
   const { conversations } = client
+  const { import: importBundle } = conversations
   return {
     list: (query) => listPages(query, conversations.list),
     get: (id) => conversations.get(id),
@@ -65,7 +66,7 @@ export function remoteConversationClient(client: Client): ConversationClient {
     fork: (id, { as, atTurn }) =>
       conversations.fork(id, { ...(as !== undefined && { id: as }), ...(atTurn !== undefined && { at_turn: atTurn }) }),
     exportBundle: (id) => conversations.export(id),
-    importBundle: (bundle, as = bundle.conversation_id) => conversations.import(bundle, as),
+    importBundle: (bundle, as = bundle.conversation_id) => importBundle(bundle, as),
     timeline: (id) => client.timeline(id),
     turnLog: (id, turnId) => client.turnLog(id, turnId),
     prompt: (id, turnId, iteration) => client.prompt(id, turnId, iteration),

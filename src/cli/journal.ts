@@ -1,14 +1,15 @@
 import type { JournalEntry } from '../core/cache/recorded-calls.ts'
 import { Failure } from '../core/failure.ts'
-import type { ConversationStore } from '../ports/store.ts'
 import { openStore } from '../wiring.ts'
 import type { CommandContext } from './context.ts'
+
+type Store = Awaited<ReturnType<typeof openStore>>
 
 /** Opens the local store and reads the whole journal of a conversation, for commands that inspect it. A server does not expose it. */
 export async function withJournal<T>(
   context: CommandContext,
   id: string,
-  use: (journal: readonly JournalEntry[], store: ConversationStore) => T | Promise<T>,
+  use: (journal: readonly JournalEntry[], store: Store) => T | Promise<T>,
 ): Promise<T> {
   const settings = await context.settings()
   if (settings.server !== undefined) {

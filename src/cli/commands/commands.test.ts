@@ -139,7 +139,7 @@ it('says what to do about a missing turn, a missing folder and a wrong port', as
   const [, turn = ''] = /── (turn_\S+)/.exec((await line.run('show', 'c1')).text) ?? []
   expect(await line.run('fork', 'c1', '--turn', 'nope')).toMatchObject({
     exitCode: 1,
-    text: `change.invalid: c1: there is no finished turn nope: name one that is, the latest is ${turn}`,
+    text: `change.invalid: c1: turn nope does not exist or is not finished; the latest finished turn is ${turn}`,
   })
   expect(await line.run('export', 'c1', '--out', 'absent/c1.json')).toMatchObject({
     exitCode: 1,
