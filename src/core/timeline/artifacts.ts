@@ -24,47 +24,48 @@ export function findArtifact(timeline: Timeline, path: string): Artifact | undef
   const logical = canonicalPath(path) ?? toLogical(path, knownTurns(timeline))
   if (logical === undefined) return undefined
   const content = blocksAtPath(timeline, logical)
-  const description = digestBlocksOf(timeline, logical).at(-1)
-  return buildArtifact(logical, description, content, (callId) => toolIdOfCall(timeline, callId))
+  const metadataBlock = digestBlocksOf(timeline, logical).at(-1)
+  return buildArtifact(logical, metadataBlock, content, (callId) => toolIdOfCall(timeline, callId))
 }
 
 /** Like `findArtifact`, in a list of blocks, oldest first: a turn log or the result of a store query. */
 export function artifactFromBlocks(blocks: readonly Block[], logical: string): Artifact | undefined {
-  const description = blocks.findLast((block) => describes(block, logical))
+  const metadataBlock = blocks.findLast((block) => describes(block, logical))
   const content = blocks.filter(({ path }) => path === logical)
   const tool = (callId: string) => blocks.find((block) => callIdOf(block) === callId && readToolCall(block))
-  return buildArtifact(logical, description, content, (callId) => toolIdOfBlock(tool(callId)))
+  return buildArtifact(logical, metadataBlock, content, (callId) => toolIdOfBlock(tool(callId)))
 }
 
 /** True when another call wrote this artifact before: then the current version is an edit. */
 export function wasMadeByAnotherCall(timeline: Timeline, logical: string, callId: string): boolean {
-  const others = (block: Block) => callIdOf(block) !== callId
-  return blocksAtPath(timeline, logical).some(others) || digestBlocksOf(timeline, logical).some(others)
+  const isOfAnotherCall = (block: Block) => callIdOf(block) !== callId
+  return blocksAtPath(timeline, logical).some(isOfAnotherCall) || digestBlocksOf(timeline, logical).some(isOfAnotherCall)
 }
 
 function buildArtifact(
   path: string,
-  description: Block | undefined,
+  metadataBlock: Block | undefined,
   content: readonly Block[],
   toolIdOf: (callId: string) => string | undefined,
 ): Artifact | undefined {
-  if (!description && content.length === 0) return undefined
+  if (!metadataBlock && content.length === 0) return undefined
   const newest = content.findLast((block) => block.text !== undefined && (hasWholeContent(block) || isPatch(block)))
   const patch = newest && isPatch(newest) ? newest : undefined // its text is a diff, and earlier content is outdated
   const text = patch ? undefined : newest
   const binary = patch ? undefined : content.findLast((block) => block.blob !== undefined || block.base64 !== undefined)
   const blob = patch ? patch.meta?.keeps?.[0] : binary?.blob
-  const digest = description && readDigest(description)
+  const digest = metadataBlock && readDigest(metadataBlock)
   const metas = [...content].reverse().map(({ meta }) => meta ?? {})
-  const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility // the digest of a patch has the visibility of the patch; the content block has that of the artifact
-  const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, description?.meta ?? {}, ...metas])
+  // The digest of a patch has the visibility of the patch; the content block has that of the artifact.
+  const visibility = metas.find((meta) => meta.visibility !== undefined)?.visibility
+  const metadata: Meta & Partial<Digest> = firstWins([visibility ? { visibility } : {}, digest ?? {}, metadataBlock?.meta ?? {}, ...metas])
   const callId =
-    digest?.tool_call_id ?? (description && callIdOf(description)) ?? content.map(callIdOf).findLast((call) => call !== undefined)
+    digest?.tool_call_id ?? (metadataBlock && callIdOf(metadataBlock)) ?? content.map(callIdOf).findLast((call) => call !== undefined)
   const toolId = callId === undefined ? undefined : toolIdOf(callId)
   return {
     path,
     kind: metadata.kind === 'file' || metadata.kind === 'display' ? metadata.kind : binary ? 'file' : 'display',
-    metadata: metadata,
+    metadata,
     ...(callId !== undefined && { callId }),
     ...(toolId !== undefined && { toolId }),
     ...(text?.text !== undefined && { text: text.text }),

@@ -134,5 +134,7 @@ it('a fork ends with the given turn, records its origin, and continues independe
 it('a fork without a turn has everything, and a fork at an unknown turn is rejected', async () => {
   const { second, bundle } = await twoTurns()
   expect(forkBundle(bundle).timeline.blocks).toEqual(bundle.timeline.blocks)
-  expect(() => forkBundle(bundle, 'turn_x')).toThrow(`there is no finished turn turn_x: name one that is, the latest is ${second.turnId}`)
+  expect(() => forkBundle(bundle, 'turn_x')).toThrow(
+    `turn turn_x does not exist or is not finished; the latest finished turn is ${second.turnId}`,
+  )
 })

@@ -78,6 +78,49 @@ export function parseBundle(value: unknown): Bundle {
   return bundle
 }
 
+/**
+ * A copy of the bundle that ends with a turn (by default the latest finished one), to be imported as a new conversation. The source
+ * pool is copied completely, so that a sid means the same in both conversations.
+ */
+export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
+  const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
+  const at = atTurn ?? finished.at(-1)
+  const end = at === undefined ? -1 : finished.indexOf(at)
+  if (at === undefined || end < 0) throw noSuchTurn(bundle.conversation_id, atTurn, finished.at(-1))
+  const kept = new Set(finished.slice(0, end + 1))
+  const { timeline } = bundle
+  const last = timeline.blocks.findLastIndex(({ turn_id }) => kept.has(turn_id))
+  if (!timeline.blocks.some(({ turn_id, type }) => turn_id === at && type !== 'conv.range.summary')) {
+    throw new Failure('change.invalid', `${bundle.conversation_id}: turn ${at} is already part of a summary; fork at a later turn`)
+  }
+  const blocks = timeline.blocks.slice(0, last + 1)
+  const turn_logs = bundle.turn_logs.filter(({ turn_id }) => kept.has(turn_id))
+  const needed = new Set(
+    [...blocks, ...turn_logs.flatMap((log) => log.blocks), ...bundle.archive].flatMap(blobRefsOf).map(({ sha256 }) => sha256),
+  )
+  return {
+    ...bundle,
+    timeline: {
+      ...timeline,
+      blocks,
+      turn_ids: turnIdsOf(blocks),
+      ts: blocks.at(-1)?.ts ?? timeline.ts,
+      last_activity_at: blocks.at(-1)?.ts ?? timeline.last_activity_at,
+      forked_from: { conversation_id: bundle.conversation_id, turn_id: at },
+    },
+    turn_logs,
+    blobs: Object.fromEntries(Object.entries(bundle.blobs).filter(([sha256]) => needed.has(sha256))),
+  }
+}
+
+function noSuchTurn(conversationId: string, wanted: string | undefined, latest: string | undefined): Failure {
+  const problem =
+    wanted === undefined || latest === undefined
+      ? 'there is no finished turn to fork from yet'
+      : `turn ${wanted} does not exist or is not finished; the latest finished turn is ${latest}`
+  return new Failure('change.invalid', `${conversationId}: ${problem}`)
+}
+
 /** Numbers of sources and blocks stay far below the limit of exact integers, because the conversation continues to count after the import. */
 const MAXIMUM_NUMBER = 1e12
 
@@ -90,7 +133,7 @@ function parsePool(value: unknown): Bundle['sources_pool'] {
   if (sids.includes(undefined)) throw invalid('every row of the sources pool needs a positive sid')
   if (new Set(sids).size !== sids.length) throw invalid('the sources pool names a sid twice')
   const highest = sids.reduce<number>((most, sid) => Math.max(most, sid ?? 0), 0)
-  if (value.next_sid > MAXIMUM_NUMBER) throw invalid(`next_sid must leave room for more: it is at most ${MAXIMUM_NUMBER}`)
+  if (value.next_sid > MAXIMUM_NUMBER) throw invalid(`next_sid must be at most ${MAXIMUM_NUMBER}`)
   if (!Number.isSafeInteger(value.next_sid) || value.next_sid <= highest) throw invalid(`next_sid must be greater than ${highest}`)
   return { sources_pool: rows as readonly SourceRow[], next_sid: value.next_sid }
 }
@@ -102,10 +145,10 @@ function parseTurnLog(value: unknown): TurnLog {
   const blocks = value.blocks.map(parseBlock)
   if (blocks.some(({ turn_id }) => turn_id !== value.turn_id)) throw invalid(`the log of ${value.turn_id} holds a block of another turn`)
   const { ts = null, end_ts = null, sources_used: sids = [], tokens = null } = value
-  if (!isTextOrNull(ts) || !isTextOrNull(end_ts)) throw invalid(`the log of ${value.turn_id} must begin and end at a time, or null`)
+  if (!isTextOrNull(ts) || !isTextOrNull(end_ts)) throw invalid(`the log of ${value.turn_id}: ts and end_ts must be text or null`)
   if (!Array.isArray(sids) || !sids.every(Number.isSafeInteger))
-    throw invalid(`the log of ${value.turn_id} must list its sources by number`)
-  if (tokens !== null && typeof tokens !== 'number') throw invalid(`the log of ${value.turn_id} must count its tokens`)
+    throw invalid(`the log of ${value.turn_id}: sources_used must be a list of integers`)
+  if (tokens !== null && typeof tokens !== 'number') throw invalid(`the log of ${value.turn_id}: tokens must be a number or null`)
   return { turn_id: value.turn_id, ts, blocks, end_ts, sources_used: sids as number[], blocks_count: blocks.length, tokens }
 }
 
@@ -120,7 +163,8 @@ function checkBlockIds({ turn_logs, archive, timeline }: Bundle): void {
     const seen = new Set<string>()
     for (const { id } of blocks) {
       if (seen.has(id)) throw invalid(`${where} holds block ${id} twice`)
-      if ((blockNumber(id) ?? 0) > MAXIMUM_NUMBER) throw invalid(`block ${id} leaves no numbers for the blocks after it`)
+      if ((blockNumber(id) ?? 0) > MAXIMUM_NUMBER)
+        throw invalid(`the number of block ${id} is too high: it must be at most ${MAXIMUM_NUMBER}`)
       seen.add(id)
     }
   }
@@ -178,54 +222,13 @@ function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?:
 
 /** The first row with a given sid keeps it, because citations refer to it. Rows without a free sid get the next numbers. */
 function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
-  const named = new Map<number, SourceRow>()
+  const numbered = new Map<number, SourceRow>()
   const others: IncomingSource[] = []
   for (const row of snapshot.flatMap((given) => parseSourceRow(given) ?? [])) {
-    if (row.sid === undefined || named.has(row.sid)) others.push(row)
-    else named.set(row.sid, { ...row, sid: row.sid })
+    if (row.sid === undefined || numbered.has(row.sid)) others.push(row)
+    else numbered.set(row.sid, { ...row, sid: row.sid })
   }
-  return mergeSources(applyMerge(emptyPool, { rows: [...named.values()], next_sid: 1 }), others).pool
+  return mergeSources(applyMerge(emptyPool, { rows: [...numbered.values()], next_sid: 1 }), others).pool
 }
 
 const invalid = (message: string) => new Failure('bundle.invalid', message)
-
-/**
- * A copy of the bundle that ends with a turn (by default the latest finished one), to be imported as a new conversation. The source
- * pool is copied completely, so that a sid means the same in both conversations.
- */
-export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
-  const finished = bundle.turn_logs.filter(({ end_ts }) => end_ts !== null).map(({ turn_id }) => turn_id)
-  const at = atTurn ?? finished.at(-1)
-  const end = at === undefined ? -1 : finished.indexOf(at)
-  if (at === undefined || end < 0) throw noSuchTurn(bundle.conversation_id, atTurn, finished.at(-1))
-  const kept = new Set(finished.slice(0, end + 1))
-  const { timeline } = bundle
-  const last = timeline.blocks.findLastIndex(({ turn_id }) => kept.has(turn_id))
-  if (!timeline.blocks.some(({ turn_id, type }) => turn_id === at && type !== 'conv.range.summary')) {
-    throw new Failure('change.invalid', `${bundle.conversation_id}: turn ${at} has been folded into a summary; fork at a later turn`)
-  }
-  const blocks = timeline.blocks.slice(0, last + 1)
-  const turn_logs = bundle.turn_logs.filter(({ turn_id }) => kept.has(turn_id))
-  const needed = new Set(
-    [...blocks, ...turn_logs.flatMap((log) => log.blocks), ...bundle.archive].flatMap(blobRefsOf).map(({ sha256 }) => sha256),
-  )
-  return {
-    ...bundle,
-    timeline: {
-      ...timeline,
-      blocks,
-      turn_ids: turnIdsOf(blocks),
-      ts: blocks.at(-1)?.ts ?? timeline.ts,
-      last_activity_at: blocks.at(-1)?.ts ?? timeline.last_activity_at,
-      forked_from: { conversation_id: bundle.conversation_id, turn_id: at },
-    },
-    turn_logs,
-    blobs: Object.fromEntries(Object.entries(bundle.blobs).filter(([sha256]) => needed.has(sha256))),
-  }
-}
-
-function noSuchTurn(conversationId: string, wanted: string | undefined, latest: string | undefined): Failure {
-  const instead = `there is no finished turn ${wanted}: name one that is, the latest is ${latest}`
-  const what = wanted === undefined || latest === undefined ? 'there is no finished turn to fork from yet' : instead
-  return new Failure('change.invalid', `${conversationId}: ${what}`)
-}

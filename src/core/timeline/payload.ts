@@ -79,8 +79,8 @@ export function parsePayload(value: unknown): TimelinePayload {
   if (value.sources_pool !== undefined && !Array.isArray(value.sources_pool)) throw invalid('timeline.sources_pool must be a list')
   for (const key of textFields) if (!isOptional(value[key], 'string')) throw invalid(`timeline.${key} must be text or null`)
   for (const key of numberFields) if (!isOptional(value[key], 'number')) throw invalid(`timeline.${key} must be a number or null`)
-  if (!isTime(value.cache_last_touch_at)) throw invalid('timeline.cache_last_touch_at is no time in seconds')
-  if (!(value.sources_pool ?? []).every(isObject)) throw invalid('timeline.sources_pool must hold rows')
+  if (!isTime(value.cache_last_touch_at)) throw invalid('timeline.cache_last_touch_at must be a time in epoch seconds or null')
+  if (!(value.sources_pool ?? []).every(isObject)) throw invalid('every row of timeline.sources_pool must be an object')
   if (!isAbsent(value.forked_from) && !isFork(value.forked_from)) throw invalid('timeline.forked_from must name a conversation and a turn')
   return buildPayload(value, value.blocks.map(parseBlock))
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compact, drawn, noted, open, turn, turns } from '../../../test/support/prompts/compaction.ts'
+import { compact, noteDrafts, open, planDraft, turn, turns } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, withIds } from '../../testing/blocks.ts'
 import {
@@ -79,9 +79,9 @@ describe('a patched artifact', () => {
 })
 
 describe('a path leads', () => {
-  const plan = drawn('plan:t1:ab', ['boil', 'pour'], 't1', { current: true })
+  const plan = planDraft('plan:t1:ab', ['boil', 'pour'], 't1', { current: true })
   const before = timelineOf([
-    ...turn(1, 1, [...written('fi:t1.files/a.md', 'tea'), ...noted('t1', 'n', '[P] milk'), plan]),
+    ...turn(1, 1, [...written('fi:t1.files/a.md', 'tea'), ...noteDrafts('t1', 'n', '[P] milk'), plan]),
     ...turns(2, 6),
     ...open(7),
   ])
@@ -196,7 +196,7 @@ describe('the turn index', () => {
       noticeBlock(blockOrigin('x1', 't1', 1), { code: 'tool_error', message: 'no file' }),
       toolResultBlock(blockOrigin('x1', 't1', 1), { mime: 'application/json', text: '{"error":{"code":"boom"}}' }),
       ...written('fi:t1.files/a.md', 'tea'),
-      ...noted('t1', 'n', '[P] milk'),
+      ...noteDrafts('t1', 'n', '[P] milk'),
       userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'and Rome' }),
       { ...completion('these three'), meta: { sources_used: [9] } },
     ])

@@ -18,6 +18,7 @@ export interface BlockHistory {
   ofTurn(turnId: string): readonly Block[] | undefined
 }
 
+/** What a path leads to. */
 export type Resolution =
   /** The blocks at the path, oldest first; `from` says whether they are visible or only in the journal. */
   | { readonly status: 'blocks'; readonly path: string; readonly blocks: readonly Block[]; readonly from: 'timeline' | 'history' }
@@ -65,11 +66,11 @@ type CallRecord = Pick<ToolPath, 'turn' | 'call' | 'record'>
 
 function resolveToolRecord(timeline: Timeline, record: CallRecord, path: string, history: BlockHistory): Resolution {
   const found = resolveBlocks(timeline, path, history)
-  return found.status === 'missing' ? resolveBlocks(timeline, olderSpelling(record), history) : found
+  return found.status === 'missing' ? resolveBlocks(timeline, olderPath(record), history) : found
 }
 
 /** Imported timelines may still have the older paths. */
-function olderSpelling({ turn, call, record: name }: CallRecord): string {
+function olderPath({ turn, call, record: name }: CallRecord): string {
   if (name === 'code') return `fi:${turn}.code.${call}`
   return `tc:${turn}.tool_calls.${call}.${{ call: 'in.json', result: 'out.json', notice: 'notice.json' }[name]}`
 }
