@@ -12,17 +12,17 @@ import { parseModelJson } from '../../core/stream/json-parse.ts'
 import { citationFormat } from '../../core/stream/lanes-content.ts'
 import type { ChannelResult, ChannelSpec, Delta, ParsedPayload } from './types.ts'
 
-/** One channel of a running call: what it was given, and the deltas that come of it. */
-export interface ChannelLane {
+/** One channel of a running call: turns its text into deltas, and collects its result. */
+export interface ChannelOutput {
   readonly spec: ChannelSpec
   start(): void
   write(text: string): Delta | undefined
-  /** What was held, then the completion. */
+  /** Returns the text that was held back, if any, and the completion. */
   end(closed: 'tag' | 'implied' | 'cut', aborted: boolean): readonly Delta[]
   collect(): Omit<ChannelResult, 'payload' | 'obj' | 'error' | 'repairs'>
 }
 
-export interface LaneSettings {
+export interface ChannelOutputSettings {
   readonly agent: string
   readonly artifactName?: string
   readonly extra: Delta['extra']
@@ -30,7 +30,7 @@ export interface LaneSettings {
   readonly clock?: () => number
 }
 
-export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): ChannelLane {
+export function createChannelOutput(spec: ChannelSpec, settings: ChannelOutputSettings): ChannelOutput {
   const marker = spec.emitMarker ?? 'answer'
   const finished: string[] = []
   const used = new Set<number>()
@@ -38,8 +38,8 @@ export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): Ch
   const usage = new Set<number>()
   let index = 0
   let body = ''
-  /** Written by the model and in no delta yet. */
-  let unsaid = ''
+  /** Received from the model and in no delta yet. */
+  let pendingRaw = ''
   let replacer: BufferingReplacer | undefined
   let closed: ChannelResult['closed']
   let startedAt: number | undefined
@@ -62,10 +62,10 @@ export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): Ch
     }
   }
 
-  /** Takes from `unsaid` what the text being handed on was made of. */
+  /** The raw text of the next delta: everything pending except the part that the replacer holds back. */
   function takeRaw(held: number): string {
-    const raw = unsaid.slice(0, unsaid.length - held)
-    unsaid = unsaid.slice(unsaid.length - held)
+    const raw = pendingRaw.slice(0, pendingRaw.length - held)
+    pendingRaw = pendingRaw.slice(pendingRaw.length - held)
     return raw
   }
 
@@ -79,7 +79,7 @@ export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): Ch
     },
     write(text) {
       body += text
-      unsaid += text
+      pendingRaw += text
       const shown = replacer === undefined ? text : replacer.push(text)
       return shown === '' ? undefined : delta(shown, takeRaw(replacer?.held ?? 0), false)
     },
@@ -108,7 +108,7 @@ export function createChannelLane(spec: ChannelSpec, settings: LaneSettings): Ch
   }
 }
 
-/** Raw channels are code unless someone says otherwise: nothing in them is a citation. */
+/** Raw channels are code: by default they contain no citations. */
 function replacerFor(spec: ChannelSpec, sources: () => SourceMap): BufferingReplacer | undefined {
   const byDefault = !isRaw(spec)
   const replaceCitations = spec.replaceCitations ?? byDefault
@@ -126,16 +126,19 @@ const ascending = (ids: ReadonlySet<number>): readonly number[] => [...ids].sort
 
 const structured: ReadonlySet<string> = new Set(['json', 'yaml', 'xml', 'html', 'mermaid'])
 
-/** What is known of a channel when the stream is over; with a schema, also whether its body kept to it. No model is asked to repair. */
-export async function channelResult(lane: ChannelLane, parse: ((payload: string) => ParsedPayload) | undefined): Promise<ChannelResult> {
-  const collected = lane.collect()
-  const { schema, format } = lane.spec
+/** The result of a channel at the end of the stream. With a schema its body is parsed and validated; no model is asked to repair it. */
+export async function channelResult(
+  channel: ChannelOutput,
+  parse: ((payload: string) => ParsedPayload) | undefined,
+): Promise<ChannelResult> {
+  const collected = channel.collect()
+  const { schema, format } = channel.spec
   if (collected.instances.length === 0) return collected
   const payload = structured.has(format) ? stripFence(collected.raw).body : undefined
   const result = { ...collected, ...(payload !== undefined && { payload }) }
   if (schema === undefined) return result
   if (collected.instances.length > 1) return { ...result, error: `multiple_channel_instances:${collected.instances.length}` }
-  // Our own parser takes the fence off by itself, and knows when what looked like its end was not.
+  // The default parser strips the fence itself: it can tell a closing fence from one inside a string.
   const parsed = parse === undefined ? parseModelJson(collected.raw) : tryParse(() => parse(payload ?? collected.raw))
   if (!parsed.ok) return { ...result, error: parsed.error.message }
   const repairs = parsed.repairs === undefined || parsed.repairs.length === 0 ? {} : { repairs: parsed.repairs }
@@ -148,7 +151,7 @@ export async function channelResult(lane: ChannelLane, parse: ((payload: string)
   }
 }
 
-/** A parser that throws says the same as one that returns its error. */
+/** Custom parsers may throw instead of returning an error. */
 function tryParse(parse: () => ParsedPayload): ParsedPayload {
   try {
     return parse()

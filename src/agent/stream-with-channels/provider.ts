@@ -3,24 +3,24 @@ import type { ModelEvent, ServiceError } from '../../core/model-event.ts'
 
 export interface ProviderCall {
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
-  /** Stops the call from outside. */
+  /** Aborts the call. */
   readonly signal: AbortSignal | undefined
-  /** Answers false when it wants no more. */
+  /** False ends the call. */
   onEvent(event: ModelEvent): Promise<boolean>
-  /** The provider failed while it was being stopped. */
+  /** Gets an error that the provider threw while it was stopped. */
   report(error: unknown): void
 }
 
-/** Reads a provider to its end. What the provider throws is returned as data; what `hear` throws stops the provider and is thrown on. */
-export async function readProvider({ stream, signal: outer, onEvent: hear, report }: ProviderCall): Promise<ServiceError | undefined> {
-  const stop = new AbortController()
-  const signal = outer === undefined ? stop.signal : AbortSignal.any([outer, stop.signal])
-  let heard = false
+/** Reads a provider to its end. An error thrown by the provider is returned; one thrown by `onEvent` stops the provider and is rethrown. */
+export async function readProvider({ stream, signal: outer, onEvent, report }: ProviderCall): Promise<ServiceError | undefined> {
+  const stopController = new AbortController()
+  const signal = outer === undefined ? stopController.signal : AbortSignal.any([outer, stopController.signal])
+  let hasOutput = false
   let iterator: AsyncIterator<ModelEvent> | undefined
-  /** Set while an event is being waited for: waits no more. */
-  let giveUp: ((reason: unknown) => void) | undefined
-  /** Not at once: a provider that listens to the signal as well may still say how it ended. */
-  const onAbort = () => void setTimeout(() => giveUp?.(signal.reason))
+  /** Set while an event is awaited: stops waiting for it. */
+  let stopWaiting: ((reason: unknown) => void) | undefined
+  /** Not immediately: a provider that handles the signal may still report how it ended. */
+  const onAbort = () => void setTimeout(() => stopWaiting?.(signal.reason))
 
   async function next(): Promise<IteratorResult<ModelEvent> | ServiceError> {
     try {
@@ -28,25 +28,25 @@ export async function readProvider({ stream, signal: outer, onEvent: hear, repor
       iterator ??= (typeof stream === 'function' ? stream(signal) : stream)[Symbol.asyncIterator]()
       return await nextOf(iterator)
     } catch (error) {
-      return thrownError(error, heard, signal.aborted)
+      return thrownError(error, hasOutput, signal.aborted)
     }
   }
 
   function nextOf(provider: AsyncIterator<ModelEvent>): Promise<IteratorResult<ModelEvent>> {
     return new Promise((resolve, reject) => {
-      giveUp = reject
+      stopWaiting = reject
       const arrived = () => {
-        giveUp = undefined
+        stopWaiting = undefined
       }
       Promise.resolve(provider.next()).finally(arrived).then(resolve, reject)
     })
   }
 
-  async function hangUp(reason?: unknown): Promise<void> {
-    const owesAnEvent = giveUp !== undefined
-    stop.abort(reason)
+  async function stop(reason?: unknown): Promise<void> {
+    const eventPending = stopWaiting !== undefined
+    stopController.abort(reason)
     const stopped = stopProvider()
-    if (!owesAnEvent) await stopped // one that never gives its event never stops either
+    if (!eventPending) await stopped // a provider that does not deliver its event may never stop
   }
 
   async function stopProvider(): Promise<void> {
@@ -57,35 +57,35 @@ export async function readProvider({ stream, signal: outer, onEvent: hear, repor
     }
   }
 
-  async function hearAll(): Promise<ServiceError | undefined> {
+  async function readAll(): Promise<ServiceError | undefined> {
     for (;;) {
       const step = await next()
       if ('kind' in step) {
-        if (step.kind === 'aborted') await hangUp()
+        if (step.kind === 'aborted') await stop()
         return step
       }
       if (step.done === true) return undefined
-      heard ||= step.value.type === 'text.delta' || step.value.type === 'reasoning.delta'
+      hasOutput ||= step.value.type === 'text.delta' || step.value.type === 'reasoning.delta'
       try {
-        if (await hear(step.value)) continue
+        if (await onEvent(step.value)) continue
       } catch (violation) {
-        await hangUp(violation)
+        await stop(violation)
         throw violation
       }
-      await hangUp()
+      await stop()
       return undefined
     }
   }
 
   signal.addEventListener('abort', onAbort)
   try {
-    return await hearAll()
+    return await readAll()
   } finally {
     signal.removeEventListener('abort', onAbort) // the outer signal may outlive many calls
   }
 }
 
-/** A provider that throws instead of saying what is wrong. Its words are for us; they never become the model's. */
+/** For the caller only: the text of the error is never shown to a model. */
 function thrownError(error: unknown, afterOutput: boolean, aborted: boolean): ServiceError {
   return {
     kind: aborted ? 'aborted' : 'unknown',

@@ -7,7 +7,7 @@ import type { ModelEvent } from '../../core/model-event.ts'
 import { createCompositeReader } from '../../core/stream/composite.ts'
 import { parseModelJson } from '../../core/stream/json-parse.ts'
 
-describe('the cases of the specification, through the whole path', () => {
+describe('channels, citations and repairs, from the stream to the results', () => {
   const alpha = '[Alpha](https://a.example/1)'
   const beta = '[Beta \\[b\\] \\| x](https://b.example/2)'
   const delta = '[https://d.example/p](https://d.example/p)'
@@ -46,7 +46,7 @@ describe('the cases of the specification, through the whole path', () => {
     }
   })
 
-  it('loop 17.41: a source added between two chunks is found by the citation that the second completes', async () => {
+  it('loop 17.41: a citation completed by the second chunk finds a source added after the first', async () => {
     const pool = new Map(sources)
     async function* stream(): AsyncGenerator<ModelEvent> {
       yield { type: 'text.delta', text: '<channel:answer>[[S:' }
@@ -77,7 +77,7 @@ describe('the cases of the specification, through the whole path', () => {
     expect(results.get('action')?.raw).toBe('{"a":"Hello [[S:1]]","b":"World","c":"no"}')
   })
 
-  it('loop 17.61: a parser that mends JSON can be given, and what it mended is told', async () => {
+  it('loop 17.61: a custom parser may repair JSON, and the result lists the repairs', async () => {
     const schema = z.object({ action: z.string(), final_answer: z.string() })
     const { results } = await run(['<channel:action>{"action":"complete","final_answer":"ok",}'], {
       channels: [{ name: 'action', format: 'json', schema }],

@@ -22,7 +22,7 @@ async function outcome(pieces: readonly string[]) {
 }
 
 describe('deltas', () => {
-  it('loop 17.1: a citation cut in two is handed on whole', async () => {
+  it('loop 17.1: a citation that is split between chunks is emitted whole', async () => {
     const { deltas, results } = await run(['<channel:answer>Hi [[S:', '1]] ok</channel:answer>'])
     expect(deltas.map(shape)).toEqual([
       [0, 'Hi '],
@@ -33,7 +33,7 @@ describe('deltas', () => {
     expect(results.get('answer')).toMatchObject({ raw: 'Hi [[S:1]] ok', usedSources: [1], closed: 'tag' })
   })
 
-  it('loop 17.2: plain text is handed on before any further input', async () => {
+  it('loop 17.2: plain text is emitted without waiting for more input', async () => {
     const seen: Delta[] = []
     async function* stream(): AsyncGenerator<ModelEvent> {
       yield { type: 'text.delta', text: '<channel:answer>Hello wor' }
@@ -43,7 +43,7 @@ describe('deltas', () => {
     expect(seen).toHaveLength(2)
   })
 
-  it('loop 17.4: a bracket that becomes nothing is released with what follows', async () => {
+  it('loop 17.4: a bracket that does not become a citation is emitted with the text after it', async () => {
     const { deltas } = await run(['<channel:answer>x [', 'y'])
     expect(deltas.map(shape)).toEqual([
       [0, 'x '],
@@ -52,7 +52,7 @@ describe('deltas', () => {
     ])
   })
 
-  it('loop 17.17: the index goes on over instances, each of which is completed', async () => {
+  it('loop 17.17: the index continues over instances, each of which is completed', async () => {
     const { deltas, results } = await run(['<channel:answer>one</channel:answer>mid<channel:answer>two</channel:answer>'])
     expect(deltas.map(({ index, instance, completed }) => [index, instance, completed])).toEqual([
       [0, 0, false],
@@ -81,7 +81,7 @@ describe('deltas', () => {
     expect(deltas.at(-1)).toMatchObject({ marker: 'answer', completed: true })
   })
 
-  it('keep the raw text of what is not shown', async () => {
+  it('contain the raw text of what is not shown', async () => {
     const { deltas, results } = await run(['<channel:answer>a', '[[USAGE:2]]', '</channel:answer>'])
     expect(deltas.map(({ text, raw }) => [text, raw])).toEqual([
       ['a', 'a'],
@@ -90,7 +90,7 @@ describe('deltas', () => {
     expect(results.get('answer')).toMatchObject({ raw: 'a[[USAGE:2]]', usageSources: [2], usedSources: [] })
   })
 
-  it('leave a raw channel alone, and JSON too, whose citations count', async () => {
+  it('leave raw and JSON channels unchanged, but count the citations in JSON', async () => {
     const { deltas, results } = await run(['<channel:code>x = "[[S:1]]"</channel:code><channel:action>{"a":"[[S:1]]"}'])
     expect(texts(deltasOfChannel(deltas, 'code'))).toBe('x = "[[S:1]]"')
     expect(results.get('code')?.usedSources).toEqual([])
@@ -106,12 +106,12 @@ describe('any stream', () => {
     '<channel:page><p>[[S:1]]<sup class="cite" data-sids="3">x</sup></p></channel:page><channel:usage>{"a":[1]}',
   ]
 
-  it.each(corpus)('gives the same results, raw text and emitted text however it was cut: %s', async (text) => {
+  it.each(corpus)('gives the same results, raw text and emitted text however it is split into chunks: %s', async (text) => {
     const whole = await outcome([text])
     for (const pieces of everySegmentation(text, 200)) expect(await outcome(pieces)).toEqual(whole)
   })
 
-  it('loses and repeats nothing, whatever the model writes', async () => {
+  it('neither loses nor repeats text, whatever the model writes', async () => {
     await fc.assert(
       fc.asyncProperty(hostileText(), cuts, async (text, places) => {
         const pieces = await outcome(cutAt(text, places))
@@ -126,19 +126,19 @@ describe('any stream', () => {
 describe('listeners', () => {
   const text = ['<channel:answer>a', 'b</channel:answer>']
 
-  it('loop 17.43: a subscriber that throws harms nobody', async () => {
-    const heard: string[] = []
+  it('loop 17.43: a subscriber that throws does not affect the others', async () => {
+    const received: string[] = []
     const broken: Subscriber = () => {
       throw new Error('broken')
     }
-    const { deltas, meta } = await run(text, { subscribers: { answer: [broken, async (delta) => void heard.push(delta.text)] } })
-    expect(heard).toEqual(['a', 'b', ''])
+    const { deltas, meta } = await run(text, { subscribers: { answer: [broken, async (delta) => void received.push(delta.text)] } })
+    expect(received).toEqual(['a', 'b', ''])
     expect(texts(deltas)).toBe('ab')
     expect(meta.problems).toHaveLength(3)
     expect(meta.problems[0]).toMatchObject({ where: 'subscriber', channel: 'answer' })
   })
 
-  it('loop 17.44: a policy violation stops the provider and reaches the caller', async () => {
+  it('loop 17.44: a policy violation stops the provider and is thrown to the caller', async () => {
     let cleaned = false
     let aborted: AbortSignal | undefined
     async function* stream(signal: AbortSignal): AsyncGenerator<ModelEvent> {
@@ -158,7 +158,7 @@ describe('listeners', () => {
     expect(aborted?.reason).toBe(violation)
   })
 
-  it('the raw listener sees each piece first, and may stop the stream too', async () => {
+  it('onRaw gets each piece first, and may stop the stream, too', async () => {
     const order: string[] = []
     await run(text, { onRaw: (piece) => void order.push(`raw ${piece.slice(-1)}`), emit: (delta) => void order.push(`emit ${delta.text}`) })
     expect(order).toEqual(['raw a', 'emit a', 'raw >', 'emit b', 'emit '])
@@ -168,15 +168,15 @@ describe('listeners', () => {
     await expect(run(['Sure, '], { onRaw })).rejects.toMatchObject({ code: 'preamble' })
   })
 
-  it('alone hear of usage: it is never shown as the answer', async () => {
-    const heard: string[] = []
-    const subscribers = { usage: [(delta: Delta) => void heard.push(delta.text)] }
+  it('get the usage channel, which is never shown as the answer', async () => {
+    const received: string[] = []
+    const subscribers = { usage: [(delta: Delta) => void received.push(delta.text)] }
     const text = '<channel:answer>a</channel:answer><channel:usage>{"t":1}</channel:usage>'
     const shownAs = (emitMarker: string) =>
       run([text], { subscribers, channels: [channels[0] as ChannelSpec, { name: 'usage', format: 'json', emitMarker }] })
     const { deltas, results } = await shownAs('answer')
     expect(deltas).toMatchObject([{ text: 'a' }, { channel: 'answer', completed: true }])
-    expect(heard).toEqual(['{"t":1}', ''])
+    expect(received).toEqual(['{"t":1}', ''])
     expect(results.get('usage')?.raw).toBe('{"t":1}')
     expect(deltasOfChannel((await shownAs('meter')).deltas, 'usage')).toMatchObject([
       { marker: 'meter', text: '{"t":1}' },
@@ -184,7 +184,7 @@ describe('listeners', () => {
     ])
   })
 
-  it('are told in order: the client, then the subscribers as they are listed', async () => {
+  it('are called in order: the client, then the subscribers as listed', async () => {
     const order: string[] = []
     const note = (name: string) => async (delta: Delta) => {
       await Promise.resolve()
@@ -194,37 +194,37 @@ describe('listeners', () => {
     expect(order).toEqual(['emit a', 'first a', 'second a', 'emit b', 'first b', 'second b'])
   })
 
-  it('are made for each instance when it opens', async () => {
+  it('are created for each instance when it begins', async () => {
     const made: number[] = []
-    const heard: string[] = []
+    const received: string[] = []
     const factory = {
       forInstance: (instance: number): Subscriber => {
         made.push(instance)
-        return (delta) => void heard.push(`${instance}:${delta.text}`)
+        return (delta) => void received.push(`${instance}:${delta.text}`)
       },
     }
     await run(['<channel:answer>a</channel:answer>', '<channel:answer>b'], { subscribers: { answer: [factory], code: [factory] } })
     expect(made).toEqual([0, 1])
-    expect(heard).toEqual(['0:a', '0:', '1:b', '1:'])
+    expect(received).toEqual(['0:a', '0:', '1:b', '1:'])
   })
 
-  it('a client that is gone is left alone after three failures in a row, and the parsing goes on', async () => {
+  it('emit is not called again after three failures in a row, and the stream goes on', async () => {
     let calls = 0
-    const heard: string[] = []
+    const received: string[] = []
     const { results, meta } = await run(['<channel:answer>', 'a', 'b', 'c', 'd', 'e'], {
       emit: () => {
         calls++
         throw new Error('gone')
       },
-      subscribers: { answer: [(delta) => void heard.push(delta.text)] },
+      subscribers: { answer: [(delta) => void received.push(delta.text)] },
     })
     expect(calls).toBe(3)
-    expect(heard.join('')).toBe('abcde')
+    expect(received.join('')).toBe('abcde')
     expect(results.get('answer')?.raw).toBe('abcde')
     expect(meta.problems.map(({ where }) => where)).toEqual(['emit', 'emit', 'emit'])
   })
 
-  it('a client that fails now and then is kept', async () => {
+  it('emit is called again after a failure that is followed by a success', async () => {
     let calls = 0
     await run(['<channel:answer>', ...'abcdefgh'], {
       emit: () => {
@@ -236,8 +236,8 @@ describe('listeners', () => {
 })
 
 describe('a composite channel', () => {
-  it('shows the client its attributes, and the subscribers its text', async () => {
-    const heard: string[] = []
+  it('gives the client its attributes, and the subscribers its text', async () => {
+    const received: string[] = []
     const composite = {
       channel: 'action',
       push: (text: string) => [
@@ -247,13 +247,13 @@ describe('a composite channel', () => {
     }
     const { deltas, results } = await run(['<channel:action>{"a":1}</channel:action>'], {
       composite,
-      subscribers: { action: [(delta) => void heard.push(delta.text)] },
+      subscribers: { action: [(delta) => void received.push(delta.text)] },
     })
     expect(deltas).toMatchObject([
       { channel: 'action', marker: 'canvas', artifactName: 'a', index: 0, text: '{"A":1}', agent: 'tester' },
       { marker: 'canvas', index: 1, completed: true },
     ])
-    expect(heard).toEqual(['{"a":1}', ''])
+    expect(received).toEqual(['{"a":1}', ''])
     expect(results.get('action')?.raw).toBe('{"a":1}')
   })
 })
@@ -264,7 +264,7 @@ describe('results', () => {
   const actionOf = async (body: string, options: Partial<StreamWithChannelsOptions> = {}) =>
     (await run([body], { channels: withSchema, ...options })).results.get('action')
 
-  it('hold the object of a channel that keeps to its schema, fenced or not', async () => {
+  it('have the object of a channel that matches its schema, fenced or not', async () => {
     expect(await actionOf('<channel:action>{"a":1}')).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
     expect(await actionOf('<channel:action>\n```json {"a":1} ```\n')).toMatchObject({ payload: '{"a":1}', obj: { a: 1 } })
     const long = await actionOf('<channel:action>````json\n{"a":1}\n````')
@@ -272,12 +272,12 @@ describe('results', () => {
     expect(long).not.toHaveProperty('repairs')
   })
 
-  it('are read as the lanes read them: a fence inside a string does not end the one around it that was never closed', async () => {
+  it('do not take a fence inside a string for the end of an unclosed code fence', async () => {
     const channels: readonly ChannelSpec[] = [{ name: 'action', format: 'json', schema: z.object({ a: z.string() }) }]
     expect(await actionOf('<channel:action>```json\n{"a":"```x```"}', { channels })).toMatchObject({ obj: { a: '```x```' } })
   })
 
-  it('say what was wrong with one that does not', async () => {
+  it('have the error of a channel that does not match its schema', async () => {
     expect(await actionOf('<channel:action>{"a":"x"}')).toMatchObject({ error: expect.stringMatching(/^a: /) })
     expect(await actionOf('<channel:action>{"a":')).toMatchObject({ error: expect.stringContaining('JSON') })
     expect(await actionOf('<channel:action>{}</channel:action><channel:action>{}')).toMatchObject({ error: 'multiple_channel_instances:2' })
@@ -286,12 +286,12 @@ describe('results', () => {
     expect(unasked).not.toHaveProperty('error')
   })
 
-  it('take a parser that mends, and tell what it mended', async () => {
+  it('list what a custom parser has repaired', async () => {
     const parse = (payload: string) => ({ ok: true as const, value: JSON.parse(payload.replace(',}', '}')), repairs: ['trailing_comma'] })
     expect(await actionOf('<channel:action>{"a":1,}', { parse })).toMatchObject({ obj: { a: 1 }, repairs: ['trailing_comma'] })
   })
 
-  it('know when a channel began and ended, if there is a clock', async () => {
+  it('have start and end times if there is a clock', async () => {
     let now = 100
     expect(await actionOf('<channel:action>{}', { clock: () => now++ })).toMatchObject({ startedAt: 100, finishedAt: 101 })
     expect(await actionOf('<channel:action>{}')).not.toHaveProperty('startedAt')
@@ -311,7 +311,7 @@ describe('the provider', () => {
     retryable: true,
   }
 
-  it('says how the call ended and what it cost', async () => {
+  it('reports how the call ended and its usage', async () => {
     const stream = modelEvents(['<channel:answer>a'], { type: 'reasoning.delta', text: 'hm' }, finish)
     const { meta } = await run([], { stream })
     expect(meta).toEqual({
@@ -328,7 +328,7 @@ describe('the provider', () => {
     })
   })
 
-  it('that reports an error leaves what arrived, closed as aborted, and its words are not the model’s', async () => {
+  it('that reports an error leaves the text so far, completed as aborted, and its message is not part of the text', async () => {
     const { deltas, results, meta } = await run([], { stream: modelEvents(['<channel:answer>half [['], { type: 'error', error: failure }) })
     expect(results.get('answer')).toMatchObject({ raw: 'half [[', closed: 'cut' })
     expect(texts(deltas)).toBe('half [[')
@@ -337,7 +337,7 @@ describe('the provider', () => {
     expect(meta.raw).toBe('<channel:answer>half [[')
   })
 
-  it('that throws, at once or later, never makes the call throw', async () => {
+  it('that throws, immediately or later, does not make the call throw', async () => {
     const atOnce = await run([], {
       stream: () => {
         throw new TypeError('no key')
@@ -353,7 +353,7 @@ describe('the provider', () => {
     expect(broken.results.get('answer')?.raw).toBe('x')
   })
 
-  it('is stopped by a signal from outside, and what arrived is kept', async () => {
+  it('is stopped by the signal, and the text so far is kept', async () => {
     const outside = new AbortController()
     async function* stream(): AsyncGenerator<ModelEvent> {
       yield { type: 'text.delta', text: '<channel:answer>x' }
@@ -366,7 +366,7 @@ describe('the provider', () => {
     expect(meta.serviceError).toMatchObject({ kind: 'aborted', message: 'steer' })
   })
 
-  it('that does not listen to the signal is left waiting', async () => {
+  it('that ignores the signal is abandoned', async () => {
     const outside = new AbortController()
     async function* stream(): AsyncGenerator<ModelEvent> {
       yield { type: 'text.delta', text: '<channel:answer>x' }

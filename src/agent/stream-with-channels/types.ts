@@ -3,23 +3,23 @@ import type { FinishReason, ModelEvent, ModelUsage, ServiceError } from '../../c
 import type { StandardSchemaV1 } from '../../core/standard-schema.ts'
 import type { Channel, ChannelFormat } from '../../core/stream/channel.ts'
 
-/** One logical output of the call, and what is done with it on its way out. */
+/** A channel of the call, and how its text is processed. */
 export interface ChannelSpec extends Channel {
-  /** The body is JSON of this shape; `obj` or `error` of the result says whether it was. */
+  /** The body is JSON of this shape: the result has `obj` if it is valid, else `error`. */
   readonly schema?: StandardSchemaV1
   /** Default true; false for raw channels, which are code. */
   readonly replaceCitations?: boolean
-  /** Takes `[[USAGE:…]]` out of what is shown. Default true; false for raw channels. */
+  /** Removes `[[USAGE:…]]` from the shown text. Default true; false for raw channels. */
   readonly stripUsage?: boolean
-  /** Where a client shows it. Default `answer`; a channel named `usage` is never shown there, and without another marker nowhere. */
+  /** Where a client shows it. Default `answer`. A channel named `usage` is shown only if it has another marker. */
   readonly emitMarker?: string
 }
 
-/** A piece of a channel. `raw` is what the model wrote, `text` is what a person sees of it. */
+/** A piece of a channel. `raw` is the model's text, `text` is what the user sees. */
 export interface Delta {
   readonly channel: string
   readonly instance: number
-  /** From 0, one more with each delta of the channel; deltas of a composite count per artifact. */
+  /** Counts the deltas of the channel from 0; for a composite, those of each artifact. */
   readonly index: number
   readonly text: string
   readonly raw: string
@@ -29,22 +29,22 @@ export interface Delta {
   readonly artifactName?: string
   /** The last delta of the instance; its text is empty. */
   readonly completed: boolean
-  /** Completed because the service broke, not because it was whole. */
+  /** The instance was completed because the service failed. */
   readonly aborted?: true
-  /** A client drops what it has of an earlier attempt when it sees a later one. */
+  /** A client discards the output of an earlier attempt when it gets a later one. */
   readonly extra: { readonly attempt: number }
 }
 
 export type Emit = (delta: Delta) => void | Promise<void>
 export type Subscriber = Emit
-/** Makes a subscriber for each instance, when that instance opens. */
+/** Creates a subscriber for each instance of a channel, when the instance begins. */
 export interface SubscriberFactory {
   forInstance(instance: number): Subscriber
 }
-/** By channel name, in the order in which they are called. */
+/** By channel name. They are called in the given order. */
 export type ChannelSubscribers = Readonly<Record<string, readonly (Subscriber | SubscriberFactory)[]>>
 
-/** Reads a JSON channel and says what is shown of it instead of its text. `createCompositeReader` makes one. */
+/** Replaces the text of a JSON channel by deltas of its attributes. `createCompositeReader` makes one. */
 export interface Composite {
   readonly channel: string
   push(text: string): readonly CompositeDelta[]
@@ -57,39 +57,39 @@ export type ParsedPayload =
   | { readonly ok: false; readonly error: { readonly message: string } }
 
 export interface StreamWithChannelsOptions {
-  /** The model's answer; as a function of a signal, so that a policy violation can stop it. */
+  /** The model's events; as a function of a signal, so that the call can be aborted. */
   readonly stream: AsyncIterable<ModelEvent> | ((signal: AbortSignal) => AsyncIterable<ModelEvent>)
   readonly channels: readonly ChannelSpec[]
   readonly emit: Emit
   readonly agent: string
   readonly artifactName?: string
-  /** Asked at each citation. */
+  /** Called for each citation. */
   readonly sources?: () => SourceMap
   readonly subscribers?: ChannelSubscribers
-  /** Sees each piece before it is parsed. */
+  /** Gets each piece before it is parsed. */
   readonly onRaw?: (piece: string) => void | Promise<void>
   readonly composite?: Composite
-  /** How a body becomes a value before its schema sees it. Default: as models write JSON, with what had to be forgiven in `repairs`. */
+  /** Parses a body before it is validated. The default tolerates common mistakes of models, and lists them in `repairs`. */
   readonly parse?: (payload: string) => ParsedPayload
-  /** Which try this is, from 0. */
+  /** The number of the attempt, from 0. */
   readonly attempt?: number
-  /** Stops the call from outside. */
+  /** Aborts the call. */
   readonly signal?: AbortSignal
-  /** Milliseconds; without it results carry no times. */
+  /** In milliseconds; without it results have no times. */
   readonly clock?: () => number
 }
 
 export interface ChannelResult {
-  /** What the model wrote, all instances together. */
+  /** The model's text, all instances together. */
   readonly raw: string
-  /** For structured formats: the body without its wrapping fence. */
+  /** For structured formats: the body without its code fence. */
   readonly payload?: string
   readonly obj?: unknown
   readonly error?: string
-  /** What had to be mended before the body was JSON. */
+  /** The mistakes that the parser has repaired. */
   readonly repairs?: readonly string[]
   readonly instances: readonly string[]
-  /** How the last instance ended; `cut`: the stream was over first. */
+  /** How the last instance ended; `cut`: by the end of the stream. */
   readonly closed?: 'tag' | 'implied' | 'cut'
   readonly usedSources: readonly number[]
   readonly unresolvedSources: readonly number[]
@@ -99,19 +99,19 @@ export interface ChannelResult {
 }
 
 export interface StreamMeta {
-  /** Every word of the model, and nothing else. */
+  /** The whole text of the model. */
   readonly raw: string
   readonly serviceError?: ServiceError
   readonly usage?: ModelUsage
   readonly modelName?: string
   readonly providerMessageId?: string
   readonly finishReason?: FinishReason
-  /** What the model thought aloud beside its answer. */
+  /** The model's reasoning, if the provider sends it. */
   readonly thoughts: string
   readonly preamble: string
   readonly strayTags: readonly string[]
   readonly unknownChannels: readonly string[]
-  /** Listeners that failed while the stream went on, the first 20 times. */
+  /** Errors of listeners, the first 20. */
   readonly problems: readonly StreamProblem[]
 }
 
@@ -126,7 +126,7 @@ export interface ChannelStream {
   readonly meta: StreamMeta
 }
 
-/** Thrown by a listener that must stop the model: the call is aborted and the caller gets the violation. */
+/** Thrown by a listener to abort the call. `streamWithChannels` rethrows it. */
 export class StreamPolicyViolation extends Error {
   override readonly name = 'StreamPolicyViolation'
   readonly code: string
