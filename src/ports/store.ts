@@ -12,7 +12,7 @@ export interface ConversationStore {
 
   /**
    * Takes the lease, creates the conversation if it is new, and increments the epoch: the previous owner's next append fails.
-   * While another owner's lease is alive it throws `conversation.busy`, unless told to take over. A lease lives until it expires, is
+   * While another owner's lease is alive it throws `conversation.busy`, unless `takeOver` says otherwise. A lease lives until it expires, is
    * released, or its process on this host is found dead. An id is any well-formed text, also `../x`: an adapter that uses it in a path
    * has to encode it.
    */

@@ -233,9 +233,9 @@ function parseFile(body: string): FilePath | FolderPath | CodePath | undefined {
   for (const [area, name] of areas) {
     if (rest === name || rest === `${name}/`) return { space: 'fi', kind: 'folder', turn, area, rel: '' }
     if (!rest.startsWith(`${name}/`)) continue
-    const given = rest.slice(name.length + 1).normalize('NFC')
-    const rel = given.endsWith('/') ? given.slice(0, -1) : given
-    return { space: 'fi', kind: rel === given ? 'file' : 'folder', turn, area, rel }
+    const named = rest.slice(name.length + 1).normalize('NFC')
+    const rel = named.endsWith('/') ? named.slice(0, -1) : named
+    return { space: 'fi', kind: rel === named ? 'file' : 'folder', turn, area, rel }
   }
   return undefined
 }

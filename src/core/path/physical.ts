@@ -41,7 +41,7 @@ export type Target =
       readonly ok: true
       readonly physical: string
       readonly logical: string
-      /** Set when `physical` differs from the input. `notify`: turn or area changed, so that the model must be told. */
+      /** Set when `physical` differs from the input. `notify`: turn or area changed, so that the model must be notified. */
       readonly rewrite?: { readonly original: string; readonly normalized: string; readonly notify: boolean }
     }
   | { readonly ok: false; readonly code: TargetProblem; readonly message: string }
@@ -62,8 +62,8 @@ const maximumInput = 4096
 export function normalizeTarget(input: string, scope: TargetScope): Target {
   if (input.length > maximumInput) return reject('unsafe_path', 'The path is too long.')
   if (input.trim() === '') return reject('missing_path', 'A path is required.')
-  const given = input.normalize('NFC')
-  const placement = hasDriveLetter(given) || !hasSpacePrefix(given) ? placePhysical(given, scope) : placeLogical(given)
+  const path = input.normalize('NFC')
+  const placement = hasDriveLetter(path) || !hasSpacePrefix(path) ? placePhysical(path, scope) : placeLogical(path)
   if (placement === undefined)
     return reject('invalid_write_logical_path', 'Give a path such as files/report.md; a logical path is not a place to write.')
   if (placement === 'elsewhere') return reject('unsafe_path', "A turn's folder has only files/ and outputs/ to write in.")
@@ -82,7 +82,7 @@ const reject = (code: TargetProblem, message: string): Target => ({ ok: false, c
 const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
 const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 
-/** A logical file path is resolved by its relative part. The model is always told: it named an earlier version or the wrong kind of path. */
+/** A logical file path is resolved by its relative part. The model is always notified: it named an earlier version or the wrong kind of path. */
 function placeLogical(path: string): Placement | undefined {
   const file = parsePathUnchecked(path)
   if (file?.space !== 'fi' || file.kind !== 'file') return undefined

@@ -56,13 +56,13 @@ const maximumBase64 = 4000
 /** Parses a row from a tool or a file; undefined when it has neither a URL nor a safe path. Known fields of a wrong type are left out. */
 export function parseSourceRow(value: unknown): IncomingSource | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const given = new Map<string, unknown>(Object.entries(value))
-  const url = takeText(given, 'url', 'href', 'value')?.trim()
-  const title = takeText(given, 'title', 'description') ?? url
-  const text = takeText(given, 'text', 'body')
-  const physical_path = takePhysicalPath(given)
+  const remaining = new Map<string, unknown>(Object.entries(value))
+  const url = takeText(remaining, 'url', 'href', 'value')?.trim()
+  const title = takeText(remaining, 'title', 'description') ?? url
+  const text = takeText(remaining, 'text', 'body')
+  const physical_path = takePhysicalPath(remaining)
   const fields: SourceFields = {
-    ...Object.fromEntries([...given].filter(([name, field]) => isValidField(name, field))),
+    ...Object.fromEntries([...remaining].filter(([name, field]) => isValidField(name, field))),
     ...(title === undefined ? {} : { title }),
     ...(text === undefined ? {} : { text }),
   }
@@ -71,19 +71,19 @@ export function parseSourceRow(value: unknown): IncomingSource | undefined {
 }
 
 /** Removes and returns the first of these fields that has text. The other fields stay. */
-function takeText(given: Map<string, unknown>, ...names: readonly [string, ...string[]]): string | undefined {
-  const name = names.find((candidate) => isFilled(given.get(candidate)))
-  const value = name === undefined ? undefined : given.get(name)
-  given.delete(names[0])
-  if (name !== undefined) given.delete(name)
+function takeText(remaining: Map<string, unknown>, ...names: readonly [string, ...string[]]): string | undefined {
+  const name = names.find((candidate) => isFilled(remaining.get(candidate)))
+  const value = name === undefined ? undefined : remaining.get(name)
+  remaining.delete(names[0])
+  if (name !== undefined) remaining.delete(name)
   return typeof value === 'string' ? value : undefined
 }
 
 /** `local_path` is the older name of the field and may be absolute: it is always removed from the row. */
-function takePhysicalPath(given: Map<string, unknown>): string | undefined {
-  const candidates = [given.get('physical_path'), given.get('local_path')]
-  given.delete('physical_path')
-  given.delete('local_path')
+function takePhysicalPath(remaining: Map<string, unknown>): string | undefined {
+  const candidates = [remaining.get('physical_path'), remaining.get('local_path')]
+  remaining.delete('physical_path')
+  remaining.delete('local_path')
   return candidates
     .filter(isFilled)
     .map((path) => path.normalize('NFC'))

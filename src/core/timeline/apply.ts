@@ -78,8 +78,8 @@ function insertAfter(timeline: Timeline, afterId: string, blocks: readonly Block
 function compact(timeline: Timeline, afterId: string, blocks: readonly Block[]): Timeline {
   const nextBlock = nextBlockNumber(blocks, timeline.nextBlock)
   const position = positionOf(timeline, afterId)
-  const kept = position === undefined ? blocksOf(timeline) : blocksOf(timeline, position + 1)
-  return { ...replaceBlocks(timeline, [...blocks, ...kept]), nextBlock }
+  const remaining = position === undefined ? blocksOf(timeline) : blocksOf(timeline, position + 1)
+  return { ...replaceBlocks(timeline, [...blocks, ...remaining]), nextBlock }
 }
 
 function editBlocks(timeline: Timeline, ids: readonly string[], edit: (block: Block) => Block): Timeline {

@@ -87,14 +87,14 @@ export function forkBundle(bundle: Bundle, atTurn?: string): Bundle {
   const at = atTurn ?? finished.at(-1)
   const end = at === undefined ? -1 : finished.indexOf(at)
   if (at === undefined || end < 0) throw noSuchTurn(bundle.conversation_id, atTurn, finished.at(-1))
-  const kept = new Set(finished.slice(0, end + 1))
+  const copied = new Set(finished.slice(0, end + 1))
   const { timeline } = bundle
-  const last = timeline.blocks.findLastIndex(({ turn_id }) => kept.has(turn_id))
+  const last = timeline.blocks.findLastIndex(({ turn_id }) => copied.has(turn_id))
   if (!timeline.blocks.some(({ turn_id, type }) => turn_id === at && type !== 'conv.range.summary')) {
     throw new Failure('change.invalid', `${bundle.conversation_id}: turn ${at} is already part of a summary; fork at a later turn`)
   }
   const blocks = timeline.blocks.slice(0, last + 1)
-  const turn_logs = bundle.turn_logs.filter(({ turn_id }) => kept.has(turn_id))
+  const turn_logs = bundle.turn_logs.filter(({ turn_id }) => copied.has(turn_id))
   const needed = new Set(
     [...blocks, ...turn_logs.flatMap((log) => log.blocks), ...bundle.archive].flatMap(blobRefsOf).map(({ sha256 }) => sha256),
   )
@@ -174,8 +174,8 @@ function checkBlockIds({ turn_logs, archive, timeline }: Bundle): void {
  * A single timeline payload has no block ids, no turn logs and only a snapshot of the source pool: all are derived from its blocks.
  * A timeline starts at its latest summary; earlier blocks become history.
  */
-function bundleFromTimeline(given: { readonly [key: string]: unknown }): Bundle {
-  const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...given, ...timesInUtc(given) }
+function bundleFromTimeline(payload: { readonly [key: string]: unknown }): Bundle {
+  const value: { readonly [key: string]: unknown; readonly ts?: string } = { ...payload, ...timesInUtc(payload) }
   const now = value.ts ?? new Date(0).toISOString()
   const numbered = (value.blocks as readonly unknown[]).map((block, index) => {
     if (!isObject(block) || typeof block.type !== 'string') throw invalid('every block of a timeline needs a type')
@@ -213,8 +213,8 @@ function changesByTurn(blocks: readonly Block[]): ReadonlyMap<string, readonly C
 /** The times of a payload in ISO form. Values of a wrong type are left to the parser, which rejects them. */
 function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?: string } {
   const times = ['ts', 'conversation_started_at', 'last_activity_at'].flatMap((key) => {
-    const given = value[key]
-    const time = typeof given === 'string' || typeof given === 'number' ? isoTime(given) : undefined
+    const field = value[key]
+    const time = typeof field === 'string' || typeof field === 'number' ? isoTime(field) : undefined
     return time === undefined ? [] : [[key, time]]
   })
   return Object.fromEntries(times) as { readonly ts?: string } // the values are results of `isoTime`
@@ -224,7 +224,7 @@ function timesInUtc(value: { readonly [key: string]: unknown }): { readonly ts?:
 function poolFromSnapshot(snapshot: readonly unknown[]): SourcePool {
   const numbered = new Map<number, SourceRow>()
   const others: IncomingSource[] = []
-  for (const row of snapshot.flatMap((given) => parseSourceRow(given) ?? [])) {
+  for (const row of snapshot.flatMap((value) => parseSourceRow(value) ?? [])) {
     if (row.sid === undefined || numbered.has(row.sid)) others.push(row)
     else numbered.set(row.sid, { ...row, sid: row.sid })
   }
