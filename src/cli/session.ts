@@ -28,7 +28,7 @@ export interface AttachedFile {
 }
 
 /** One conversation: send messages, steer, stop and follow its events. */
-export interface ConversationSession {
+interface ConversationSession {
   readonly id: string
   /** The seq of the latest entry. */
   lastSeq(): Promise<number>
@@ -43,7 +43,7 @@ export interface ConversationSession {
   readonly broken: Promise<never>
 }
 
-export interface SessionOptions {
+interface SessionOptions {
   /** Created when it does not exist; without an id, a new conversation. */
   readonly conversation?: string | undefined
   /** The conversation that was active last, if there is one. */

@@ -41,7 +41,7 @@ function received(url: string, chunks: number): Promise<IncomingMessage> {
 
 const promises = () => queryObjects(Promise, { format: 'count' }) as number
 
-it('a long event stream keeps nothing of what it has sent', async () => {
+it('a long event stream does not keep the chunks that it has sent', async () => {
   const chunks = 20_000
   const { url, disconnected } = await serve(chunks)
   const before = promises()

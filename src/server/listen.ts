@@ -6,7 +6,7 @@ import { dataPolicy, securityHeaders } from './headers.ts'
 import type { Log } from './log.ts'
 import { problemOf, RequestProblem } from './problem.ts'
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string
   readonly port: number
   /** Time limit for the headers of a request. */

@@ -23,7 +23,7 @@ export interface Chat {
 export type ChatExit = 'quit' | 'new'
 
 /** What a line means: a message, or a command that begins with a slash. */
-export type ChatCommand =
+type ChatCommand =
   | { readonly kind: 'message' | 'steer' | 'attach'; readonly text: string }
   | { readonly kind: 'stop' | 'files' | 'new' | 'help' | 'quit' | 'empty' }
   | { readonly kind: 'unknown'; readonly name: string }

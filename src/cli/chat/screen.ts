@@ -14,7 +14,7 @@ export interface ChatScreen {
   close(): void
 }
 
-export interface ChatEvents {
+interface ChatEvents {
   line(text: string): void
   /** Ctrl-C on an empty line; on any other it clears the line. */
   interrupt(): void

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type CommandLine, createCommandLine } from '../../../test/support/command-line.ts'
-import { billedModel, cacheOf } from '../../../test/support/models/billed-model.ts'
+import { cacheOf, scriptedModelWithCache } from '../../../test/support/models/model-with-cache.ts'
 import { weather } from '../../../test/support/scenario-tools.ts'
 import { createAgentFrom } from '../../agent/agent.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
@@ -29,7 +29,7 @@ async function record(): Promise<void> {
   const cache = cacheOf()
   const replies = [calls('weather.today', { city: 'Rome' }), answers('Clear.')]
   for (const [turn, customisation] of ['Be brief.', 'Be kind.'].entries()) {
-    const model = billedModel(replies, { cache, clock, name: 'anthropic/claude-sonnet-4-5' })
+    const model = scriptedModelWithCache(replies, { cache, clock, name: 'anthropic/claude-sonnet-4-5' })
     const agent = createAgentFrom({ model, store, clock, tools: [weather()], customisation, settings: { recordPrompts: true } })
     await agent.run({ conversation: 'c', input: `Question ${turn}?` }).result
     await agent.close()
@@ -96,7 +96,7 @@ it('replay exits with 1 when the present agent would not do the same', async () 
 it('replay finds no difference with the agent that recorded the conversation', async () => {
   const clock = createFixedClock()
   const store = await openStore({ data: join(folder, 'data') })
-  const agent = createAgentFrom({ model: billedModel([answers('Hello.')], { cache: cacheOf(), clock }), store, clock })
+  const agent = createAgentFrom({ model: scriptedModelWithCache([answers('Hello.')], { cache: cacheOf(), clock }), store, clock })
   await agent.run({ conversation: 'c', input: 'Hello?' }).result
   await agent.close()
   await store.close()

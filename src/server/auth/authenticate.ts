@@ -16,7 +16,7 @@ export interface RequestHead {
   header(name: string): string | undefined
 }
 
-export type AuthResult =
+type AuthResult =
   | { readonly ok: true; readonly caller: Caller }
   | { readonly ok: false; readonly status: 401 | 403; readonly code: RequestCode; readonly title: string }
 

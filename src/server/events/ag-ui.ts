@@ -4,8 +4,8 @@ import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplif
 /** The AG-UI protocol: one run per turn, and the stream ends with it. */
 export function createAgUiFormat({ conversationId, sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)
-  const begun = new Set<string>()
-  const answered = new Set<string>()
+  const startedTexts = new Set<string>()
+  const answeredCalls = new Set<string>()
   let runId = ''
   let started = false
 
@@ -21,8 +21,8 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
         return start(event.turnId)
       case 'text': {
         const { of, id: messageId, text: delta } = event
-        const first = !begun.has(messageId)
-        begun.add(messageId)
+        const first = !startedTexts.has(messageId)
+        startedTexts.add(messageId)
         return of === 'answer'
           ? [
               ...(first ? [{ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' }] : []),
@@ -56,8 +56,8 @@ export function createAgUiFormat({ conversationId, sources, resourceUrl }: Forma
       }
       case 'result': {
         const { callId: toolCallId, text: content } = event
-        if (answered.has(toolCallId)) return [] // the protocol allows one result per call
-        answered.add(toolCallId)
+        if (answeredCalls.has(toolCallId)) return [] // the protocol allows one result per call
+        answeredCalls.add(toolCallId)
         return [{ type: 'TOOL_CALL_RESULT', messageId: `${toolCallId}.result`, toolCallId, content, role: 'tool' }]
       }
       case 'source': {

@@ -1,7 +1,7 @@
 import type { LaneEvent, TurnEvent } from '../../core/event.ts'
 
 /** Events that wait to be sent to one client. When too many wait, text deltas are joined; when that is not enough, the client must resync. */
-export interface Backlog {
+interface Backlog {
   /** False when too many events wait even after joining: the stream must end. */
   push(event: TurnEvent): boolean
   /** Removes and returns all waiting events. */

@@ -24,8 +24,8 @@ export interface ChatEnvelope {
   readonly route: ChatRoute
 }
 
-export type ChatStatus = 'started' | 'running' | 'completed' | 'error' | 'skipped' | 'update'
-export type ChatRoute =
+type ChatStatus = 'started' | 'running' | 'completed' | 'error' | 'skipped' | 'update'
+type ChatRoute =
   | 'chat_start'
   | 'chat_step'
   | 'chat_delta'

@@ -61,8 +61,8 @@ it('sends the answer, the suggested followups and the text while it streams', as
 
 it('puts an id on the last frame of an entry only, so that no client resumes in the middle of an entry', async () => {
   const ids = framesOf(await turnEvents(), format()).map(({ id }) => id)
-  const given = ids.filter((id) => id !== undefined)
-  expect(given).toEqual([...new Set(given)].sort((a, b) => a - b))
+  const present = ids.filter((id) => id !== undefined)
+  expect(present).toEqual([...new Set(present)].sort((a, b) => a - b))
   for (const event of await turnEvents()) {
     const frames = format().framesOf(event)
     expect(frames.slice(0, -1).every(({ id }) => id === undefined)).toBe(true)
@@ -71,8 +71,8 @@ it('puts an id on the last frame of an entry only, so that no client resumes in 
 })
 
 it('replaces citation marks in the answer by links', async () => {
-  const stage = createHarness({ replies: [answers('It opens at nine [[S:1]], or ten [[S:7]].')] })
-  const { events } = await stage.say('When?')
+  const harness = createHarness({ replies: [answers('It opens at nine [[S:1]], or ten [[S:7]].')] })
+  const { events } = await harness.say('When?')
   const sources = [{ sid: 1, title: 'Guide', url: 'https://guide.example/', source_type: 'web' as const }]
   const answer = envelopes(events, format({ sources })).find(({ type }) => type === 'chat.complete')?.data.final_answer
   expect(answer).toContain('https://guide.example/')

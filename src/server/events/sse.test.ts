@@ -34,7 +34,7 @@ function open(events: readonly TurnEvent[], more: Partial<SseOptions> = {}) {
   return {
     response,
     ended,
-    leave: () => reader.cancel(),
+    disconnect: () => reader.cancel(),
     async until(expected: string): Promise<string> {
       while (!text.includes(expected)) {
         const { done, value } = await reader.read()
@@ -63,14 +63,14 @@ describe('an event stream', () => {
       'id: 2',
       'event: entry',
     ])
-    await stream.leave()
+    await stream.disconnect()
     await stream.ended
   })
 
   it('sends keep-alive comments while there are no events', async () => {
     const stream = open([], { keepAliveMs: 1 })
     expect(await stream.until(': keepalive\n\n: keepalive')).toContain(': keepalive')
-    await stream.leave()
+    await stream.disconnect()
   })
 
   it('tells the client when the server shuts down, and ends', async () => {
@@ -83,15 +83,15 @@ describe('an event stream', () => {
   })
 
   it('joins text deltas for a slow client and loses no text', async () => {
-    const words = Array.from({ length: 5_000 }, (_, index) => delta(index, `${index} `))
-    const stream = open([...words, titled(1)], { maxBacklog: 10 })
+    const sent = Array.from({ length: 5_000 }, (_, index) => delta(index, `${index} `))
+    const stream = open([...sent, titled(1)], { maxBacklog: 10 })
     await new Promise((resolve) => setTimeout(resolve, 20)) // the client does not read
     const text = await stream.until('title 1')
     const deltas = text.split('\n\n').filter((frame) => frame.includes('lane.delta'))
     expect(deltas.length).toBeLessThan(5_000)
-    const said = deltas.map((frame) => JSON.parse(frame.split('data: ')[1] as string).delta.text).join('')
-    expect(said === words.map((word) => word.delta.text).join('')).toBe(true)
-    await stream.leave()
+    const received = deltas.map((frame) => JSON.parse(frame.split('data: ')[1] as string).delta.text).join('')
+    expect(received === sent.map((event) => event.delta.text).join('')).toBe(true)
+    await stream.disconnect()
   })
 
   it('tells a client to resync when joining is not enough', async () => {
@@ -116,7 +116,7 @@ describe('an event stream', () => {
   it('tells the client to resync when reading the events fails, and does not reveal the error', async () => {
     async function* broken(): AsyncGenerator<TurnEvent> {
       yield titled(1)
-      throw new Error('disk gone')
+      throw new Error('disk failure')
     }
     const errors: unknown[] = []
     const response = sseResponse(broken(), {
@@ -127,8 +127,8 @@ describe('an event stream', () => {
     })
     const text = await response.text()
     expect(text).toContain('event: resync')
-    expect(text).not.toContain('disk gone') // the error goes to the log only
-    expect(String(errors[0])).toContain('disk gone')
+    expect(text).not.toContain('disk failure') // the error goes to the log only
+    expect(String(errors[0])).toContain('disk failure')
   })
 })
 

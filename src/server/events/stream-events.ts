@@ -11,7 +11,7 @@ import { sseResponse } from './sse.ts'
 import { createUiMessageFormat } from './ui-message.ts'
 
 /** What a client wants to follow. */
-export interface StreamRequest {
+interface StreamRequest {
   readonly as: EventFormat
   /** The latest entry when the stream begins. */
   readonly lastSeq: number

@@ -5,8 +5,8 @@ import { createEventSimplifier, type SimplifiedEvent, turnIdOf } from './simplif
 /** The UI message stream of the AI SDK: one assistant message per turn, and the stream ends with it. */
 export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): Format {
   const simplify = createEventSimplifier(sources)
-  const begun = new Set<string>()
-  const answered = new Set<string>()
+  const startedTexts = new Set<string>()
+  const answeredCalls = new Set<string>()
   let started = false
 
   const start = (messageId: string): readonly object[] => {
@@ -21,8 +21,8 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
       case 'text': {
         const { id, text: delta } = event
         const lane = event.of === 'answer' ? 'text' : 'reasoning'
-        const first = !begun.has(id)
-        begun.add(id)
+        const first = !startedTexts.has(id)
+        startedTexts.add(id)
         return [...(first ? [{ type: `${lane}-start`, id }] : []), { type: `${lane}-delta`, id, delta }]
       }
       case 'text.end':
@@ -36,8 +36,8 @@ export function createUiMessageFormat({ sources, resourceUrl }: FormatContext): 
       }
       case 'result': {
         const { callId: toolCallId, text, failed } = event
-        if (answered.has(toolCallId)) return []
-        answered.add(toolCallId)
+        if (answeredCalls.has(toolCallId)) return []
+        answeredCalls.add(toolCallId)
         return failed
           ? [{ type: 'tool-output-error', toolCallId, errorText: text, dynamic: true }]
           : [{ type: 'tool-output-available', toolCallId, output: parseJson(text) ?? text, dynamic: true }]

@@ -67,7 +67,7 @@ export function createStreamQuota(maxPerUser: number): StreamQuota {
 }
 
 /** A rate limit per name: `burst` at once, then `perMinute`. A name is forgotten once its bucket is full again. */
-export interface TokenBucket {
+interface TokenBucket {
   /** 0 when the request may pass; otherwise the seconds until it may. */
   take(name: string, nowMs: number, cost?: number): number
   readonly size: number

@@ -1,35 +1,35 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 
-interface Made {
+interface FakeElement {
   readonly tag: string
-  readonly children: (Made | string)[]
+  readonly children: (FakeElement | string)[]
   readonly href?: string
 }
 
 /** The part of a DOM that markdown.js uses: it creates and appends elements, and cannot parse HTML. */
-const made = (tag: string) => {
-  const children: (Made | string)[] = []
-  return { tag, children, append: (child: Made | string) => void children.push(child) }
+const createElement = (tag: string) => {
+  const children: (FakeElement | string)[] = []
+  return { tag, children, append: (child: FakeElement | string) => void children.push(child) }
 }
 
-let markdown: (text: string) => readonly Made[]
+let markdown: (text: string) => readonly FakeElement[]
 beforeAll(async () => {
-  vi.stubGlobal('document', { createElement: made })
+  vi.stubGlobal('document', { createElement })
   markdown = (await import(new URL('./markdown.js', import.meta.url).href)).markdown // a browser module without types
 })
 afterAll(() => vi.unstubAllGlobals())
 
-const drawn = (part: Made | string): string =>
-  typeof part === 'string' ? part : `<${part.tag}${part.href ? ` ${part.href}` : ''}>${part.children.map(drawn).join('')}</>`
-const shown = (text: string) => markdown(text).map(drawn).join('')
+const toMarkup = (part: FakeElement | string): string =>
+  typeof part === 'string' ? part : `<${part.tag}${part.href ? ` ${part.href}` : ''}>${part.children.map(toMarkup).join('')}</>`
+const render = (text: string) => markdown(text).map(toMarkup).join('')
 
 it('renders the markdown that answers use', () => {
-  expect(shown('# Title\n\nSome **bold *x*** and `code`.')).toContain('<h3>Title</><p>Some <strong>')
-  expect(shown('- a\n- b\n\n1. c')).toBe('<ul><li>a</><li>b</></><ol><li>c</></>')
-  expect(shown('| a | b |\n|---|:-:|\n| 1 | 2 |')).toBe('<table><thead><tr><th>a</><th>b</></></><tbody><tr><td>1</><td>2</></></></>')
-  expect(shown('> one\n> > two')).toBe('<blockquote><p>one</><blockquote><p>two</></></>')
-  expect(shown('```js\n<b>\n```\nafter')).toBe('<pre><b></><p>after</>')
-  expect(shown('[here](https://a.example/x "t")')).toBe('<p><a https://a.example/x>here</></>')
+  expect(render('# Title\n\nSome **bold *x*** and `code`.')).toContain('<h3>Title</><p>Some <strong>')
+  expect(render('- a\n- b\n\n1. c')).toBe('<ul><li>a</><li>b</></><ol><li>c</></>')
+  expect(render('| a | b |\n|---|:-:|\n| 1 | 2 |')).toBe('<table><thead><tr><th>a</><th>b</></></><tbody><tr><td>1</><td>2</></></></>')
+  expect(render('> one\n> > two')).toBe('<blockquote><p>one</><blockquote><p>two</></></>')
+  expect(render('```js\n<b>\n```\nafter')).toBe('<pre><b></><p>after</>')
+  expect(render('[here](https://a.example/x "t")')).toBe('<p><a https://a.example/x>here</></>')
 })
 
 it.each([
@@ -45,7 +45,7 @@ it.each([
   '<script>alert(1)</script>',
   '![a](javascript:alert(1))',
 ])('leaves %s as text', (text) => {
-  expect(shown(text)).toBe(`<p>${text}</>`)
+  expect(render(text)).toBe(`<p>${text}</>`)
 })
 
 it.each([

@@ -5,7 +5,7 @@ import type { Env } from '../handler.ts'
 import { invalidRequest, RequestProblem } from '../problem.ts'
 
 /** A message that a request carries, as JSON or as a form. */
-export interface SubmittedMessage {
+interface SubmittedMessage {
   readonly text: string
   readonly mode: z.infer<typeof SubmitMode>
   readonly attachments: readonly { readonly name: string; readonly mime?: string; readonly content: Uint8Array }[]
