@@ -3,11 +3,10 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { toolPath } from '../core/path/build.ts'
 import { normalizeTarget } from '../core/path/physical.ts'
 import { scrubBase64 } from '../core/render/scrub.ts'
+import { type DisplayLimits, isShort } from './fast-display-params.ts'
 
-const maxTextLength = 2_000
+const limits: DisplayLimits = { textLength: 2_000, keys: 80, items: 50 }
 const previewLength = 600
-const maxKeys = 80
-const maxItems = 50
 const contentPrefixLength = 100
 
 /** Tools whose `content` becomes an artifact of its own: the call block shows only its beginning and its path. */
@@ -17,15 +16,21 @@ const writingTools = /^(react\.(write|patch)|rendering_tools\.write_\w+)$/
  * The parameters that the call block shows: long texts, lists and objects are shortened. The complete parameters are in the journal's
  * response entry, so the timeline does not hold large values twice.
  */
-export function displayParams(
-  toolId: string,
-  params: JsonObject,
-  origin: { readonly turnId: string; readonly callId: string },
-): JsonObject {
+export function displayParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
+  return !writingTools.test(toolId) && isShort(params, limits) ? params : shortenParams(toolId, params, origin)
+}
+
+interface CallOrigin {
+  readonly turnId: string
+  readonly callId: string
+}
+
+/** The general version of `displayParams`; exported for the test that compares the two. */
+export function shortenParams(toolId: string, params: JsonObject, origin: CallOrigin): JsonObject {
   const isWriter = writingTools.test(toolId)
   const ref = toolPath(origin.turnId, origin.callId, 'call')
   const entries = Object.entries(params)
-  const shown = entries.slice(0, maxKeys).map(([name, value]): [string, Json] => {
+  const shown = entries.slice(0, limits.keys).map(([name, value]): [string, Json] => {
     if (isWriter && name === 'content' && typeof value === 'string') return [name, shortenContent(value, params.path, origin.turnId)]
     return [name, shortenValue(value, name, ref)]
   })
@@ -41,15 +46,15 @@ function shortenContent(content: string, path: Json | undefined, turnId: string)
 }
 
 function shortenValue(value: Json, field: string, ref: string): Json {
-  if (typeof value === 'string') return value.length <= maxTextLength ? scrubBase64(value) : stub(value, field, ref)
+  if (typeof value === 'string') return value.length <= limits.textLength ? scrubBase64(value) : stub(value, field, ref)
   if (Array.isArray(value)) {
-    const items = value.slice(0, maxItems).map((item, index) => shortenValue(item, `${field}[${index}]`, ref))
-    return value.length > maxItems ? [...items, `... (${value.length - maxItems} more)`] : items
+    const items = value.slice(0, limits.items).map((item, index) => shortenValue(item, `${field}[${index}]`, ref))
+    return value.length > limits.items ? [...items, `... (${value.length - limits.items} more)`] : items
   }
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value)
-  const shown = entries.slice(0, maxKeys).map(([key, inner]): [string, Json] => [key, shortenValue(inner, `${field}.${key}`, ref)])
-  return Object.fromEntries(entries.length > maxKeys ? [...shown, ['...', `${entries.length - maxKeys} more keys`]] : shown)
+  const shown = entries.slice(0, limits.keys).map(([key, inner]): [string, Json] => [key, shortenValue(inner, `${field}.${key}`, ref)])
+  return Object.fromEntries(entries.length > limits.keys ? [...shown, ['...', `${entries.length - limits.keys} more keys`]] : shown)
 }
 
 function stub(text: string, field: string, ref: string): Json {

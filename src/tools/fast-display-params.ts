@@ -1,0 +1,19 @@
+import type { Json, JsonObject } from '../core/json.ts'
+import { scrubBase64 } from '../core/render/scrub.ts'
+
+/** How much of a value the call block shows. */
+export interface DisplayLimits {
+  readonly textLength: number
+  readonly keys: number
+  readonly items: number
+}
+
+/** True when `shortenParams` would return an equal value, as for most calls: found out without copying the value. */
+export function isShort(value: Json, limits: DisplayLimits): boolean {
+  if (typeof value === 'string') return value.length <= limits.textLength && scrubBase64(value) === value
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.length <= limits.items && value.every((item) => isShort(item, limits))
+  let keys = 0
+  for (const key in value) if (++keys > limits.keys || !isShort((value as JsonObject)[key] as Json, limits)) return false
+  return true
+}
