@@ -14,7 +14,7 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array | undefined) => content && new TextDecoder().decode(content)
 const reasonOf = (error: unknown) => (error instanceof Failure ? error.details.reason : error)
 
-/** Somebody who changes files behind our back, as fast as a thread can. A step that fails because we were there first is passed over. */
+/** Runs `work` while a thread repeats `steps` on the same files as fast as it can. A step that loses a race is skipped. */
 async function meanwhile(at: Record<string, string>, steps: string, work: () => Promise<void>): Promise<void> {
   const source = `
     const { workerData: at, parentPort } = require('node:worker_threads')
@@ -31,8 +31,8 @@ async function meanwhile(at: Record<string, string>, steps: string, work: () => 
   }
 }
 
-describe('between a look and its use', () => {
-  it('a file that turns into a link and back never shows what the link leads to', async () => {
+describe('while another program changes files', () => {
+  it('never reads the target of a link that takes the place of a file', async () => {
     const [folder, outside] = [freshFolder(), freshFolder()]
     writeFileSync(join(outside, 'secret'), 'secret')
     writeFileSync(join(folder, 'x'), 'honest')
@@ -49,7 +49,7 @@ describe('between a look and its use', () => {
     expect(seen).toEqual(new Set(['honest', 'symlink_blocked']))
   })
 
-  it('a folder that turns into a link and back lets nothing in and nothing out', async () => {
+  it('never reads or writes through a link that takes the place of a folder', async () => {
     const [folder, outside] = [freshFolder(), freshFolder()]
     writeFileSync(join(outside, 'x'), 'secret')
     mkdirSync(join(folder, 'd'))
@@ -75,8 +75,8 @@ describe('between a look and its use', () => {
   })
 })
 
-describe('what lies on the disk', () => {
-  it('is the file alone: no draft is left, neither after a write nor after a refusal', async () => {
+describe('files on disk', () => {
+  it('leave no draft behind, neither after a write nor after a rejected one', async () => {
     const folder = freshFolder()
     const files = createDiskFiles({ folder })
     await files.write('a/b', bytes('x'), { readOnly: true })
@@ -88,7 +88,7 @@ describe('what lies on the disk', () => {
     expect(readFileSync(join(folder, 'c/deep/er'), 'utf8')).toBe('z')
   })
 
-  it('goes away with a tree of any depth', async () => {
+  it('are removed from a tree of any depth', async () => {
     const folder = freshFolder()
     const files = createDiskFiles({ folder })
     const { chdir, cwd } = process
@@ -96,7 +96,7 @@ describe('what lies on the disk', () => {
     mkdirSync(join(folder, 'deep'))
     chdir(join(folder, 'deep'))
     for (let depth = 0; depth < 1_500; depth++) {
-      mkdirSync('some-folder') // in the end far longer than a path may be
+      mkdirSync('some-folder') // the path becomes far longer than the system allows
       chdir('some-folder')
     }
     writeFileSync('bottom', 'x')
@@ -106,7 +106,7 @@ describe('what lies on the disk', () => {
     expect(readdirSync(join(folder, '.daybook'))).toEqual([])
   })
 
-  it('leaves no handle open, whatever was asked', async () => {
+  it('leave no handle open, whatever the outcome of a call', async () => {
     const folder = freshFolder()
     const files = createDiskFiles({ folder })
     const open = () => readdirSync('/proc/self/fd').length
@@ -124,11 +124,11 @@ describe('what lies on the disk', () => {
   })
 })
 
-describe('where permissions forbid', () => {
-  it('says no_access to whoever asks for it, and lists the rest', async () => {
+describe('without permission', () => {
+  it('reports no_access for the file or folder, and lists the others', async () => {
     const folder = freshFolder()
     for (const above of [root, folder]) chmodSync(above, 0o777)
-    await asNobody(async () => {
+    await withoutRoot(async () => {
       const files = createDiskFiles({ folder })
       await files.write('closed/x', bytes('x'))
       await files.write('open', bytes('x'))
@@ -144,8 +144,8 @@ describe('where permissions forbid', () => {
     })
   })
 
-  /** The superuser is forbidden nothing. */
-  async function asNobody(work: () => Promise<void>): Promise<void> {
+  /** Permissions do not apply to root. */
+  async function withoutRoot(work: () => Promise<void>): Promise<void> {
     if (process.getuid?.() !== 0) return work()
     process.seteuid?.(65_534)
     try {

@@ -20,30 +20,30 @@ import { openPrivateFolder, recoverSwaps, replaceFolder } from './replace-folder
 import { checkContents, defaultMaxBytes, folderSegments, safeSegments, unsafeFile } from './safe-paths.ts'
 
 /**
- * Files below a folder of the disk, into which programs that a model wrote may put anything. Several processes may write files here; one
- * at a time replaces folders, which the claim on a conversation sees to. What a process that died left half done is finished or undone at
- * the first use.
+ * Files below a folder on disk, in which programs that a model wrote may put anything. Several processes may write files at the same
+ * time; only the process with the claim on the conversation replaces folders. The first use finishes or undoes the replacements that a
+ * dead process left half done.
  */
 export function createDiskFiles({ folder }: { readonly folder: string }): Files {
-  const gate = createFolderLock()
+  const lock = createFolderLock()
   let recovered: Promise<void> | undefined
 
-  async function atRoot<T>(of: string, work: (root: OpenFolder) => Promise<T>): Promise<T> {
+  async function atRoot<T>(requested: string, work: (root: OpenFolder) => Promise<T>): Promise<T> {
     try {
       recovered ??= recoverOnce().catch((error: unknown) => {
-        recovered = undefined // a full or read-only disk may be mended: the next one asks again
+        recovered = undefined // the next call tries again: the disk may have been full or read-only
         throw error
       })
       await recovered
       return await withOpen(await openRoot(folder), work)
     } catch (error) {
-      throw translateError(error, of)
+      throw translateError(error, requested)
     }
   }
 
   const recoverOnce = async () => withOpen(await openRoot(folder), recoverSwaps)
 
-  /** Undefined when the folder above is not there. */
+  /** Undefined when the folder of the path does not exist and `make` is false. */
   async function inFolderOf<T>(path: string, make: boolean, work: (folder: OpenFolder, name: string, root: OpenFolder) => Promise<T>) {
     const segments = safeSegments(path)
     const step = (parent: OpenFolder, name: string) => (make ? openOrMakeSubfolder : openSubfolder)(parent, name, path)
@@ -69,12 +69,12 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
       }),
 
     async write(path, bytes, { readOnly = false } = {}) {
-      const mine = Uint8Array.from(bytes) // as it is now, whatever the caller does meanwhile
-      await gate.shared(() =>
+      const copy = Uint8Array.from(bytes) // the caller may change the bytes meanwhile
+      await lock.shared(() =>
         inFolderOf(path, true, async (folder, name, root) => {
           await checkReplaceable(folder, name, path)
-          await withOpen(await openPrivateFolder(root), (home) =>
-            writeAtomically(home.inside(`${newDraftId()}.draft`), mine, readOnly, folder, name),
+          await withOpen(await openPrivateFolder(root), (drafts) =>
+            writeAtomically(drafts.inside(`${newDraftId()}.draft`), copy, readOnly, folder, name),
           )
         }),
       )
@@ -86,7 +86,7 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
     },
 
     async remove(path) {
-      const removed = await gate.shared(() =>
+      const removed = await lock.shared(() =>
         inFolderOf(path, false, async (folder, name) => {
           if (!(await checkReplaceable(folder, name, path))) return false
           await unlink(folder.inside(name))
@@ -100,8 +100,8 @@ export function createDiskFiles({ folder }: { readonly folder: string }): Files 
     async replaceFolder(path, files, { readOnly = false } = {}) {
       safeSegments(path)
       checkContents(path, files)
-      const mine = new Map([...files].map(([name, bytes]) => [name, Uint8Array.from(bytes)]))
-      await gate.exclusive(() => atRoot(path, (root) => replaceFolder(root, path, mine, readOnly)))
+      const copies = new Map([...files].map(([name, bytes]) => [name, Uint8Array.from(bytes)]))
+      await lock.exclusive(() => atRoot(path, (root) => replaceFolder(root, path, copies, readOnly)))
     },
   }
 }
@@ -114,39 +114,38 @@ async function withOpen<H extends { close(): Promise<void> }, T>(handle: H, work
   }
 }
 
-/** The system's own words hold an absolute path: only its code is told. */
-function translateError(error: unknown, of: string): unknown {
+/** Names the requested path and the code: the text of a system error contains an absolute path, and a model may read this. */
+function translateError(error: unknown, requested: string): unknown {
   const code = errorCode(error)
   if (error instanceof Failure || code === undefined) return error
-  if (code === 'EACCES' || code === 'EPERM') return unsafeFile('no_access', of)
-  if (code === 'ELOOP') return unsafeFile('symlink_blocked', of)
-  if (code === 'EISDIR') return unsafeFile('not_a_file', of)
-  return new Failure('store.failed', `${JSON.stringify(of)} could not be reached on disk: ${code}`, {
+  if (code === 'EACCES' || code === 'EPERM') return unsafeFile('no_access', requested)
+  if (code === 'ELOOP') return unsafeFile('symlink_blocked', requested)
+  if (code === 'EISDIR') return unsafeFile('not_a_file', requested)
+  return new Failure('store.failed', `${JSON.stringify(requested)} could not be reached on disk: ${code}`, {
     cause: error,
-    details: { path: of, code },
+    details: { path: requested, code },
   })
 }
 
-/** Many may share, one alone is alone; in the order of their coming. A write must not land in a folder that is just being replaced. */
-export interface FolderLock {
+/** A shared-exclusive lock in the order of the calls: writes share it, so that none lands in a folder that is being replaced. */
+interface FolderLock {
   shared<T>(work: () => Promise<T>): Promise<T>
   exclusive<T>(work: () => Promise<T>): Promise<T>
 }
 
-export function createFolderLock(): FolderLock {
-  let exclusive: Promise<unknown> = Promise.resolve()
-  const sharers = new Set<Promise<unknown>>()
+function createFolderLock(): FolderLock {
+  let lastExclusive: Promise<unknown> = Promise.resolve()
+  const shared = new Set<Promise<unknown>>()
   return {
     shared(work) {
-      const done = exclusive.then(work)
-      const settled: Promise<unknown> = done.catch(() => {}).finally(() => sharers.delete(settled)) // whoever asked hears of its failure
-      sharers.add(settled)
+      const done = lastExclusive.then(work)
+      const settled: Promise<unknown> = done.catch(() => {}).finally(() => shared.delete(settled)) // the caller gets the failure through `done`
+      shared.add(settled)
       return done
     },
     exclusive(work) {
-      const before = Promise.all([exclusive, ...sharers])
-      const done = before.then(work)
-      exclusive = done.catch(() => {})
+      const done = Promise.all([lastExclusive, ...shared]).then(work)
+      lastExclusive = done.catch(() => {})
       return done
     },
   }

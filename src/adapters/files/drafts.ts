@@ -3,22 +3,27 @@ import { opendir, rename, rmdir, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { errorCode, type OpenFolder, openSubfolder } from './open.ts'
 
-/** A draft names the process that writes it, so that others can tell a live one from what a dead one left. */
+/*
+ * Drafts are files and folders that are still being written, in the private folder. The name of a draft begins with the host and the
+ * process that writes it, so that other processes can recognise drafts of dead ones.
+ */
+
 const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
 const ownPrefix = `${host}-${process.pid}-${randomBytes(6).toString('hex')}-`
 
+/** A unique name for a draft of this process. */
 export const newDraftId = (): string => ownPrefix + randomBytes(6).toString('hex')
 
 export const isOwnDraft = (name: string): boolean => name.startsWith(ownPrefix)
 
-/** Of another host: unknown. */
+/** True when the draft's process on this host is dead. False for drafts of other hosts, which can not be checked. */
 export function isOrphanedDraft(name: string): boolean {
   const [from, pid] = name.split('-')
   return from === host && !isOwnDraft(name) && !isRunning(Number(pid))
 }
 
 function isRunning(pid: number): boolean {
-  if (pid === process.pid || !Number.isSafeInteger(pid) || pid <= 0) return false // not mine, so of one that had my number before me
+  if (pid === process.pid || !Number.isSafeInteger(pid) || pid <= 0) return false // our pid in another process's draft: an earlier process had it
   try {
     process.kill(pid, 0)
     return true
@@ -28,40 +33,41 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Removes an entry and everything below it, following no link. Folders inside are first moved up beside it, so that a tree of any depth
- * takes one open folder and no long path. What is moved up has the id of what it lay in: after a crash it is known whose it was.
+ * Removes an entry of the private folder and everything below it, without following links. Folders inside are first moved up beside
+ * the entry, so that a tree of any depth needs one open folder and no long paths. They keep the draft's id in their names, so that
+ * after a crash they are recognised like other drafts.
  */
-export async function removeTree(home: OpenFolder, name: string): Promise<void> {
+export async function removeTree(privateFolder: OpenFolder, name: string): Promise<void> {
   const [id] = name.split('.')
-  const waiting = [name]
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (await unlinkUnlessFolder(home, next)) continue
-    const folder = await openSubfolder(home, next, next)
+  const queue = [name]
+  for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+    if (await unlinkUnlessFolder(privateFolder, next)) continue
+    const folder = await openSubfolder(privateFolder, next, next)
     if (!folder) continue
     try {
       for await (const entry of await opendir(folder.inside(''))) {
         if (entry.isDirectory()) {
-          const up = `${id}.${randomBytes(6).toString('hex')}.gone`
-          await rename(folder.inside(entry.name), home.inside(up))
-          waiting.push(up)
+          const moved = `${id}.${randomBytes(6).toString('hex')}.gone`
+          await rename(folder.inside(entry.name), privateFolder.inside(moved))
+          queue.push(moved)
         } else await unlink(folder.inside(entry.name))
       }
     } finally {
       await folder.close()
     }
-    await rmdir(home.inside(next))
+    await rmdir(privateFolder.inside(next))
   }
 }
 
 /** False for a folder. */
-async function unlinkUnlessFolder(home: OpenFolder, name: string): Promise<boolean> {
+async function unlinkUnlessFolder(parent: OpenFolder, name: string): Promise<boolean> {
   try {
-    await unlink(home.inside(name))
+    await unlink(parent.inside(name))
     return true
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return true
-    if (code === 'EISDIR' || code === 'EPERM') return false // EPERM is what POSIX asks for, EISDIR what Linux says
+    if (code === 'EISDIR' || code === 'EPERM') return false // POSIX specifies EPERM for a folder, Linux returns EISDIR
     throw error
   }
 }

@@ -17,6 +17,6 @@ describeFiles({ describe, it, expect }, 'disk', async () => createDiskFiles({ fo
 const portable = await loadPortableFiles()
 describeFiles({ describe, it, expect }, 'a disk without /proc', async () => portable.createDiskFiles({ folder: freshFolder() }))
 
-it('the disk without /proc is another one', () => {
+it('tests the disk without /proc on a module of its own', () => {
   expect(portable.createDiskFiles).not.toBe(createDiskFiles)
 })

@@ -6,49 +6,48 @@ import type { FileInfo, Listing, ListOptions } from '../../ports/files.ts'
 import { errorCode, isReadOnly, type OpenFolder, openSubfolder, walk } from './open.ts'
 import { privateFolder } from './safe-paths.ts'
 
-/** Somebody may have made millions: no more than this are looked at, and then there was more. */
+/** A program may create millions of files: beyond this many entries the listing is truncated. */
 const maxEntries = 200_000
 
+/** A folder, or a file with its info. */
 interface FolderEntry {
   readonly name: string
-  readonly folder: boolean
   readonly info?: FileInfo
 }
 
-/** Depth first, each folder's entries in the order of their paths. One folder is open at a time, so that depth costs no handles. */
+/** Lists files depth first, in the order of their paths. Keeps one folder open at a time, so that a deep tree needs no more handles. */
 export async function listFiles(root: OpenFolder, segments: readonly string[], options: ListOptions): Promise<Listing> {
   const { limit = Number.POSITIVE_INFINITY, dotEntries = false } = options
   const files: FileInfo[] = []
-  let looked = 0
-  let full = false // there was one more than the limit
+  let seen = 0
+  let isFull = false // a file beyond the limit was found
 
-  async function visit(folder: readonly string[], of: string): Promise<void> {
-    const found = await entriesOf(folder, of)
-    for (const { name, folder: inside, info } of found) {
-      if (full) return
-      if (info && files.length >= limit) full = true
-      else if (info) files.push(info)
-      else if (inside) await visitBelow([...folder, name])
+  async function visit(folder: readonly string[]): Promise<void> {
+    for (const { name, info } of await entriesOf(folder)) {
+      if (isFull) return
+      if (!info) await visitSubfolder([...folder, name])
+      else if (files.length < limit) files.push(info)
+      else isFull = true
     }
   }
 
-  /** What has become a link or has been closed since it was seen is passed over, like everything else that is not a plain folder. */
-  async function visitBelow(folder: readonly string[]): Promise<void> {
+  /** Skips a folder that has become a link, was removed or can not be read: only plain folders are listed. */
+  async function visitSubfolder(folder: readonly string[]): Promise<void> {
     try {
-      await visit(folder, folder.join('/'))
+      await visit(folder)
     } catch (error) {
-      const refused = error instanceof Failure && error.code === 'file.unsafe'
-      if (!refused && !['EACCES', 'EPERM', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
+      const isUnsafe = error instanceof Failure && error.code === 'file.unsafe'
+      if (!isUnsafe && !['EACCES', 'EPERM', 'ENOENT'].includes(errorCode(error) ?? '')) throw error
     }
   }
 
-  async function entriesOf(path: readonly string[], of: string): Promise<readonly FolderEntry[]> {
-    const folder = await walk(root, path, (parent, name) => openSubfolder(parent, name, of))
+  async function entriesOf(path: readonly string[]): Promise<readonly FolderEntry[]> {
+    const folder = await walk(root, path, (parent, name) => openSubfolder(parent, name, path.join('/')))
     if (!folder) return []
     try {
       const entries: Dirent[] = []
       for await (const entry of await opendir(folder.inside(''))) {
-        if (looked++ >= maxEntries) break
+        if (seen++ >= maxEntries) break
         if ((entry.isFile() || entry.isDirectory()) && isListed([...path, entry.name], dotEntries)) entries.push(entry)
       }
       entries.sort((a, b) => compare(sortKey(a), sortKey(b)))
@@ -58,30 +57,30 @@ export async function listFiles(root: OpenFolder, segments: readonly string[], o
     }
   }
 
-  await visit(segments, segments.join('/'))
-  return { files, truncated: full || looked > maxEntries }
+  await visit(segments)
+  return { files, truncated: isFull || seen > maxEntries }
 }
 
-/** Only as many files as can still be listed are looked at closely. */
+/** Reads the info of at most `maxFiles` files: later ones would not be listed. */
 async function describeAll(
   folder: OpenFolder,
   path: readonly string[],
   entries: readonly Dirent[],
-  most: number,
+  maxFiles: number,
 ): Promise<readonly FolderEntry[]> {
-  const found: FolderEntry[] = []
-  let described = 0
+  const described: FolderEntry[] = []
+  let files = 0
   for (const entry of entries) {
-    if (described >= most) break
-    if (entry.isDirectory()) found.push({ name: entry.name, folder: true })
+    if (files >= maxFiles) break
+    if (entry.isDirectory()) described.push({ name: entry.name })
     else {
       const info = await fileInfoOf(folder, entry.name, [...path, entry.name].join('/'))
       if (!info) continue
-      found.push({ name: entry.name, folder: false, info })
-      described++
+      described.push({ name: entry.name, info })
+      files += 1
     }
   }
-  return found
+  return described
 }
 
 async function fileInfoOf(folder: OpenFolder, name: string, path: string): Promise<FileInfo | undefined> {
@@ -99,6 +98,6 @@ function isListed(path: readonly string[], dotEntries: boolean): boolean {
   return !isPrivate && (dotEntries || !path.at(-1)?.startsWith('.')) && unsafeReason(path.join('/')) === undefined
 }
 
-/** A folder stands where the paths inside it do. */
+/** Sorts a folder among files as the paths inside it would be. */
 const sortKey = (entry: Dirent) => (entry.isDirectory() ? `${entry.name}/` : entry.name)
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

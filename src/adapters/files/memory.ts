@@ -6,21 +6,21 @@ interface MemoryFile {
   readonly readOnly: boolean
 }
 
-/** For tests, and for agents that need no tomorrow. There are no links here, so none are refused. */
+/** Files in memory: for tests, and for agents that may forget everything on exit. There are no links and no permissions. */
 export function createMemoryFiles(): Files {
-  const held = new Map<string, MemoryFile>()
+  const contents = new Map<string, MemoryFile>()
   const folders = new Set<string>()
 
-  /** Throws where a disk would: a file on the way, a folder at the end. */
+  /** Throws as a disk would: for a file in the place of a folder, and for a folder in the place of a file. */
   function find(path: string): MemoryFile | undefined {
-    checkWay(path, safeSegments(path))
+    checkFolders(path, safeSegments(path))
     if (folders.has(path)) throw unsafeFile('not_a_file', path)
-    return held.get(path)
+    return contents.get(path)
   }
 
-  function checkWay(path: string, segments: readonly string[]): void {
+  function checkFolders(path: string, segments: readonly string[]): void {
     for (let depth = 1; depth < segments.length; depth++) {
-      if (held.has(segments.slice(0, depth).join('/'))) throw unsafeFile('not_a_folder', path)
+      if (contents.has(segments.slice(0, depth).join('/'))) throw unsafeFile('not_a_folder', path)
     }
   }
 
@@ -30,14 +30,14 @@ export function createMemoryFiles(): Files {
 
   function put(path: string, bytes: Uint8Array, readOnly: boolean): void {
     makeFolders(path.split('/').slice(0, -1))
-    held.set(path, { bytes: Uint8Array.from(bytes), readOnly })
+    contents.set(path, { bytes: Uint8Array.from(bytes), readOnly })
   }
 
   return {
     async read(path, { maxBytes = defaultMaxBytes } = {}) {
       const file = find(path)
       if (file && file.bytes.length > maxBytes) throw tooLarge(path, maxBytes)
-      return file && Uint8Array.from(file.bytes) // the caller may do with it what it likes
+      return file && Uint8Array.from(file.bytes) // a copy: the caller may change it
     },
 
     async stat(path) {
@@ -52,25 +52,25 @@ export function createMemoryFiles(): Files {
 
     async list(folder, { limit = Number.POSITIVE_INFINITY, dotEntries = false } = {}) {
       const segments = folderSegments(folder)
-      checkWay(folder, segments)
-      if (held.has(folder)) throw unsafeFile('not_a_folder', folder)
+      checkFolders(folder, segments)
+      if (contents.has(folder)) throw unsafeFile('not_a_folder', folder)
       const prefix = folder === '' ? '' : `${folder}/`
       const isListed = (path: string) => path.startsWith(prefix) && (dotEntries || !/(?:^|\/)\./.test(path.slice(prefix.length)))
-      const paths = [...held.keys()].filter(isListed).sort()
-      const files = paths.slice(0, limit).map((path) => infoOf(path, held.get(path) as MemoryFile))
+      const paths = [...contents.keys()].filter(isListed).sort()
+      const files = paths.slice(0, limit).map((path) => infoOf(path, contents.get(path) as MemoryFile))
       return { files, truncated: paths.length > limit }
     },
 
     async remove(path) {
       if (find(path)?.readOnly) throw unsafeFile('read_only', path)
-      return held.delete(path)
+      return contents.delete(path)
     },
 
     async replaceFolder(folder, files, { readOnly = false } = {}) {
-      checkWay(folder, safeSegments(folder))
-      if (held.has(folder)) throw unsafeFile('not_a_folder', folder)
+      checkFolders(folder, safeSegments(folder))
+      if (contents.has(folder)) throw unsafeFile('not_a_folder', folder)
       checkContents(folder, files)
-      for (const path of [...held.keys()]) if (path.startsWith(`${folder}/`)) held.delete(path)
+      for (const path of [...contents.keys()]) if (path.startsWith(`${folder}/`)) contents.delete(path)
       for (const path of [...folders]) if (path.startsWith(`${folder}/`)) folders.delete(path)
       makeFolders(folder.split('/'))
       for (const [path, bytes] of files) put(`${folder}/${path}`, bytes, readOnly)

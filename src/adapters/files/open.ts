@@ -3,13 +3,18 @@ import { type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from 'n
 import { join } from 'node:path'
 import { tooLarge, unsafeFile } from './safe-paths.ts'
 
+/*
+ * Opens folders and files that hostile programs may change at any moment. In the functions below, `requested` is the path that the
+ * caller of the port asked for: failures name it.
+ */
+
 /**
- * A folder held open. `inside` addresses an entry of this very folder, whatever happens to its name meanwhile: on Linux through
- * `/proc/self/fd`, which leads to the open folder and not to a path. So every step of a walk starts at what the step before it opened, and
- * there is no moment between a check and its use.
+ * A folder that is held open. On Linux, `inside` addresses an entry of exactly this folder through `/proc/self/fd`, whatever happens to
+ * the folder's name meanwhile. So every step of a walk starts at the folder that the step before it opened, and no program can swap a
+ * folder between a check and its use.
  *
- * Elsewhere there is no such door. `inside` is a plain path then; the folder's real path was compared with it when it was opened, and the
- * last step never follows a link, but whoever swaps a folder for a link in between is not caught.
+ * On other systems `inside` is a plain path. The folder's real path was compared with it when it was opened, and the last step never
+ * follows a link, but a folder that is swapped for a link in between goes unnoticed.
  */
 export interface OpenFolder {
   readonly path: string
@@ -19,17 +24,21 @@ export interface OpenFolder {
 }
 
 const hasProcFd = process.platform === 'linux' && existsSync('/proc/self/fd')
-const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flags.O_NONBLOCK
 
-/** The folder that everything else is opened from; made when it is not there. The way to it is trusted. */
+// Never follow a link, and never wait for the other end of a pipe.
+const folderFlags = flags.O_RDONLY | flags.O_DIRECTORY | flags.O_NOFOLLOW | flags.O_NONBLOCK
+const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK
+const draftFlags = flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | flags.O_NOFOLLOW
+
+/** Opens the folder below which all paths lie, and creates it when it does not exist. The path to it is trusted. */
 export async function openRoot(folder: string): Promise<OpenFolder> {
   await mkdir(folder, { recursive: true })
   const path = await realpath(folder)
   return openFolderAt(path, await open(path, folderFlags))
 }
 
-/** Undefined when nothing is there. `of` is what the caller asked for, for the words of a refusal. */
-export async function openSubfolder(parent: OpenFolder, name: string, of: string): Promise<OpenFolder | undefined> {
+/** Undefined when there is no such folder. */
+export async function openSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder | undefined> {
   const path = join(parent.path, name)
   let handle: FileHandle
   try {
@@ -38,36 +47,36 @@ export async function openSubfolder(parent: OpenFolder, name: string, of: string
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
     if (code === 'ENOTDIR' || code === 'ELOOP')
-      throw unsafeFile((await isLink(parent.inside(name))) ? 'symlink_blocked' : 'not_a_folder', of)
+      throw unsafeFile((await isLink(parent.inside(name))) ? 'symlink_blocked' : 'not_a_folder', requested)
     throw error
   }
   if (hasProcFd || (await realpath(path)) === path) return openFolderAt(path, handle)
   await handle.close()
-  throw unsafeFile('symlink_blocked', of)
+  throw unsafeFile('symlink_blocked', requested)
 }
 
-/** The same, and made when nothing is there, durably. */
-export async function openOrMakeSubfolder(parent: OpenFolder, name: string, of: string): Promise<OpenFolder> {
-  const there = await openSubfolder(parent, name, of)
-  if (there) return there
+/** Creates the folder, durably, when it does not exist. */
+export async function openOrMakeSubfolder(parent: OpenFolder, name: string, requested: string): Promise<OpenFolder> {
+  const existing = await openSubfolder(parent, name, requested)
+  if (existing) return existing
   await mkdir(parent.inside(name)).catch((error: unknown) => {
-    if (errorCode(error) !== 'EEXIST') throw error // somebody was faster; what they made is looked at below
+    if (errorCode(error) !== 'EEXIST') throw error // created meanwhile: opened and checked below
   })
   await parent.sync()
-  const made = await openSubfolder(parent, name, of)
-  if (!made) throw unsafeFile('not_a_folder', of)
+  const made = await openSubfolder(parent, name, requested)
+  if (!made) throw unsafeFile('not_a_folder', requested)
   return made
 }
 
-/** From the root down to a folder, one step at a time. The root stays open, every other folder on the way is closed again. */
+/** Goes from the root down to a folder, one step at a time. Closes every folder on the way except the root. */
 export async function walk(
   root: OpenFolder,
   segments: readonly string[],
   step: (parent: OpenFolder, name: string) => Promise<OpenFolder | undefined>,
 ): Promise<OpenFolder | undefined> {
-  let here: OpenFolder = root
+  let folder: OpenFolder = root
   for (const name of segments) {
-    const parent = here
+    const parent = folder
     let next: OpenFolder | undefined
     try {
       next = await step(parent, name)
@@ -75,44 +84,44 @@ export async function walk(
       if (parent !== root) await parent.close()
     }
     if (!next) return undefined
-    here = next
+    folder = next
   }
-  return here
+  return folder
 }
 
 function openFolderAt(path: string, handle: FileHandle): OpenFolder {
-  const at = hasProcFd ? `/proc/self/fd/${handle.fd}` : path
-  return { path, inside: (name) => (name === '' ? at : `${at}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
+  const address = hasProcFd ? `/proc/self/fd/${handle.fd}` : path
+  return { path, inside: (name) => (name === '' ? address : `${address}/${name}`), sync: () => handle.sync(), close: () => handle.close() }
 }
 
-/** Only to say why it was refused. */
+/** Only chooses the reason of a failure. */
 async function isLink(path: string): Promise<boolean> {
   try {
     return (await lstat(path)).isSymbolicLink()
   } catch {
-    return false // gone again
+    return false // removed meanwhile
   }
 }
 
-// Not following, and not waiting for the other end of a pipe.
-const readFlags = flags.O_RDONLY | flags.O_NOFOLLOW | flags.O_NONBLOCK
-const draftFlags = flags.O_WRONLY | flags.O_CREAT | flags.O_EXCL | flags.O_NOFOLLOW
-
-/** Opened first, then looked at: what was checked is what is read. Undefined when nothing is there. */
-export async function openFile(folder: OpenFolder, name: string, of: string): Promise<{ handle: FileHandle; stats: Stats } | undefined> {
+/** Opens a file, then checks what was opened. Undefined when there is no such file. */
+export async function openFile(
+  folder: OpenFolder,
+  name: string,
+  requested: string,
+): Promise<{ readonly handle: FileHandle; readonly stats: Stats } | undefined> {
   let handle: FileHandle
   try {
     handle = await open(folder.inside(name), readFlags)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT') return undefined
-    if (code === 'ELOOP') throw unsafeFile('symlink_blocked', of)
-    if (code === 'ENXIO' || code === 'ENODEV') throw unsafeFile('not_a_file', of) // a socket, a device without a driver
+    if (code === 'ELOOP') throw unsafeFile('symlink_blocked', requested)
+    if (code === 'ENXIO' || code === 'ENODEV') throw unsafeFile('not_a_file', requested) // a socket, a device without a driver
     throw error
   }
   try {
     const stats = await handle.stat()
-    checkStats(stats, of)
+    checkStats(stats, requested)
     return { handle, stats }
   } catch (error) {
     await handle.close()
@@ -120,36 +129,41 @@ export async function openFile(folder: OpenFolder, name: string, of: string): Pr
   }
 }
 
-/** No names at all is fine: it was replaced just after it was opened. */
-function checkStats(stats: Stats, of: string): void {
-  if (stats.isSymbolicLink()) throw unsafeFile('symlink_blocked', of)
-  if (!stats.isFile()) throw unsafeFile('not_a_file', of)
-  if (stats.nlink > 1) throw unsafeFile('hard_link_blocked', of)
+/** Allows a file without any name: it was replaced just after it was opened. */
+function checkStats(stats: Stats, requested: string): void {
+  if (stats.isSymbolicLink()) throw unsafeFile('symlink_blocked', requested)
+  if (!stats.isFile()) throw unsafeFile('not_a_file', requested)
+  if (stats.nlink > 1) throw unsafeFile('hard_link_blocked', requested)
 }
 
 export const isReadOnly = (stats: Stats) => (stats.mode & 0o222) === 0
 
-export async function readBytes(handle: FileHandle, size: number, of: string, maxBytes: number): Promise<Uint8Array> {
-  if (size > maxBytes) throw tooLarge(of, maxBytes)
-  const bytes = new Uint8Array(size) // what is appended from now on is not read
+/** Reads the file up to its size when it was opened; bytes that are appended meanwhile are ignored. */
+export async function readBytes(handle: FileHandle, size: number, requested: string, maxBytes: number): Promise<Uint8Array> {
+  if (size > maxBytes) throw tooLarge(requested, maxBytes)
+  const bytes = new Uint8Array(size)
   let filled = 0
   while (filled < size) {
     const { bytesRead } = await handle.read(bytes, filled, size - filled, filled)
-    if (bytesRead === 0) break // cut short meanwhile
+    if (bytesRead === 0) break // truncated meanwhile
     filled += bytesRead
   }
   return filled === size ? bytes : bytes.slice(0, filled)
 }
 
-/** What a name holds may be replaced or removed. Both act on the name and not on what it leads to, so being late here does no harm. */
-export async function checkReplaceable(folder: OpenFolder, name: string, of: string): Promise<boolean> {
+/**
+ * False when there is no such entry. Throws when it must not be replaced or removed. Both act on the name and not on the target of a
+ * link, so an entry that is swapped after the check does no harm.
+ */
+export async function checkReplaceable(folder: OpenFolder, name: string, requested: string): Promise<boolean> {
   const stats = await lstatIfExists(folder.inside(name))
   if (!stats) return false
-  checkStats(stats, of)
-  if (isReadOnly(stats)) throw unsafeFile('read_only', of)
+  checkStats(stats, requested)
+  if (isReadOnly(stats)) throw unsafeFile('read_only', requested)
   return true
 }
 
+/** Creates a file, durably. Fails when the name exists. */
 export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: boolean): Promise<void> {
   const file = await open(path, draftFlags, 0o644)
   try {
@@ -161,7 +175,7 @@ export async function writeNewFile(path: string, bytes: Uint8Array, readOnly: bo
   }
 }
 
-/** Written beside everything, synced, renamed into its place: the name leads to the old bytes or to the new ones. */
+/** Writes and syncs a draft, then renames it: at any moment the name has the old bytes or the new ones. */
 export async function writeAtomically(
   draft: string,
   bytes: Uint8Array,
@@ -173,7 +187,7 @@ export async function writeAtomically(
     await writeNewFile(draft, bytes, readOnly)
     await rename(draft, folder.inside(name))
   } catch (error) {
-    await unlink(draft).catch(() => {}) // the next one to open these files removes what is left; the error is what matters
+    await unlink(draft).catch(() => {}) // `recoverSwaps` removes it later; the first error matters
     throw error
   }
   await folder.sync()
@@ -188,7 +202,7 @@ export async function lstatIfExists(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** `ENOENT` and its family; undefined for an error that is not the system's. */
+/** The code of a system error, such as `ENOENT`; undefined for other errors. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

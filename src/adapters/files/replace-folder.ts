@@ -5,17 +5,18 @@ import { isOrphanedDraft, isOwnDraft, newDraftId, removeTree } from './drafts.ts
 import { errorCode, lstatIfExists, type OpenFolder, openOrMakeSubfolder, openSubfolder, walk, writeNewFile } from './open.ts'
 import { privateFolder, safeSegments, unsafeFile } from './safe-paths.ts'
 
-/*
- * How a folder is replaced, below the private folder of the files (`<id>` is a draft's):
- *
- *   <id>.draft/           being filled; a crash here means that nothing has happened
- *   <id>.swap/target      which folder
- *   <id>.swap/new         what it is to hold, whole and durable; from here on it will be finished, by us or by the next to come
- *   <id>.swap/old.<…>     what it held
- *   <id>.<…>.gone         being removed
- */
+/** The folder that holds drafts and swaps. */
 export const openPrivateFolder = (root: OpenFolder) => openOrMakeSubfolder(root, privateFolder, privateFolder)
 
+/**
+ * Replaces a folder by these files, all or nothing, also when the process dies. The steps, as they appear in the private folder:
+ *
+ *   <id>.draft/           being filled; a crash leaves the folder unchanged
+ *   <id>.swap/target      the path of the folder
+ *   <id>.swap/new         the new contents, complete and durable: from now on the swap is finished, if need be by the next process
+ *   <id>.swap/old.<…>     the old contents
+ *   <id>.<…>.gone         being removed
+ */
 export async function replaceFolder(
   root: OpenFolder,
   path: string,
@@ -24,22 +25,22 @@ export async function replaceFolder(
 ): Promise<void> {
   await inParent(root, path, async (parent, name) => {
     await checkFolder(parent, name, path)
-    const home = await openPrivateFolder(root)
+    const drafts = await openPrivateFolder(root)
     try {
       const id = newDraftId()
-      await prepareSwap(home, id, path, files, readOnly)
+      await prepareSwap(drafts, id, path, files, readOnly)
       const aside: string[] = []
       try {
-        await home.sync()
-        await moveIntoPlace(home, id, parent, name, aside)
+        await drafts.sync()
+        await moveIntoPlace(drafts, id, parent, name, aside)
       } catch (error) {
-        if (aside[0] !== undefined) await rename(aside[0], parent.inside(name)) // when even this fails, the next to come finishes the swap
-        await discardDraft(home, id, 'swap')
+        if (aside[0] !== undefined) await rename(aside[0], parent.inside(name)) // if this fails too, the next process finishes the swap
+        await discardDraft(drafts, id, 'swap')
         throw error
       }
-      await discardDraft(home, id, 'swap')
+      await discardDraft(drafts, id, 'swap')
     } finally {
-      await home.close()
+      await drafts.close()
     }
   })
 }
@@ -55,20 +56,21 @@ async function inParent(root: OpenFolder, path: string, work: (parent: OpenFolde
   }
 }
 
-async function checkFolder(parent: OpenFolder, name: string, of: string): Promise<void> {
+async function checkFolder(parent: OpenFolder, name: string, requested: string): Promise<void> {
   const stats = await lstatIfExists(parent.inside(name))
-  if (stats?.isSymbolicLink()) throw unsafeFile('symlink_blocked', of)
-  if (stats && !stats.isDirectory()) throw unsafeFile('not_a_folder', of)
+  if (stats?.isSymbolicLink()) throw unsafeFile('symlink_blocked', requested)
+  if (stats && !stats.isDirectory()) throw unsafeFile('not_a_folder', requested)
 }
 
+/** Writes the new contents, and makes them durable before the draft becomes a swap. */
 async function prepareSwap(
-  home: OpenFolder,
+  drafts: OpenFolder,
   id: string,
   target: string,
   files: ReadonlyMap<string, Uint8Array>,
   readOnly: boolean,
 ): Promise<void> {
-  const draft = home.inside(`${id}.draft`)
+  const draft = drafts.inside(`${id}.draft`)
   try {
     await mkdir(`${draft}/new`, { recursive: true })
     await writeNewFile(`${draft}/target`, new TextEncoder().encode(target), false)
@@ -76,16 +78,16 @@ async function prepareSwap(
     for (const folder of folders) await mkdir(`${draft}/new/${folder}`)
     await inParallel([...files], ([path, bytes]) => writeNewFile(`${draft}/new/${path}`, bytes, readOnly))
     await inParallel([...folders.map((folder) => `${draft}/new/${folder}`), `${draft}/new`, draft], syncFolder)
-    await rename(draft, home.inside(`${id}.swap`))
+    await rename(draft, drafts.inside(`${id}.swap`))
   } catch (error) {
-    await discardDraft(home, id, 'draft')
+    await discardDraft(drafts, id, 'draft')
     throw error
   }
 }
 
-/** Moves what is there aside and the new folder into its place. */
-async function moveIntoPlace(home: OpenFolder, id: string, parent: OpenFolder, name: string, aside: string[]): Promise<void> {
-  const swap = home.inside(`${id}.swap`)
+/** Moves the old folder aside and the new one into its place. `aside` collects where the old ones are. */
+async function moveIntoPlace(drafts: OpenFolder, id: string, parent: OpenFolder, name: string, aside: string[]): Promise<void> {
+  const swap = drafts.inside(`${id}.swap`)
   while (!(await renameIfFree(`${swap}/new`, parent.inside(name)))) {
     if (aside.length > 7)
       throw new Failure('store.failed', `${JSON.stringify(name)} could not be replaced: something else keeps writing there`)
@@ -96,23 +98,23 @@ async function moveIntoPlace(home: OpenFolder, id: string, parent: OpenFolder, n
   await parent.sync()
 }
 
-/** False when something is in the way that has to be moved aside first. */
+/** False when an entry of that name exists, which must be moved aside first. */
 async function renameIfFree(from: string, to: string): Promise<boolean> {
   if (await lstatIfExists(to)) return false
   try {
     await rename(from, to)
     return true
   } catch (error) {
-    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false // it came just now
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(errorCode(error) ?? '')) return false // created meanwhile
     throw error
   }
 }
 
-/** No longer to be finished; then removed. What can not be removed now is tried again by whoever opens these files next. */
-async function discardDraft(home: OpenFolder, id: string, as: 'draft' | 'swap'): Promise<void> {
+/** Removes a draft or a swap. A swap becomes a draft first, so that it is not finished any more. `recoverSwaps` retries what fails here. */
+async function discardDraft(drafts: OpenFolder, id: string, as: 'draft' | 'swap'): Promise<void> {
   try {
-    if (as === 'swap') await rename(home.inside(`${id}.swap`), home.inside(`${id}.draft`))
-    await removeTree(home, `${id}.draft`)
+    if (as === 'swap') await rename(drafts.inside(`${id}.swap`), drafts.inside(`${id}.draft`))
+    await removeTree(drafts, `${id}.draft`)
   } catch (error) {
     ignoreSystemError(error)
   }
@@ -123,50 +125,50 @@ function ignoreSystemError(error: unknown): void {
 }
 
 /**
- * Finishes the swaps that a dead process left behind and removes what else it left. What this process has under way is passed over; what
- * another may still be writing, too, until it is old. Swaps are not left to wait: who replaces folders has them alone.
+ * Finishes the swaps and removes the drafts of dead processes. Drafts of other processes that may be alive stay until they are an hour
+ * old. Their swaps are finished at once: only one process at a time replaces folders.
  */
 export async function recoverSwaps(root: OpenFolder): Promise<void> {
-  const home = await openSubfolder(root, privateFolder, privateFolder)
-  if (!home) return
+  const drafts = await openSubfolder(root, privateFolder, privateFolder)
+  if (!drafts) return
   try {
-    const names = (await readdir(home.inside(''))).filter((name) => !isOwnDraft(name))
-    for (const name of names) if (name.endsWith('.swap')) await finishSwap(root, home, name.slice(0, -'.swap'.length))
+    const names = (await readdir(drafts.inside(''))).filter((name) => !isOwnDraft(name))
+    for (const name of names) if (name.endsWith('.swap')) await finishSwap(root, drafts, name.slice(0, -'.swap'.length))
     const rest = names.filter((name) => !name.endsWith('.swap'))
-    const orphans = new Set([...rest.filter(isOrphanedDraft), ...(await olderThanAnHour(home, rest))])
-    for (const name of orphans) await removeTree(home, name).catch(ignoreSystemError)
+    const orphans = new Set([...rest.filter(isOrphanedDraft), ...(await olderThanAnHour(drafts, rest))])
+    for (const name of orphans) await removeTree(drafts, name).catch(ignoreSystemError)
   } finally {
-    await home.close()
+    await drafts.close()
   }
 }
 
-/** Age is told by comparing files, so that it does not depend on whose clock stamps them. */
-async function olderThanAnHour(home: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
+/** Compares with the time of a new file: the clock of the file system may differ from ours. */
+async function olderThanAnHour(drafts: OpenFolder, names: readonly string[]): Promise<readonly string[]> {
   if (names.length === 0) return []
   const hour = 3_600_000
-  const probe = home.inside(`${newDraftId()}.probe`)
+  const probe = drafts.inside(`${newDraftId()}.probe`)
   await writeNewFile(probe, new Uint8Array(), false)
   const now = (await lstatIfExists(probe))?.mtimeMs ?? 0
   await unlink(probe)
-  const ages = await Promise.all(names.map(async (name) => now - ((await lstatIfExists(home.inside(name)))?.mtimeMs ?? now)))
+  const ages = await Promise.all(names.map(async (name) => now - ((await lstatIfExists(drafts.inside(name)))?.mtimeMs ?? now)))
   return names.filter((_, index) => (ages[index] as number) > hour)
 }
 
-async function finishSwap(root: OpenFolder, home: OpenFolder, id: string): Promise<void> {
-  const swap = home.inside(`${id}.swap`)
+async function finishSwap(root: OpenFolder, drafts: OpenFolder, id: string): Promise<void> {
+  const swap = drafts.inside(`${id}.swap`)
   try {
     if (await lstatIfExists(`${swap}/new`)) {
       const path = await readFile(`${swap}/target`, 'utf8')
-      await inParent(root, path, (parent, name) => moveIntoPlace(home, id, parent, name, []))
+      await inParent(root, path, (parent, name) => moveIntoPlace(drafts, id, parent, name, []))
     }
   } catch (error) {
-    if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // tried again by the next
-    // Where the folder was there is a link now: nobody's place any more.
+    if (!(error instanceof Failure && error.code === 'file.unsafe')) throw error // a later process tries again
+    // A link has taken the place of the folder: the swap can not be finished.
   }
-  await discardDraft(home, id, 'swap')
+  await discardDraft(drafts, id, 'swap')
 }
 
-/** Every folder above these files, each before the ones inside it. */
+/** Every folder above these files, outer folders first. */
 function foldersAbove(paths: Iterable<string>): readonly string[] {
   const folders = new Set<string>()
   for (const path of paths) {
@@ -176,7 +178,7 @@ function foldersAbove(paths: Iterable<string>): readonly string[] {
   return [...folders].sort()
 }
 
-/** Of our own, where there are no links. */
+/** Only for folders in a draft, where there are no links. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path)
   try {
@@ -186,12 +188,12 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** All that were begun have ended when this does, also when one of them failed. */
+/** Runs `work` for 8 items at a time. When one fails, waits for the running ones before it throws. */
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0
   const worker = async () => {
     while (next < items.length) await work(items[next++] as T)
   }
-  const ended = await Promise.allSettled(Array.from({ length: 8 }, worker))
-  for (const end of ended) if (end.status === 'rejected') throw end.reason
+  const results = await Promise.allSettled(Array.from({ length: 8 }, worker))
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }

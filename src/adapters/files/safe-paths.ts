@@ -2,10 +2,10 @@ import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 import type { UnsafeFileReason } from '../../ports/files.ts'
 
-/** Holds what is being written, at the root of the files. Nobody reads or writes it by a path. */
+/** The folder for drafts, at the root of the files. The paths of the port can not reach it. */
 export const privateFolder = '.daybook'
 
-/** A read that says nothing takes no more than this: a sparse file of a terabyte costs its author nothing. */
+/** The default limit of a read: a program can create a sparse file of a terabyte at no cost. */
 export const defaultMaxBytes = 256 * 1024 * 1024
 
 const explanations: Record<Exclude<UnsafeFileReason, 'unsafe_path'>, string> = {
@@ -18,13 +18,14 @@ const explanations: Record<Exclude<UnsafeFileReason, 'unsafe_path'>, string> = {
   no_access: 'can not be opened: its permissions forbid it',
 }
 
-export function unsafeFile(reason: keyof typeof explanations, path: string, meaning = explanations[reason]): Failure {
-  return new Failure('file.unsafe', `${JSON.stringify(path)} ${meaning}`, { details: { reason, path } })
+/** The failure for a file that is not opened. A model may read it. */
+export function unsafeFile(reason: keyof typeof explanations, path: string, explanation = explanations[reason]): Failure {
+  return new Failure('file.unsafe', `${JSON.stringify(path)} ${explanation}`, { details: { reason, path } })
 }
 
 export const tooLarge = (path: string, maxBytes: number) => unsafeFile('too_large', path, `is larger than ${maxBytes} bytes`)
 
-/** The segments of a path that may be opened at all. Throws `unsafe_path`. */
+/** The segments of a path. Throws `unsafe_path` for a path that must not be opened. */
 export function safeSegments(path: string): readonly string[] {
   const segments = path.split('/')
   const reserved = segments[0]?.toLowerCase() === privateFolder ? `leads into ${privateFolder}` : undefined
@@ -35,10 +36,10 @@ export function safeSegments(path: string): readonly string[] {
   return segments
 }
 
-/** The same for a folder, where nothing at all means the root. */
+/** The segments of a folder's path; '' is the root. */
 export const folderSegments = (folder: string): readonly string[] => (folder === '' ? [] : safeSegments(folder))
 
-/** What a folder is to hold: every path safe, and no file in the place of another one's folder. */
+/** Checks the new contents of a folder: every path is safe, and no file is in the place of another file's folder. */
 export function checkContents(folder: string, files: ReadonlyMap<string, Uint8Array>): void {
   const folders = new Set<string>()
   for (const path of files.keys()) {

@@ -90,7 +90,7 @@ const step = fc.oneof(
       do: fc.constant('checkout' as const),
       mode: fc.constantFrom('replace' as const, 'overlay' as const),
       force: fc.boolean(),
-      sources: fc.array(fc.tuple(fc.nat(9), fc.constantFrom('', 'app', 'lib', 'lib/deep', 'top.md', 'app/a')), {
+      sources: fc.array(fc.tuple(fc.nat(9), fc.constantFrom('', '', '', 'app', 'app', 'lib', 'lib/deep', 'top.md', 'app/a')), {
         minLength: 1,
         maxLength: 2,
       }),
@@ -98,7 +98,7 @@ const step = fc.oneof(
   },
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
-const histories = fc.array(fc.array(step, { maxLength: 5 }), { minLength: 1, maxLength: 10 })
+const histories = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 8 })
 
 /** A turn leaves an empty folder in the place of an earlier file, which must still be restored. */
 const emptiedFolder: Step[][] = [
@@ -145,6 +145,7 @@ async function runStep(turn: TestTurn, each: Step, sources: readonly (readonly [
 }
 
 it('custom and git workspaces agree with a model over histories of writes, deletes and checkouts', async () => {
+  const counts = { steps: 0, checkouts: 0, versions: 0 }
   await fc.assert(
     fc.asyncProperty(histories, async (turns) => {
       const model = createModel()
@@ -163,6 +164,8 @@ it('custom and git workspaces agree with a model over histories of writes, delet
           if (each.do === 'write') expected.write(each.rel, each.content)
           if (each.do === 'remove') expected.remove(each.rel)
           const verdict = each.do === 'checkout' ? expected.checkout(each.mode, sources, each.force) : undefined
+          counts.steps += 1
+          if (verdict === 'ok') counts.checkouts += 1
           for (const turn of own) {
             expect(await runStep(turn, each, sources)).toBe(verdict)
             expect(await turn.files()).toEqual(verdict === undefined || verdict === 'ok' ? expected.files() : before)
@@ -177,6 +180,7 @@ it('custom and git workspaces agree with a model over histories of writes, delet
           const version = model.versions.get(turnId)
           expect((await workspace.version(turnId, journal))?.map(({ rel: path }) => path)).toEqual(version && Object.keys(version).sort())
           if (!version) continue
+          counts.versions += 1
           await workspace.startTurn('turn_later')
           await workspace.hydrate(turnId, [{ area: 'files', rel: '' }], journal)
           if (Object.keys(version).length > 0) expect(await contentsBelow(workspace, `${turnId}/files`)).toMatchObject(version)
@@ -185,4 +189,6 @@ it('custom and git workspaces agree with a model over histories of writes, delet
     }),
     { numRuns: 10, examples: [[emptiedFolder]] },
   )
+  expect(counts.checkouts).toBeGreaterThan(1)
+  expect(counts.versions).toBeGreaterThan(20)
 }, 120_000)
