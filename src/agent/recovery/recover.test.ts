@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type FailureSide, failingStore } from '../../../test/support/crash/breaking-store.ts'
+import { type FailureSide, failingStore } from '../../../test/support/crash/failing-store.ts'
 import { decisions } from '../../../test/support/watch-turn.ts'
 import { createMemoryBlobs } from '../../adapters/blobs/memory.ts'
 import { createMemoryStore } from '../../adapters/store/memory/store.ts'
@@ -12,44 +12,44 @@ import { answers } from '../../testing/scripted-model.ts'
 
 const conversation = 'c1'
 
-interface Ground {
+interface Storage {
   readonly clock: FixedClock
   readonly store: ConversationStore
 }
 
-function ground(): Ground {
+function createStorage(): Storage {
   const clock = createFixedClock()
   return { clock, store: createMemoryStore({ blobs: createMemoryBlobs(), clock }) }
 }
 
-/** What was said, and as what it was taken in. */
-const said = async (stage: Harness) =>
+/** Messages and answers with their block types. */
+const dialogue = async (stage: Harness) =>
   blocksOf(await stage.timeline()).flatMap(({ type, text }) =>
     type.startsWith('user.') || type === 'assistant.completion' ? [[type, text]] : [],
   )
 
-/** A turn, and something that is said while its close is written, by a process that dies at its nth entry. */
-async function diesBehindTheEnd({ clock, store }: Ground, at: { readonly append: number; readonly side: FailureSide }): Promise<boolean> {
-  const breaking = failingStore(store, at)
+/** A turn with a second message that comes while its close is written, in a process whose nth append fails. False when it failed. */
+async function runUntilFailure({ clock, store }: Storage, at: { readonly append: number; readonly side: FailureSide }): Promise<boolean> {
+  const failing = failingStore(store, at)
   let second: Promise<unknown> | undefined
   const append: ConversationStore['append'] = async (claim, changes) => {
-    const entries = await breaking.append(claim, changes)
+    const entries = await failing.append(claim, changes)
     if (second === undefined && changes.some(({ type }) => type === 'turn.closed')) {
       second = dying.agent.run({ conversation, input: 'Second.' }).result
-      for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve)) // it stands in line behind the close
+      for (let n = 0; n < 5; n++) await new Promise((resolve) => setImmediate(resolve)) // its commit is queued after the close
     }
     return entries
   }
-  const dying = createHarness({ store: { ...breaking, append }, clock, replies: [answers('One.'), answers('Two.')] })
+  const dying = createHarness({ store: { ...failing, append }, clock, replies: [answers('One.'), answers('Two.')] })
   const [one] = await Promise.allSettled([dying.say('First.')])
   const [two] = await Promise.allSettled([second])
   clock.advance(LEASE_MS + 1)
   return one.status === 'fulfilled' && two.status === 'fulfilled'
 }
 
-/** A turn that is over, and what came in behind it, by a process that was gone before it looked. */
-async function leftWaiting(...events: readonly Parameters<typeof accepted>[]) {
-  const { clock, store } = ground()
+/** A store with a closed turn and events that were accepted after it, by a process that died then. */
+async function storeWithWaiting(...events: readonly Parameters<typeof accepted>[]) {
+  const { clock, store } = createStorage()
   await createHarness({ store, clock, replies: [answers('One.')] }).say('First.')
   const claim = await store.claim(conversation, { id: 'dead', host: 'elsewhere', pid: 1 })
   await store.append(
@@ -65,29 +65,29 @@ const first = [
   ['assistant.completion', 'One.'],
 ]
 
-describe('a followup that was accepted behind the end of its turn', () => {
-  it('becomes the next turn, wherever the process died before that', async () => {
+describe('a followup that was accepted after its turn was closed', () => {
+  it('becomes the next turn, whichever append the process died at', async () => {
     const ends = new Set<string>()
     for (const side of ['before', 'after'] as const) {
       for (let append = 1; ; append++) {
-        const there = ground()
-        const survived = await diesBehindTheEnd(there, { append, side })
-        if (survived) break // there is no such entry: every one was tried
+        const there = createStorage()
+        const survived = await runUntilFailure(there, { append, side })
+        if (survived) break // there are no more appends
         const next = createHarness({ ...there, replies: [answers('Two.')] })
         const left = await next.timeline()
         await next.agent.recover()
         const { inbox, openTurn } = await next.timeline()
         expect({ append, side, inbox, openTurn }).toEqual({ append, side, inbox: [], openTurn: undefined })
         const heard = (await next.journal()).some((change) => change.type === 'event.accepted')
-        if (heard) expect(await said(next)).toEqual([...first, ['user.prompt', 'Second.'], ['assistant.completion', 'Two.']])
+        if (heard) expect(await dialogue(next)).toEqual([...first, ['user.prompt', 'Second.'], ['assistant.completion', 'Two.']])
         ends.add(left.openTurn ? 'in a turn' : left.inbox.length > 0 ? 'while it waited' : 'at rest')
       }
     }
     expect([...ends].sort()).toEqual(['at rest', 'in a turn', 'while it waited'])
   })
 
-  it('is told of by what came of it', async () => {
-    const next = createHarness({ ...(await leftWaiting(['e1', 1])), replies: [answers('Two.')] })
+  it('is in the results of recover', async () => {
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Two.')] })
     expect((await next.store.list({ open: true })).conversations).toMatchObject([{ openTurn: null, waiting: ['e1'] }])
     expect(await next.agent.archive.head(conversation)).toMatchObject({ openTurn: null, waiting: ['e1'] })
     expect(await next.agent.recover()).toMatchObject([{ answer: 'Two.', exitReason: 'complete' }])
@@ -96,38 +96,38 @@ describe('a followup that was accepted behind the end of its turn', () => {
     expect(decisions(next)).toBe(1)
   })
 
-  it('is followed by those that waited behind it, in their order', async () => {
-    const next = createHarness({ ...(await leftWaiting(['e1', 1], ['e2', 2], ['e3', 3])), replies: [answers('All.')] })
+  it('is followed by the other waiting followups, in order', async () => {
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1], ['e2', 2], ['e3', 3])), replies: [answers('All.')] })
     await next.agent.recover()
     const others = [
       ['user.followup', 'said as e2'],
       ['user.followup', 'said as e3'],
     ]
-    expect(await said(next)).toEqual([...first, ['user.prompt', 'said as e1'], ...others, ['assistant.completion', 'All.']])
+    expect(await dialogue(next)).toEqual([...first, ['user.prompt', 'said as e1'], ...others, ['assistant.completion', 'All.']])
   })
 
-  it('comes first for whoever speaks next, too: what they say is part of its turn', async () => {
-    const next = createHarness({ ...(await leftWaiting(['e1', 1])), replies: [answers('Both.')] })
+  it('also starts with the next message, which becomes a followup of its turn', async () => {
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Both.')] })
     expect(await next.say('And that.')).toMatchObject({ answer: 'Both.' })
     const both = [
       ['user.prompt', 'said as e1'],
       ['user.followup', 'And that.'],
     ]
-    expect(await said(next)).toEqual([...first, ...both, ['assistant.completion', 'Both.']])
+    expect(await dialogue(next)).toEqual([...first, ...both, ['assistant.completion', 'Both.']])
   })
 
-  it('is answered, once, when it is sent again under its name', async () => {
-    const next = createHarness({ ...(await leftWaiting(['e1', 1])), replies: [answers('Two.')] })
+  it('is answered once when it is sent again with the same event id', async () => {
+    const next = createHarness({ ...(await storeWithWaiting(['e1', 1])), replies: [answers('Two.')] })
     const { turnId } = await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })
     await next.agent.drain(60_000)
-    expect(await said(next)).toEqual([...first, ['user.prompt', 'said as e1'], ['assistant.completion', 'Two.']])
+    expect(await dialogue(next)).toEqual([...first, ['user.prompt', 'said as e1'], ['assistant.completion', 'Two.']])
     expect((await next.journal()).at(-1)).toMatchObject({ type: 'turn.closed', turn_id: turnId })
     expect(await next.agent.submit(conversation, 'said as e1', { eventId: 'e1' })).toMatchObject({ how: 'known' })
     expect(decisions(next)).toBe(1)
   })
 
-  it('is left to whoever is at work on the conversation', async () => {
-    const { store, clock } = await leftWaiting(['e1', 1])
+  it('is not touched while another process runs the conversation', async () => {
+    const { store, clock } = await storeWithWaiting(['e1', 1])
     await store.claim(conversation, { id: 'other', host: 'elsewhere', pid: 1 })
     const next = createHarness({ store, clock, replies: [] })
     expect(await next.agent.recover()).toEqual([])
@@ -135,9 +135,9 @@ describe('a followup that was accepted behind the end of its turn', () => {
   })
 })
 
-it('nothing else that waits wakes anybody: not feedback, not a steer that came too late, not what nobody said', async () => {
+it('waiting feedback, late steers and external events do not start a turn', async () => {
   const next = createHarness({
-    ...(await leftWaiting(['e1', 1, 'feedback'], ['e2', 2, 'steer'], ['e3', 3, 'external'])),
+    ...(await storeWithWaiting(['e1', 1, 'feedback'], ['e2', 2, 'steer'], ['e3', 3, 'external'])),
     replies: [answers('Two.')],
   })
   const before = await next.journal()

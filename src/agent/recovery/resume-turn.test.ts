@@ -14,12 +14,12 @@ const resumed = (...changes: readonly Change[]) =>
     defaultAgentSettings,
   )
 
-it('remembers that the turn has hidden something by hand: its prompts keep their cache points', () => {
+it('restores that the turn has used react.hide, so that its prompts keep their cache points', () => {
   const hidden = (reason: 'hide' | 'cache_ttl'): Change => ({ type: 'blocks.hidden', ids: ['b_1'], replacement_text: '', reason })
   expect([resumed(hidden('hide')).hasHidden, resumed(hidden('cache_ttl')).hasHidden]).toEqual([true, false])
 })
 
-it('counts decisions, and not what was asked for a title or a summary', () => {
+it('counts decisions, but not calls for a title or a summary', () => {
   const heard = (role?: 'gate' | 'compaction'): Change => ({
     type: 'response.received',
     turn_id: 't1',

@@ -13,11 +13,11 @@ const named = (...names: readonly string[]) =>
     emptyTimeline(),
   ).map(({ name }) => name)
 
-it('attachments have names that are free', () => {
+it('attachments get unique names', () => {
   expect(named('a.png', 'a.png', 'b/a.png', 'a', 'a')).toEqual(['a.png', 'a-2.png', 'a-3.png', 'a', 'a-2'])
 })
 
-it('and that can be paths: of others only the last part is kept', () => {
+it('attachment names are safe as paths: only the last segment is kept', () => {
   expect(named('../../etc/passwd', '/home/me/x.txt', 'C:\\Users\\me\\y.txt', 'z\0\n.txt', '', '..', '%2e%2e', 'w:1.txt')).toEqual([
     'passwd',
     'x.txt',
@@ -31,7 +31,7 @@ it('and that can be paths: of others only the last part is kept', () => {
   expect(named(`${'é'.repeat(500)}.png`)[0]).toMatch(/^é+\.png$/)
 })
 
-it('nothing of the place on the disk of whoever sent it is entered', async () => {
+it('directories of the sender are not journaled', async () => {
   const stage = createHarness({ replies: [answers('Seen.')] })
   const attachments = [{ name: '/home/me/secret/plan.png', content: png() }]
   await stage.agent.run({ conversation: stage.conversation, input: 'See.', attachments }).result

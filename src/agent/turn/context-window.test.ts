@@ -14,7 +14,7 @@ const page = (number: number, usage?: ScriptedReply['usage']): Reply => ({
   ...(usage && { usage }),
 })
 
-/** The reserve for tails takes more than half of it. */
+/** More than half of it is reserved for ANNOUNCE and sources. */
 const settings = { contextTokens: contextWithRoom(7_478), keepRecentTurns: 1 }
 
 const question = `Which colour? ${'Tell me exactly. '.repeat(200)}`
@@ -25,8 +25,8 @@ const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {
 const compactions = async (stage: Harness) => (await stage.journal()).filter(({ type }) => type === 'range.compacted').length
 const roles = ({ model }: Harness) => model.requests.map(({ role }) => role)
 
-describe('a context that fills up', () => {
-  it('is compacted when a turn begins, before the model is asked', async () => {
+describe('a context that reaches its limit', () => {
+  it('is compacted when a turn begins, before the model is called', async () => {
     const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
     await stage.say('Read one and two.')
     expect(await compactions(stage)).toBe(0)
@@ -38,7 +38,7 @@ describe('a context that fills up', () => {
     expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/the doors are red.*Which colour\?/)
   })
 
-  it('counts its summary with the turn that had to make it, though that stands before the turn begins', async () => {
+  it('counts the summary as part of the turn that made it, though it stands before that turn', async () => {
     const stage = stageOf([page(1), page(2), answers('One and two.'), summary, answers('Red.')])
     await stage.say('Read one and two.')
     const { turnId } = await stage.say(question)
@@ -46,12 +46,12 @@ describe('a context that fills up', () => {
     expect(own.map(({ type }) => type)).toEqual(expect.arrayContaining(['conv.range.summary', 'turn.header']))
     const journal = await stage.journal()
     const closed = journal.findLast((change) => change.type === 'turn.closed')
-    const last = journal.findLast((change) => change.type === 'blocks.appended')?.blocks.map(({ id }) => id) // entered with the close
+    const last = journal.findLast((change) => change.type === 'blocks.appended')?.blocks.map(({ id }) => id) // committed with the close
     const before = own.filter(({ id }) => !last?.includes(id))
     expect(closed?.tokens).toBe(before.reduce((sum, block) => sum + contentTokens(block, roughTokens), 0))
   })
 
-  it('is condensed in the middle of a turn, which goes on', async () => {
+  it('is compacted in the middle of a turn, which goes on', async () => {
     const stage = stageOf([page(1), page(2), page(3), summary, page(4), answers('All red.')])
     const { answer, exitReason } = await stage.say('Read four pages.')
     expect({ answer, exitReason }).toEqual({ answer: 'All red.', exitReason: 'complete' })
@@ -61,7 +61,7 @@ describe('a context that fills up', () => {
     expect(JSON.stringify(stage.model.requests.at(-1)?.parts)).toMatch(/Read four pages\..*the doors are red/)
   })
 
-  it('goes on as it is when the summariser fails, which is not asked again in every round', async () => {
+  it('stays as it is when the summary fails, and the summary is not requested again in every round', async () => {
     const down: Reply = { error: { kind: 'overloaded', retryable: true } }
     const look = calls('react.read', { paths: ['ar:nothing'] })
     const stage = stageOf([page(1), page(2), answers('One and two.'), down, look, look, answers('Red.')])
@@ -71,7 +71,7 @@ describe('a context that fills up', () => {
     expect(roles(stage).filter((role) => role === 'compaction')).toHaveLength(1)
   })
 
-  it('tells the hooks before and after, and hands them the summary', async () => {
+  it('calls the hooks before and after a compaction, and gives them the summary', async () => {
     const told: string[] = []
     const report = (said: unknown) => void told.push((said as { status: string }).status)
     const saveSummary = ({ type, text }: Block) => void told.push(`${type}: ${text?.includes('the doors are red')}`)
@@ -82,7 +82,7 @@ describe('a context that fills up', () => {
     expect(told).toEqual(['started', 'conv.range.summary: true', 'completed'])
   })
 
-  it('learns from the bill: where the provider counts more than we do, it is compacted earlier', async () => {
+  it('is compacted earlier when the provider bills more tokens than estimated', async () => {
     const counted = async (uncached: number) => {
       const stage = stageOf([page(1), { text: answers('One.'), usage: { uncached } }, answers('Red.'), answers('Red.')], {
         settings: { ...settings, contextTokens: contextWithRoom(7_478) },
@@ -95,7 +95,7 @@ describe('a context that fills up', () => {
     expect(await counted(20_000)).toBe(true)
   })
 
-  it('is not even counted while it is far from full', async () => {
+  it('is not counted while it is far below the limit', async () => {
     let counted = 0
     const tokens = (text: string) => {
       counted++
@@ -108,8 +108,8 @@ describe('a context that fills up', () => {
   })
 })
 
-describe('a conversation that was left alone', () => {
-  it('folds old turns away when the cache is cold, once, and says so', async () => {
+describe('a conversation after a long pause', () => {
+  it('hides old turns once when the cache has expired, and says so', async () => {
     const turns = Array.from({ length: 9 }, (_, index) => [page(index), answers(`Page ${index} is read.`)]).flat()
     const stage = stageOf([...turns, answers('Red.'), answers('Red.')], { settings: { contextTokens: 80_000 } })
     for (let turn = 0; turn < 9; turn++) await stage.say(`Read page ${turn}.`)

@@ -32,7 +32,7 @@ describe('feedback', () => {
     expect(announce(stage)).toContain('reaction=ok | text=Nice.')
   })
 
-  it('stands in its turn once the cache is cold, is announced once, and advances the watermark', async () => {
+  it('is inserted into its turn once the cache is cold, announced once, and advances the watermark', async () => {
     const { stage, turnId } = await later({ reaction: 'ok', text: 'Nice.' }, 1)
     expect(announce(stage)).toContain('(incorporated into turn timeline)')
     expect(await feedbackBlocks(stage)).toEqual([{ turn_id: turnId, text: 'Nice.', author: 'user' }])
@@ -41,7 +41,7 @@ describe('feedback', () => {
     expect(announce(stage)).not.toContain('FEEDBACK')
   })
 
-  it('of a machine that is not sure is ignored, warm or cold', async () => {
+  it('by a machine with low confidence is ignored, with a warm or cold cache', async () => {
     for (const hours of [0, 1]) {
       const { stage } = await later({ origin: 'machine', confidence: 0.69, reaction: 'ok' }, hours)
       expect(announce(stage)).not.toContain('FEEDBACK')
@@ -52,7 +52,7 @@ describe('feedback', () => {
     expect(await feedbackBlocks(stage)).toMatchObject([{ text: 'sure', author: 'system' }])
   })
 
-  it('on a turn that was compacted, or never was, is ignored and waits no longer', async () => {
+  it('on a compacted or unknown turn is ignored and removed from the inbox', async () => {
     const stage = createHarness({
       replies: [answers(long), answers(long), 'A summary of what was said.', answers('Three.'), answers('Four.')],
       settings: { contextTokens: contextWithRoom(11_478), keepRecentTurns: 1, decision: { maxTokens: 1_000, temperature: 0 } },
@@ -70,7 +70,7 @@ describe('feedback', () => {
     expect((await stage.timeline()).inbox).toEqual([])
   })
 
-  it('on the turn that is running waits for the next', async () => {
+  it('on the running turn waits for the next turn', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { exitGraceMs: 5 } })
     const run = stage.agent.run({ conversation, input: 'First.' })
     for await (const event of run) {

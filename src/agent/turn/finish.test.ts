@@ -31,8 +31,8 @@ const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {
 const searching = calls('web_tools.web_search', { query: 'x' })
 const writing = (content: string) => calls('react.write', { path: 'files/report.md', channel: 'canvas', content, kind: 'file' })
 
-describe('what a turn leaves on record', () => {
-  it('loop 17.80: its log holds its own blocks only, and the sources that its answers and artifacts cite', async () => {
+describe('the record of a turn', () => {
+  it('loop 17.80: contains its own blocks only, and the sources that its answers and artifacts cite', async () => {
     const stage = stageOf([answers('Hello.'), searching, writing('As [[S:2]] says, and [[S:9]].'), answers('See [[S:1]] and [[S:7]].')])
     await stage.say('Hi.')
     const { turnId, sourcesUsed } = await stage.say('Find it.')
@@ -46,15 +46,15 @@ describe('what a turn leaves on record', () => {
     expect(used).toEqual([1, 2])
   })
 
-  it('lets no citation of a source that does not exist reach the user, and tells the model', async () => {
+  it('has a notice about cited sources that do not exist, and the user does not see those citations', async () => {
     const stage = stageOf([searching, answers('See [[S:1]] and [[S:7]].')])
     const { events, answer } = await stage.say('Find it.')
     expect(laneText(events, 'answer')).toBe('See [A](https://a.example/) and .')
-    expect(answer).toBe('See [[S:1]] and .') // whoever shows it shows no source that does not exist
+    expect(answer).toBe('See [[S:1]] and .') // callers can show it as it is
     expect(await codesOf(stage)).toEqual(['protocol_warning.unknown_sources'])
   })
 
-  it('counts what a held-back answer cited: the user has read it', async () => {
+  it('includes the sources of a deferred answer, because the user has read it', async () => {
     const stage = stageOf([
       searching,
       { text: answers('First, see [[S:3]].'), onChunk: () => stage.agent.followUp(stage.conversation, 'And the other?') },
@@ -64,7 +64,7 @@ describe('what a turn leaves on record', () => {
     expect((await stage.store.readTurnLog(stage.conversation, turnId))?.sources_used).toEqual([1, 3])
   })
 
-  it('passes over a hook that hands over what is no block, and says so to the application', async () => {
+  it('does not contain invalid blocks of a hook, which are reported to the application', async () => {
     const prompt = userPromptBlock('t', '2026-01-01T00:00:00.000Z', 'x')
     for (const junk of [5, [null], [{}], [{ ...prompt, text: 5 }], [{ ...prompt, ts: 'now' }], [{ ...prompt, meta: { n: 1n } }]]) {
       const problems: string[] = []
@@ -75,7 +75,7 @@ describe('what a turn leaves on record', () => {
     }
   })
 
-  it('has the blocks of hooks around its completion, whoever had the last word', async () => {
+  it('has the blocks of hooks around its completion, whether the model or a fallback gave it', async () => {
     const hooks = [
       {
         onBeforeCompletion: () => [userPromptBlock('t', '2026-01-01T00:00:00.000Z', 'before')],
@@ -92,7 +92,7 @@ describe('what a turn leaves on record', () => {
     }
   })
 
-  it('has none of what hooks said beside an answer that was held back while they ran: they are asked again beside the last word', async () => {
+  it('has no blocks of hooks for an answer that was deferred while they ran: hooks are called again for the final answer', async () => {
     for (const slow of ['onBeforeCompletion', 'onAfterCompletion'] as const) {
       const asked: string[] = []
       const hook = (name: string) => async () => {
@@ -108,7 +108,7 @@ describe('what a turn leaves on record', () => {
       const texts = blocksOf(await stage.timeline())
         .filter(({ type }) => type === 'user.prompt' || type === 'assistant.completion')
         .map(({ text }) => text)
-      const after = slow === 'onAfterCompletion' ? 'in time' : 'too early' // it was never asked beside the first answer
+      const after = slow === 'onAfterCompletion' ? 'in time' : 'too early' // it was not called for the first answer
       expect(texts).toEqual([
         'A?',
         'onBeforeCompletion, in time',
@@ -119,7 +119,7 @@ describe('what a turn leaves on record', () => {
     }
   })
 
-  it('has the raw answer, with its citations as the model wrote them, when an answer that was shown is kept', async () => {
+  it('has the answer with its citations as the model wrote them when a shown answer is salvaged', async () => {
     const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>See [[S:1]].</channel:answer>`
     const stage = stageOf([searching, broken])
     const { events } = await stage.say('Find it.')
@@ -128,8 +128,8 @@ describe('what a turn leaves on record', () => {
   })
 })
 
-describe('loop 5.5: an answer that was delivered is not asked for again', () => {
-  it('unless something new came in since: then the model decides again', async () => {
+describe('an answer that was delivered is not requested again', () => {
+  it('unless an event came in since: then the model decides again', async () => {
     const broken = `<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","notes":[}</channel:action><channel:answer>A</channel:answer>`
     const stage = stageOf([{ text: broken, onChunk: () => stage.agent.followUp(stage.conversation, 'Wait, also B.') }, answers('A and B.')])
     const { answer } = await stage.say('Do A.')
@@ -137,7 +137,7 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
     expect(decisions(stage)).toBe(2)
   })
 
-  it('and one that something new came in after is kept although its response was broken: an empty completion means it', async () => {
+  it('and is kept when its response was invalid and an event came in: an empty completion refers to it', async () => {
     const broken =
       '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete"}</channel:action><channel:answer>A.</channel:answer><channel:code>1</channel:code>'
     const stage = stageOf([
@@ -155,7 +155,7 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
     ])
   })
 
-  it('an empty completion after a held-back answer means that answer, and the user does not read it twice', async () => {
+  it('and an empty completion after a deferred answer refers to it, and the user does not get it twice', async () => {
     const stage = stageOf([
       { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
       '<channel:thinking>Nothing to add.</channel:thinking><channel:action>{"action":"complete"}</channel:action>',
@@ -166,7 +166,7 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
     expect((await blockTypes(stage)).filter((type) => type === 'assistant.completion')).toHaveLength(1)
   })
 
-  it('and one that only cites what does not exist is as empty: it means that answer, too', async () => {
+  it('and a completion that cites only unknown sources counts as empty', async () => {
     const stage = stageOf([
       { text: answers('A.'), onChunk: () => stage.agent.followUp(stage.conversation, 'Thanks.') },
       answers('[[S:99]]'),
@@ -175,7 +175,7 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
     expect([answer, laneText(events, 'answer')]).toEqual(['A.', 'A.'])
   })
 
-  it('unless nothing of it is left to read, whoever watched', async () => {
+  it('unless nothing readable is left of it, with or without watchers', async () => {
     const halves = `${answers('[[S:9').replace(/<channel:followup>.*/s, '')}<channel:answer>9]]</channel:answer>`
     const stage = stageOf([halves, answers('A.'), answers('[[S:9]]'), answers('B.')])
     expect((await stage.say('Do A.')).answer).toBe('A.')
@@ -184,8 +184,8 @@ describe('loop 5.5: an answer that was delivered is not asked for again', () => 
   })
 })
 
-describe('loop 5.6: output that was cut off', () => {
-  it('inside the content of a file: nothing is written, the canvas is told, and the model learns the field and the limit', async () => {
+describe('output that was cut off by the token limit', () => {
+  it('inside the content of a file writes nothing, ends the canvas as aborted, and tells the model the field and the limit', async () => {
     const text = writing('A long report. '.repeat(40)).slice(0, 400)
     const stage = stageOf([{ text, finish: 'length', chunks: 50 }, answers('Shorter.')])
     const { events } = await stage.say('Write.')
@@ -200,7 +200,7 @@ describe('loop 5.6: output that was cut off', () => {
     })
   })
 
-  it('inside the answer: it is kept, marked, and not asked for again', async () => {
+  it('inside the answer keeps the answer, marks it, and does not call the model again', async () => {
     const text = answers('A long answer that goes on and on').slice(0, -24)
     const stage = stageOf([{ text, finish: 'length' }])
     const { answer, truncated, exitReason, events } = await stage.say('Tell me.')
@@ -211,7 +211,7 @@ describe('loop 5.6: output that was cut off', () => {
   })
 })
 
-describe('loop 17.77: a journal that cannot be written', () => {
+describe('loop 17.77: a store that fails', () => {
   /** Fails from the given append on. */
   function failing(store: ConversationStore, from: number): ConversationStore & { mend(): void } {
     let appends = 0
@@ -227,7 +227,7 @@ describe('loop 17.77: a journal that cannot be written', () => {
   }
 
   it.each([1, 2, 3, 4, 5])(
-    'append %i fails: the turn fails loudly, what was committed stays, and the next message goes on from there',
+    'at append %i makes the turn fail, keeps what was committed, and the next message continues from there',
     async (from) => {
       const clock = createFixedClock()
       const memory = createMemoryStore({ blobs: createMemoryBlobs(), clock })

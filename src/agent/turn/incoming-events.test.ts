@@ -26,8 +26,8 @@ const texts = async (stage: Harness, type: string) =>
   blocksOf(await stage.timeline()).flatMap((block) => (block.type === type ? [block.text] : []))
 const announced = ({ model }: Harness) => JSON.stringify(model.requests.at(-1)?.parts.at(-1))
 
-describe('the grace after an answer', () => {
-  it('is not cut short by what needs no answer', async () => {
+describe('the grace period after an answer', () => {
+  it('is not ended by events that need no answer', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 10_000 } })
     const late = async ({ agent }: Harness) => {
       await agent.notify(conversation, 'The disk is half full.')
@@ -42,7 +42,7 @@ describe('the grace after an answer', () => {
 })
 
 describe('a followup', () => {
-  it('is what the second of two at once becomes: one turn, both are told its result', async () => {
+  it('is made of the second of two concurrent messages: one turn, and both callers get its result', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Both.')], settings: { exitGraceMs: 5 } })
     const run = (input: string) => stage.agent.run({ conversation, input }).result
     const [first, second] = await Promise.all([run('First.'), run('Second.')])
@@ -51,7 +51,7 @@ describe('a followup', () => {
     expect(await texts(stage, 'user.followup')).toEqual(['Second.'])
   })
 
-  it('becomes the next turn when it comes too late for this one, and each is told the result of its own', async () => {
+  it('becomes the next turn when it comes after the close, and each caller gets the result of its own turn', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
     const second: Promise<unknown>[] = []
     const first = await runTurnWith(stage, 'First.', {
@@ -64,7 +64,7 @@ describe('a followup', () => {
     expect((await stage.timeline()).inbox).toEqual([])
   })
 
-  it('that becomes the next turn is none of the events of this one', async () => {
+  it('that becomes the next turn is not in the events of this one', async () => {
     const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Two.')] })
     const { events, turnId } = await runTurnWith(stage, 'First.', {
       when: toolStarted,
@@ -79,7 +79,7 @@ describe('a followup', () => {
     expect(await texts(stage, 'user.prompt')).toEqual(['First.', 'Second.'])
   })
 
-  it('waits for the next turn when the user has stopped this one, and so do those after it', async () => {
+  it('waits for the next turn when it comes after a stop, and so do later ones', async () => {
     const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), answers('Both.')] })
     const said: Promise<unknown>[] = []
     const say = (input: string) => void said.push(stage.agent.run({ conversation, input }).result)
@@ -97,7 +97,7 @@ describe('a followup', () => {
     expect(await texts(stage, 'user.followup')).toEqual(['Third.'])
   })
 
-  it('is part of the turn that a stop ends right after it, also when nothing can hold that turn back', async () => {
+  it('is part of the turn that is stopped right after it, also when that turn can not be deferred', async () => {
     for (const replies of [
       [calls('weather.today', { city: 'Rome' }), answers('Clear.')],
       ['nonsense', 'nonsense', 'nonsense'],
@@ -126,7 +126,7 @@ describe('a followup', () => {
     }
   })
 
-  it('under a name of its own starts one turn, however often it is sent', async () => {
+  it('with an event id starts one turn, however often it is sent', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('never asked for')] })
     const send = () => stage.agent.followUp(conversation, 'Hello.', { eventId: 'e1' })
     await Promise.all([send(), send()])
@@ -139,7 +139,7 @@ describe('a followup', () => {
     expect(stage.model.left).toBe(1)
   })
 
-  it('is told which turn is at work on it, and that is the one that runs by now', async () => {
+  it('is accepted with the id of the turn that is running now', async () => {
     const stage = createHarness({ replies: [answers('One.'), { text: answers('Two.'), chunks: 4, delayMs: 1 }, answers('Three.')] })
     await runTurnWith(stage, 'First.', { when: entryOfType('turn.closed'), act: followUpWith('Second.') })
     const opened = async () => (await stage.journal()).flatMap((change) => (change.type === 'turn.opened' ? [change.turn_id] : []))
@@ -149,7 +149,7 @@ describe('a followup', () => {
     await stage.agent.drain(5_000)
   })
 
-  it('answers the questions that stand open in its own turn; the next message answers nothing', async () => {
+  it('resolves the open questions of its own turn; the next message resolves nothing', async () => {
     const gate = '<channel:thinking>x</channel:thinking><channel:output>{"clarification_questions":["Which Rome?"]}</channel:output>'
     const model = scriptedModel([gate, answers('Which Rome?'), answers('Clear.'), answers('Bye.')], { title: null })
     const stage = createHarness({ replies: [], model, settings: { exitGraceMs: 10_000 } })
@@ -165,7 +165,7 @@ describe('a followup', () => {
     ])
   })
 
-  it('holds back an answer that no hook is asked to complete: they are asked once, for the last word', async () => {
+  it('defers an answer without calling completion hooks: they run once, for the final answer', async () => {
     const asked: string[] = []
     const hook = (name: string) => () => {
       asked.push(name)
@@ -180,7 +180,7 @@ describe('a followup', () => {
     expect(asked).toEqual(['before', 'after'])
   })
 
-  it('is told to hooks with the blocks that it became', async () => {
+  it('is given to onExternalEvent with the blocks made of it', async () => {
     const told: unknown[] = []
     const onExternalEvent = ({ type, event, blocks }: FoldedEvent) =>
       void told.push([type, event.text, blocks.map((block) => [block.type, block.text?.split('\n').at(-1)])])
@@ -189,30 +189,30 @@ describe('a followup', () => {
     expect(told).toEqual([['followup', 'Second.', [['user.followup', 'Second.']]]])
   })
 
-  it('adds no more rounds than the cap on credit allows', async () => {
+  it('adds no more rounds than creditCap allows', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], settings: { creditCap: 0 } })
     await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
     expect(announced(stage)).not.toContain('bonus')
     expect(() => createHarness({ replies: [], settings: { creditCap: Number.NaN } })).toThrow(RangeError)
   })
 
-  it('is what was said, whatever a hook makes of it', async () => {
+  it('is not changed by a hook that modifies its argument', async () => {
     const onExternalEvent = ({ event }: FoldedEvent) => void Object.assign(event, { text: 'Something else.', kind: 'steer' })
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], hooks: [{ onExternalEvent }] })
     await runTurnWith(stage, 'First.', { when: answered, act: followUpWith('Second.') })
     const accepted = (await stage.journal()).flatMap((change) => (change.type === 'event.accepted' ? [change.event] : []))
     expect(accepted).toMatchObject([{ kind: 'followup', text: 'Second.' }])
     expect(announced(stage)).toContain('Second.')
-    expect(announced(stage)).toContain('bonus') // it has earned a round
+    expect(announced(stage)).toContain('bonus') // the followup has added a round
   })
 
-  it('must have a name that can stand in a path', async () => {
+  it('must have an event id that is valid in a path', async () => {
     const stage = createHarness({ replies: [] })
     await expect(stage.agent.followUp(conversation, 'x', { eventId: 'a/b' })).rejects.toThrow(RangeError)
     await expect(stage.agent.steer(conversation, 'x', { eventId: '' })).rejects.toThrow(RangeError)
   })
 
-  it('loop 17.98: is folded in the order of its sequence, whatever the order of delivery', async () => {
+  it('loop 17.98: is taken in by its sequence number, whatever the order of delivery', async () => {
     const stage = createHarness({ replies: [answers('All read.')] })
     const claim = await stage.store.claim(conversation, { id: 'o', host: 'elsewhere', pid: 1 })
     const event = (sequence: number) => ({
@@ -232,7 +232,7 @@ describe('a followup', () => {
   })
 })
 
-describe('credit', () => {
+describe('extra rounds', () => {
   const work = pausedTool()
   async function during(act: (stage: Harness) => Promise<unknown>): Promise<string> {
     const stage = createHarness({ tools: [work.tool], replies: [calls('paused.work'), answers('Done.')], settings: { maxRounds: 3 } })
@@ -246,14 +246,14 @@ describe('credit', () => {
     return /Iteration \d+\/\d+/.exec(announced(stage))?.[0] ?? ''
   }
 
-  it('loop 17.97: a followup and a reactive event earn a round; a steer and any other event do not', async () => {
+  it('loop 17.97: are granted for a followup and a reactive event, but not for a steer or another event', async () => {
     expect(await during(({ agent }) => agent.followUp(conversation, 'And?'))).toBe('Iteration 2/4')
     expect(await during(({ agent }) => agent.notify(conversation, 'Down!', { reactive: true }))).toBe('Iteration 2/4')
     expect(await during(({ agent }) => agent.notify(conversation, 'Slow.'))).toBe('Iteration 2/3')
     expect(await during(({ agent }) => agent.steer(conversation, 'Shorter.'))).toBe('Iteration 2/3')
   })
 
-  it('is earned once by an event, and never more than the turn had to begin with', async () => {
+  it('are granted once for an event, and never more than maxRounds in total', async () => {
     const twice = async ({ agent }: Harness) => {
       await agent.followUp(conversation, 'And?', { eventId: 'e1' })
       await agent.followUp(conversation, 'And?', { eventId: 'e1' })
@@ -267,7 +267,7 @@ describe('credit', () => {
 })
 
 describe('an answer', () => {
-  it('waits for a reactive event that came in meanwhile, not for any other', async () => {
+  it('is deferred by a reactive event, but not by another external event', async () => {
     const stage = (replies: readonly string[]) => createHarness({ replies, settings: { exitGraceMs: 20 } })
     const waiting = stage([answers('One.'), answers('Two.')])
     const notify = (reactive: boolean) => ({
@@ -280,7 +280,7 @@ describe('an answer', () => {
     expect((await going.timeline()).inbox).toHaveLength(1) // for the next turn
   })
 
-  it('that is deferred more than once stands there each time, in order', async () => {
+  it('that is deferred more than once is recorded each time, in order', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.'), answers('Three.')], settings: { exitGraceMs: 20 } })
     await runTurnWith(stage, 'Go.', { when: answered, act: followUpWith('And?') }, { when: answered, act: followUpWith('And then?') })
     const completions = blocksOf(await stage.timeline()).filter(({ type }) => type === 'assistant.completion')
@@ -298,7 +298,7 @@ describe('an answer', () => {
     ])
   })
 
-  it('of a turn that is wrapping up is deferred by a late followup, too, which ends the wrapping up', async () => {
+  it('is deferred by a late followup during a wrap-up, too, and the wrap-up ends', async () => {
     const stage = createHarness({
       tools: [slowTool()],
       replies: [calls('slow.work'), answers('As far as I came.'), answers('And that, too.')],
@@ -310,11 +310,11 @@ describe('an answer', () => {
   })
 })
 
-describe('wrapping up', () => {
+describe('a wrap-up', () => {
   const wrapUp = { when: toolStarted, act: steerWith('Wrap up.', { mode: 'wrap_up' }) }
   const write = calls('react.write', { path: 'files/a.md', channel: 'canvas', content: 'a', kind: 'file' })
 
-  it('loop 17.92: lasts two rounds at most, broken responses included', async () => {
+  it('loop 17.92: lasts at most two rounds, invalid responses included', async () => {
     const stage = createHarness({ tools: [slowTool()], replies: [calls('slow.work'), 'Sure, I', write, answers('never asked for')] })
     const { exitReason, answer } = await runTurnWith(stage, 'Go.', wrapUp)
     expect(exitReason).toBe('steer')
@@ -324,27 +324,27 @@ describe('wrapping up', () => {
 })
 
 describe('a steer', () => {
-  it('that comes when its turn is closed is told that nothing runs, and leaves nothing behind', async () => {
+  it('that comes while its turn is being closed is not accepted and leaves no entry', async () => {
     const inner = createMemoryStore({ blobs: createMemoryBlobs(), clock: createFixedClock() })
-    let heeded: Promise<boolean> | undefined
+    let accepted: Promise<boolean> | undefined
     const store: ConversationStore = {
       ...inner,
       async append(claim, changes) {
         const entries = await inner.append(claim, changes)
-        if (changes.some(({ type }) => type === 'turn.closed')) heeded ??= stage.agent.steer(conversation, 'Shorter.')
-        await new Promise((resolve) => setTimeout(resolve, 5)) // the steer is at the door before anybody knows of the close
+        if (changes.some(({ type }) => type === 'turn.closed')) accepted ??= stage.agent.steer(conversation, 'Shorter.')
+        await new Promise((resolve) => setTimeout(resolve, 5)) // so that the steer arrives before the close is applied
         return entries
       },
     }
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')], store })
     await stage.say('First.')
-    expect(await heeded).toBe(false)
+    expect(await accepted).toBe(false)
     expect((await stage.timeline()).inbox).toEqual([])
     expect((await stage.say('Second.')).answer).toBe('Two.')
     expect((await stage.journal()).map(({ type }) => type)).not.toContain('event.accepted')
   })
 
-  it('goes nowhere when nothing is running, and leaves no trace', async () => {
+  it('is not accepted when nothing is running, and leaves no entry', async () => {
     const stage = createHarness({ replies: [answers('Here.')] })
     expect([await stage.agent.steer(conversation, 'x'), await stage.agent.stop(conversation)]).toEqual([false, false])
     await stage.say('Hello.')
@@ -358,7 +358,7 @@ describe('a steer', () => {
     expect((await stage.say('Second.')).answer).toBe('Two.')
   })
 
-  it('that comes between the decision and its tool keeps the tool from starting', async () => {
+  it('that comes between the decision and its tool call prevents the tool from starting', async () => {
     const clock = createFixedClock()
     const memory = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const held = Promise.withResolvers<void>()
@@ -389,7 +389,7 @@ describe('a steer', () => {
     expect(await texts(stage, 'react.tool.result')).toEqual([expect.stringContaining('it had no effect')])
   })
 
-  it('loop 17.95: that names another turn interrupts nothing; the same goes for one of a turn that is over', async () => {
+  it('loop 17.95: for another turn, or for a turn that has ended, interrupts nothing', async () => {
     const work = pausedTool()
     const stage = createHarness({ tools: [work.tool], replies: [answers('One.'), calls('paused.work'), answers('Two.')] })
     const { turnId } = await stage.say('First.')
@@ -405,15 +405,15 @@ describe('a steer', () => {
   })
 })
 
-describe('what is left for a conversation at rest', () => {
-  it('needs a conversation', async () => {
+describe('an event for a conversation that is not running', () => {
+  it('is rejected when the conversation does not exist', async () => {
     const stage = createHarness({ replies: [] })
     await expect(stage.agent.feedback('nowhere', { turnId: 't1' })).rejects.toMatchObject({ code: 'conversation.missing' })
     await expect(stage.agent.notify('nowhere', 'x')).rejects.toMatchObject({ code: 'conversation.missing' })
     expect((await stage.store.list({})).conversations).toEqual([])
   })
 
-  it('does not get in the way of a turn that begins at the same time', async () => {
+  it('does not disturb a turn that starts at the same time', async () => {
     const stage = createHarness({ replies: [answers('One.'), answers('Two.')] })
     const { turnId } = await stage.say('First.')
     const run = stage.agent.run({ conversation, input: 'Second.' })
@@ -425,7 +425,7 @@ describe('what is left for a conversation at rest', () => {
     expect((await stage.timeline()).inbox).toHaveLength(3)
   })
 
-  it('is known when it is sent again', async () => {
+  it('is accepted once when it is sent again with the same event id', async () => {
     const stage = createHarness({ replies: [answers('One.')] })
     const { turnId } = await stage.say('First.')
     for (let n = 0; n < 3; n++) await stage.agent.feedback(conversation, { turnId, reaction: 'ok', eventId: 'f1' })

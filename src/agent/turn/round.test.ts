@@ -26,8 +26,8 @@ function stageOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {
   return { ran, stage: createHarness({ replies, tools: [work, weather()], ...options }) }
 }
 
-describe('the decision protocol in a turn', () => {
-  it('loop 17.53: an answer beside a call is never shown, nothing runs, and the model is told', async () => {
+describe('the decision protocol', () => {
+  it('loop 17.53: an answer beside a call is never shown, nothing runs, and the model gets a notice', async () => {
     for (const wrong of [
       action({ action: 'call_tool', tool_call: { tool_id: 'work.do', params: { what: 'x' } }, final_answer: 'Early.' }),
       `${calls('work.do', { what: 'x' })}${answer('Early.')}`,
@@ -40,13 +40,13 @@ describe('the decision protocol in a turn', () => {
     }
   })
 
-  it('loop 17.55: a completion without an answer is asked for again', async () => {
+  it('loop 17.55: a completion without an answer is requested again', async () => {
     const { stage } = stageOf([action({ action: 'complete', final_answer: ' \n' }), answers('Now.')])
     expect((await stage.say('Do it.')).answer).toBe('Now.')
     expect(await codesOf(stage)).toEqual(['protocol_violation.final_answer_required'])
   })
 
-  it('loop 17.56: notes beside an answer are dropped with a warning; the answer stands', async () => {
+  it('loop 17.56: notes beside an answer are dropped with a warning, and the answer is accepted', async () => {
     const { stage } = stageOf([action({ action: 'complete', notes: 'x', final_answer: 'A' })])
     const { answer: said, events } = await stage.say('Do it.')
     expect(said).toBe('A')
@@ -55,7 +55,7 @@ describe('the decision protocol in a turn', () => {
     expect(await blockTypes(stage)).not.toContain('react.notes')
   })
 
-  it('loop 17.58: of two actions none runs', async () => {
+  it('loop 17.58: when there are two actions, none runs', async () => {
     const two = `${calls('work.do', { what: 'x' })}\n<channel:action>{"action":"complete"}</channel:action>${answer('A')}`
     const { stage, ran } = stageOf([two, answers('Now.')])
     const { events } = await stage.say('Do it.')
@@ -67,7 +67,7 @@ describe('the decision protocol in a turn', () => {
   it.each([
     ['in one piece', undefined],
     ['letter by letter', 1],
-  ])('loop 17.59: a reply that begins with “Sure, ” is stopped, and nothing of it is shown, %s', async (_, chunks) => {
+  ])('loop 17.59: a reply that begins with “Sure, ” is aborted and not shown, %s', async (_, chunks) => {
     let pieces = 0
     const text = `Sure, ${calls('work.do', { what: 'x' }, { notes: 'On it.' })}`
     const sure = { text, onChunk: () => void pieces++, ...(chunks !== undefined && { chunks }) }
@@ -82,7 +82,7 @@ describe('the decision protocol in a turn', () => {
   it.each([
     ['in one piece', undefined],
     ['letter by letter', 1],
-  ])('loop 17.59: a reply whose first channel is not thinking is stopped, and nothing of it is shown, %s', async (_, chunks) => {
+  ])('loop 17.59: a reply whose first channel is not thinking is aborted and not shown, %s', async (_, chunks) => {
     const text = `<channel:action>{"action":"call_tool","notes":"On it.","tool_call":{"tool_id":"work.do","params":{"what":"x"}}}</channel:action>`
     const { stage, ran } = stageOf([{ text, ...(chunks !== undefined && { chunks }) }, answers('Now.')])
     const { events } = await stage.say('Do it.')
@@ -91,7 +91,7 @@ describe('the decision protocol in a turn', () => {
     expect(ran).toEqual([])
   })
 
-  it('loop 17.61: a trailing comma is repaired, accepted and mentioned', async () => {
+  it('loop 17.61: a trailing comma is repaired and mentioned in a notice', async () => {
     const { stage } = stageOf([action('{"action":"complete","final_answer":"ok",}')])
     const { answer: said, events } = await stage.say('Do it.')
     expect(said).toBe('ok')
@@ -99,13 +99,13 @@ describe('the decision protocol in a turn', () => {
     expect(await codesOf(stage)).toEqual(['protocol_warning.action_json_repaired'])
   })
 
-  it('loop 17.62: repairs are counted in a row, so an early slip does not make a late one fatal', async () => {
+  it('loop 17.62: consecutive repairs are counted, so an early mistake does not make a late one fatal', async () => {
     const call = calls('work.do', { what: 'x' })
     const { stage } = stageOf(['', '', call, call, call, '', answers('Now.')])
     expect((await stage.say('Do it.')).exitReason).toBe('complete')
   })
 
-  it('repairs are also counted over the turn: the seventh is one too many', async () => {
+  it('repairs are also counted over the whole turn: the seventh ends it', async () => {
     const call = calls('work.do', { what: 'x' })
     const { stage } = stageOf(['', '', call, '', '', call, '', '', call, '', answers('Now.')])
     const { exitReason, answer: said } = await stage.say('Do it.')
@@ -114,7 +114,7 @@ describe('the decision protocol in a turn', () => {
     expect(stage.model.left).toBe(1)
   })
 
-  it('loop 17.64: a slip in the last round is not repaired but wrapped up, once', async () => {
+  it('loop 17.64: a mistake in the last round leads to the wrap-up call instead of a repair', async () => {
     const call = calls('work.do', { what: 'x' })
     const { stage } = stageOf([...Array.from({ length: 14 }, () => call), '', answers('That is all.')])
     const { exitReason, answer: said } = await stage.say('Do it.')
@@ -123,7 +123,7 @@ describe('the decision protocol in a turn', () => {
     expect(decisions(stage)).toBe(16)
   })
 
-  it('loop 17.65: an answer that was shown is kept though its action is broken; the model is not asked again', async () => {
+  it('loop 17.65: an answer that was shown is kept although its action is invalid, and the model is not called again', async () => {
     const broken = `${action('{"action": "complete", "notes": [}')}${answer('A')}`
     const { stage } = stageOf([{ text: broken, chunks: 5 }])
     const { answer: said, events, exitReason } = await stage.say('Do it.')
@@ -133,7 +133,7 @@ describe('the decision protocol in a turn', () => {
     expect(await codesOf(stage)).toEqual(['protocol_violation.action_schema_error'])
   })
 
-  it('loop 17.67: an unknown parameter is dropped and mentioned; a missing one stops the call', async () => {
+  it('loop 17.67: an unknown parameter is dropped with a notice; a missing one prevents the call', async () => {
     const { stage, ran } = stageOf([calls('work.do', { what: 'x', colour: 'red' }), calls('work.do', { often: 2 }), answers('Now.')])
     await stage.say('Do it.')
     expect(ran).toEqual([{ what: 'x' }])
@@ -143,13 +143,13 @@ describe('the decision protocol in a turn', () => {
     ])
   })
 
-  it('loop 17.68: a tool that lives in programs cannot be called from an action', async () => {
+  it('loop 17.68: a tool that exists only inside programs can not be called from an action', async () => {
     const { stage } = stageOf([calls('ctx_tools.fetch_ctx', { path: 'x' }), answers('Now.')])
     await stage.say('Do it.')
     expect(await codesOf(stage)).toEqual(['protocol_violation.tool_not_allowed_in_react'])
   })
 
-  it('loop 17.70: notes stand before the call they were said with', async () => {
+  it('loop 17.70: notes stand before the call they belong to', async () => {
     const { stage } = stageOf([calls('work.do', { what: 'x' }, { notes: 'On it.' }), answers('Now.')])
     await stage.say('Do it.')
     const blocks = blocksOf(await stage.timeline()).filter(({ type }) => type === 'react.notes' || type === 'react.tool.call')

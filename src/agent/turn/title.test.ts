@@ -7,11 +7,11 @@ import { parseTitleResponse } from './title.ts'
 
 const output = (text: string) => `<channel:thinking>A title.</channel:thinking><channel:output>${text}</channel:output>`
 
-/** The gate is served from the script like any call. */
+/** The script replies to the title call, too. */
 const stageOf = (replies: readonly Reply[]) => createHarness({ replies: [], model: scriptedModel(replies, { title: null }) })
 
-describe('the gate', () => {
-  it('loop 17.71: gives a new conversation its title, once, and tells everybody', async () => {
+describe('the title call', () => {
+  it('loop 17.71: gives a new conversation its title, once, and publishes it', async () => {
     const stage = stageOf([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.'), answers('Still clear.')])
     const { events } = await stage.say('How is the weather in Rome?')
     await stage.say('And now?')
@@ -23,14 +23,14 @@ describe('the gate', () => {
     expect(gate[0]?.path).toBe(`ar:${gate[0]?.turn_id}.stage.gate`)
   })
 
-  it('leaves the title that a person gave', async () => {
+  it('keeps a title set by the user', async () => {
     const stage = stageOf([output('{"conversation_title": "Weather in Rome"}'), answers('Clear.')])
     await stage.agent.archive.create('c1', 'My trip')
     await stage.say('How is the weather in Rome?')
     expect((await stage.timeline()).title).toBe('My trip')
   })
 
-  it('reads the timeline without sources and announce', async () => {
+  it('gets the timeline without sources and ANNOUNCE', async () => {
     const stage = stageOf([output('{}'), answers('Clear.')])
     await stage.say('How is the weather in Rome?')
     const [gate] = stage.model.requests
@@ -50,7 +50,7 @@ describe('the gate', () => {
         throw new TypeError('a bug in the adapter')
       },
     ],
-  ])('does not hold up the turn when it %s', async (_, reply) => {
+  ])('does not fail the turn when the model %s', async (_, reply) => {
     const stage = stageOf([reply, answers('Clear.')])
     const { answer, events } = await stage.say('How is the weather in Rome?')
     expect(answer).toBe('Clear.')
@@ -66,11 +66,11 @@ describe('the gate', () => {
     [output('{"conversation_title": 7}'), undefined],
     [output('{"conversation_title": " "}'), undefined],
     ['', undefined],
-  ])('finds the title in %j', (raw, title) => {
+  ])('reads the title from %j', (raw, title) => {
     expect(parseTitleResponse(raw).title).toBe(title)
   })
 
-  it('writes down the questions it marks; the next message resolves them', async () => {
+  it('records clarification questions, which the next message resolves', async () => {
     const asks = output('{"conversation_title": "A trip", "clarification_questions": ["Where to?", "When?"]}')
     const stage = stageOf([asks, answers('Where to, and when?'), answers('Fine.')])
     await stage.say('Plan a trip.')
@@ -86,7 +86,7 @@ describe('the gate', () => {
     ])
   })
 
-  it('is on the bill like every call of a model', async () => {
+  it('is journaled with its usage like every model call', async () => {
     const stage = stageOf([{ text: output('{}'), usage: { uncached: 120, output: 9 } }, answers('Clear.')])
     await stage.say('How is the weather in Rome?')
     const gate = (await stage.journal()).find((change) => change.type === 'response.received' && change.role === 'gate')

@@ -16,7 +16,7 @@ const settings = { maxRounds: 3 }
 const stageOf = (replies: readonly Reply[], options: Partial<HarnessOptions> = {}) =>
   createHarness({ replies, tools: [weather()], ...options })
 
-/** What must be so whatever went wrong: the user has read a sentence, it is on record, and what they had said is kept. */
+/** Whatever went wrong: the user has an answer, the answer is journaled, and so is the user's message. */
 async function expectSpoken(stage: Harness, said: RecordedTurn, exitReason: string, sentence: RegExp): Promise<void> {
   expect(said.exitReason).toBe(exitReason)
   expect(said.answer).toMatch(sentence)
@@ -31,8 +31,8 @@ async function expectSpoken(stage: Harness, said: RecordedTurn, exitReason: stri
   expect((await stage.timeline()).openTurn).toBeUndefined()
 }
 
-describe('a turn never ends silent', () => {
-  it('loop 17.73: at the limit of rounds the model is asked once more, without tools, and its answer ends the turn', async () => {
+describe('a turn always ends with an answer', () => {
+  it('loop 17.73: at the limit of rounds the model is called once more, without tools, and its answer ends the turn', async () => {
     const stage = stageOf([call, call, call, answers('Clear, as far as I can see.')], { settings })
     const said = await stage.say('Do it.')
     await expectSpoken(stage, said, 'max_iterations', /^Clear, as far as I can see\.$/)
@@ -43,7 +43,7 @@ describe('a turn never ends silent', () => {
     expect(JSON.stringify(last?.parts.at(-1))).toMatch(/Iteration 3\/3 — wrap-up.*no tools/)
   })
 
-  it('loop 17.74: a wrap-up that calls a tool again gets fixed words, and the tool does not run', async () => {
+  it('loop 17.74: a wrap-up that calls a tool ends with the fallback answer, and the tool does not run', async () => {
     const stage = stageOf([call, call, call, call], { settings })
     const said = await stage.say('Do it.')
     await expectSpoken(stage, said, 'max_iterations', /^I reached the step limit/)
@@ -51,7 +51,7 @@ describe('a turn never ends silent', () => {
     expect(said.truncated).toBe(true)
   })
 
-  it('a wrap-up whose answer was shown keeps it, though the rest of the reply is broken', async () => {
+  it('a wrap-up keeps an answer that was shown, although the rest of the reply is invalid', async () => {
     const broken =
       '<channel:thinking>x</channel:thinking><channel:action>{"action": "complete", "notes": [}</channel:action><channel:answer>A</channel:answer>'
     const stage = stageOf([call, call, call, broken], { settings })
@@ -61,18 +61,18 @@ describe('a turn never ends silent', () => {
   it.each([
     ['nothing', ''],
     ['a broken rule', 'Well then.'],
-  ])('a wrap-up that comes back with %s is not repaired', async (_, reply) => {
+  ])('a wrap-up that returns %s is not repaired', async (_, reply) => {
     const stage = stageOf([call, call, call, reply], { settings })
     await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^I reached the step limit/)
     expect(decisions(stage)).toBe(4)
   })
 
-  it('a wrap-up that the provider fails gets fixed words', async () => {
+  it('a wrap-up that fails ends with the fallback answer', async () => {
     const stage = stageOf([call, call, call, down, down, down], { settings })
     await expectSpoken(stage, await stage.say('Do it.'), 'max_iterations', /^I reached the step limit/)
   })
 
-  it('when time is up the model wraps up', async () => {
+  it('at the time limit the model wraps up', async () => {
     const late = () => {
       stage.clock.advance(61_000)
       return call
@@ -81,7 +81,7 @@ describe('a turn never ends silent', () => {
     await expectSpoken(stage, await stage.say('Do it.'), 'time', /^In time\.$/)
   })
 
-  it('three bad responses in a row end the turn in fixed words', async () => {
+  it('three invalid responses in a row end the turn with the fallback answer', async () => {
     const stage = stageOf(['', 'Sure.', '<channel:answer>x</channel:answer>', answers('never asked for')])
     const said = await stage.say('Do it.')
     await expectSpoken(stage, said, 'protocol_violation', /^I could not put together a usable reply/)
@@ -89,13 +89,13 @@ describe('a turn never ends silent', () => {
     expect(stage.model.left).toBe(1)
   })
 
-  it('three replies that were cut off end in words that say so', async () => {
+  it('three replies that were cut off end with an answer that says so', async () => {
     const cut = { text: `${call.slice(0, -30)}`, finish: 'length' as const }
     const stage = stageOf([cut, cut, cut])
     await expectSpoken(stage, await stage.say('Do it.'), 'protocol_violation', /grew too long and was cut off/)
   })
 
-  it('a provider that stays down gives a sentence and a record', async () => {
+  it('a provider that stays down leads to an answer and a notice', async () => {
     const stage = stageOf([down, down, down])
     const said = await stage.say('Do it.')
     await expectSpoken(stage, said, 'error', /is overloaded/)
@@ -103,20 +103,20 @@ describe('a turn never ends silent', () => {
     expect(await codesOf(stage)).toEqual(['service_error'])
   })
 
-  it('a provider that refuses us is not said to be unreachable', async () => {
+  it('a provider that rejects the key is not reported as unreachable', async () => {
     const stage = stageOf([{ error: { kind: 'authentication', http_status: 401, message: 'bad key' } }])
     await expectSpoken(stage, await stage.say('Do it.'), 'error', /did not accept our key/)
     expect(decisions(stage)).toBe(1)
   })
 
-  it('a provider that breaks off every time is told of as such, not as a broken rule', async () => {
+  it('a provider that breaks off every time is reported as such, not as a protocol violation', async () => {
     const broken = { text: '<channel:thinking>Let me', error: { kind: 'connection', retryable: true } } as const
     const stage = stageOf([broken, broken, broken, answers('never asked for')])
     await expectSpoken(stage, await stage.say('Do it.'), 'error', /could not be reached/)
     expect(await codesOf(stage)).toEqual(['service_interrupted', 'service_interrupted', 'service_interrupted', 'service_error'])
   })
 
-  it('a fault inside the loop ends the turn in words, keeps the prompt, and tells the caller', async () => {
+  it('an error inside the loop ends the turn with an answer, keeps the prompt, and is in the result', async () => {
     const scripted = scriptedModel([call])
     const model: Model = {
       ...scripted,
@@ -132,7 +132,7 @@ describe('a turn never ends silent', () => {
     expect(JSON.stringify(await stage.journal())).not.toMatch(/secret internals/)
   })
 
-  it('a tool that refuses the same call over and over is not called for ever', async () => {
+  it('a tool that refuses the same call again and again ends the turn', async () => {
     const wrong = calls('react.plan', { mode: 'dance' })
     const stage = stageOf(
       Array.from({ length: 20 }, () => wrong),
@@ -143,7 +143,7 @@ describe('a turn never ends silent', () => {
     expect(decisions(stage)).toBe(9)
   })
 
-  it('goes on after a turn that failed', async () => {
+  it('the conversation goes on after a turn that failed', async () => {
     const stage = stageOf([down, down, down, answers('Here I am.')])
     await stage.say('Do it.')
     expect((await stage.say('Again.')).answer).toBe('Here I am.')
@@ -151,10 +151,10 @@ describe('a turn never ends silent', () => {
   })
 })
 
-describe('what a turn leaves behind', () => {
-  it('loop 17.79: an answer that no lane has shown is said once, at the end', async () => {
+describe('live output of a turn', () => {
+  it('loop 17.79: an answer that was not streamed is emitted once, at the end', async () => {
     const whole = '<channel:thinking>x</channel:thinking><channel:action>{"action":"complete","final_answer":"A"}</channel:action>'
-    const stage = stageOf([down, { text: whole, error: { kind: 'connection', retryable: true } }]) // whole before the stream broke
+    const stage = stageOf([down, { text: whole, error: { kind: 'connection', retryable: true } }]) // complete before the stream broke off
     const { events, answer } = await stage.say('Do it.')
     expect(answer).toBe('A')
     expect(deltasOf(events, 'answer').map(({ attempt, delta }) => [attempt, delta.index, delta.text, delta.completed])).toEqual([
@@ -164,11 +164,11 @@ describe('what a turn leaves behind', () => {
   })
 })
 
-describe('a turn that asks back', () => {
+describe('a clarification question', () => {
   const asking =
     '<channel:thinking>x</channel:thinking><channel:action>{"action":"clarify","clarification_questions":["Which Rome?"]}</channel:action><channel:answer>Which Rome?</channel:answer>'
 
-  it('may say so with an action of its own, where the application allows it', async () => {
+  it('may use the action clarify when the setting allows it', async () => {
     const stage = stageOf([asking], { settings: { clarify: true } })
     const said = await stage.say('The weather in Rome?')
     expect(said).toMatchObject({ exitReason: 'exit', answer: 'Which Rome?' })
@@ -176,14 +176,14 @@ describe('a turn that asks back', () => {
     expect(blocksOf(await stage.timeline()).map(({ type }) => type)).toContain('stage.clarification')
   })
 
-  it('may not otherwise', async () => {
+  it('may not use it otherwise', async () => {
     const stage = stageOf([asking, answers('Clear.')])
     await stage.say('The weather in Rome?')
     expect(await codesOf(stage)).toContain('protocol_violation.invalid_action:clarify')
   })
 })
 
-it('a turn that is closed and written is told to hooks, however it ended', async () => {
+it('onFlushCompleted is called for every closed turn, however it ended', async () => {
   const told: unknown[] = []
   const onFlushCompleted = async (turn: unknown) => void told.push(turn)
   const stage = stageOf([answers('Clear.'), down, down, down], { hooks: [{ onFlushCompleted }], settings: { retryDelaysMs: [] } })
@@ -194,7 +194,7 @@ it('a turn that is closed and written is told to hooks, however it ended', async
   ])
 })
 
-describe('a call that fails again and again', () => {
+describe('a tool call that fails repeatedly', () => {
   const again = (id: string, options: { readonly exec?: true } = {}) =>
     defineTool({
       id,
@@ -208,17 +208,17 @@ describe('a call that fails again and again', () => {
     answers('No luck.'),
   ]
 
-  it('is no broken rule, whatever else is said about it', async () => {
+  it('does not count as a violation, whatever notices it has', async () => {
     const stage = stageOf(tenTimes('luck.try'), { tools: [again('luck.try')] })
     expect(await stage.say('Try.')).toMatchObject({ exitReason: 'complete', answer: 'No luck.' })
   })
 
-  it('is one where the tool was called against the rules', async () => {
-    const stage = stageOf(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // never with a program
+  it('counts as a violation when the call broke the rules of the tool', async () => {
+    const stage = stageOf(tenTimes('luck.run'), { tools: [again('luck.run', { exec: true })] }) // an exec tool called without a program
     expect(await stage.say('Try.')).toMatchObject({ exitReason: 'protocol_violation' })
   })
 
-  it('is one where its contract cannot be kept, and none where it is only told how that was read', async () => {
+  it('counts as a violation when its contract is invalid, but not for a notice about how the contract was read', async () => {
     const code = 'open("attachments/b.csv")'
     const tools = [again('luck.run', { exec: true })]
     const refused = stageOf(tenTimes('luck.run', 'attachments/a.txt', { code }), { tools })

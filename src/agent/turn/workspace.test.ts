@@ -27,8 +27,8 @@ const promptOf = (stage: Harness, decision: number) =>
     [decision]?.parts.map((part) => ('text' in part ? part.text : ''))
     .join('\n') ?? ''
 
-/** Workspaces that are fine until something is to be kept. */
-function unlucky(workspaces: Workspaces, error: Error): Workspaces {
+/** Workspaces whose publish fails. */
+function failingPublish(workspaces: Workspaces, error: Error): Workspaces {
   return {
     ...workspaces,
     async open(owner, conversation) {
@@ -37,8 +37,8 @@ function unlucky(workspaces: Workspaces, error: Error): Workspaces {
   }
 }
 
-describe('what a turn leaves of its files', () => {
-  it('is published in the same entry as the answer and the close', async () => {
+describe('the workspace of a turn', () => {
+  it('is published in the same commit as the answer and the close', async () => {
     const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.')])
     const { turnId, ok } = await stage.say('Write.')
     expect(ok).toBe(true)
@@ -57,14 +57,14 @@ describe('what a turn leaves of its files', () => {
     })
   })
 
-  it('is nothing for a turn without files, and for one that only looked', async () => {
+  it('is not published for a turn without files, or one that only searched', async () => {
     const stage = stageOf([answers('Hello.'), calls('react.search_files', {}), answers('Nothing there.')])
     await stage.say('Hi.')
     await stage.say('Look.')
     expect(await published(stage)).toEqual([])
   })
 
-  it('is published, too, when a stop follows the followup that an answer was held back for', async () => {
+  it('is published when a stop follows the followup that deferred the answer', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const append: typeof store.append = async (claim, changes) => {
@@ -76,7 +76,7 @@ describe('what a turn leaves of its files', () => {
       if (said) return
       said = true
       await stage.agent.followUp(stage.conversation, 'And more.')
-      void stage.agent.stop(stage.conversation) // it is being entered while the model comes to its end
+      void stage.agent.stop(stage.conversation) // its commit is pending while the model finishes
     }
     const replies = [write('files/app/a.md', 'one'), { text: answers('Done.'), onChunk }, answers('More.')]
     const stage: Harness = stageOf(replies, { store: { ...store, append }, clock })
@@ -84,7 +84,7 @@ describe('what a turn leaves of its files', () => {
     expect((await published(stage)).map(({ turn_id }) => turn_id)).toContain(turnId)
   })
 
-  it('can be gone on with: the next turn checks it out, on another machine, too', async () => {
+  it('can be checked out by the next turn, on another machine, too', async () => {
     const first = stageOf([write('files/app/a.md', 'one'), write('files/notes/n.md', 'n'), answers('Done.')])
     const { turnId } = await first.say('Write.')
     const next = stageOf(
@@ -101,11 +101,11 @@ describe('what a turn leaves of its files', () => {
     expect(blocksOf(await next.timeline()).map(({ type }) => type)).toContain('react.workspace.checkout')
   })
 
-  it('fails the turn when it can not be kept; the answer stays', async () => {
+  it('makes the turn fail when it can not be published, but the answer is kept', async () => {
     for (const error of [new Failure('workspace.failed', 'no room on /var/lib/x'), new Error('a bug')]) {
       const clock = createFixedClock()
       const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
-      const workspaces = unlucky(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }), error)
+      const workspaces = failingPublish(createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles }), error)
       const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.'), answers('Still here.')], { store, clock, workspaces })
       const result = await stage.say('Write.')
       expect(result).toMatchObject({ ok: false, exitReason: 'error', answer: 'Done.' })
@@ -123,7 +123,7 @@ describe('what a turn leaves of its files', () => {
     }
   })
 
-  it('is kept when the budget ends the turn or the user stops it, and not when the turn broke down', async () => {
+  it('is published when the budget ends the turn, but not after protocol violations', async () => {
     const spent = stageOf([write('files/app/a.md', 'one'), 'no channels'], { settings: { maxRounds: 1 } })
     expect((await spent.say('Write.')).exitReason).toBe('max_iterations')
     expect((await published(spent)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
@@ -132,7 +132,7 @@ describe('what a turn leaves of its files', () => {
     expect(await published(broken)).toEqual([])
   })
 
-  it('is published once, when an answer was held back for a followup', async () => {
+  it('is published once when an answer was deferred', async () => {
     const stage = stageOf([
       write('files/app/a.md', 'one'),
       { text: answers('Done.'), onChunk: () => stage.agent.followUp(stage.conversation, 'And b?') },
@@ -144,7 +144,7 @@ describe('what a turn leaves of its files', () => {
     expect(records.map(({ manifest }) => Object.keys(manifest.files))).toEqual([['app/a.md', 'app/b.md']])
   })
 
-  it('is published by whoever takes up the turn', async () => {
+  it('is published by the process that resumes the turn', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const workspaces = createMemoryWorkspaces({ blobs: store.blobs, createFiles: createMemoryFiles })
@@ -160,7 +160,7 @@ describe('what a turn leaves of its files', () => {
     expect((await published(heir)).map(readWorkspacePublish)).toMatchObject([{ status: 'published' }])
   })
 
-  it('is whole, though the turn was begun on a machine that is gone: what was checked out and written is in the journal', async () => {
+  it('is restored from the journal when the turn is resumed on another machine', async () => {
     const clock = createFixedClock()
     const store = createMemoryStore({ blobs: createMemoryBlobs(), clock })
     const first = stageOf([write('files/app/a.md', 'one'), write('files/app/b.md', 'two'), answers('Done.')], { store, clock })
@@ -180,7 +180,7 @@ describe('what a turn leaves of its files', () => {
     expect((await published(heir)).at(-1)?.text).toContain('"files":3')
   })
 
-  it('follows the newest version, also when a summary stands for that turn', async () => {
+  it('has the newest published version as its parent, also when that turn is summarised', async () => {
     const wanted = [write('files/app/a.md', 'one')]
     const reply: Reply = ({ role }) => (role === 'decision' ? (wanted.shift() ?? answers('Done.')) : 'They wrote a file.')
     const stage = stageOf(
@@ -200,8 +200,8 @@ describe('what a turn leaves of its files', () => {
   })
 })
 
-describe('the announcement', () => {
-  it('tells of the workspace once it is open, and not before', async () => {
+describe('ANNOUNCE', () => {
+  it('describes the workspace once the turn has opened it, and not before', async () => {
     const stage = stageOf([write('files/app/a.md', 'one'), answers('Done.'), answers('Bye.')])
     const { turnId } = await stage.say('Write.')
     await stage.say('Thanks.')
