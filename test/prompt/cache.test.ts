@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { attachmentBlocks, type Draft, suggestedFollowupsBlock, userEventBlock } from '../../src/core/block/index.ts'
 import { roughTokens } from '../../src/core/estimate/tokens.ts'
-import { planHide, turnHasHidden } from '../../src/core/hide/hide.ts'
+import { planHide } from '../../src/core/hide/hide.ts'
 import { planReveal } from '../../src/core/hide/reveal.ts'
 import { cachePoints, defaultCachePolicy } from '../../src/core/render/cache-points.ts'
 import { createRenderer, type Prompt } from '../../src/core/render/render.ts'
@@ -14,7 +14,7 @@ import { createCacheSimulator } from '../../src/testing/cache-simulator.ts'
 import { type CostScript, costsOf, scriptedCalls } from '../support/prompts/cost-script.ts'
 import { timelineOf, withDrafts } from '../support/prompts/timelines.ts'
 
-/** Cache points, hiding and the renderer together: what a provider really gets. */
+// Cache points, hiding and the renderer together, as a provider gets the prompt.
 const pointsOf = (timeline: Timeline, turnId: string) => cachePoints(createRenderer().slice(timeline, turnId), defaultCachePolicy)
 const render = (timeline: Timeline, turnId: string): Prompt =>
   createRenderer().render(timeline, {
@@ -32,7 +32,7 @@ describe('marks in a prompt', () => {
     ['timeline 11.49: P(2,1)', P(2, 1), [3, 6, 10]],
     ['timeline 11.50: P(2,3)', P(2, 3), [5, 6, 14]],
     ['timeline 11.51: P(2,6)', P(2, 6), [6, 12, 20]],
-  ])('%s is marked in the rendered slice as in the rules', (_, drafts, marks) => {
+  ])('%s is marked in the rendered slice as the rules say', (_, drafts, marks) => {
     expect(pointsOf(timelineOf(drafts), 't2').marks).toEqual(marks)
   })
 
@@ -42,13 +42,11 @@ describe('marks in a prompt', () => {
     const request = { path: 'tc:t2.t2c5.result', replacement_text: 'read' }
     const plan = planHide(slice, pointsOf(timeline, 't2'), request, { tokens: roughTokens, tailTokens: 2_000 })
     const folded = plan.ok ? applyChange(timeline, plan.change) : timeline
-    const marksIn = (value: Timeline, turnId: string) => {
-      const happened = { hasHidden: turnHasHidden(value, turnId) }
-      return cachePoints(createRenderer().slice(value, turnId), defaultCachePolicy, happened).marks
-    }
-    expect(marksIn(timeline, 't2')).toEqual([6, 12, 20])
-    expect(marksIn(folded, 't2')).toEqual([12, 20])
-    expect(marksIn(withDrafts(folded, [completion('done', 't2'), ...rounds(6, 't3')]), 't3')).toEqual([21, 27, 35])
+    const marksIn = (value: Timeline, turnId: string, hasHidden: boolean) =>
+      cachePoints(createRenderer().slice(value, turnId), defaultCachePolicy, { hasHidden }).marks
+    expect(marksIn(timeline, 't2', false)).toEqual([6, 12, 20])
+    expect(marksIn(folded, 't2', true)).toEqual([12, 20])
+    expect(marksIn(withDrafts(folded, [completion('done', 't2'), ...rounds(6, 't3')]), 't3', false)).toEqual([21, 27, 35])
   })
 
   it('sit on the last part of each point: one part per closed round, header and prompt each their own', () => {
@@ -57,7 +55,7 @@ describe('marks in a prompt', () => {
     expect(parts.flatMap((part, index) => (part.cache ? [index] : []))).toEqual(marks)
   })
 
-  it('timeline 11.56: a block that shows nothing carries no mark: the nearest earlier part does', () => {
+  it('timeline 11.56: a block that renders to nothing has no mark; the nearest earlier part has it', () => {
     const silent = { ...suggestedFollowupsBlock('t1', minute(9), ['more?']), meta: { iteration: 2 } }
     expect(render(timelineOf([...rounds(3), silent]), 't1')).toEqual(render(timelineOf(rounds(3)), 't1'))
   })
@@ -68,7 +66,7 @@ describe('marks in a prompt', () => {
     expect(upTo(render(timelineOf(rounds(7)), 't1'), tail)).toEqual(upTo(before, tail))
   })
 
-  it('timeline 11.59: another tool catalogue moves no mark, and everything is cold', () => {
+  it('timeline 11.59: a different tool catalogue moves no mark, and the whole prompt is uncached', () => {
     const prompt = render(timelineOf(P(2, 6)), 't2')
     const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 0, ttlSeconds: 300, count: roughTokens })
     const [old, now] = ['tools: read', 'tools: read, write']
@@ -78,23 +76,23 @@ describe('marks in a prompt', () => {
   })
 })
 
-/** What may follow: rounds of one to thirteen calls, words and pictures of the user in between, the next turn. */
-const continuation = fc.array(fc.oneof(fc.integer({ min: 1, max: 13 }), fc.constantFrom('followup', 'pictures', 'turn')), { maxLength: 12 })
+/** The continuation of a conversation: rounds of one to thirteen calls, followups and images of the user, new turns. */
+const continuation = fc.array(fc.oneof(fc.integer({ min: 1, max: 13 }), fc.constantFrom('followup', 'images', 'turn')), { maxLength: 12 })
 
 function round(turnId: string, iteration: number, calls: number): readonly Draft[] {
   const ids = Array.from({ length: calls }, (_, i) => `${turnId}s${iteration}c${i}`)
   return [...ids.map((id) => call(id, 'x', turnId, iteration)), ...ids.map((id) => result(id, `of ${id}`, turnId, iteration))]
 }
 
-/** As many as are shown at one place. */
-const pictures = (turnId: string, at: number): readonly Draft[] =>
+/** As many images as are shown at one place. */
+const images = (turnId: string, at: number): readonly Draft[] =>
   Array.from({ length: 16 }, (_, n) => {
     const file = { name: `${at}-${n}.png`, mime: 'image/png', size_bytes: 9, blob: { sha256: `${turnId}-${at}-${n}`, size: 9 } }
     return attachmentBlocks(turnId, minute(at), file)
   }).flat()
 
 function conversation(
-  steps: readonly (number | 'followup' | 'pictures' | 'turn')[],
+  steps: readonly (number | 'followup' | 'images' | 'turn')[],
 ): readonly { readonly drafts: readonly Draft[]; readonly turnId: string }[] {
   let turn = 1
   return steps.map((step, index) => {
@@ -106,13 +104,13 @@ function conversation(
     const turnId = `t${turn}`
     const followup = userEventBlock('followup', turnId, minute(index), { messageId: `m${index}`, text: 'and' })
     if (step === 'followup') return { drafts: [followup], turnId }
-    if (step === 'pictures') return { drafts: [...round(turnId, index, 1), followup, ...pictures(turnId, index)], turnId }
+    if (step === 'images') return { drafts: [...round(turnId, index, 1), followup, ...images(turnId, index)], turnId }
     return { drafts: round(turnId, index, step), turnId }
   })
 }
 
 describe('the prefix', () => {
-  it('is kept up to the old tail mark whatever follows, and the provider finds it there', () => {
+  it('is unchanged up to the old tail mark whatever follows, and the provider reads it from its cache', () => {
     fc.assert(
       fc.property(continuation, (steps) => {
         const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 0, ttlSeconds: 300, count: roughTokens })
@@ -124,23 +122,23 @@ describe('the prefix', () => {
           const now = render(timeline, turnId)
           const tail = before.marks.at(-1) as number
           expect(upTo(now, tail)).toEqual(upTo(before, tail))
-          const bill = cache.call({ system: 'system', parts: now.parts, at: 0 })
-          expect(bill.cacheRead).toBe(kept.cacheRead + kept.cacheWrite)
+          const usage = cache.call({ system: 'system', parts: now.parts, at: 0 })
+          expect(usage.cacheRead).toBe(kept.cacheRead + kept.cacheWrite)
           before = now
-          kept = bill
+          kept = usage
         }
       }),
       { numRuns: 60 },
     )
   })
 
-  it('holds what a user threw in: it is written when it first appears, and read in every later call', () => {
+  it('includes images sent during a turn: they are written to the cache when they first appear, and read in every later call', () => {
     const cache = createCacheSimulator({ kind: 'anthropic', minimumTokens: 0, ttlSeconds: 300, count: roughTokens })
     let timeline = timelineOf(P(2, 6))
     const ask = () => cache.call({ system: 'system', parts: render(timeline, 't2').parts.slice(0, -1), at: 0 })
     ask()
     for (const step of [
-      [call('a', 'x', 't2', 6), result('a', 'of a', 't2', 6), ...pictures('t2', 6)],
+      [call('a', 'x', 't2', 6), result('a', 'of a', 't2', 6), ...images('t2', 6)],
       [call('b', 'x', 't2', 7), result('b', 'of b', 't2', 7)],
     ]) {
       timeline = withDrafts(timeline, step)
@@ -149,7 +147,7 @@ describe('the prefix', () => {
     expect(ask()).toMatchObject({ uncached: 0, cacheWrite: 0 })
   })
 
-  it('is kept up to the frozen part by every hide and every read of what was hidden', () => {
+  it('is unchanged up to the frozen part after every hide and every read of a hidden block', () => {
     const counts = { hides: 0, reveals: 0 }
     fc.assert(
       fc.property(continuation, fc.array(fc.nat(), { maxLength: 4 }), fc.nat(), (steps, hides, chosen) => {
@@ -206,7 +204,7 @@ describe('billed input', () => {
   }
 
   it.each<[string, Partial<CostScript>]>([
-    ['nothing fresh', { announceTokens: 0 }],
+    ['an unchanging tail', { announceTokens: 0 }],
     ['fresh status in every round', {}],
     ['20 KB results', { resultCharacters: 20_000 }],
     ['12 results in one round', { resultCharacters: 20_000, resultsPerCall: 12 }],
@@ -220,7 +218,7 @@ describe('billed input', () => {
   it.each<[string, Partial<CostScript>]>([
     ['fresh status in every round', {}],
     ['12 calls in one response', { announceTokens: 0, callsPerRound: 12 }],
-  ])('with %s is several times that where one mark sits on the last part', (_, changes) => {
+  ])('with %s is several times that with a single mark on the last part', (_, changes) => {
     const { ideal, lastPart } = costsOf(scriptedCalls({ ...small, ...changes }))
     expect(lastPart.cost / ideal.cost).toBeGreaterThan(3)
   })

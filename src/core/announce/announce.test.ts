@@ -123,13 +123,13 @@ describe('the announcement', () => {
   })
 
   it('timeline 7.4: the heading says user feedback unless some of it came from a machine', () => {
-    const said = { turnId: 't1', turnTs: 'a', ts: 'b', reaction: 'not_ok', text: 'no' } as const
-    const users = section(compose({ feedbacks: [{ ...said, origin: 'user' }] }), '[NEW USER FEEDBACKS]')
+    const feedback = { turnId: 't1', turnTs: 'a', ts: 'b', reaction: 'not_ok', text: 'no' } as const
+    const users = section(compose({ feedbacks: [{ ...feedback, origin: 'user' }] }), '[NEW USER FEEDBACKS]')
     expect(users).toBe('[NEW USER FEEDBACKS]\n  - turn t1 | turn_ts=a | feedback_ts=b | reaction=not_ok | text=no')
     const mixed = compose({
       feedbacks: [
-        { ...said, origin: 'user' },
-        { ...said, origin: 'machine', incorporated: true },
+        { ...feedback, origin: 'user' },
+        { ...feedback, origin: 'machine', incorporated: true },
       ],
     })
     expect(section(mixed, '[NEW FEEDBACKS]')).toContain('text=no  (incorporated into turn timeline)')

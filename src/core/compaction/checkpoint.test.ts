@@ -1,5 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { compact, drawn, finish, noted, open, plan, round, shownText, turns, words } from '../../../test/support/prompts/compaction.ts'
+import {
+  compact,
+  finish,
+  noteDrafts,
+  open,
+  plan,
+  planDraft,
+  round,
+  shownText,
+  turns,
+  words,
+} from '../../../test/support/prompts/compaction.ts'
 import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { minute } from '../../testing/blocks.ts'
 import { isHidden, userEventBlock } from '../block/index.ts'
@@ -38,9 +49,9 @@ describe('the checkpoint of a running turn', () => {
     expect(shown).toContain('[MID-TURN COMPACTION 2]')
     expect(shown).not.toContain('[MID-TURN COMPACTION 1]')
     expect(shown).toContain('- tc:t1.t1c0.result | web_tools.web_search')
-    const folded = blocksOf(twice).filter((block) => isHidden(block) && block.type === 'react.tool.call')
-    for (const { path } of folded) expect(shown).toContain(path?.replace('.call', '.'))
-    expect(folded.length).toBeGreaterThan(20)
+    const replaced = blocksOf(twice).filter((block) => isHidden(block) && block.type === 'react.tool.call')
+    for (const { path } of replaced) expect(shown).toContain(path?.replace('.call', '.'))
+    expect(replaced.length).toBeGreaterThan(20)
   })
 
   it('is made without a summary too, and says that there is none', () => {
@@ -53,9 +64,9 @@ describe('the checkpoint of a running turn', () => {
   it('keeps notes and the newest state of each plan, and replaces input that is too large', () => {
     const before = timelineOf([
       ...open(1),
-      ...noted('t1', 'n', '[P] metric units'),
-      drawn('p1', ['boil', 'pour'], 't1'),
-      drawn('p1', ['boil', 'pour'], 't1', { status: { '1': 'done' } }),
+      ...noteDrafts('t1', 'n', '[P] metric units'),
+      planDraft('p1', ['boil', 'pour'], 't1'),
+      planDraft('p1', ['boil', 'pour'], 't1', { status: { '1': 'done' } }),
       userEventBlock('followup', 't1', minute(2), { messageId: 'm1', text: words(10_000) }),
       ...Array.from({ length: 12 }, (_, i) => round('t1', 9 + i, 60)).flat(),
     ])

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import {
   compact,
-  drawn,
   finish,
-  noted,
+  noteDrafts,
   open,
   plan,
+  planDraft,
   shownText,
   summaryOf,
   ten,
@@ -71,7 +71,7 @@ describe('a compaction', () => {
   })
 
   it('timeline 11.94: of two preferences at one path only the newer is in the digest', () => {
-    const inside = [...noted('t1', 'n', '[P] short answers'), ...noted('t1', 'n', '[P] long answers\nwith sources', 'n2')]
+    const inside = [...noteDrafts('t1', 'n', '[P] short answers'), ...noteDrafts('t1', 'n', '[P] long answers\nwith sources', 'n2')]
     const { timeline } = compact(timelineOf([...turn(1, 3, inside), ...turns(2, 5), ...open(6)]), { limit: 900 })
     const text = summaryOf(timeline).text ?? ''
     expect(text).toContain('[INTERNAL MEMORY DIGEST]\nActive conversation preferences:\n- long answers with sources')
@@ -89,7 +89,7 @@ describe('a compaction', () => {
     const inside = [call('pdf1', 'rendering_tools.write_pdf', 't1', 3), artifactDigestBlock(blockOrigin('pdf1', 't1', 3), digest)]
     const before = timelineOf([...turn(1, 2, inside), ...turns(2, 6), ...open(7)])
     const input = plan(before, { limit: 900 })?.history?.request.user ?? ''
-    for (const said of ['fi:t1.files/report.pdf', 'application/pdf', 'pdf1']) expect(input).toContain(said)
+    for (const fact of ['fi:t1.files/report.pdf', 'application/pdf', 'pdf1']) expect(input).toContain(fact)
     const { timeline } = compact(before, { limit: 900 })
     expect(summaryOf(timeline).meta?.compaction_digest).toMatchObject({
       artifacts: [
@@ -122,7 +122,14 @@ describe('a compaction', () => {
       }),
     ]).flat()
     const rows = Array.from({ length: 4_000 }, (_, i): SourceRow => ({ sid: 2 * i + 1, title: 'x', source_type: 'web' }))
-    const drafts = [header('t1'), ...files, ...noted('t1', 'p', '[P] answer in Latin'), completion('a', 't1'), ...turns(2, 10), ...open(11)]
+    const drafts = [
+      header('t1'),
+      ...files,
+      ...noteDrafts('t1', 'p', '[P] answer in Latin'),
+      completion('a', 't1'),
+      ...turns(2, 10),
+      ...open(11),
+    ]
     const before = { ...timelineOf(drafts), sources: { rows, next_sid: 9_000 } }
     const { timeline } = compact(before, { limit: 30_000, force: true }, words(9_000))
     const shown = shownText(timeline)
@@ -135,9 +142,9 @@ describe('a compaction', () => {
 
   it('inserts the preserved blocks in a fixed order, and preserves them again the next time', () => {
     const inside = [
-      ...noted('t1', 'n', '[D] use tea'),
-      drawn('p1', ['boil', 'pour'], 't1', { current: true, status: { '1': 'done' } }),
-      drawn('p0', ['old'], 't1', { closed_ts: minute(2) }),
+      ...noteDrafts('t1', 'n', '[D] use tea'),
+      planDraft('p1', ['boil', 'pour'], 't1', { current: true, status: { '1': 'done' } }),
+      planDraft('p0', ['old'], 't1', { closed_ts: minute(2) }),
       userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: 'with milk' }),
     ]
     const once = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 }).timeline
@@ -155,8 +162,8 @@ describe('a compaction', () => {
     const twice = compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 700 }).timeline
     expect(types(twice).slice(0, 7)).toEqual(preserved)
     const shown = shownText(twice)
-    for (const said of ['[D] use tea', 'with milk', '✓ 1) boil', '□ 2) pour', 'id=p0 (closed)', 'snapshot_ref: ar:plan.latest:p0'])
-      expect(shown).toContain(said)
+    for (const text of ['[D] use tea', 'with milk', '✓ 1) boil', '□ 2) pour', 'id=p0 (closed)', 'snapshot_ref: ar:plan.latest:p0'])
+      expect(shown).toContain(text)
     expect(blocksOf(twice, 1)[0]).toMatchObject({
       path: 'ar:t7.react.note.preserved.1',
       meta: { source_path: 'fi:t1.files/n.md', note_tags: ['D'] },
@@ -164,33 +171,37 @@ describe('a compaction', () => {
   })
 
   it('shortens a very long followup that stays in every prompt, once', () => {
-    const said = userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: words(2000) })
-    const once = compact(timelineOf([...turn(1, 2, [said]), ...turns(2, 5), ...open(6)]), { limit: 2000 }).timeline
+    const followup = userEventBlock('followup', 't1', minute(1), { messageId: 'm1', text: words(2000) })
+    const once = compact(timelineOf([...turn(1, 2, [followup]), ...turns(2, 5), ...open(6)]), { limit: 2000 }).timeline
     const kept = (timeline: Timeline) => blocksOf(timeline).find(({ type }) => type === 'user.followup.preserved')?.text
     expect(kept(once)).toMatch(/^word .{3990,4000}\(the whole: react\.read\(\["ar:t1\.external\.followup\.m1"\]\)\)$/)
     expect(kept(compact(withDrafts(once, [completion(words(900), 't6', 6), ...open(7)]), { limit: 2300 }).timeline)).toBe(kept(once))
   })
 
   it('lists the plan that was changed last first', () => {
-    const inside = [drawn('p1', ['boil'], 't1'), drawn('p2', ['bake'], 't1'), drawn('p1', ['boil'], 't1', { status: { '1': 'done' } })]
+    const inside = [
+      planDraft('p1', ['boil'], 't1'),
+      planDraft('p2', ['bake'], 't1'),
+      planDraft('p1', ['boil'], 't1', { status: { '1': 'done' } }),
+    ]
     const { timeline } = compact(timelineOf([...turn(1, 2, inside), ...turns(2, 5), ...open(6)]), { limit: 900 })
     expect(shownText(timeline)).toMatch(/- plan #2 id=p1 \(complete\).*\n {2}✓ 1\) boil\n.*\n- plan #1 id=p2 \(unfinished\)/)
   })
 
   it('does not preserve the active plan when the retained blocks have a newer state of it', () => {
-    const inside = [drawn('p1', ['boil', 'pour'], 't1', { current: true })]
+    const inside = [planDraft('p1', ['boil', 'pour'], 't1', { current: true })]
     const before = timelineOf([
       ...turn(1, 2, inside),
       ...turns(2, 5),
       ...open(6),
-      drawn('p1', ['boil', 'pour'], 't6', { current: true, status: { '1': 'done' } }),
+      planDraft('p1', ['boil', 'pour'], 't6', { current: true, status: { '1': 'done' } }),
     ])
     const { timeline } = compact(before, { limit: 900 })
     expect(blocksOf(timeline).filter(({ type }) => type === 'react.plan')).toHaveLength(1)
   })
 
   it('keeps the newest 32 notes visible and the others in the index', () => {
-    const many = Array.from({ length: 40 }, (_, i) => noted('t1', `n${i}`, `[P] preference number ${i}`)).flat()
+    const many = Array.from({ length: 40 }, (_, i) => noteDrafts('t1', `n${i}`, `[P] preference number ${i}`)).flat()
     const { timeline } = compact(timelineOf([...turn(1, 1, many), ...turns(2, 5), ...open(6)]), { limit: 900 })
     const notes = blocksOf(timeline).filter(({ type }) => type === 'react.note.preserved')
     expect([notes.length, notes[0]?.text, notes.at(-1)?.text]).toEqual([32, '[P] preference number 8', '[P] preference number 39'])
@@ -227,13 +238,13 @@ describe('a compaction', () => {
   })
 
   it('old notes and old plans stay in the index of every later summary', () => {
-    const notes = Array.from({ length: 40 }, (_, i) => noted('t1', `n${i}`, `[P] preference number ${i}`)).flat()
-    const plans = Array.from({ length: 30 }, (_, i) => drawn(`p${i}`, [`step of ${i}`], 't1', { closed_ts: minute(2) }))
+    const notes = Array.from({ length: 40 }, (_, i) => noteDrafts('t1', `n${i}`, `[P] preference number ${i}`)).flat()
+    const plans = Array.from({ length: 30 }, (_, i) => planDraft(`p${i}`, [`step of ${i}`], 't1', { closed_ts: minute(2) }))
     const first = timelineOf([...turn(1, 1, [...notes, ...plans]), ...turns(2, 5), ...open(6)])
     const once = compact(first, { limit: 900 }).timeline
     const more = [
       completion(words(900), 't6', 6),
-      ...turn(7, 1, Array.from({ length: 20 }, (_, i) => noted('t7', `m${i}`, `[D] later ${i}`)).flat()),
+      ...turn(7, 1, Array.from({ length: 20 }, (_, i) => noteDrafts('t7', `m${i}`, `[D] later ${i}`)).flat()),
     ]
     const twice = compact(withDrafts(once, [...more, ...open(8)]), { limit: 3000, keepRecentTurns: 1, force: true, attempt: 3 }).timeline
     const digest = summaryOf(twice).meta?.compaction_digest as CompactionDigest

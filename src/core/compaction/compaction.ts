@@ -32,7 +32,7 @@ export interface CompactionOptions {
   readonly force?: true
   readonly attempt?: Attempt
   readonly tokens: Estimator
-  /** The visible blocks of a timeline. Pass a renderer's `slice`, which keeps what it has rendered. */
+  /** The visible blocks of a timeline. Pass a renderer's `slice`, which keeps the rendered blocks. */
   readonly slice: (timeline: Timeline) => Slice
 }
 

@@ -68,7 +68,7 @@ export const readCompactionDigest = oncePerBlock((summary: Block): CompactionDig
 
 const VOLUME_CHARS = 32_000
 /** As many artifacts as a summary shows. */
-const CARRIED_OVER = 40
+const COPIED_TO_NEXT_VOLUME = 40
 
 /** The index that the next summary extends: that of the previous summary, or a new volume when that one is full. */
 export function continuedDigest(summary: Block): CompactionDigest {
@@ -78,10 +78,10 @@ export function continuedDigest(summary: Block): CompactionDigest {
     ...emptyDigest,
     older: [...digest.older, summary.path],
     turns: digest.turns.slice(-1),
-    artifacts: digest.artifacts.slice(-CARRIED_OVER),
-    written_files: digest.written_files.slice(-CARRIED_OVER),
-    patched_files: digest.patched_files.slice(-CARRIED_OVER),
-    read_files: digest.read_files.slice(-CARRIED_OVER),
+    artifacts: digest.artifacts.slice(-COPIED_TO_NEXT_VOLUME),
+    written_files: digest.written_files.slice(-COPIED_TO_NEXT_VOLUME),
+    patched_files: digest.patched_files.slice(-COPIED_TO_NEXT_VOLUME),
+    read_files: digest.read_files.slice(-COPIED_TO_NEXT_VOLUME),
   }
 }
 

@@ -31,7 +31,7 @@ it('no hosting handle and no absolute path gets into a summary, its request, a c
   const condensed = compact(running, { limit: 20_000, force: true, attempt: 2 }).timeline
   const whole = { atPath: () => [], ofTurn: () => blocksOf(history) }
   const idle = { ...history, cache: { touched_at: minute(0), ttl_seconds: 300 } }
-  const said = [
+  const outputs = [
     plan(history, { limit: 900 })?.history?.request,
     plan(running, { limit: 20_000, force: true, attempt: 2 })?.prefix?.request,
     shownText(compacted),
@@ -41,7 +41,7 @@ it('no hosting handle and no absolute path gets into a summary, its request, a c
     resolvePath(compacted, 'ar:t1.react.turn.index', whole),
     planExpiry(idle, { now: minute(60), currentTurnId: 't10', settings: defaultExpirySettings, tokens }),
   ]
-  for (const text of said.map((value) => JSON.stringify(value))) {
+  for (const text of outputs.map((value) => JSON.stringify(value))) {
     expect(text?.length).toBeGreaterThan(200)
     expect(text).not.toContain('SECRET')
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { noted, open, plan, turn, turns, words } from '../../../test/support/prompts/compaction.ts'
+import { noteDrafts, open, plan, turn, turns, words } from '../../../test/support/prompts/compaction.ts'
 import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, minute, result } from '../../testing/blocks.ts'
 import { artifactDigestBlock, type Draft, toolCallBlock, toolResultBlock, userEventBlock } from '../block/index.ts'
@@ -26,8 +26,11 @@ describe('the request to the summarising model', () => {
   })
 
   it('has one paragraph per block, with its speaker, and asks for all sections in order', () => {
-    const text = read([...noted('t1', 'n', '[P] tea'), userEventBlock('steer', 't1', minute(1), { messageId: 'm', text: 'stop' })]).user
-    for (const said of [
+    const text = read([
+      ...noteDrafts('t1', 'n', '[P] tea'),
+      userEventBlock('steer', 't1', minute(1), { messageId: 'm', text: 'stop' }),
+    ]).user
+    for (const paragraph of [
       '[User]: question 1',
       '[Assistant]: answer 1',
       '[Internal Note]: [P] tea',
@@ -35,7 +38,7 @@ describe('the request to the summarising model', () => {
       '[Assistant tool calls]: web_tools.web_search(query="t1c0")',
       '[Tool result]: type=react.tool.result',
     ])
-      expect(text).toContain(said)
+      expect(text).toContain(paragraph)
     expect(text).toMatch(/^<conversation>\n/)
     const sections = [
       '## Active Work Reminder',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { billedModel, cacheOf } from '../../../test/support/models/billed-model.ts'
+import { cacheOf, scriptedModelWithCache } from '../../../test/support/models/model-with-cache.ts'
 import { library, weather } from '../../../test/support/scenario-tools.ts'
 import { createFixedClock } from '../../testing/fixed-clock.ts'
 import { createHarness, type HarnessOptions } from '../../testing/harness.ts'
@@ -99,10 +99,10 @@ describe('the shares of a call', () => {
   })
 })
 
-async function reportOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {}, words = ['Do it.']): Promise<CostReport> {
-  const stage = createHarness({ replies, tools: [weather(), library()], ...options })
-  for (const word of words) await stage.say(word)
-  const journal = (await stage.journal()).map((change, index) => ({ seq: index + 1, change }))
+async function reportOf(replies: readonly Reply[], options: Partial<HarnessOptions> = {}, messages = ['Do it.']): Promise<CostReport> {
+  const harness = createHarness({ replies, tools: [weather(), library()], ...options })
+  for (const message of messages) await harness.say(message)
+  const journal = (await harness.journal()).map((change, index) => ({ seq: index + 1, change }))
   return costReport(journal, { chargeOf, count: roughTokens })
 }
 
@@ -127,15 +127,15 @@ describe('the cost report of a conversation', () => {
 
   it('a block is charged for its cache write, for each cache read, and for the output that made it', async () => {
     const clock = createFixedClock()
-    const model = billedModel([calls('weather.today', { city: 'Rome' }), answers('Clear.')], { cache: cacheOf(), clock })
+    const model = scriptedModelWithCache([calls('weather.today', { city: 'Rome' }), answers('Clear.')], { cache: cacheOf(), clock })
     const { calls: made, blocks } = await reportOf([], { model, clock })
     const [, first, second] = made
     expect(first?.shares.find(({ key }) => key === 'system')?.tokens).toMatchObject({ cacheRead: 0, uncached: 0 })
     expect(second?.shares.find(({ key }) => key === 'system')?.tokens).toMatchObject({ cacheWrite: 0, uncached: 0 })
     expect(second?.shares.find(({ key }) => key === 'tail')?.tokens).toMatchObject({ cacheRead: 0 })
-    const said = first?.shares.filter(({ tokens: { output } }) => output > 0).map(({ key }) => key) ?? []
-    expect(said.length).toBeGreaterThan(0)
-    for (const key of said) expect(key).toMatch(/^b_\d+$/)
+    const producedKeys = first?.shares.filter(({ tokens: { output } }) => output > 0).map(({ key }) => key) ?? []
+    expect(producedKeys.length).toBeGreaterThan(0)
+    for (const key of producedKeys) expect(key).toMatch(/^b_\d+$/)
     expect(blocks.get('b_1')?.money).toBeGreaterThan(0)
   })
 

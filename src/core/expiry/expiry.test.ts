@@ -220,8 +220,10 @@ describe('the notice', () => {
     expect(second.changes.filter(({ type }) => type === 'blocks.appended')).toHaveLength(1)
     const rest = plan(apply(more, second), 't9', { keepRecentTurns: 1 })
     expect(rest.changes.some(({ type }) => type === 'blocks.appended')).toBe(false)
-    const folded = rest.changes.find((change) => change.type === 'blocks.hidden' && change.replacement_text.startsWith('An older notice'))
-    expect(folded).toBeDefined()
+    const oldNotice = rest.changes.find(
+      (change) => change.type === 'blocks.hidden' && change.replacement_text.startsWith('An older notice'),
+    )
+    expect(oldNotice).toBeDefined()
   })
 })
 

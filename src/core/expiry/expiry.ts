@@ -92,7 +92,7 @@ interface ScopedGroup {
 }
 
 /**
- * Old turns are hidden whole, recent turns lose what is cheap to recover. Blocks are chosen one by one, never by path alone: a copy
+ * Old turns are hidden whole, recent turns only lose content that is cheap to recover. Blocks are chosen one by one, never by path alone: a copy
  * that was read again in a newer turn stays visible when its original is hidden.
  */
 function planGroups(timeline: Timeline, currentTurnId: string, settings: ExpirySettings): readonly ScopedGroup[] {
@@ -147,7 +147,7 @@ const lastingTypes: ReadonlySet<string> = new Set([
   'event.external.preserved',
 ])
 
-/** Every visible block with a path may expire, except the agent's memory: notes, plans, summaries, and what the user said in between. */
+/** Every visible block with a path may expire, except the agent's memory: notes, plans, summaries, followups and steers. */
 function mayExpire(block: Block): boolean {
   if (block.path === undefined || isHidden(block) || lastingTypes.has(block.type)) return false
   return readToolCall(block)?.tool_id !== 'react.plan'

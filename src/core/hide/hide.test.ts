@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sliceOf } from '../../../test/support/prompts/shown-blocks.ts'
-import { timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
+import { timelineOf } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, result, rounds } from '../../testing/blocks.ts'
 import { isHidden, toolResultBlock } from '../block/index.ts'
 import { roughTokens } from '../estimate/tokens.ts'
 import { cachePoints, defaultCachePolicy } from '../render/cache-points.ts'
 import { applyChange } from '../timeline/apply.ts'
 import { blockAt, blocksAtPath, blocksOf, type Timeline } from '../timeline/timeline.ts'
-import { type HidePlan, planHide, turnHasHidden } from './hide.ts'
+import { type HidePlan, planHide } from './hide.ts'
 
 const limits = { tokens: roughTokens, tailTokens: 2_000 }
 
@@ -139,28 +139,6 @@ describe('react.hide', () => {
     const plan = hide(once, 'tc:t1.last.result', 'better words')
     expect(plan).toMatchObject({ ok: true, report: { status: 'ok', blocks_hidden: 0, tokens_hidden: 0 } })
     expect(textsOf(applied(once, plan)).at(-1)).toBe('HIDDEN — better words. Retrieve with react.read(tc:t1.last.result)')
-  })
-
-  it.each(['react.hide', 'react.memory_hide'])(
-    'timeline 4.4: a successful %s counts until the turn ends, even when its blocks were revealed again',
-    (tool) => {
-      const timeline = timelineOf(six)
-      const plan = hide(timeline, 'tc:t1.last.result')
-      const reported = [
-        call('h', tool, 't1', 6),
-        toolResultBlock(blockOrigin('h', 't1', 6), { mime: 'application/json', text: JSON.stringify(plan.report) }),
-      ]
-      const folded = withDrafts(applied(timeline, plan), reported)
-      const revealed = applyChange(folded, { type: 'blocks.revealed', ids: plan.ok ? plan.change.ids : [] })
-      expect([timeline, folded, revealed].map((value) => turnHasHidden(value, 't1'))).toEqual([false, true, true])
-      expect(turnHasHidden(withDrafts(revealed, rounds(1, 't2')), 't2')).toBe(false)
-    },
-  )
-
-  it('a refused hide does not count', () => {
-    const refused = { mime: 'application/json', text: JSON.stringify(hide(timelineOf(six), 'tc:t1.t1c0.result').report) }
-    const timeline = withDrafts(timelineOf(six), [call('h', 'react.hide', 't1', 6), toolResultBlock(blockOrigin('h', 't1', 6), refused)])
-    expect(turnHasHidden(timeline, 't1')).toBe(false)
   })
 
   it.each(['', '  \n '])('says "content removed" when the text is blank (%j)', (text) => {

@@ -1,16 +1,15 @@
-import { type Block, callIdOf, isHidden } from '../block/block.ts'
+import { type Block, isHidden } from '../block/block.ts'
 import { oncePerBlock } from '../block/reader.ts'
-import { readToolCall } from '../block/tool.ts'
 import { partsTokens } from '../estimate/estimate.ts'
 import type { TokenCounter } from '../estimate/tokens.ts'
-import { isObject, parseJson } from '../json.ts'
+import { parseJson } from '../json.ts'
 import { sourcesPath } from '../path/build.ts'
 import { canonicalPath } from '../path/logical.ts'
 import { rowSids } from '../render/blocks/payloads.ts'
 import { type CachePoints, frozenUntil } from '../render/cache-points.ts'
 import type { ShownBlock, Slice } from '../render/types.ts'
 import type { BlocksHidden } from '../timeline/change.ts'
-import { blockAt, blocksOfTurn, type Timeline } from '../timeline/timeline.ts'
+import { blockAt, type Timeline } from '../timeline/timeline.ts'
 
 /** `react.hide`: replaces the visible blocks of a path by one line. */
 export interface HideRequest {
@@ -83,22 +82,6 @@ export function planHide(slice: Slice, points: CachePoints, request: HideRequest
     change: { type: 'blocks.hidden', ids: group.map(({ block }) => block.id), replacement_text: text, reason: 'hide' },
     report: { ...measured, status: 'ok', ...hiddenCounts(group, hiddenLine(text, path), tokens) },
   }
-}
-
-/** Whether a hide has succeeded in the turn, even if the content was revealed again. Read from the blocks, so it survives a restart. */
-export function turnHasHidden(timeline: Timeline, turnId: string): boolean {
-  const blocks = blocksOfTurn(timeline, turnId)
-  const hideCalls = new Set(blocks.map(readToolCall).flatMap((call) => (call && hideTools.has(call.tool_id) ? [call.tool_call_id] : [])))
-  return blocks.some(
-    (block) => (isHidden(block) && block.meta?.hidden_reason === 'hide') || (hideCalls.has(callIdOf(block) ?? '') && reportsOk(block)),
-  )
-}
-
-const hideTools: ReadonlySet<string> = new Set(['react.hide', 'react.memory_hide'])
-
-function reportsOk(block: Block): boolean {
-  const report = block.type === 'react.tool.result' ? parseJson(block.text) : undefined
-  return isObject(report) && report.status === 'ok'
 }
 
 /** Blocks that were hidden before only get the new replacement text and do not count. */

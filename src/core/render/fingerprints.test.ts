@@ -35,7 +35,9 @@ describe('a hash', () => {
   })
 })
 
-const text = fc.constantFrom('', '\n', 'words', 'more\nwords', 'closing lines\n\n').map((said): Part => ({ type: 'text', text: said }))
+const text = fc
+  .constantFrom('', '\n', 'words', 'more\nwords', 'closing lines\n\n')
+  .map((content): Part => ({ type: 'text', text: content }))
 const image = fc.constantFrom('a', 'b').map((sha256): Part => ({ type: 'image', media_type: 'image/png', blob: { sha256, size: 1 } }))
 const line = fc.record({
   parts: fc.array(fc.oneof(text, image), { minLength: 1, maxLength: 3 }),
@@ -59,11 +61,11 @@ describe('the hash of the sent parts', () => {
     fc.assert(
       fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
         const grown: RunBlock[] = []
-        const prints = createFingerprints(grown)
+        const fingerprints = createFingerprints(grown)
         for (const each of lines) {
           grown.push(each)
-          expect(prints.sent(grown.length - 1)).toBe(chainParts(0, partsOf(grown)).at(-1) ?? 0)
-          expect(prints.block(grown.length - 1)).toBe(hashText(prints.texts(grown.length - 1)[0] ?? ''))
+          expect(fingerprints.sent(grown.length - 1)).toBe(chainParts(0, partsOf(grown)).at(-1) ?? 0)
+          expect(fingerprints.block(grown.length - 1)).toBe(hashText(fingerprints.texts(grown.length - 1)[0] ?? ''))
         }
       }),
     )
@@ -100,17 +102,17 @@ describe('the record of a prompt', () => {
     fc.assert(
       fc.property(steps, (happened) => {
         const renderer = createRenderer()
-        const printer = createFingerprintRecorder()
+        const recorder = createFingerprintRecorder()
         let timeline = timelineOf(rounds(1))
         let known: readonly number[] = []
-        let before: ReturnType<typeof printer.record> | undefined
+        let before: ReturnType<typeof recorder.record> | undefined
         for (const step of happened) {
           timeline = typeof step === 'number' ? hide(timeline, step % timeline.size) : withDrafts(timeline, rounds(2).slice(-2))
-          const prints = renderer.fingerprints(timeline)
-          before = printer.record(prints, before, { texts: false })
+          const fingerprints = renderer.fingerprints(timeline)
+          before = recorder.record(fingerprints, before, { texts: false })
           known = [...known.slice(0, before.from), ...before.hashes]
-          expect(known).toEqual(prints.blocks(0))
-          expect(shownCount(before)).toBe(prints.count())
+          expect(known).toEqual(fingerprints.blocks(0))
+          expect(shownCount(before)).toBe(fingerprints.count())
         }
       }),
       { numRuns: 60 },
@@ -119,18 +121,18 @@ describe('the record of a prompt', () => {
 
   it('holds only what is new: the two blocks of an added round, or the blocks from an edit on', () => {
     const renderer = createRenderer()
-    const printer = createFingerprintRecorder()
+    const recorder = createFingerprintRecorder()
     const start = timelineOf(rounds(6))
-    const first = printer.record(renderer.fingerprints(start), undefined, { texts: false })
+    const first = recorder.record(renderer.fingerprints(start), undefined, { texts: false })
     const grown = withDrafts(start, rounds(7).slice(-2))
-    const second = printer.record(renderer.fingerprints(grown), first, { texts: true })
+    const second = recorder.record(renderer.fingerprints(grown), first, { texts: true })
     expect({ ...second, hashes: second.hashes.length, texts: second.texts?.length }).toMatchObject({
       from: shownCount(first),
       hashes: 2,
       texts: 2,
     })
     const edited = hide(grown, grown.size - 1)
-    expect(printer.record(renderer.fingerprints(edited), second, { texts: false }).hashes).toHaveLength(1)
+    expect(recorder.record(renderer.fingerprints(edited), second, { texts: false }).hashes).toHaveLength(1)
   })
 
   it('continues the record of another process, and is complete after an edit of the past', () => {

@@ -4,7 +4,7 @@ import type { ShownFingerprints } from '../timeline/change.ts'
 import { ownText, type RunBlock, runEnd, sameRun, separatorBefore } from './coalesce.ts'
 import type { Part } from './types.ts'
 
-/** Hashes of the shown blocks, one by one and cumulative. Each block is hashed once, so a prompt costs what is new. */
+/** Hashes of the shown blocks, one by one and cumulative. Each block is hashed only once. */
 export interface Fingerprints {
   /** How many blocks are shown. */
   count(): number

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { blob, render, shownTexts, sliceOf, textsOf } from '../../../test/support/prompts/shown-blocks.ts'
-import { changed, opening, plainOptions, plainPoints, timelineOf, withDrafts } from '../../../test/support/prompts/timelines.ts'
+import { plainOptions, plainPoints, timelineOf, turnStart, withChanges, withDrafts } from '../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, completion, header, minute, prompt, result, rounds, withIds } from '../../testing/blocks.ts'
 import { artifactContentBlock, type Block, type Draft, suggestedFollowupsBlock } from '../block/index.ts'
 import { blocksOf } from '../timeline/timeline.ts'
@@ -25,7 +25,7 @@ describe('the slice', () => {
       ],
       90,
     )
-    const slice = sliceOf(changed(timeline, { type: 'range.compacted', after_id: cut.id, blocks: summary, covered: [] }))
+    const slice = sliceOf(withChanges(timeline, { type: 'range.compacted', after_id: cut.id, blocks: summary, covered: [] }))
     expect(slice.shown.map(({ block }) => block.type)).toEqual([
       'conv.range.summary',
       'turn.header',
@@ -173,7 +173,7 @@ describe('the prompt', () => {
     const fan = Array.from({ length: 12 }, (_, n) => call(`c${n}`, 'x.y')).concat(
       Array.from({ length: 12 }, (_, n) => result(`c${n}`, `r${n}`)),
     )
-    expect(render([...opening('t1', 0, 'go'), ...fan]).parts).toHaveLength(3)
+    expect(render([...turnStart('t1', 0, 'go'), ...fan]).parts).toHaveLength(3)
   })
 
   it('earlier prompts and slices do not change when the timeline grows', () => {

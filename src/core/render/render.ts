@@ -28,8 +28,8 @@ export interface RenderOptions {
 }
 
 /**
- * Renders timelines to prompts. It keeps the rendered blocks of the last timeline: when that timeline has only grown, a render costs
- * what is new; when it was edited, the blocks that did not change keep their parts.
+ * Renders timelines to prompts. It keeps the rendered blocks of the last timeline: when that timeline has only grown, only the new
+ * blocks are rendered; when it was edited, the blocks that did not change keep their parts.
  */
 export interface Renderer {
   slice(timeline: Timeline, currentTurnId?: string): Slice

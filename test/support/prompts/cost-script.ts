@@ -1,6 +1,6 @@
 import { type BlockOrigin, type Draft, toolCallBlock, toolResultBlock } from '../../../src/core/block/index.ts'
 import { roughTokens } from '../../../src/core/estimate/tokens.ts'
-import { defaultTailTokens, planHide, turnHasHidden } from '../../../src/core/hide/hide.ts'
+import { defaultTailTokens, planHide } from '../../../src/core/hide/hide.ts'
 import { toolPath } from '../../../src/core/path/build.ts'
 import { cachePoints, defaultCachePolicy } from '../../../src/core/render/cache-points.ts'
 import { createRenderer } from '../../../src/core/render/render.ts'
@@ -10,7 +10,7 @@ import { assignIds, emptyTimeline } from '../../../src/core/timeline/timeline.ts
 import { completion, minute } from '../../../src/testing/blocks.ts'
 import { type Bill, idealBill, type LayeredCall, type ModelCall, sumBills, uncachedBill } from '../../../src/testing/cache-bills.ts'
 import { createCacheSimulator } from '../../../src/testing/cache-simulator.ts'
-import { opening } from './timelines.ts'
+import { turnStart } from './timelines.ts'
 
 /** A conversation in which a tool answers in every round, and something fresh is said at the end of every prompt. */
 export interface CostScript {
@@ -42,7 +42,8 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
   const append = (drafts: readonly Draft[]) => {
     timeline = applyChange(timeline, { type: 'blocks.appended', blocks: assignIds(timeline, drafts) })
   }
-  const pointsOf = (slice: Slice, turnId: string) => cachePoints(slice, defaultCachePolicy, { hasHidden: turnHasHidden(timeline, turnId) })
+  const turnsWithHides = new Set<string>()
+  const pointsOf = (slice: Slice, turnId: string) => cachePoints(slice, defaultCachePolicy, { hasHidden: turnsWithHides.has(turnId) })
   const ask = (currentTurnId: string) => {
     const announce = script.announceTokens === 0 ? undefined : words(`status at ${seconds}`, script.announceTokens * 4)
     const { parts, stableParts } = renderer.render(timeline, {
@@ -63,12 +64,14 @@ export function scriptedCalls(script: CostScript): readonly ScriptedCall[] {
       toolCallBlock(place, { toolId: 'react.hide', params: request }),
       toolResultBlock(place, { mime: 'application/json', text: JSON.stringify(plan.report) }),
     ])
-    if (plan.ok) timeline = applyChange(timeline, plan.change)
+    if (!plan.ok) return
+    timeline = applyChange(timeline, plan.change)
+    turnsWithHides.add(turnId)
   }
 
   for (let turn = 0; turn < script.turns; turn++) {
     const turnId = `turn_${turn}`
-    append(opening(turnId, turn, words(`request ${turn}`, 400)))
+    append(turnStart(turnId, turn, words(`request ${turn}`, 400)))
     for (let iteration = 0; iteration < script.roundsPerTurn; iteration++) {
       ask(turnId)
       if (script.foldEvery > 0 && iteration % script.foldEvery === script.foldEvery - 1) fold(turnId, iteration)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { sliceOf, textsOf } from '../../../../test/support/prompts/shown-blocks.ts'
-import { changed, timelineOf, timelineOfBlocks, withDrafts } from '../../../../test/support/prompts/timelines.ts'
+import { timelineOf, timelineOfBlocks, withChanges, withDrafts } from '../../../../test/support/prompts/timelines.ts'
 import { blockOrigin, call, header, minute, prompt, result, rounds, withIds } from '../../../testing/blocks.ts'
 import { type Block, type Draft, decisionNotesBlock, noticeBlock, stageBlock } from '../../block/index.ts'
 import { blocksAtPath } from '../../timeline/timeline.ts'
@@ -9,7 +9,7 @@ describe('hidden blocks', () => {
   const hide = (drafts: readonly Draft[], path: string, replacement_text: string, more: object = {}) => {
     const timeline = timelineOf(drafts)
     const ids = blocksAtPath(timeline, path).map(({ id }) => id)
-    return changed(timeline, { type: 'blocks.hidden', ids, replacement_text, reason: 'hide', ...more })
+    return withChanges(timeline, { type: 'blocks.hidden', ids, replacement_text, reason: 'hide', ...more })
   }
   const textOf = (timeline: ReturnType<typeof timelineOf>) => textsOf(sliceOf(timeline).shown.flatMap(({ parts }) => parts))
 
@@ -37,10 +37,15 @@ describe('hidden blocks', () => {
 
   it('hiding a later copy changes nothing before it, even if the first replacement text was compacted away', () => {
     const drafts = [result('c1', 'first'), header('t2'), { ...result('c1', 'second', 't2'), path: 'tc:t1.c1.result' }]
-    const folded = hide(drafts, 'tc:t1.c1.result', 'both', { reason: 'cache_ttl', scope: 'old_turn' })
-    const kept = changed(folded, { type: 'range.compacted', after_id: 'b_1', blocks: [], covered: ['t1'] })
-    const copied = withDrafts(kept, [...rounds(0, 't3'), { ...result('c1', 'again', 't3'), path: 'tc:t1.c1.result' }])
-    const hidden = changed(copied, { type: 'blocks.hidden', ids: [`b_${copied.nextBlock - 1}`], replacement_text: 'seen', reason: 'hide' })
+    const expired = hide(drafts, 'tc:t1.c1.result', 'both', { reason: 'cache_ttl', scope: 'old_turn' })
+    const compacted = withChanges(expired, { type: 'range.compacted', after_id: 'b_1', blocks: [], covered: ['t1'] })
+    const copied = withDrafts(compacted, [...rounds(0, 't3'), { ...result('c1', 'again', 't3'), path: 'tc:t1.c1.result' }])
+    const hidden = withChanges(copied, {
+      type: 'blocks.hidden',
+      ids: [`b_${copied.nextBlock - 1}`],
+      replacement_text: 'seen',
+      reason: 'hide',
+    })
     expect(textOf(copied)[1]).toContain('path=tc:t1.c1.result')
     expect(textOf(hidden)).toEqual([...textOf(copied).slice(0, -1), 'HIDDEN — seen. Retrieve with react.read(tc:t1.c1.result)'])
   })
@@ -63,8 +68,8 @@ describe('hidden blocks', () => {
       path: `ar:t1.react.mid_turn.compaction.${k}`,
       text: `[MID-TURN COMPACTION ${k}]`,
     })
-    const folded = hide([header(), checkpoint(1)], 'ar:t1.react.mid_turn.compaction.1', '', { reason: 'compaction' })
-    expect(textOf(withDrafts(folded, [checkpoint(2)])).slice(1)).toEqual(['[MID-TURN COMPACTION 2]'])
+    const first = hide([header(), checkpoint(1)], 'ar:t1.react.mid_turn.compaction.1', '', { reason: 'compaction' })
+    expect(textOf(withDrafts(first, [checkpoint(2)])).slice(1)).toEqual(['[MID-TURN COMPACTION 2]'])
   })
 
   it('a new copy of a hidden block is shown as usual', () => {

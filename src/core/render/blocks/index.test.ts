@@ -62,8 +62,8 @@ describe('blocks', () => {
   })
 
   it('a notice shows its code, message and details; the closing of a plan is not shown', () => {
-    const said = noticeBlock(blockOrigin('c1'), { code: 'protocol_violation.x', message: 'No.', hint: 'y', key: 'secret' })
-    expect(last(said)).toEqual(['[PROTOCOL VIOLATION]\ncode: protocol_violation.x\nNo.\n{\n  "hint": "y"\n}'])
+    const violation = noticeBlock(blockOrigin('c1'), { code: 'protocol_violation.x', message: 'No.', hint: 'y', key: 'secret' })
+    expect(last(violation)).toEqual(['[PROTOCOL VIOLATION]\ncode: protocol_violation.x\nNo.\n{\n  "hint": "y"\n}'])
     expect(last(noticeBlock(blockOrigin('c1'), { code: 'tool_warning', message: 'Hm.' }))).toEqual([
       '[REACT NOTICE]\ncode: tool_warning\nHm.',
     ])
@@ -71,11 +71,11 @@ describe('blocks', () => {
   })
 
   it('the heading of feedback says whether a user or a machine gave it', () => {
-    const said = (origin?: 'user' | 'machine') =>
+    const shownFor = (origin?: 'user' | 'machine') =>
       last(feedbackBlock('t1', minute(2), { text: 'good', reaction: 'ok', ...(origin && { origin }) }))[0]
-    expect(said('user')).toBe(`[USER FEEDBACK]\n[ts: ${minute(2)}]\nreaction: ok\ngood`)
-    expect(said('machine')?.split('\n')[0]).toBe('[AUTO FEEDBACK]')
-    expect(said()?.split('\n')[0]).toBe('[FEEDBACK]')
+    expect(shownFor('user')).toBe(`[USER FEEDBACK]\n[ts: ${minute(2)}]\nreaction: ok\ngood`)
+    expect(shownFor('machine')?.split('\n')[0]).toBe('[AUTO FEEDBACK]')
+    expect(shownFor()?.split('\n')[0]).toBe('[FEEDBACK]')
   })
 
   it('a plan is a checklist; a snapshot with the same steps and states is not shown again', () => {
@@ -87,9 +87,9 @@ describe('blocks', () => {
   })
 
   it('followups and steers have their own headings', () => {
-    const said = (kind: 'followup' | 'steer') => last(userEventBlock(kind, 't1', minute(1), { messageId: 'm1', text: 'stop' }))[0]
-    expect(said('followup')).toBe('[FOLLOWUP DURING TURN]\n[path: ar:t1.external.followup.m1]\nstop')
-    expect(said('steer')).toBe('[STEER DURING TURN]\n[path: ar:t1.external.steer.m1]\nstop')
+    const shownAs = (kind: 'followup' | 'steer') => last(userEventBlock(kind, 't1', minute(1), { messageId: 'm1', text: 'stop' }))[0]
+    expect(shownAs('followup')).toBe('[FOLLOWUP DURING TURN]\n[path: ar:t1.external.followup.m1]\nstop')
+    expect(shownAs('steer')).toBe('[STEER DURING TURN]\n[path: ar:t1.external.steer.m1]\nstop')
   })
 
   it('a long note is shown as a preview', () => {

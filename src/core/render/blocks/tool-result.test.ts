@@ -31,8 +31,10 @@ describe('tool results', () => {
   })
 
   it('an error may be an object, a status, or a code with a message', () => {
-    const status = (said: object) =>
-      last({ ...result('c1', JSON.stringify({ artifact_path: 'fi:t1.files/a.md', ...said })), mime: 'application/json' })[0]?.split('\n')[1]
+    const status = (report: object) =>
+      last({ ...result('c1', JSON.stringify({ artifact_path: 'fi:t1.files/a.md', ...report })), mime: 'application/json' })[0]?.split(
+        '\n',
+      )[1]
     expect(status({ error: { code: 'empty_file', message: 'is empty' } })).toBe('Status: error — empty_file is empty')
     expect(status({ status: 'error' })).toBe('Status: error — error')
     expect(status({ code: 'c', message: 'm' })).toBe('Status: error — c m')
