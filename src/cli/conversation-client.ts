@@ -74,6 +74,7 @@ export function remoteConversationClient(client: Client): ConversationClient {
   }
 }
 
+/** A random name for a new conversation. */
 export const newConversationId = () => `c_${randomBytes(6).toString('hex')}`
 
 /** Undefined when the conversation does not exist yet: the first message creates it. */

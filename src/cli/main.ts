@@ -93,12 +93,13 @@ export async function main(
 /** Printed without a command: version, data and what to type next. */
 async function printWelcome(context: CommandContext, version: string): Promise<void> {
   const { terminal } = context
-  const { data, server } = await context.settings()
+  const { data, store, server } = await context.settings()
   const { conversations, more } = await context.withConversations((client) => client.list({ limit: 100 }))
   printLine(terminal, `daybook ${version} on Node ${process.versions.node}`)
   printLine(terminal, 'A timeline-native agent runtime: one ordered journal per conversation, from which every view is derived.')
   printLine(terminal)
-  printLine(terminal, server === undefined ? `data            ${data}` : `server          ${server}`)
+  const local = `data            ${store === 'memory' ? 'in memory' : data}`
+  printLine(terminal, server === undefined ? local : `server          ${server}`)
   printLine(terminal, `conversations   ${more ? 'more than 100' : conversations.length}`)
   printLine(terminal)
   printLine(terminal, 'next            daybook chat   daybook run "…"   daybook serve   daybook doctor   daybook --help')

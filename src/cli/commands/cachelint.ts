@@ -15,7 +15,7 @@ export function cachelintCommand(context: CommandContext, exit: (code: number) =
   const print = (text: string) => printLine(context.terminal, text)
   const command = new Command('cachelint')
     .description(
-      'find what makes the provider’s cache useless, in an agent’s texts and in a recorded conversation; exits with 1 if it does',
+      'check an agent’s texts and a recorded conversation for what defeats the provider’s cache; exits with 1 if it finds something',
     )
     .argument('[conversation]')
     .option('--agent <file>', 'a module that exports `agent`: tools, instructions, customisation')

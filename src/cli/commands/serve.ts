@@ -1,13 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import type { Settings } from '../../config.ts'
 import type { ServerSettings } from '../../server/settings.ts'
 import { openAgent } from '../../wiring.ts'
 import type { CommandContext } from '../context.ts'
+import { newConversationId } from '../conversation-client.ts'
 import { portNumber, withExamples } from '../options.ts'
 import { printLine } from '../terminal.ts'
 
+/** In order of severity; `silent` is above every event. */
 const levels = ['info', 'warn', 'error', 'silent'] as const
+
 /** How long a finished answer waits for another message: in a chat the user may still be typing. */
 const exitGraceMs = 750
 
@@ -45,11 +47,12 @@ async function serveUntilSignal({ terminal, style }: CommandContext, settings: S
       log,
       metrics,
       now,
-      newId: () => `c_${randomBytes(6).toString('hex')}`,
+      newId: newConversationId,
     })
     printLine(terminal, `daybook is at ${style.link(server.url)}`)
     const model = typeof settings.model === 'string' ? settings.model : (settings.model as { readonly name?: unknown }).name
-    printLine(terminal, style.dim(`model ${model} · data ${settings.data} · Ctrl-C stops the server`))
+    const data = settings.store === 'memory' ? 'in memory' : settings.data
+    printLine(terminal, style.dim(`model ${model} · data ${data} · Ctrl-C stops the server`))
     await signal.promise
     printLine(terminal, style.dim('finishing the running turns; press Ctrl-C again to stop at once'))
     stopListening()
