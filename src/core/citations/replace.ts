@@ -78,6 +78,7 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
   const replaces = format !== 'verbatim' && (options.replaceCitations ?? true)
   const strips = format !== 'verbatim' && options.stripUsage
   const cited = { used: new Set<number>(), unresolved: new Set<number>(), usage: new Set<number>() }
+  const links = new Map<number, { readonly source: CitedSource; readonly text: string }>()
 
   function replace(citation: Citation): string {
     if (citation.kind === 'usage') {
@@ -98,7 +99,16 @@ export function createCitationRewriter(options: CitationReplacerOptions) {
     const candidates = known.length === 0 || (format === 'html' && keepUnresolved && !firstOnly) ? citation.ids : known
     const ids = firstOnly ? candidates.slice(0, 1) : candidates
     if (format === 'html') return formatSuperscript(ids, sources)
-    return known.length === 0 ? citation.text : ids.map((id) => formatLink(id, sources.get(id) as CitedSource, embedImages)).join(' ')
+    return known.length === 0 ? citation.text : ids.map((id) => link(id, sources.get(id) as CitedSource)).join(' ')
+  }
+
+  /** Formats each source once, as long as the pool returns the same object. */
+  function link(id: number, source: CitedSource): string {
+    const known = links.get(id)
+    if (known?.source === source) return known.text
+    const text = formatLink(id, source, embedImages)
+    links.set(id, { source, text })
+    return text
   }
 
   const scanner = createCitationScanner({

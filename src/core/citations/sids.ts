@@ -29,7 +29,8 @@ export function rewriteSids(text: string, renumbered: ReadonlyMap<number, number
 
 /** True when text remains after usage tags, and citations of unknown sources only, are removed. */
 export function hasReadableText(text: string, isKnown: (sid: number) => boolean): boolean {
-  if (!mayCite(text)) return text.trim() !== ''
+  const first = text.trimStart().charAt(0)
+  if (!mayCite(first)) return first !== '' // a text that starts with a word needs no scan
   return (
     scanAll(text, 'markdown', (citation) => (citation.kind !== 'usage' && citation.ids.some(isKnown) ? citation.text : '')).trim() !== ''
   )

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readActionKeys } from './action-keys.ts'
 import { parseAction } from './decision.ts'
-import { scanActionKeys } from './fast-action-keys.ts'
+import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
 
 /** JSON text of an object with the given entries in the given order, repeated keys included. */
 const objectText = (entries: readonly (readonly [string, string])[]) =>
@@ -22,6 +22,32 @@ describe('keys of an action', () => {
       }),
       { numRuns: 1000 },
     )
+  })
+
+  it('are the same from the parsed value and from the reader, where the value is enough', () => {
+    let enough = 0
+    fc.assert(
+      fc.property(action, fc.constantFrom('', '```json\n'), (text, fence) => {
+        const fenced = fence + text + (fence && '\n```')
+        const keys = keysOfValue(JSON.parse(text), fenced)
+        if (keys === undefined) return
+        enough++
+        expect(keys).toEqual(readActionKeys(fenced))
+      }),
+      { numRuns: 1000 },
+    )
+    expect(enough).toBeGreaterThan(100)
+  })
+
+  it.each([
+    ['{"action":"call_tool","tool_call":{"tool_id":"web.read","params":{"url":"https://example.org","at":"12:30"}}}', true],
+    ['{"action" : "call_tool", "tool_call" :\n{"params" : {"list":[{"a":1},{"a":2}]}}}', true],
+    ['{"action":"call_tool","notes":"so: \\"a\\": b","tool_call":null}', false],
+    ['{"action":"call_tool","action" :"exit"}', false],
+    ['{"action":"call_tool","tool_call":{"params":{"b":1,"10":2}}}', false],
+    ['{"action":"call_tool","other":{"deep":[{"twice":1,"twice":2}]}}', false],
+  ])('of %s can be taken from the parsed value: %s', (text, enough) => {
+    expect(keysOfValue(JSON.parse(text), text)).toEqual(enough ? readActionKeys(text) : undefined)
   })
 
   it('are those of the action, its call and its parameters, not of deeper objects', () => {

@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../json.ts'
 import { type JsonProblem, parseModelJson } from '../stream/json-parse.ts'
 import { type ActionKeys, readActionKeys } from './action-keys.ts'
-import { scanActionKeys } from './fast-action-keys.ts'
+import { keysOfValue, scanActionKeys } from './fast-action-keys.ts'
 import { truncate } from './violations.ts'
 
 /** What the model decided in one round: to call a tool, or to answer. `readDecision` makes it from a response. */
@@ -58,7 +58,8 @@ export function parseAction(text: string): ParsedAction {
   if (!parsed.ok) return parsed
   const { value, repairs } = parsed
   if (!isObject(value)) return { ok: true, value, repairs, keys: noKeys }
-  return { ok: true, value, repairs, keys: repairs.length > 0 ? readActionKeys(text) : scanActionKeys(text) }
+  const keys = repairs.length > 0 ? readActionKeys(text) : (keysOfValue(value, text) ?? scanActionKeys(text))
+  return { ok: true, value, repairs, keys }
 }
 
 /**

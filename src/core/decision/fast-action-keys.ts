@@ -1,4 +1,4 @@
-import { parseJson } from '../json.ts'
+import { isObject, parseJson } from '../json.ts'
 import { type ActionKeys, createKeyCollector } from './action-keys.ts'
 
 /**
@@ -42,6 +42,37 @@ export function scanActionKeys(text: string): ActionKeys {
     }
   }
   return collector.keys()
+}
+
+/**
+ * Fast path for `scanActionKeys`: takes the keys from the parsed value. Possible when the text has as many colons after a quote or a blank
+ * as the value has keys, so that no key was repeated, and when no parameter looks like a number, so that the object kept their order.
+ * Undefined otherwise. Saves 2 µs for a short call; costs 2 to 4 µs for a long text with many colons.
+ */
+export function keysOfValue(value: { readonly [key: string]: unknown }, text: string): ActionKeys | undefined {
+  if (countKeys(value) !== countKeyEnds(text)) return undefined
+  const params = isObject(value.tool_call) ? value.tool_call.params : undefined
+  const names = isObject(params) ? Object.keys(params) : []
+  return /^\d/.test(names[0] ?? '') ? undefined : { params: names, repeated: [] } // number-like keys come first in an object
+}
+
+/** The number of keys at every depth. */
+function countKeys(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) for (const item of value) count += countKeys(item)
+  else for (const key in value) count += 1 + countKeys((value as { readonly [key: string]: unknown })[key])
+  return count
+}
+
+/** The number of colons after a quote or a blank. Every key has one; colons inside strings may add to them. */
+function countKeyEnds(text: string): number {
+  let count = 0
+  for (let at = text.indexOf(':'); at !== -1; at = text.indexOf(':', at + 1)) {
+    const before = text.charCodeAt(at - 1)
+    if (before === 0x22 || before <= 0x20) count++
+  }
+  return count
 }
 
 /** Index of the quote that ends the string opened at `from`: the first one that is not escaped. */
