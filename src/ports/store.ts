@@ -5,7 +5,10 @@ import type { Timeline } from '../core/timeline/timeline.ts'
 import type { TurnLog } from '../core/timeline/turn-log.ts'
 import type { BlobStore } from './blobs.ts'
 
-/** Stores the journals of conversations. Each has one writer at a time, which the epoch of its claim enforces. Every implementation passes testing/conformance/store.ts. */
+/**
+ * Stores the journals of conversations. Each has one writer at a time, which the epoch of its claim enforces. Every implementation
+ * passes testing/conformance/store.ts.
+ */
 export interface ConversationStore {
   /** Bytes that live as long as an entry refers to them. */
   readonly blobs: BlobStore
@@ -29,7 +32,10 @@ export interface ConversationStore {
    */
   append(claim: Claim, changes: readonly Change[]): Promise<readonly Entry[]>
 
-  /** The visible state, from the latest summary on. Takes time in proportion to the visible part, not to the history. Undefined when there is no such conversation. */
+  /**
+   * The visible state, from the latest summary on. Takes time in proportion to the visible part, not to the history. Undefined when
+   * there is no such conversation.
+   */
   loadVisible(conversationId: string): Promise<Saved | undefined>
   /** All blocks of the history with this path, oldest first, as they were appended: without later changes such as hiding. */
   findByPath(conversationId: string, path: string): Promise<readonly Block[]>

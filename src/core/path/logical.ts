@@ -75,7 +75,10 @@ interface FolderPath extends InConversation {
   readonly rel: string
 }
 
-/** The program of a call in its older form, `fi:<turn>.code.<call>`. It is parsed but never written: the canonical form is `tc:<turn>.<call>.code`. */
+/**
+ * The program of a call in its older form, `fi:<turn>.code.<call>`. It is parsed but never written: the canonical form is
+ * `tc:<turn>.<call>.code`.
+ */
 interface CodePath extends InConversation {
   readonly space: 'fi'
   readonly kind: 'code'
@@ -193,7 +196,7 @@ function splitId(body: string): { readonly id: string; readonly rest: string } |
   return isId(id) ? { id, rest: body.slice(dot + 1) } : undefined
 }
 
-// Any visible characters, because plan and message ids may come from outside; no white space, because a path stands in one line of the prompt.
+// Any visible characters: plan and message ids may come from outside. No white space: a path stands in one line of the prompt.
 const recordShape = /^[^\s\p{Cc}\p{Cf}\p{Cs}]+$/u
 const isRecord = (text: string) => recordShape.test(text) && !text.startsWith('.') && !text.endsWith('.')
 

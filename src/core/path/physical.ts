@@ -2,7 +2,10 @@ import { filePath } from './build.ts'
 import { type Area, formatPath, parsePath, parsePathUnchecked } from './logical.ts'
 import { isTurnFolder, unsafeReason, unwritableReason } from './safety.ts'
 
-/** The path below OUT_DIR of a logical file: `fi:T.files/R` is `T/files/R`. Undefined for other paths and for files of another conversation. */
+/**
+ * The path below OUT_DIR of a logical file: `fi:T.files/R` is `T/files/R`. Undefined for other paths and for files of another
+ * conversation.
+ */
 export function toPhysical(logical: string): string | undefined {
   const path = parsePath(logical)
   if (path?.space !== 'fi' || path.kind !== 'file' || path.conversation !== undefined) return undefined
@@ -82,7 +85,10 @@ const reject = (code: TargetProblem, message: string): Target => ({ ok: false, c
 const hasSpacePrefix = (path: string) => /^[^/\\]*:/.test(path)
 const hasDriveLetter = (path: string) => /^[A-Za-z]:/.test(path)
 
-/** A logical file path is resolved by its relative part. The model is always notified: it named an earlier version or the wrong kind of path. */
+/**
+ * A logical file path is resolved by its relative part. The model is always notified: it named an earlier version or the wrong kind of
+ * path.
+ */
 function placeLogical(path: string): Placement | undefined {
   const file = parsePathUnchecked(path)
   if (file?.space !== 'fi' || file.kind !== 'file') return undefined

@@ -17,7 +17,10 @@ export function unsafeReason(physical: string): string | undefined {
   return undefined
 }
 
-/** Like `unsafeReason`, for a write: only `files/` and `outputs/` of the current turn may change; earlier turns and attachments are read-only. */
+/**
+ * Like `unsafeReason`, for a write: only `files/` and `outputs/` of the current turn may change; earlier turns and attachments are
+ * read-only.
+ */
 export function unwritableReason(physical: string, currentTurn: string): string | undefined {
   const isInside = physical.startsWith(`${currentTurn}/files/`) || physical.startsWith(`${currentTurn}/outputs/`)
   return unsafeReason(physical) ?? (isInside ? undefined : "is outside the current turn's files/ and outputs/")

@@ -1,5 +1,5 @@
 import { oncePerBlock } from '../block/reader.ts'
-import { type IncomingSource, isSid, type SourceFields, type SourceRow } from './source.ts'
+import { type IncomingSource, isSid, type SourceRow } from './source.ts'
 import { normalizeUrl } from './url.ts'
 
 /** The sources of a conversation, ascending by sid. `next_sid` only grows: the number of a removed source is not reused. */
@@ -23,7 +23,7 @@ export interface MergeResult {
 /** Adds rows to the pool. Known sources keep their sid and are completed; new ones get the next sid, whatever number the tool gave them. */
 export function mergeSources(pool: SourcePool, incoming: readonly IncomingSource[]): MergeResult {
   const known = new Map(pool.rows.map((row) => [row.sid, row]))
-  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // of two rows with the same key the older one counts
+  const sidByKey = new Map(pool.rows.toReversed().map((row) => [keyOfRow(row), row.sid])) // of equal keys the oldest row counts
   const renumbered = new Map<number, number>()
   const touched = new Set<number>()
   let next = firstFreeSid(pool.rows, pool.next_sid)
@@ -150,7 +150,7 @@ const maximumText = 500
 function compactRow(row: SourceRow): CompactRow {
   const fields = compactFields.filter((field) => row[field] !== undefined).map((field) => [field, row[field]] as const)
   const text = row.text === undefined ? {} : { text: shorten(row.text) }
-  return { sid: row.sid, ...(Object.fromEntries(fields) as Partial<Pick<SourceFields, (typeof compactFields)[number]>>), ...text } // the keys are those of `compactFields`
+  return { sid: row.sid, ...(Object.fromEntries(fields) as Omit<CompactRow, 'sid'>), ...text } // the keys are those of `compactFields`
 }
 
 /** Cuts after 500 code points, so that no character is split. A text that was cut before stays as it is. */

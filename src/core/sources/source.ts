@@ -120,7 +120,10 @@ export const defaultEligibleMimes: readonly string[] = ['image/*']
 /** A wider list, with text and PDF. Office files and archives are in neither list. */
 export const documentEligibleMimes: readonly string[] = ['text/*', 'image/*', 'application/pdf']
 
-/** May a file of this type become a source? `allow` holds types and `kind/*` patterns. Applies to files only, not to web pages and skills. */
+/**
+ * May a file of this type become a source? `allow` holds types and `kind/*` patterns. Applies to files only, not to web pages and
+ * skills.
+ */
 export function isEligibleMime(mime: string | undefined, allow: readonly string[] = defaultEligibleMimes): boolean {
   const type = (mime ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (!type.includes('/')) return false

@@ -39,7 +39,7 @@ export function importChanges(bundle: Bundle): readonly Change[] {
 
 function turnChanges(log: TurnLog, ts: string): readonly Change[] {
   return [
-    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // null: the log has only the end of the turn
+    ...(log.ts === null ? [] : [{ type: 'turn.opened' as const, turn_id: log.turn_id, ts: log.ts }]), // only the end was logged
     ...(log.blocks.length > 0 ? [{ type: 'blocks.appended' as const, blocks: log.blocks }] : []),
     {
       type: 'turn.closed',
@@ -121,7 +121,10 @@ function noSuchTurn(conversationId: string, wanted: string | undefined, latest: 
   return new Failure('change.invalid', `${conversationId}: ${problem}`)
 }
 
-/** Numbers of sources and blocks stay far below the limit of exact integers, because the conversation continues to count after the import. */
+/**
+ * Numbers of sources and blocks stay far below the limit of exact integers, because the conversation continues to count after the
+ * import.
+ */
 const MAXIMUM_NUMBER = 1e12
 
 function parsePool(value: unknown): Bundle['sources_pool'] {

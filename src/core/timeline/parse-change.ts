@@ -4,7 +4,10 @@ import { isObject } from '../json.ts'
 import type { Change } from './change.ts'
 import { parsePayload } from './payload.ts'
 
-/** Returns what is wrong with a value, or undefined. Runs on every entry that is written or read, so it allocates nothing for valid ones. */
+/**
+ * Returns what is wrong with a value, or undefined. Runs on every entry that is written or read, so it allocates nothing for valid
+ * ones.
+ */
 type Check = (value: unknown) => string | undefined
 
 const text: Check = (value) => (typeof value === 'string' ? undefined : 'must be a string')
@@ -111,7 +114,10 @@ const changeChecks: { readonly [Type in Change['type']]: Check } = {
   'timeline.imported': object({ timeline: parsedBy(parsePayload), next_block: integer }),
 }
 
-/** Checks a row of a journal. Unknown fields stay, because a later version may have written them; an unknown type is rejected, because it can not be applied. */
+/**
+ * Checks a row of a journal. Unknown fields stay, because a later version may have written them; an unknown type is rejected, because
+ * it can not be applied.
+ */
 export function parseChange(value: unknown): Change {
   const type = isObject(value) ? value.type : undefined
   const known = typeof type === 'string' && Object.hasOwn(changeChecks, type)

@@ -45,7 +45,10 @@ export function toPayload(timeline: Timeline): TimelinePayload {
   }
 }
 
-/** The timeline of an imported payload. The source pool is kept: it is imported by its own change. No turn is open and the inbox is empty. */
+/**
+ * The timeline of an imported payload. The source pool is kept: it is imported by its own change. No turn is open and the inbox is
+ * empty.
+ */
 export function timelineFromPayload(timeline: Timeline, payload: TimelinePayload, nextBlock: number): Timeline {
   const { sources } = timeline
   return {

@@ -4,7 +4,10 @@ import { canonicalPath } from '../path/logical.ts'
 import { emptyPool, type SourcePool } from '../sources/pool.ts'
 import type { InboxEvent, ResponseReceived } from './change.ts'
 
-/** The visible state of a conversation, as an immutable value: its blocks and the facts that a turn needs. Only `applyChange` makes a new one. */
+/**
+ * The visible state of a conversation, as an immutable value: its blocks and the facts that a turn needs. Only `applyChange` makes a
+ * new one.
+ */
 export interface Timeline {
   /** Shared with other values: read it only through the functions below. */
   readonly buffer: BlockBuffer

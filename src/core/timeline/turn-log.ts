@@ -9,7 +9,10 @@ import { stripHostingHandles } from '../render/scrub.ts'
 import { joinLines, oneLine } from '../render/text.ts'
 import type { Change, TurnClosed } from './change.ts'
 
-/** `turn.log`: the blocks that were appended in one turn, in journal order. Complete also after a compaction; later insertions are not in it. */
+/**
+ * `turn.log`: the blocks that were appended in one turn, in journal order. Complete also after a compaction; later insertions are not
+ * in it.
+ */
 export interface TurnLog {
   readonly turn_id: string
   readonly ts: string | null
@@ -23,7 +26,10 @@ export interface TurnLog {
 /** The exit reason of an imported turn that was still open: the import closes it, and its log has no end. */
 export const IMPORTED_OPEN = 'imported_open'
 
-/** Builds the log of a turn from changes in journal order; changes of other turns are ignored. Undefined when no change concerns the turn. */
+/**
+ * Builds the log of a turn from changes in journal order; changes of other turns are ignored. Undefined when no change concerns the
+ * turn.
+ */
 export function turnLogOf(turnId: string, changes: Iterable<Change>): TurnLog | undefined {
   const appended: (readonly Block[])[] = []
   let opened: string | undefined
