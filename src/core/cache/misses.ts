@@ -67,9 +67,10 @@ interface MissFacts {
   readonly minimum?: number
 }
 
-export function createMiss(cause: MissCause, tokens: number, about: MissFacts = {}, block?: Block): Miss {
+/** A miss with its explanation; `block` is the first block that was affected. */
+export function createMiss(cause: MissCause, tokens: number, facts: MissFacts = {}, block?: Block): Miss {
   const named = block && { id: block.id, type: block.type, ...(block.path !== undefined && { path: block.path }) }
-  const words = missTexts[cause]({ block: named ? `${named.id} (${named.path ?? named.type})` : 'a block', ...about })
+  const words = missTexts[cause]({ block: named ? `${named.id} (${named.path ?? named.type})` : 'a block', ...facts })
   return { cause, tokens: Math.round(tokens), ...(named && { block: named }), words }
 }
 
@@ -113,27 +114,27 @@ export function explainMiss(cached: CachedPrompt, now: SentPrompt, rules: Provid
 
 /** The change that edited, inserted or removed the block at this position. */
 function missFromEdit({ sent: before, since }: CachedPrompt, now: SentPrompt, position: number, lost: number): Miss {
-  const was = before.shown[position]?.block
-  const is = position < now.count ? now.shown[position]?.block : undefined
-  const ids = new Set([was?.id, is?.id])
-  const cause = since.map((change) => causeOfChange(change, ids)).find((found) => found !== undefined)
-  if (cause) return createMiss(cause, lost, {}, is ?? was)
+  const previousBlock = before.shown[position]?.block
+  const currentBlock = position < now.count ? now.shown[position]?.block : undefined
+  const ids = new Set([previousBlock?.id, currentBlock?.id])
+  const cause = since.map((change) => causeOfChange(change, ids)).find((known) => known !== undefined)
+  if (cause) return createMiss(cause, lost, {}, currentBlock ?? previousBlock)
   const compacted = since.some(({ type }) => type === 'range.compacted')
-  return createMiss(compacted ? 'compaction' : 'rendered differently', lost, {}, is ?? was)
+  return createMiss(compacted ? 'compaction' : 'rendered differently', lost, {}, currentBlock ?? previousBlock)
 }
 
 function causeOfChange(change: Change, ids: ReadonlySet<string | undefined>): MissCause | undefined {
-  const touches = (list: readonly string[]) => list.some((id) => ids.has(id))
-  const brings = () => blocksOfChange(change).find(({ id }) => ids.has(id))
+  const affects = (list: readonly string[]) => list.some((id) => ids.has(id))
+  const addedBlock = () => blocksOfChange(change).find(({ id }) => ids.has(id))
   switch (change.type) {
     case 'blocks.hidden':
-      return touches(change.ids) ? hideCauses[change.reason] : undefined
+      return affects(change.ids) ? hideCauses[change.reason] : undefined
     case 'blocks.revealed':
-      return touches(change.ids) ? 'reveal' : undefined
+      return affects(change.ids) ? 'reveal' : undefined
     case 'range.compacted':
-      return brings() ? 'compaction' : undefined
+      return addedBlock() ? 'compaction' : undefined
     case 'blocks.inserted':
-      return insertionCause(brings())
+      return insertionCause(addedBlock())
     case 'timeline.imported':
       return 'timeline imported'
     default:

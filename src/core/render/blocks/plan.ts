@@ -22,5 +22,5 @@ export const stepMarks: { readonly [S in StepStatus]: string } = { done: '✓', 
 
 export const stepMark = (plan: Plan, number: number): string => stepMarks[plan.status[String(number)] ?? 'pending']
 
-/** Snapshots with equal steps and states; the second one in a row is not shown. */
+/** Equal for snapshots with the same steps and states. */
 export const planStates = (plan: Plan): string => JSON.stringify(plan.steps.map((step, index) => [stepMark(plan, index + 1), step]))
