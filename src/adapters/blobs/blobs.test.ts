@@ -14,8 +14,8 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 describeBlobs({ describe, it, expect }, 'memory', async () => createMemoryBlobs())
 describeBlobs({ describe, it, expect }, 'files', async () => createFileBlobs({ folder: join(freshFolder(), 'made', 'when', 'needed') }))
 
-describe('files', () => {
-  it('notices bytes that changed on disk, and mends a blob that was cut short when it is put again', async () => {
+describe('blobs in files', () => {
+  it('detect bytes that changed on disk, and replace a truncated blob when it is put again', async () => {
     const folder = freshFolder()
     const blobs = createFileBlobs({ folder })
     const { sha256 } = await blobs.put(bytes('hello'))
@@ -27,7 +27,7 @@ describe('files', () => {
     expect(readFileSync(file, 'utf8')).toBe('hello')
   })
 
-  it('leaves no draft behind, and removes those of a crash once they are old', async () => {
+  it('leave no draft behind, and remove old drafts of a crash', async () => {
     const folder = freshFolder()
     await createFileBlobs({ folder }).put(bytes('first'))
     const incoming = join(folder, 'incoming')
@@ -38,7 +38,7 @@ describe('files', () => {
     expect(readdirSync(incoming)).toEqual(['young'])
   })
 
-  it('tells what is there and when it was last put, and makes nothing for that', async () => {
+  it('list blobs with the time of their last put, and write nothing to do so', async () => {
     const folder = join(freshFolder(), 'blobs')
     const blobs = createFileBlobs({ folder })
     expect(await blobs.list()).toEqual([])
@@ -50,7 +50,7 @@ describe('files', () => {
     expect(await blobs.list()).toEqual([{ sha256, size: 5, putAt: 1_000_000 }])
   })
 
-  it('removes what was last put before a time, and never what was put again since', async () => {
+  it('remove a blob only when its last put was before the given time', async () => {
     const folder = freshFolder()
     const blobs = createFileBlobs({ folder })
     const [old, again] = [await blobs.put(bytes('old')), await blobs.put(bytes('again'))]
@@ -65,7 +65,7 @@ describe('files', () => {
     expect(readdirSync(join(folder, 'incoming'))).toEqual([])
   })
 
-  it('says so when the folder can not be made', async () => {
+  it('fail with store.failed when the folder can not be created', async () => {
     const folder = join(freshFolder(), 'file')
     writeFileSync(folder, '')
     await expect(createFileBlobs({ folder }).put(bytes('x'))).rejects.toMatchObject({ code: 'store.failed' })

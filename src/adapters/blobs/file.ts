@@ -5,37 +5,38 @@ import type { BlobRef } from '../../core/block/index.ts'
 import { errorMessage, Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 
-/** Blobs that can be looked through, for whoever knows which of them are needed. */
+/** Blobs that can be listed, so that unreferenced ones can be found and removed. */
 export interface FileBlobs extends BlobStore {
-  /** Each with the time it was last put, in milliseconds. Writes nothing; there are none where the folder was never made. */
+  /** Every blob. Writes nothing; empty when the folder does not exist. */
   list(): Promise<readonly StoredBlob[]>
-  /** False, and it stays, when it was put since `before`; also when it is not there. */
+  /** Removes the blob unless it was put at or after `before` (milliseconds). False when it stays or does not exist. */
   removeIfPutBefore(sha256: string, before: number): Promise<boolean>
 }
 
 export interface StoredBlob extends BlobRef {
+  /** When the blob was last put, in milliseconds. */
   readonly putAt: number
 }
 
 /**
  * One file per blob, named by its content:
  *
- *   <folder>/ab/abcdef…        whole and durable, or not there at all
- *   <folder>/incoming/…        being written; what a crash leaves here is removed an hour later
+ *   <folder>/ab/abcdef…        a blob, complete and durable
+ *   <folder>/incoming/…        being written; leftovers of a crash are removed after an hour
  *
- * A blob is written beside its place, synced, and renamed into it; then the folder is synced, so that the name is durable too. The time
- * of its file is when it was last put: one that is put again is as young as a new one.
+ * A blob is written to `incoming`, synced and renamed into its place; then the folder is synced, so that the name is durable too. The
+ * modification time of the file is the time of the last put.
  */
 export function createFileBlobs({ folder }: { readonly folder: string }): FileBlobs {
   const incoming = join(folder, 'incoming')
   let prepared: Promise<void> | undefined
 
-  const shelf = (sha256: string) => join(folder, sha256.slice(0, 2))
-  const place = (sha256: string) => join(shelf(sha256), sha256)
+  const folderOf = (sha256: string) => join(folder, sha256.slice(0, 2))
+  const pathOf = (sha256: string) => join(folderOf(sha256), sha256)
 
   function prepare(): Promise<void> {
     prepared ??= makeFolders(folder, incoming).catch((error: unknown) => {
-      prepared = undefined // a full or read-only disk may be mended: the next put asks again
+      prepared = undefined // the next put tries again: the disk may have been full or read-only
       throw error
     })
     return prepared
@@ -51,8 +52,8 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       } finally {
         await file.close()
       }
-      if ((await mkdir(shelf(sha256), { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
-      await rename(draft, place(sha256))
+      if ((await mkdir(folderOf(sha256), { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(folder)
+      await rename(draft, pathOf(sha256))
     } catch (error) {
       await rm(draft, { force: true })
       throw error
@@ -64,8 +65,8 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       const sha256 = sha256Of(bytes)
       try {
         await prepare()
-        if (!(await touchIfWhole(place(sha256), bytes.length))) await write(sha256, bytes)
-        await syncFolder(shelf(sha256)) // also when it was there: whoever renamed it may not have come this far
+        if (!(await touchIfWhole(pathOf(sha256), bytes.length))) await write(sha256, bytes)
+        await syncFolder(folderOf(sha256)) // also for an existing blob: another process may have renamed it and not synced yet
       } catch (error) {
         throw new Failure('store.failed', `blob ${sha256} could not be written: ${errorMessage(error)}`, {
           cause: error,
@@ -76,7 +77,7 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
     },
 
     async get(sha256) {
-      const bytes = isHash(sha256) ? await readIfExists(place(sha256)) : undefined
+      const bytes = isHash(sha256) ? await readIfExists(pathOf(sha256)) : undefined
       if (!bytes) throw new Failure('blob.missing', `there is no blob ${sha256}`, { details: { sha256 } })
       if (sha256Of(bytes) !== sha256) {
         throw new Failure('blob.damaged', `the bytes of blob ${sha256} are no longer those that were put`, { details: { sha256 } })
@@ -84,39 +85,39 @@ export function createFileBlobs({ folder }: { readonly folder: string }): FileBl
       return bytes
     },
 
-    has: async (sha256) => isHash(sha256) && (await sizeOf(place(sha256))) !== undefined,
+    has: async (sha256) => isHash(sha256) && (await sizeOf(pathOf(sha256))) !== undefined,
 
     async remove(sha256) {
-      if (isHash(sha256)) await rm(place(sha256), { force: true })
+      if (isHash(sha256)) await rm(pathOf(sha256), { force: true })
     },
 
     async list() {
-      const found: StoredBlob[] = []
+      const listed: StoredBlob[] = []
       for (const name of await listFolder(folder)) {
         if (!/^[0-9a-f]{2}$/.test(name)) continue
         for (const sha256 of (await listFolder(join(folder, name))).filter(isHash)) {
-          const file = await statIfExists(place(sha256))
-          if (file) found.push({ sha256, size: file.size, putAt: file.mtimeMs })
+          const file = await statIfExists(pathOf(sha256))
+          if (file) listed.push({ sha256, size: file.size, putAt: file.mtimeMs })
         }
       }
-      return found
+      return listed
     },
 
     async removeIfPutBefore(sha256, before) {
       if (!isHash(sha256)) return false
       await prepare()
       const aside = join(incoming, `${sha256}.${randomBytes(6).toString('hex')}`)
-      if (!(await moveAside(place(sha256), aside))) return false
-      // Looked at where no put finds it any more: one that came before has made it young, one that comes now writes it anew.
+      if (!(await moveAside(pathOf(sha256), aside))) return false
+      // Checked where no put finds it: an earlier put has set a new time, and a later one writes the file again.
       const isOld = ((await modifiedAt(aside)) ?? before) < before
       if (isOld) await rm(aside, { force: true })
-      else await rename(aside, place(sha256))
+      else await rename(aside, pathOf(sha256))
       return isOld
     },
   }
 }
 
-/** A name from outside is a path only if it is a hash. */
+/** Only a hash becomes part of a path: the argument may come from outside. */
 const isHash = (sha256: string) => /^[0-9a-f]{64}$/.test(sha256)
 const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const isNotFound = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ENOENT'
@@ -127,7 +128,7 @@ async function makeFolders(folder: string, incoming: string): Promise<void> {
   await removeOldDrafts(incoming)
 }
 
-/** Age is told by comparing files, so that it does not depend on whose clock stamps them. */
+/** Compares with the time of a new file: the clock of the file system may differ from ours. */
 async function removeOldDrafts(incoming: string): Promise<void> {
   const hour = 3_600_000
   const times = await Promise.all((await readdir(incoming)).map(async (name) => ({ name, at: await modifiedAt(join(incoming, name)) })))
@@ -152,7 +153,7 @@ async function syncFolder(folder: string): Promise<void> {
 const sizeOf = async (path: string) => (await statIfExists(path))?.size
 const modifiedAt = async (path: string) => (await statIfExists(path))?.mtimeMs
 
-/** Whether the blob is there, whole; it is then as young as if it had just been written. */
+/** True when the blob exists with the right size; its time is then set to now. */
 async function touchIfWhole(path: string, size: number): Promise<boolean> {
   if ((await sizeOf(path)) !== size) return false
   const now = new Date()
@@ -161,9 +162,10 @@ async function touchIfWhole(path: string, size: number): Promise<boolean> {
 
 const moveAside = (path: string, aside: string) => succeedsIfExists(rename(path, aside))
 
-async function succeedsIfExists(done: Promise<void>): Promise<boolean> {
+/** False when the file does not exist. */
+async function succeedsIfExists(work: Promise<void>): Promise<boolean> {
   try {
-    await done
+    await work
     return true
   } catch (error) {
     if (isNotFound(error)) return false

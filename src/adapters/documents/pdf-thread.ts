@@ -1,6 +1,9 @@
 import { parentPort } from 'node:worker_threads'
 
-/** What the thread of `pdf.ts` is asked, and what it says. One question at a time. */
+/*
+ * The worker thread of `pdf.ts`: reads one document at a time with pdfjs-dist.
+ */
+
 export interface PdfRequest {
   readonly bytes: Uint8Array
   readonly maxPages: number
@@ -10,7 +13,7 @@ export type PdfResponse =
   | { readonly ok: true; readonly pages: number; readonly text: readonly string[] }
   | { readonly ok: false; readonly reason: 'encrypted' | 'damaged' | 'reader_missing'; readonly message: string }
 
-/** Over all pages. */
+/** Characters over all pages. */
 const maxTextLength = 10_000_000
 
 async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {
@@ -46,6 +49,6 @@ async function read({ bytes, maxPages }: PdfRequest): Promise<PdfResponse> {
   }
 }
 
-parentPort?.on('message', (question: PdfRequest) => {
-  void read(question).then((answer) => parentPort?.postMessage(answer))
+parentPort?.on('message', (request: PdfRequest) => {
+  void read(request).then((response) => parentPort?.postMessage(response))
 })

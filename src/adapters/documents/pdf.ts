@@ -8,46 +8,46 @@ export interface PdfReader extends DocumentReader {
 }
 
 /**
- * Reads PDF on a thread of its own: a document that is made to take for ever, or all memory, ends the thread and nothing else. The
- * thread is started for the first document, goes from one to the next, and is let go when there is none for a while. `details.reason`
- * of a failure is `encrypted`, `damaged`, `too_slow` or `reader_missing`.
+ * Reads PDF in a worker thread, one document after the other: a hostile document that never ends or takes all memory ends the thread and
+ * nothing else. The thread starts with the first document and ends after `idleMs` without one. `details.reason` of a failure is
+ * `encrypted`, `damaged`, `too_slow` or `reader_missing`.
  */
 export function createPdfReader({ timeoutMs = 10_000, idleMs = 30_000 } = {}): PdfReader {
   let thread: Worker | undefined
-  let idle: NodeJS.Timeout | undefined
+  let idleTimer: NodeJS.Timeout | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   async function end(): Promise<void> {
     const ending = thread
     thread = undefined
-    clearTimeout(idle)
+    clearTimeout(idleTimer)
     await ending?.terminate()
   }
 
-  async function ask(question: PdfRequest): Promise<PdfText> {
-    clearTimeout(idle)
+  async function readPdf(request: PdfRequest): Promise<PdfText> {
+    clearTimeout(idleTimer)
     thread ??= startThread()
-    const answer = await sendRequest(thread, question, timeoutMs).catch(async (error: unknown) => {
-      await end() // it is still at it, or gone
+    const response = await sendRequest(thread, request, timeoutMs).catch(async (error: unknown) => {
+      await end() // the thread is busy with the document, or dead
       throw error
     })
-    thread.unref() // a process that has nothing else to do may end
-    idle = setTimeout(() => void end(), idleMs).unref()
-    if (!answer.ok) throw unreadable(answer.reason, answer.message)
-    return { pages: answer.pages, text: answer.text }
+    thread.unref() // an idle thread does not keep the process alive
+    idleTimer = setTimeout(() => void end(), idleMs).unref()
+    if (!response.ok) throw unreadable(response.reason, response.message)
+    return { pages: response.pages, text: response.text }
   }
 
   return {
     pdf(bytes, { maxPages = 500 } = {}) {
-      const asked = last.then(() => ask({ bytes: Uint8Array.from(bytes), maxPages }))
-      last = asked.catch(() => {}) // the next in line does not inherit it
-      return asked
+      const reading = last.then(() => readPdf({ bytes: Uint8Array.from(bytes), maxPages }))
+      last = reading.catch(() => {}) // a failure concerns its own document only
+      return reading
     },
     close: end,
   }
 }
 
-/** The thread is a file beside this one, in the sources and when built. It is given nothing of this process: no environment, no options. */
+/** Runs the file beside this one, in the sources and in the build, without the environment and the options of this process. */
 function startThread(): Worker {
   const file = new URL(import.meta.url.replace(/pdf\.(ts|js)$/, 'pdf-thread.$1'))
   const limits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 }
@@ -57,17 +57,17 @@ function startThread(): Worker {
   return thread
 }
 
-function sendRequest(thread: Worker, question: PdfRequest, timeoutMs: number): Promise<PdfResponse> {
+function sendRequest(thread: Worker, request: PdfRequest, timeoutMs: number): Promise<PdfResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<PdfResponse>()
-  const slow = () => reject(unreadable('too_slow', `it was not read within ${timeoutMs} ms`))
-  const gone = (why: unknown) => reject(unreadable('too_slow', `reading it took more than the reader has: ${why}`))
-  const timer = setTimeout(slow, timeoutMs)
+  const onTimeout = () => reject(unreadable('too_slow', `it was not read within ${timeoutMs} ms`))
+  const onExit = (reason: unknown) => reject(unreadable('too_slow', `reading it took more than the reader has: ${reason}`))
+  const timer = setTimeout(onTimeout, timeoutMs)
   thread.ref()
-  thread.once('message', resolve).once('error', gone).once('exit', gone)
-  thread.postMessage(question)
+  thread.once('message', resolve).once('error', onExit).once('exit', onExit)
+  thread.postMessage(request)
   return promise.finally(() => {
     clearTimeout(timer)
-    thread.off('message', resolve).off('error', gone).off('exit', gone)
+    thread.off('message', resolve).off('error', onExit).off('exit', onExit)
   })
 }
 

@@ -3,14 +3,14 @@ import { Failure } from '../../core/failure.ts'
 import type { BlobStore } from '../../ports/blobs.ts'
 import type { ObjectStore } from './objects.ts'
 
-/** Blobs as objects: `daybook/blobs/ab/abcdef…`. An object is there as a whole or not at all, so one that is there need not be sent again. */
+/** Blobs as objects with keys like `daybook/blobs/ab/abcdef…`. Objects are stored all or nothing, so an existing one is not sent again. */
 export function createObjectBlobs({ objects }: { readonly objects: ObjectStore }): BlobStore {
   return {
     async put(bytes) {
-      const mine = Uint8Array.from(bytes) // as it is now, whatever the caller does meanwhile
-      const sha256 = sha256Of(mine)
-      if (!(await objects.exists(keyOf(sha256)))) await objects.put(keyOf(sha256), mine)
-      return { sha256, size: mine.length }
+      const copy = Uint8Array.from(bytes) // the caller may change the bytes meanwhile
+      const sha256 = sha256Of(copy)
+      if (!(await objects.exists(keyOf(sha256)))) await objects.put(keyOf(sha256), copy)
+      return { sha256, size: copy.length }
     },
     async get(sha256) {
       const bytes = isHash(sha256) ? await objects.get(keyOf(sha256)) : undefined

@@ -44,7 +44,7 @@ describe.each(Object.entries(kinds))('objects in %s', (_, create) => {
     return keys.sort()
   }
 
-  it('are there as they were put, listed by tree, gone when deleted', async () => {
+  it('are stored as they were put, listed by tree and deleted', async () => {
     const objects = create()
     const keys = ['a', 'a/b', 'a/b/c', 'a/.dot', 'ab', 'a b/+&<>"\'é%41', '=', '=/==', 'a/1', 'a/2', 'a/3', 'a/4']
     for (const key of keys) await objects.put(key, bytes(key))
@@ -61,7 +61,7 @@ describe.each(Object.entries(kinds))('objects in %s', (_, create) => {
     expect(await keysOf(objects, 'ab')).toEqual(['ab'])
   })
 
-  it('have keys that are safe: nothing is cut down to a basename', async () => {
+  it('reject unsafe keys', async () => {
     const objects = create()
     for (const key of ['', '..', '../x', '/x', 'a//b', 'a\\b', 'a/%2e%2e/b', 'a\0', 'a:b', 'x'.repeat(1_025)]) {
       const refused = { code: 'file.unsafe', details: { reason: 'unsafe_path' } }
@@ -75,7 +75,7 @@ describe.each(Object.entries(kinds))('objects in %s', (_, create) => {
     expect(await objects.exists('x')).toBe(false)
   })
 
-  it('show a pointer that lies in the wrong place to nobody, and say when one is damaged', async () => {
+  it('never resolve a pointer under a wrong key, and report a damaged one', async () => {
     const objects = create()
     const hosting = createHosting({ objects, blobs: createMemoryBlobs() })
     const owner = { tenant: 't', project: 'p', user: 'u' }
@@ -90,7 +90,7 @@ describe.each(Object.entries(kinds))('objects in %s', (_, create) => {
   })
 })
 
-it('the longest name of a file is hosted on a disk', async () => {
+it('stores a file name of the greatest length on disk', async () => {
   const objects = kinds.files?.()
   const key = `a/${'n'.repeat(255)}`
   await objects?.put(key, bytes('x'))

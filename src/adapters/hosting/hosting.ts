@@ -16,7 +16,7 @@ import type { BlobStore } from '../../ports/blobs.ts'
 import type { HostedFile, Hosting, HostingHandles, NewFile } from '../../ports/hosting.ts'
 import type { ObjectStore } from './objects.ts'
 
-/** What a key holds: which bytes, and whose. It says its own name again, so that a pointer in the wrong place is nobody's. */
+/** The object under a file's key. It repeats the file's name, so that a pointer under a wrong key is not used. */
 const Pointer = z.object({
   version: z.literal(1),
   rn: z.string(),
@@ -27,9 +27,9 @@ const Pointer = z.object({
 })
 type Pointer = z.infer<typeof Pointer>
 
-/** Bytes go to the blobs, by content; a small object points to them. Pointed elsewhere in one step, so a crash leaves the old or the new. */
+/** Keeps bytes in the blob store, and a small pointer object under the key of each file. Hosting a file again replaces its pointer in one step. */
 export function createHosting({ objects, blobs }: { readonly objects: ObjectStore; readonly blobs: BlobStore }): Hosting {
-  function read(handle: string): ResourceName | undefined {
+  function parseHandle(handle: string): ResourceName | undefined {
     const key = objects.keyOf(handle)
     return parseResourceName(handle) ?? parseStorageKey(handle) ?? (key === undefined ? undefined : parseStorageKey(key))
   }
@@ -47,15 +47,15 @@ export function createHosting({ objects, blobs }: { readonly objects: ObjectStor
     },
 
     async resolve(handle, viewer) {
-      const name = read(handle)
+      const name = parseHandle(handle)
       if (!name || !isOwner(name.owner, viewer)) return undefined
       const key = storageKey(name)
       const bytes = await objects.get(key)
       if (!bytes) return undefined
       const pointer = parsePointer(bytes)
-      const said = parseResourceName(pointer.rn)
-      if (!said || !isOwner(said.owner, viewer) || pointer.rn !== formatResourceName(name)) return undefined
-      return hostedFileOf(said, pointer, { key, hosted_uri: objects.uriOf(key), rn: pointer.rn, blob: pointer.blob })
+      const pointed = parseResourceName(pointer.rn)
+      if (!pointed || !isOwner(pointed.owner, viewer) || pointer.rn !== formatResourceName(name)) return undefined
+      return hostedFileOf(pointed, pointer, { key, hosted_uri: objects.uriOf(key), rn: pointer.rn, blob: pointer.blob })
     },
 
     read: (file) => blobs.get(file.blob.sha256),
@@ -80,7 +80,7 @@ function nameOf({ owner, conversation, turnId, stage, physicalPath }: NewFile): 
   return { owner, conversation, turnId, stage, physicalPath }
 }
 
-/** An empty name would not be found again, and a broken one would share its place with another. */
+/** An empty name could not be parsed again, and names with half a surrogate pair would have the same key. */
 function checkNames(names: readonly string[]): void {
   if (names.some((name) => name === '' || !name.isWellFormed())) {
     throw new Failure('hosting.failed', 'tenant, project, user, conversation and turn must each have a name, in well-formed Unicode')
@@ -105,8 +105,18 @@ function parsePointer(bytes: Uint8Array): Pointer {
   }
 }
 
-function hostedFileOf(name: ResourceName, { mime, description, ts }: Pointer, hosted: HostingHandles): HostedFile {
+function hostedFileOf(name: ResourceName, { mime, description, ts }: Pointer, handles: HostingHandles): HostedFile {
   const { owner, conversation, turnId, physicalPath } = name
   const filename = physicalPath.slice(physicalPath.lastIndexOf('/') + 1)
-  return { ...hosted, owner, conversation, turnId, physicalPath, filename, mime, ...(description === undefined ? {} : { description }), ts }
+  return {
+    ...handles,
+    owner,
+    conversation,
+    turnId,
+    physicalPath,
+    filename,
+    mime,
+    ...(description === undefined ? {} : { description }),
+    ts,
+  }
 }

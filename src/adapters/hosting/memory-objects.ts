@@ -1,34 +1,34 @@
 import { checkKey, isInTree, type ObjectStore, uriMapping } from './objects.ts'
 
-/** For tests, and for agents that need no tomorrow. */
+/** Objects in memory: for tests, and for agents that may forget everything on exit. */
 export function createMemoryObjects(): ObjectStore {
-  const held = new Map<string, Uint8Array>()
+  const contents = new Map<string, Uint8Array>()
   return {
     ...uriMapping('memory:///'),
     async put(key, bytes) {
       checkKey(key)
-      held.set(key, Uint8Array.from(bytes))
+      contents.set(key, Uint8Array.from(bytes))
     },
     async get(key) {
       checkKey(key)
-      const bytes = held.get(key)
+      const bytes = contents.get(key)
       return bytes && Uint8Array.from(bytes)
     },
     async exists(key) {
       checkKey(key)
-      return held.has(key)
+      return contents.has(key)
     },
     async *list(tree) {
       checkKey(tree)
-      yield* [...held.keys()].filter(isInTree(tree)).sort()
+      yield* [...contents.keys()].filter(isInTree(tree)).sort()
     },
     async delete(key) {
       checkKey(key)
-      held.delete(key)
+      contents.delete(key)
     },
     async deleteTree(tree) {
       checkKey(tree)
-      for (const key of [...held.keys()].filter(isInTree(tree))) held.delete(key)
+      for (const key of [...contents.keys()].filter(isInTree(tree))) contents.delete(key)
     },
   }
 }

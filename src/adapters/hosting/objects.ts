@@ -1,25 +1,25 @@
 import { Failure } from '../../core/failure.ts'
 import { unsafeReason } from '../../core/path/safety.ts'
 
-/** Bytes under keys: `a/b/c`, relative to the store. Every key is checked again here; one that is not safe is refused, never mended. */
+/** Bytes under keys such as `a/b/c`. Every function checks its key and throws `file.unsafe` for an unsafe one. */
 export interface ObjectStore {
-  /** As a whole or not at all, durable before it resolves. */
+  /** All or nothing, durable before it resolves. */
   put(key: string, bytes: Uint8Array): Promise<void>
-  /** Undefined when nothing is there. */
+  /** Undefined when there is no such object. */
   get(key: string): Promise<Uint8Array | undefined>
   exists(key: string): Promise<boolean>
-  /** Every key of a tree: the key itself, and those below it. `a` is not in the tree of `ab`, nor the other way round. */
+  /** Every key of a tree: the key itself and those below it. `ab` is not in the tree of `a`. */
   list(tree: string): AsyncIterable<string>
   delete(key: string): Promise<void>
-  /** May be cut short by a crash; doing it again removes the rest. */
+  /** After a crash, a second call removes the rest. */
   deleteTree(tree: string): Promise<void>
-  /** What a key is called outside; the address of the store is part of it unless it is this machine's. */
+  /** The public URI of a key. It names the store, unless the store is on this machine. */
   uriOf(key: string): string
-  /** The inverse; undefined for any other spelling, and for what lies in another store. */
+  /** The inverse of `uriOf`; undefined for other spellings and for URIs of other stores. */
   keyOf(uri: string): string | undefined
 }
 
-/** Keys are not told: what fails here may be read by a model. */
+/** Throws `file.unsafe` for an unsafe key. The message does not contain the key: a model may read it. */
 export function checkKey(key: string): void {
   const reason = unsafeReason(key)
   if (reason !== undefined) throw new Failure('file.unsafe', `the storage key ${reason}`, { details: { reason: 'unsafe_path' } })
@@ -27,14 +27,14 @@ export function checkKey(key: string): void {
 
 export const isInTree = (tree: string) => (key: string) => key === tree || key.startsWith(`${tree}/`)
 
-/** Both ways of `uriOf` and `keyOf`, for keys below a fixed beginning. Each segment is encoded once; only that one spelling is read. */
-export function uriMapping(beginning: string): Pick<ObjectStore, 'uriOf' | 'keyOf'> {
-  const uriOf = (key: string) => beginning + key.split('/').map(encodeURIComponent).join('/')
+/** `uriOf` and `keyOf` for URIs with this prefix. Segments are percent-encoded, and `keyOf` accepts only that spelling. */
+export function uriMapping(prefix: string): Pick<ObjectStore, 'uriOf' | 'keyOf'> {
+  const uriOf = (key: string) => prefix + key.split('/').map(encodeURIComponent).join('/')
   return {
     uriOf,
     keyOf(uri) {
-      if (!uri.startsWith(beginning)) return undefined
-      const key = tryDecode(uri.slice(beginning.length))
+      if (!uri.startsWith(prefix)) return undefined
+      const key = tryDecode(uri.slice(prefix.length))
       return key !== undefined && unsafeReason(key) === undefined && uriOf(key) === uri ? key : undefined
     },
   }
@@ -44,6 +44,6 @@ function tryDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    return undefined // not written by us
+    return undefined // not a URI of `uriOf`
   }
 }

@@ -12,12 +12,12 @@ afterEach(async () => {
   for (const server of open.splice(0)) await server.close()
 })
 
-/** An S3 that says what it is told to, one answer after the other, the last one for ever. */
+/** An S3 server that gives these responses in order, and then repeats the last one. */
 async function scriptedS3(...answers: ((request: IncomingMessage, response: ServerResponse) => void)[]) {
-  const asked: string[] = []
+  const requests: string[] = []
   const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`)
-    const answer = answers[Math.min(asked.length, answers.length) - 1]
+    requests.push(`${request.method} ${request.url}`)
+    const answer = answers[Math.min(requests.length, answers.length) - 1]
     request.resume().on('end', () => answer?.(request, response))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -36,14 +36,15 @@ async function scriptedS3(...answers: ((request: IncomingMessage, response: Serv
       server.close()
     },
   })
-  return { asked, options }
+  return { requests, options }
 }
 
-const says =
+const respond =
   (status: number, body = '') =>
   (_: IncomingMessage, response: ServerResponse) =>
     void response.writeHead(status).end(body)
-const fails = (status: number, code: string, more = '') => says(status, `<?xml version="1.0"?><Error><Code>${code}</Code>${more}</Error>`)
+const respondError = (status: number, code: string, more = '') =>
+  respond(status, `<?xml version="1.0"?><Error><Code>${code}</Code>${more}</Error>`)
 const failureOf = async (work: Promise<unknown>): Promise<Failure> => {
   const error = await work.then(
     () => undefined,
@@ -53,35 +54,40 @@ const failureOf = async (work: Promise<unknown>): Promise<Failure> => {
   return error
 }
 
-it('asks again while the server is busy or broken, and no more than that', async () => {
-  const { asked, options } = await scriptedS3(fails(503, 'SlowDown'), fails(429, 'TooManyRequests'), fails(500, 'InternalError'), says(200))
+it('retries while the server is busy or broken', async () => {
+  const { requests, options } = await scriptedS3(
+    respondError(503, 'SlowDown'),
+    respondError(429, 'TooManyRequests'),
+    respondError(500, 'InternalError'),
+    respond(200),
+  )
   await createS3Objects(options).put('k', bytes('x'))
-  expect(asked).toEqual(Array(4).fill('PUT /b/p/k'))
+  expect(requests).toEqual(Array(4).fill('PUT /b/p/k'))
 })
 
-it('asks again when the connection breaks', async () => {
-  const { asked, options } = await scriptedS3((request) => void request.socket.destroy(), says(200, 'x'))
+it('retries when the connection breaks', async () => {
+  const { requests, options } = await scriptedS3((request) => void request.socket.destroy(), respond(200, 'x'))
   expect(await createS3Objects(options).get('k')).toEqual(bytes('x'))
-  expect(asked).toHaveLength(2)
+  expect(requests).toHaveLength(2)
 })
 
-it('gives up after four times, and says what it was told', async () => {
-  const { asked, options } = await scriptedS3(fails(503, 'SlowDown'))
+it('gives up after four attempts, with the response of the server', async () => {
+  const { requests, options } = await scriptedS3(respondError(503, 'SlowDown'))
   await expect(createS3Objects(options).get('k')).rejects.toMatchObject({
     code: 'hosting.failed',
     message: 'S3 answered GET with 503 SlowDown, 4 times',
   })
-  expect(asked).toHaveLength(4)
+  expect(requests).toHaveLength(4)
 })
 
-it('does not wait for ever', async () => {
+it('gives up when the server does not respond in time', async () => {
   const { options } = await scriptedS3(() => {})
   const failure = await failureOf(createS3Objects({ ...options, timeoutMs: 20 }).get('k'))
   expect(failure.message).toBe('S3 answered GET with nothing (TimeoutError), 4 times')
 })
 
-it('says that nobody is there, and that an address is none', async () => {
-  const { options } = await scriptedS3(says(200))
+it('reports a server that can not be reached and an invalid address', async () => {
+  const { options } = await scriptedS3(respond(200))
   await open.pop()?.close()
   expect((await failureOf(createS3Objects(options).get('k'))).message).toBe('S3 answered GET with nothing (ECONNREFUSED), 4 times')
   expect(() => createS3Objects({ ...options, endpoint: 'nowhere' })).toThrow('begin it with https://')
@@ -92,18 +98,23 @@ it.each([
   ['NoSuchBucket', 404, 'make the bucket'],
   ['InvalidAccessKeyId', 403, 'correct the access key'],
   ['SignatureDoesNotMatch', 403, 'correct the secret access key'],
-])('says what to do about %s, at once, and keeps every secret', async (code, status, advice) => {
-  const told = `<AWSAccessKeyId>${secrets.accessKeyId}</AWSAccessKeyId><StringToSign>${secrets.sessionToken}</StringToSign>`
-  const { asked, options } = await scriptedS3(fails(status, code, told))
+])('gives advice for %s without a retry, and reveals no secret', async (code, status, advice) => {
+  const echoed = `<AWSAccessKeyId>${secrets.accessKeyId}</AWSAccessKeyId><StringToSign>${secrets.sessionToken}</StringToSign>`
+  const { requests, options } = await scriptedS3(respondError(status, code, echoed))
   const failure = await failureOf(createS3Objects(options).get('secret/key'))
   expect(failure.message).toContain(advice)
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   const everything = `${failure.stack} ${JSON.stringify(failure.details)} ${String(failure.cause)}`
   for (const secret of [...Object.values(secrets), 'secret/key', options.endpoint]) expect(everything).not.toContain(secret)
 })
 
-it('a missing object is nothing; a missing bucket is a failure', async () => {
-  const { options } = await scriptedS3(fails(404, 'NoSuchKey'), says(404), fails(404, 'NoSuchKey'), fails(404, 'NoSuchBucket'))
+it('returns undefined for a missing object and fails for a missing bucket', async () => {
+  const { options } = await scriptedS3(
+    respondError(404, 'NoSuchKey'),
+    respond(404),
+    respondError(404, 'NoSuchKey'),
+    respondError(404, 'NoSuchBucket'),
+  )
   const objects = createS3Objects(options)
   expect(await objects.get('k')).toBe(undefined)
   expect(await objects.exists('k')).toBe(false)
@@ -111,14 +122,14 @@ it('a missing object is nothing; a missing bucket is a failure', async () => {
   await expect(objects.get('k')).rejects.toMatchObject({ code: 'hosting.failed' })
 })
 
-it('follows a listing from page to page, however the keys are written', async () => {
+it('reads all pages of a listing, with encoded and plain keys', async () => {
   const page = (keys: readonly string[], more: string) =>
-    says(
+    respond(
       200,
       `<ListBucketResult>${more}${keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`).join('')}</ListBucketResult>`,
     )
-  const { asked, options } = await scriptedS3(
-    says(404),
+  const { requests, options } = await scriptedS3(
+    respond(404),
     page(
       ['p/t/a+b%26', 'p/t/%E6%97%A5'],
       '<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextContinuationToken>n&amp;2</NextContinuationToken>',
@@ -128,7 +139,7 @@ it('follows a listing from page to page, however the keys are written', async ()
   const keys: string[] = []
   for await (const key of createS3Objects({ ...options, pageSize: 2 }).list('t')) keys.push(key)
   expect(keys).toEqual(['t/a b&', 't/日', 't/c&AB%41'])
-  expect(asked).toEqual([
+  expect(requests).toEqual([
     'HEAD /b/p/t',
     'GET /b?list-type=2&encoding-type=url&prefix=p%2Ft%2F&max-keys=2',
     'GET /b?list-type=2&encoding-type=url&prefix=p%2Ft%2F&continuation-token=n%262&max-keys=2',
@@ -138,17 +149,17 @@ it('follows a listing from page to page, however the keys are written', async ()
 it.each([
   ['something else', '<html>welcome</html>'],
   ['half a listing', '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>'],
-])('does not take %s for a listing', async (_, body) => {
-  const { options } = await scriptedS3(says(404), says(200, body))
+])('rejects %s as a listing', async (_, body) => {
+  const { options } = await scriptedS3(respond(404), respond(200, body))
   await expect(createS3Objects(options).list('t')[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'hosting.failed' })
 })
 
-it('says when a key is longer than S3 takes', async () => {
-  const { options, asked } = await scriptedS3(says(200))
+it('rejects a key that is too long for S3', async () => {
+  const { options, requests } = await scriptedS3(respond(200))
   await expect(
     createS3Objects({ ...options, prefix: 'p'.repeat(200) }).put(`${'k'.repeat(250)}/`.repeat(3) + 'k'.repeat(200), bytes('x')),
   ).rejects.toMatchObject({
     code: 'hosting.failed',
   })
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
 })

@@ -3,31 +3,31 @@ import { checkKey, type ObjectStore, uriMapping } from './objects.ts'
 import { createS3Requests, type S3Requests } from './s3-requests.ts'
 
 export interface S3Options {
-  /** `https://s3.eu-west-1.amazonaws.com`; buckets are the first part of the path. */
+  /** Such as `https://s3.eu-west-1.amazonaws.com`; the bucket is the first segment of the path. */
   readonly endpoint: string
   readonly bucket: string
-  /** Put before every key: `team/daybook`. */
+  /** Prepended to every key, such as `team/daybook`. */
   readonly prefix?: string
   readonly region: string
   readonly accessKeyId: string
   readonly secretAccessKey: string
   readonly sessionToken?: string
-  /** Keys of one answer to a listing; the server's own limit when not said. */
+  /** Keys per page of a listing; the server's limit by default. */
   readonly pageSize?: number
-  /** For one request, with its body. */
+  /** For one attempt of a request, with its body. */
   readonly timeoutMs?: number
-  /** Before the first repetition; each further one waits twice as long. */
+  /** Delay before the first retry; doubles with each further one. */
   readonly retryDelayMs?: number
 }
 
 const maxKeyBytes = 1024
 
-/** Objects in a bucket of S3, or of anything that speaks like it. */
+/** Objects in a bucket of S3 or of a compatible server. */
 export function createS3Objects(options: S3Options): ObjectStore {
   const prefix = options.prefix ? `${options.prefix.replace(/^\/+|\/+$/g, '')}/` : ''
   const request = createS3Requests(options)
 
-  function whole(key: string): string {
+  function fullKey(key: string): string {
     checkKey(key)
     if (Buffer.byteLength(prefix + key) > maxKeyBytes) {
       throw new Failure('hosting.failed', `the storage key is longer than ${maxKeyBytes} bytes: give the file a shorter path`)
@@ -35,10 +35,10 @@ export function createS3Objects(options: S3Options): ObjectStore {
     return prefix + key
   }
 
-  const exists = async (key: string) => (await request({ method: 'HEAD', key: whole(key), missing: true })) !== undefined
+  const exists = async (key: string) => (await request({ method: 'HEAD', key: fullKey(key), missing: true })) !== undefined
 
   async function* list(tree: string): AsyncIterable<string> {
-    const from = `${whole(tree)}/` // not what merely begins like it
+    const from = `${fullKey(tree)}/` // with the slash, so that `ab` is not listed for `a`
     if (await exists(tree)) yield tree
     let next: string | undefined
     do {
@@ -49,7 +49,7 @@ export function createS3Objects(options: S3Options): ObjectStore {
   }
 
   const remove = async (key: string) => {
-    await request({ method: 'DELETE', key: whole(key), missing: true })
+    await request({ method: 'DELETE', key: fullKey(key), missing: true })
   }
 
   return {
@@ -57,9 +57,9 @@ export function createS3Objects(options: S3Options): ObjectStore {
     exists,
     list,
     async put(key, bytes) {
-      await request({ method: 'PUT', key: whole(key), body: bytes })
+      await request({ method: 'PUT', key: fullKey(key), body: bytes })
     },
-    get: async (key) => (await request({ method: 'GET', key: whole(key), missing: true }))?.body,
+    get: async (key) => (await request({ method: 'GET', key: fullKey(key), missing: true }))?.body,
     delete: remove,
     async deleteTree(tree) {
       const keys: string[] = []
@@ -75,15 +75,15 @@ async function listPage(request: S3Requests, parameters: Readonly<Record<string,
   return parseListPage(new TextDecoder().decode((await request({ method: 'GET', query }))?.body))
 }
 
-/** One answer to ListObjectsV2. S3 is asked to percent-encode keys, since XML can not hold every character; not every server does. */
-export function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
+/** A page of ListObjectsV2. Requests ask for percent-encoded keys, since XML can not hold every character; some servers ignore that. */
+function parseListPage(xml: string): { readonly keys: readonly string[]; readonly next: string | undefined } {
   if (!xml.includes('<ListBucketResult')) throw new Failure('hosting.failed', 'S3 answered a listing with something else')
   const isEncoded = elementOf('EncodingType', xml) === 'url'
   const keys = [...xml.matchAll(/<Contents>[\s\S]*?<Key>([\s\S]*?)<\/Key>/g)].map(([, key = '']) => decodeText(key))
-  const isCut = elementOf('IsTruncated', xml) === 'true'
+  const isTruncated = elementOf('IsTruncated', xml) === 'true'
   const next = elementOf('NextContinuationToken', xml)
-  if (isCut && next === undefined) throw new Failure('hosting.failed', 'S3 cut a listing short and did not say how to go on')
-  return { keys: isEncoded ? keys.map(decodeKey) : keys, next: isCut ? next : undefined }
+  if (isTruncated && next === undefined) throw new Failure('hosting.failed', 'S3 cut a listing short and did not say how to go on')
+  return { keys: isEncoded ? keys.map(decodeKey) : keys, next: isTruncated ? next : undefined }
 }
 
 function elementOf(tag: string, xml: string): string | undefined {
@@ -100,5 +100,5 @@ function decodeText(text: string): string {
   })
 }
 
-/** As in a form: a space may be written as `+`. */
+/** Decodes like a form: `+` is a space. */
 const decodeKey = (key: string) => decodeURIComponent(key.replaceAll('+', ' '))

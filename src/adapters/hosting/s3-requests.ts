@@ -4,17 +4,17 @@ import type { AwsClient } from 'aws4fetch'
 import { Failure } from '../../core/failure.ts'
 import type { S3Options } from './s3-objects.ts'
 
-export interface S3Request {
+interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
-  /** Of the whole bucket when there is none. */
+  /** Without a key, the request is for the bucket. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Nothing there is an answer, not a failure. */
+  /** A missing object is a result (undefined), not a failure. */
   readonly missing?: boolean
 }
 
-export interface S3Response {
+interface S3Response {
   readonly body: Uint8Array
 }
 
@@ -22,21 +22,21 @@ export type S3Requests = (request: S3Request) => Promise<S3Response | undefined>
 
 const maxAttempts = 4
 
-/** Signed requests, repeated while the server is busy or broken. Every request here may be made twice. Undefined when nothing is there. */
+/** Sends signed requests, and retries while the server is busy or broken: every request here is safe to repeat. */
 export function createS3Requests(options: S3Options): S3Requests {
   const { endpoint, bucket, timeoutMs = 60_000, retryDelayMs = 100 } = options
   if (!URL.canParse(endpoint)) throw new Failure('hosting.failed', 'the address of S3 is not a URL: begin it with https://')
   let client: Promise<AwsClient> | undefined
 
-  async function load(): Promise<AwsClient> {
+  async function createClient(): Promise<AwsClient> {
     const { accessKeyId, secretAccessKey, sessionToken, region } = options
     const { AwsClient } = await import('aws4fetch')
     const session = sessionToken === undefined ? {} : { sessionToken }
     return new AwsClient({ accessKeyId, secretAccessKey, ...session, region, service: 's3', retries: 0 })
   }
 
-  async function once(request: S3Request): Promise<S3Response | S3Error | undefined> {
-    client ??= load()
+  async function send(request: S3Request): Promise<S3Response | S3Error | undefined> {
+    client ??= createClient()
     const { method, body } = request
     const hash = createHash('sha256')
       .update(body ?? '')
@@ -57,17 +57,18 @@ export function createS3Requests(options: S3Options): S3Requests {
 
   return async (request) => {
     for (let attempt = 1; ; attempt++) {
-      const answer = await once(request)
-      if (!answer || 'body' in answer) return answer
-      if (!answer.retryable || attempt === maxAttempts) throw requestFailure(request, answer, attempt)
+      const result = await send(request)
+      if (!result || 'body' in result) return result
+      if (!result.retryable || attempt === maxAttempts) throw requestFailure(request, result, attempt)
       await sleep(retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random()))
     }
   }
 }
 
 interface S3Error {
+  /** Status, code and hint, as the failure's message shows them. */
   readonly text: string
-  /** May be over the next time. */
+  /** The next attempt may succeed. */
   readonly retryable: boolean
 }
 
@@ -83,7 +84,7 @@ function errorOf(status: number, code: string | undefined): S3Error {
   return { text: [status, code, hint && `(${hint})`].filter(Boolean).join(' '), retryable: status >= 500 || status === 429 }
 }
 
-/** Only the code is taken: an answer may repeat what was signed, and with it the access key. */
+/** Reads only the code: the rest of an error response may contain the access key. */
 function errorCodeIn(body: Uint8Array): string | undefined {
   const [, code] = /<Code>([A-Za-z]{1,64})<\/Code>/.exec(new TextDecoder().decode(body.subarray(0, 4096))) ?? []
   return code
@@ -96,10 +97,10 @@ function networkError(error: unknown): S3Error {
   return { text: `nothing (${code ?? name})`, retryable: true }
 }
 
-/** Neither the key nor the address nor anything of the credentials: this may be read by a model. */
-function requestFailure({ method }: S3Request, { text: said }: S3Error, attempt: number): Failure {
+/** Contains neither the key nor the address nor credentials: a model may read it. */
+function requestFailure({ method }: S3Request, { text }: S3Error, attempt: number): Failure {
   const times = attempt === 1 ? '' : `, ${attempt} times`
-  return new Failure('hosting.failed', `S3 answered ${method} with ${said}${times}`, { details: { method, said } })
+  return new Failure('hosting.failed', `S3 answered ${method} with ${text}${times}`, { details: { method, said: text } })
 }
 
 function urlOf(endpoint: string, bucket: string, { key, query }: S3Request): string {
@@ -108,4 +109,5 @@ function urlOf(endpoint: string, bucket: string, { key, query }: S3Request): str
   return `${endpoint.replace(/\/+$/, '')}/${encode(bucket)}${path}${parameters.length > 0 ? `?${parameters.join('&')}` : ''}`
 }
 
-const encode = (text: string) => encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+const encode = (text: string) =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
